@@ -124,9 +124,13 @@ export const BENCH_CALL_MS = 120_000;
 export const BENCH_LINE_CHARS_MAX = 1_048_576;
 /** One request of it, or an answer. */
 export const BENCH_REQUEST_BYTES_MAX = 1_073_741_824;
+/** Elements of one that are values of JavaScript on their way: drawn, or written as JSON. */
+export const BENCH_ELEMENTS_MAX = 16_777_216;
 /** Points of one report, and how long one of them may go on. */
 export const BENCH_POINTS_MAX = 1000;
 export const BENCH_SECONDS_MAX = 3600;
+/** Files beside a model's versions that --tune links to. */
+export const BENCH_LINKS_MAX = 1000;
 /** Models that such lines are printed of. */
 export const TRY_MODELS_MAX = 8;
 

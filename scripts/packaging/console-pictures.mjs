@@ -1,12 +1,14 @@
-// Takes docs/images/console-*.png of the example models, behind `make build models` and
-// scripts/ensure-tools.sh test (Chromium): node scripts/packaging/console-pictures.mjs. By hand,
-// when the page changes.
-import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+// Takes docs/images/console-*.png and bench-*.png of the example models, behind `make build models`
+// and scripts/ensure-tools.sh test (Chromium): node scripts/packaging/console-pictures.mjs
+// [console|bench]. By hand, when a page changes.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
+import { encodeModel, floatBytes } from '../../dist/onnx/builder.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const images = join(root, 'docs', 'images');
@@ -67,21 +69,91 @@ async function open(browser, url, model, part, colorScheme) {
   return page;
 }
 
-const { child, url } = await startServer();
+async function consolePictures(browser) {
+  const { child, url } = await startServer();
+  try {
+    const request = await open(browser, url, 'iris_tree', 'Request', 'light');
+    await request.getByRole('button', { name: 'Send' }).click();
+    await request.locator('.replyhead').waitFor();
+    await request.screenshot({ path: join(images, 'console-request.png') });
+    const metrics = await open(browser, url, 'half_plus_three', 'Metrics', 'dark');
+    await load(url, metrics);
+    await metrics.screenshot({ path: join(images, 'console-metrics.png') });
+  } finally {
+    child.kill('SIGTERM');
+  }
+}
+
+/** A classifier of four layers, 1.8 million products a row: one that there is something to
+ * tune of. */
+function layersModel() {
+  const weights = (rows, columns, name) => {
+    const values = Array.from({ length: rows * columns }, (_, i) => Math.sin(i) / rows);
+    return { name, type: 'float', dims: [rows, columns], data: floatBytes(values) };
+  };
+  const layer = (from, name, to) => [
+    { op: 'MatMul', inputs: [from, name], outputs: [`${to}_sum`] },
+    { op: 'Relu', inputs: [`${to}_sum`], outputs: [to] },
+  ];
+  return encodeModel({
+    graph: {
+      name: 'layers',
+      inputs: [{ name: 'x', type: 'float', shape: ['batch', 256] }],
+      outputs: [{ name: 'scores', type: 'float', shape: ['batch', 10] }],
+      initializers: [
+        weights(256, 1024, 'w1'),
+        weights(1024, 1024, 'w2'),
+        weights(1024, 512, 'w3'),
+        weights(512, 10, 'w4'),
+      ],
+      nodes: [
+        ...layer('x', 'w1', 'a'),
+        ...layer('a', 'w2', 'b'),
+        ...layer('b', 'w3', 'c'),
+        { op: 'MatMul', inputs: ['c', 'w4'], outputs: ['scores'] },
+      ],
+    },
+  });
+}
+
+/** The page of a bench, down to its first drawings. */
+async function benchPicture(browser, args, { name, colorScheme }) {
+  const folder = mkdtempSync(join(tmpdir(), 'serval-pictures-'));
+  try {
+    writeFileSync(join(folder, 'classifier.onnx'), layersModel());
+    const bench = [join(root, 'bin', 'serval.mjs'), 'bench', 'classifier.onnx', ...args];
+    execFileSync(process.execPath, [...bench, '--html', 'bench.html'], {
+      cwd: folder,
+      stdio: 'ignore',
+    });
+    const viewport = { width: 940, height: 640 };
+    const page = await (await browser.newContext({ viewport, colorScheme })).newPage();
+    await page.goto(pathToFileURL(join(folder, 'bench.html')).href);
+    const { y, height } = await page.locator('.legend').first().boundingBox();
+    const clip = { x: 0, y: 0, width: viewport.width, height: y + height + 24 };
+    await page.screenshot({ path: join(images, name), fullPage: true, clip });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function benchPictures(browser) {
+  const light = { name: 'bench-paths.png', colorScheme: 'light' };
+  const paths = ['--paths', 'rest-json,rest-binary,grpc', '--concurrency', '1,2,4,8,16'];
+  await benchPicture(browser, [...paths, '--rate', 'none', '--seconds', '4'], light);
+  const dark = { name: 'bench-tune.png', colorScheme: 'dark' };
+  await benchPicture(browser, ['--tune', '--latency-bound', '20ms'], dark);
+}
+
+const wanted = process.argv[2];
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
   args: ['--no-sandbox'],
 });
 try {
   mkdirSync(images, { recursive: true });
-  const request = await open(browser, url, 'iris_tree', 'Request', 'light');
-  await request.getByRole('button', { name: 'Send' }).click();
-  await request.locator('.replyhead').waitFor();
-  await request.screenshot({ path: join(images, 'console-request.png') });
-  const metrics = await open(browser, url, 'half_plus_three', 'Metrics', 'dark');
-  await load(url, metrics);
-  await metrics.screenshot({ path: join(images, 'console-metrics.png') });
+  if (wanted !== 'bench') await consolePictures(browser);
+  if (wanted !== 'console') await benchPictures(browser);
 } finally {
   await browser.close();
-  child.kill('SIGTERM');
 }

@@ -1,18 +1,20 @@
 // `serval bench MODEL|URL`: how fast a model answers, alone and behind each protocol. Control
 // plane, main thread.
-import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { asUsage, UsageError } from '../commands/usage.js';
 import { parseFlags, type ParsedFlags } from '../config/command-line.js';
 import { textValue } from '../config/values.js';
-import { ErrorCode, reasonOf, ServalError } from '../errors.js';
+import { ErrorCode } from '../errors.js';
 import { servalVersion } from '../version.js';
 import { BENCH_FLAGS } from './flags.js';
-import { measureOf, type Bench } from './measure.js';
+import { measureOf, type Bench, type MeasureOptions } from './measure.js';
 import { measureOptions, sweepOptions } from './options.js';
 import { Progress } from './progress.js';
+import { writeReport, type ReportFiles } from './report-files.js';
 import { sweep } from './sweep.js';
 import { skippedText, tableHead, tableLine, tableNotes, titleText } from './table.js';
+import { CHILD } from './target/target.js';
+import { isTuning } from './tune/flags.js';
 import type { BenchMachine, BenchPoint, BenchReport } from './types.js';
 
 const EXIT_INTERRUPTED = 130;
@@ -29,15 +31,16 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
   }
   const options = await asUsage(() => measureOptions(target, flags));
   const swept = await asUsage(() => sweepOptions(flags));
+  const files = { json: fileOf(flags, 'json'), html: fileOf(flags, 'html') };
+  if (await asUsage(() => isTuning(flags))) return tune(args, flags, options, files);
   // The server that was started ends with this process.
   process.once('SIGINT', () => process.exit(EXIT_INTERRUPTED));
   process.once('SIGTERM', () => process.exit(EXIT_TERMINATED));
   const bench = await measureOf(options);
   const progress = new Progress(process.stderr);
-  const jsonFile = fileOf(flags, 'json');
   const print = (text: string): void => {
     progress.clear();
-    if (jsonFile !== '-') process.stdout.write(text);
+    if (files.json !== '-') process.stdout.write(text);
   };
   const head = headOf(args, bench);
   try {
@@ -52,12 +55,30 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
     });
     const report: BenchReport = { ...head, points };
     print(notesOf(points, options.threads));
-    if (jsonFile !== undefined) writeReport(jsonFile, report);
+    await writeReport(files, report);
     return points.some((one) => one.answered > 0) ? 0 : 1;
   } finally {
     progress.end();
     await bench.close();
   }
+}
+
+/** `--tune`: a search in place of the sweep; 1 where nothing kept the bound. */
+async function tune(
+  args: readonly string[],
+  flags: ParsedFlags,
+  options: MeasureOptions,
+  files: ReportFiles,
+): Promise<number> {
+  const { tuneModel } = await import('./tune/tune-command.js');
+  const machine = machineOf();
+  const print = (text: string): void => {
+    if (files.json !== '-') process.stdout.write(text);
+  };
+  const { points, report: tuned, model } = await tuneModel(options, flags, machine.cores, print);
+  const head = headOf(args, { model, server: CHILD });
+  await writeReport(files, { ...head, points, tuned });
+  return tuned.best === undefined ? 1 : 0;
 }
 
 function notesOf(points: readonly BenchPoint[], threads: number): string {
@@ -70,7 +91,10 @@ function fileOf({ settings }: ParsedFlags, name: string): string | undefined {
   return written && textValue(written);
 }
 
-function headOf(args: readonly string[], { model, server }: Bench): Omit<BenchReport, 'points'> {
+function headOf(
+  args: readonly string[],
+  { model, server }: Pick<Bench, 'model' | 'server'>,
+): Omit<BenchReport, 'points'> {
   return {
     format: 1,
     serval: servalVersion(),
@@ -90,17 +114,4 @@ export function machineOf(): BenchMachine {
     memoryBytes: totalmem(),
     node: process.version,
   };
-}
-
-function writeReport(file: string, report: BenchReport): void {
-  const text = `${JSON.stringify(report, undefined, 2)}\n`;
-  if (file === '-') {
-    process.stdout.write(text);
-    return;
-  }
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new ServalError(ErrorCode.InvalidArgument, `--json: ${reasonOf(error)}`);
-  }
 }

@@ -3,6 +3,7 @@ import { flag } from '../config/flag-row.js';
 import { SERVE_FLAGS, type FlagRow } from '../config/flags.js';
 import { MODEL_SETTINGS } from '../library/settings.js';
 import { BENCH_THREADS_MAX } from '../limits.js';
+import { TUNE_FLAGS } from './tune/flags.js';
 
 const TEXT = { kind: 'text' } as const;
 const LIST = { kind: 'text-list' } as const;
@@ -64,6 +65,8 @@ export const BENCH_FLAGS: readonly FlagRow[] = [
   SEED,
   LOAD_THREADS,
   flag('json', 'FILE', TEXT, '', 'the report as JSON; "-" is stdout, in place of the table'),
+  flag('html', 'FILE', TEXT, '', 'the report as a page with drawings, one file'),
+  ...TUNE_FLAGS,
   flag('model', 'NAME', TEXT, '', 'which one, where PATH or the URL has several'),
   flag('model-version', 'V', TEXT, '', 'which version (the highest)'),
   flag('header', 'NAME: VALUE', LIST, '', 'sent to the URL, for keys; may be repeated'),

@@ -3,8 +3,9 @@
 import { availableParallelism } from 'node:os';
 import { configError } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
+import { elementCount } from '../library/flatten.js';
 import type { Inputs } from '../library/types.js';
-import { BENCH_CALL_MS } from '../limits.js';
+import { BENCH_CALL_MS, BENCH_ELEMENTS_MAX } from '../limits.js';
 import { randomInputs, randomNumbers, readInputs, type Row } from '../predict-command/inputs.js';
 import { Load } from './load/load.js';
 import type { LoadRequest } from './load/sender.js';
@@ -41,10 +42,11 @@ export interface Bench {
 
 /** Rows that are drawn: requests of more have them again. */
 const DRAWN_ROWS = 64;
+/** Fewer rows where they are large. */
+const DRAWN_ELEMENTS = 2_097_152;
 /** How long answers are waited for when the time is over. */
 const GRACE_MS_MIN = 5000;
 const GRACE_MS_MAX = 30_000;
-const DRAWN_BYTES_MAX = 16_777_216;
 const AUTO_THREADS_MAX = 4;
 
 interface OpenLoad {
@@ -83,8 +85,10 @@ class Measuring implements Bench {
     this.paths = paths;
     this.#target = target;
     this.#options = options;
-    this.hasRows = target.isTable || hasRows(target.inputs);
-    this.#values = valuesOf(target, options, this.hasRows);
+    const { isTable, inputs } = target;
+    const shaped = isTable ? inputs : shapedInfos(inputs, options.shapes);
+    this.hasRows = isTable || hasRows(shaped);
+    this.#values = valuesOf({ inputs: shaped, isTable }, options, this.hasRows);
   }
 
   readonly measure: Measure = async (plan) => {
@@ -213,18 +217,22 @@ async function probe(target: BenchTarget, path: BenchPath, request: LoadRequest)
 
 /** Errors: InvalidArgument: bad texts and files. */
 function valuesOf(
-  { inputs, isTable }: BenchTarget,
-  { inputs: texts, shapes, seed }: MeasureOptions,
+  { inputs, isTable }: Pick<BenchTarget, 'inputs' | 'isTable'>,
+  { inputs: texts, seed }: MeasureOptions,
   withRows: boolean,
 ): Inputs | readonly Row[] {
   const given = readInputs(texts, inputs, process.cwd());
   if (Array.isArray(given)) return given as readonly Row[];
-  const missing = inputs.filter((one) => !Object.hasOwn(given, one.name));
-  const shaped = isTable ? missing : shapedInfos(missing, shapes);
-  const bytes = shaped.reduce((sum, { shape }) => {
-    return sum + shape.reduce((all, dim) => all * Math.max(1, dim), 8);
-  }, 1);
-  const rows = Math.max(1, Math.min(DRAWN_ROWS, Math.floor(DRAWN_BYTES_MAX / bytes)));
+  const shaped = inputs.filter((one) => !Object.hasOwn(given, one.name));
+  const elements = shaped.reduce((sum, { shape }) => {
+    return sum + elementCount(shape.map((dim) => Math.max(1, dim)));
+  }, 0);
+  if (elements > BENCH_ELEMENTS_MAX) {
+    const text = `expected at most ${BENCH_ELEMENTS_MAX} random values in a row, got ${elements}`;
+    throw configError('--shape', text);
+  }
+  const fitting = Math.floor(DRAWN_ELEMENTS / Math.max(1, elements));
+  const rows = Math.max(1, Math.min(DRAWN_ROWS, fitting));
   const next = randomNumbers(seed);
   const drawn = randomInputs(shaped, { rows: withRows ? rows : 1, next, isTable });
   return { ...drawn, ...(given as Inputs) };

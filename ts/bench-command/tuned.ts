@@ -1,16 +1,26 @@
 // A model under settings of its own: a repository in a temporary folder, with links to the model's
 // files and the config.pbtxt of the settings, and a server for it. Control plane, main thread.
-import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { modelPath } from '../config/model-path.js';
 import { ErrorCode, ServalError } from '../errors.js';
-import { MODEL_FILE } from '../registry/sources/scan.js';
+import { BENCH_LINKS_MAX } from '../limits.js';
+import { MODEL_FILE, type FoundModel } from '../registry/sources/scan.js';
 import { foundModel } from './target/found-model.js';
 import { measureOf, type MeasureOptions } from './measure.js';
 import type { StartTuned, TunedSettings } from './types.js';
 
 const PREFIX = 'serval-tune-';
+const CONFIG_FILE = 'config.pbtxt';
 
 /** The text of a config.pbtxt. */
 export type ConfigText = (settings: TunedSettings, model: string) => string;
@@ -42,8 +52,9 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       const home = join(folder, name);
       mkdirSync(home);
       symlinkSync(version.folder, join(home, version.version), 'dir');
+      if (model.source === 'repository' || model.source === 'model-folder') linkOthers(model, home);
       const text = configText(settings, name).trimEnd();
-      writeFileSync(join(home, 'config.pbtxt'), `${text}\n${fileText(version.path)}`);
+      writeFileSync(join(home, CONFIG_FILE), `${text}\n${fileText(version.path, text)}`);
       // By its name: a model called "1" would be a version of the folder above it.
       const target = `${name}=${home}`;
       const bench = await measureOf({ ...options, target, model: undefined, version: undefined });
@@ -61,8 +72,19 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
   };
 }
 
-/** What names the model's file, where it is not called as the format has it. */
-function fileText(path: string): string {
+/** What a configuration names beside the versions: files of labels, of warm-up. */
+function linkOthers({ basePath, versions }: FoundModel, home: string): void {
+  const left = new Set([CONFIG_FILE, ...versions.map((one) => basename(one.folder))]);
+  const names = readdirSync(basePath).filter((name) => !left.has(name) && !/^\d+$/.test(name));
+  for (const name of names.slice(0, BENCH_LINKS_MAX)) {
+    symlinkSync(join(basePath, name), join(home, name));
+  }
+}
+
+/** What names the model's file, where it is not called as the format has it, and `config` does not
+ * name it. */
+function fileText(path: string, config: string): string {
+  if (/^\s*default_model_filename\b/m.test(config)) return '';
   const name = basename(path);
   const isOther = name !== MODEL_FILE && statSync(path).isFile();
   return isOther ? `default_model_filename: ${JSON.stringify(name)}\n` : '';

@@ -78,6 +78,19 @@ describe('serval bench of a model', () => {
     checked(points);
   });
 
+  it('measures a request of one shape as it is', async () => {
+    const { points } = await report(
+      ...[join(MODELS, 'half_plus_three'), '--shape=x=5000', '--paths=rest-binary,grpc'],
+      '--rate=none',
+    );
+    checked(points);
+    assert.deepEqual([...new Set(points.map(({ batch }) => batch))], [0]);
+    const args = ['--shape=x=5000', '--batch=2', '--paths=grpc'];
+    const { code, stderr } = await runServal(['bench', join(MODELS, 'half_plus_three'), ...args]);
+    assert.equal(code, 1);
+    assert.match(stderr, /--batch: model 'half_plus_three' has no free first dimension/);
+  });
+
   for (const [args, exit, text] of [
     [[], 2, /bench: expected one MODEL or URL, got 0/],
     [[MODELS], 1, /expected one model or --model with one of its \d+: add_sub/],
@@ -86,6 +99,11 @@ describe('serval bench of a model', () => {
     [[join(MODELS, 'add_sub'), '--rate=fast'], 2, /--rate: expected requests a second/],
     [[join(MODELS, 'add_sub'), '--input=q=1', '--paths=rest-json'], 1, /'q'/],
     [[join(MODELS, 'add_sub'), '--seconds=x'], 2, /--seconds: expected seconds/],
+    [
+      [join(MODELS, 'add_sub'), '--shape=q=3'],
+      1,
+      /--shape: no input "q", there are INPUT0, INPUT1/,
+    ],
     [['http://127.0.0.1:1/v2/models/m'], 1, /no answer: .*ECONNREFUSED/],
     [['grpc://127.0.0.1:1/v2/models/m'], 1, /no answer: .*ECONNREFUSED/],
   ] as const) {

@@ -54,7 +54,7 @@ export function openPoint(path: BenchPath, rate: number): BenchPoint {
   const mean = 400 / Math.max(0.02, 1 - rate / (most * 1.05));
   const latency = latencyOf(mean);
   const rates = { answered: answered * 2, requestsPerSecond: answered, rowsPerSecond: answered };
-  return closedPoint({ path, loop: 'open', concurrency: 0, rate, latency, ...rates });
+  return closedPoint({ path, loop: 'open', concurrency: 0, rate, batch: 1, latency, ...rates });
 }
 
 const MACHINE = {

@@ -128,6 +128,17 @@ test('columns of a model of columns are repeated; missing cells are not for gRPC
   assert.throws(() => request('rest-binary', 1, values, model), /sent as JSON or by gRPC/);
 });
 
+test('requests that are too large are refused before they are made', () => {
+  assert.throws(
+    () => request('rest-binary', 1_000_000_000),
+    /--batch: expected at most 1073741824 b/,
+  );
+  assert.throws(() => request('rest-json', 10_000_000), /at most 16777216 values of JSON/);
+  const table = { inputs: [info('a', 'FP64', -1)], isTable: true };
+  const cells = { a: [1] } as unknown as Inputs;
+  assert.throws(() => request('grpc', 20_000_000, cells, table), /at most 16777216 cells/);
+});
+
 test('free dimensions are given by --shape, pictures have a size', () => {
   const infos = [info('p', 'FP32', -1, 3, -1, -1), info('n', 'FP32', -1, -1)];
   const shaped = shapedInfos(infos, ['n=7']);

@@ -1,13 +1,13 @@
-// The points of a report as series that a drawing can compare: by path, loop and rows of a
-// request. Control plane; pure.
-import type { BenchPoint } from '../types.js';
+// The points of a report as series that a drawing can compare: by path and rows of a request.
+// Control plane; pure.
+import type { BenchLoop, BenchPoint } from '../types.js';
 import { grouped, pathWords, rowsWords } from './numbers.js';
 
 export interface Group {
   readonly name: string;
   /** Its colour, the same in every drawing of its part of the page. */
   readonly style: number;
-  /** In the order of what they ask for: fewest requests in flight, or a second, first. */
+  /** Closed loops and open ones, each in the order of what they ask for: the least first. */
   readonly points: readonly BenchPoint[];
 }
 
@@ -26,17 +26,16 @@ function groupsOf(points: readonly BenchPoint[], said: Said): readonly Group[] {
   const keys = distinct(points.map(keyOf));
   return keys.map((key, index) => {
     const own = points.filter((point) => keyOf(point) === key);
-    const sorted = [...own].sort((a, b) => asked(a) - asked(b));
+    const sorted = [...own].sort((a, b) => a.loop.localeCompare(b.loop) || asked(a) - asked(b));
     return { name: nameOf(own[0], said), style: index % 8, points: sorted };
   });
 }
 
-const keyOf = ({ path, loop, batch }: BenchPoint): string => `${path} ${loop} ${batch}`;
+const keyOf = ({ path, batch }: BenchPoint): string => `${path} ${batch}`;
 
 /** What differs, and therefore is said. */
 interface Said {
   readonly path: boolean;
-  readonly loop: boolean;
   readonly batch: boolean;
 }
 
@@ -45,7 +44,6 @@ function nameOf(point: BenchPoint | undefined, said: Said): string {
   const words = [
     said.path ? pathWords(point.path) : '',
     said.batch ? rowsWords(point.batch) : '',
-    said.loop ? `${point.loop} loop` : '',
   ].filter((word) => word !== '');
   return words.length > 0 ? words.join(', ') : pathWords(point.path);
 }
@@ -54,9 +52,8 @@ function nameOf(point: BenchPoint | undefined, said: Said): string {
 export function partsOf(points: readonly BenchPoint[]): readonly Part[] {
   const paths = distinct(points.map(({ path }) => path));
   const batches = distinct(points.map(({ batch }) => batch));
-  const loop = distinct(points.map((point) => point.loop)).length > 1;
   if (paths.length < 2 || batches.length < 2) {
-    const said = { path: paths.length > 1, batch: batches.length > 1, loop };
+    const said = { path: paths.length > 1, batch: batches.length > 1 };
     return points.length === 0 ? [] : [{ title: '', groups: groupsOf(points, said) }];
   }
   return [...batches]
@@ -64,7 +61,7 @@ export function partsOf(points: readonly BenchPoint[]): readonly Part[] {
     .map((batch) => {
       const own = points.filter((point) => point.batch === batch);
       const title = `Requests of ${rowsWords(batch)}`;
-      return { title, groups: groupsOf(own, { path: true, batch: false, loop }) };
+      return { title, groups: groupsOf(own, { path: true, batch: false }) };
     });
 }
 
@@ -75,7 +72,14 @@ export function allGroups(points: readonly BenchPoint[]): readonly Group[] {
   return groupsOf(points, {
     path: true,
     batch: several(({ batch }) => batch),
-    loop: several(({ loop }) => loop),
+  });
+}
+
+/** Those of one loop; groups that have none are left out. */
+export function ofLoop(groups: readonly Group[], loop: BenchLoop): readonly Group[] {
+  return groups.flatMap((group) => {
+    const points = group.points.filter((point) => point.loop === loop);
+    return points.length > 0 ? [{ ...group, points }] : [];
   });
 }
 

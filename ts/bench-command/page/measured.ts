@@ -1,11 +1,19 @@
 // The parts of the page about what was measured: a summary, drawings, the table of all points.
 // Control plane; pure.
 import type { BenchPoint } from '../types.js';
-import { allGroups, askedWords, fastest, partsOf, type Group, type Part } from './groups.js';
+import {
+  allGroups,
+  askedWords,
+  fastest,
+  ofLoop,
+  partsOf,
+  type Group,
+  type Part,
+} from './groups.js';
 import { h, type Child, type Markup } from './html.js';
 import { count, duration, grouped, pathWords, rowsWords } from './numbers.js';
 import { plotFigure, X_FROM, X_TO, Y_FROM, Y_TO, type Axis, type Mark } from './plot.js';
-import { doubling, fitting, linear } from './scale.js';
+import { doubling, fitting } from './scale.js';
 
 const hasAnswers = ({ answered }: BenchPoint): boolean => answered > 0;
 
@@ -27,8 +35,9 @@ export function latencyAxis(values: readonly number[], name: string): Axis {
 }
 
 /** p99 as a line with marks, p50 thin, over the rate of answers. */
-function latencyOverRate(groups: readonly Group[]): Markup {
+function latencyOverRate(groups: readonly Group[], loop: string): Child {
   const points = groups.flatMap((group) => group.points).filter(hasAnswers);
+  if (points.length < 2) return '';
   const latencies = points.flatMap(({ latency }) => [latency.p50, latency.p99]);
   const marks = (group: Group, value: (point: BenchPoint) => number, label: boolean): Mark[] =>
     group.points.filter(hasAnswers).map((point) => ({
@@ -56,9 +65,9 @@ function latencyOverRate(groups: readonly Group[]): Markup {
   ]);
   const rates = points.map(({ requestsPerSecond }) => requestsPerSecond);
   return plotFigure({
-    title: 'Latency over rate',
+    title: `Latency over rate${loop}`,
     note: isLabelled && hasClosed ? 'numbers: requests in flight' : 'lines: p99, dashes: p50',
-    x: { name: 'requests answered a second', scale: linear(rates, X_FROM, X_TO), shown: count },
+    x: { name: 'requests answered a second', scale: fitting(rates, X_FROM, X_TO), shown: count },
     y: latencyAxis(latencies, 'latency'),
     series: [...series.filter(({ isMinor }) => isMinor), ...series.filter((one) => !one.isMinor)],
   });
@@ -70,19 +79,20 @@ function throughputOver(
   x: {
     readonly name: string;
     readonly of: (point: BenchPoint) => number;
-    readonly scale?: typeof linear;
+    readonly isCount?: boolean;
   },
 ): Markup {
   const points = groups.flatMap((group) => group.points);
   const isRows = points.some(({ batch }) => batch > 1);
   const rate = (point: BenchPoint): number =>
     isRows ? point.rowsPerSecond : point.requestsPerSecond;
-  const scaleX =
-    x.scale?.(points.map(x.of), X_FROM, X_TO) ?? doubling(points.map(x.of), X_FROM + 14, X_TO - 14);
-  const y = linear(points.map(rate), Y_FROM, Y_TO);
+  const asked = points.map(x.of);
+  const { isCount = false } = x;
+  const scale = isCount ? doubling(asked, X_FROM + 14, X_TO - 14) : fitting(asked, X_FROM, X_TO);
+  const y = fitting(points.map(rate), Y_FROM, Y_TO);
   return plotFigure({
     title,
-    x: { name: x.name, scale: scaleX, shown: grouped },
+    x: { name: x.name, scale, shown: isCount ? grouped : count },
     y: { name: `${isRows ? 'rows' : 'requests'} answered a second`, scale: y, shown: count },
     series: groups.map(({ name, style, points: own }) => ({
       name,
@@ -111,45 +121,40 @@ function overBatches(points: readonly BenchPoint[]): Child {
   return throughputOver('Throughput over rows of a request', groups, {
     name: 'rows of a request',
     of: ({ batch }) => batch,
+    isCount: true,
   });
 }
 
 function closedPlot(groups: readonly Group[]): Child {
-  const closed = groups.flatMap((group) => {
-    const points = group.points.filter(({ loop }) => loop === 'closed');
-    return points.length > 0 ? [{ ...group, points }] : [];
-  });
-  if (closed.length === 0) return '';
-  return throughputOver('Throughput over concurrency', closed, {
+  if (groups.flatMap(({ points }) => points).length < 2) return '';
+  return throughputOver('Throughput over concurrency', groups, {
     name: 'requests in flight',
     of: ({ concurrency }) => concurrency,
+    isCount: true,
   });
 }
 
 /** Where requests are sent by the clock: what came back of what was sent. */
 function openPlot(groups: readonly Group[]): Child {
-  const open = groups.flatMap((group) => {
-    const points = group.points.filter(({ loop }) => loop === 'open');
-    return points.length > 1 ? [{ ...group, points }] : [];
-  });
-  if (open.length === 0) return '';
-  return throughputOver('Throughput over the rate of requests', open, {
+  if (groups.flatMap(({ points }) => points).length < 2) return '';
+  return throughputOver('Throughput over the rate of requests', groups, {
     name: 'requests sent a second',
     of: ({ rate }) => rate,
-    scale: linear,
   });
 }
 
 function partOf({ title, groups }: Part): Child {
-  const isMeasured = groups.some(({ points }) => points.some(hasAnswers));
+  const [closed, open] = [ofLoop(groups, 'closed'), ofLoop(groups, 'open')];
+  const isBoth = closed.length > 0 && open.length > 0;
   return [
     title === '' ? '' : h('h3', {}, title),
     h(
       'div',
       { class: 'plots' },
-      isMeasured ? latencyOverRate(groups) : '',
-      closedPlot(groups),
-      openPlot(groups),
+      latencyOverRate(closed, isBoth ? ', closed loop' : ''),
+      closedPlot(closed),
+      latencyOverRate(open, isBoth ? ', open loop' : ''),
+      openPlot(open),
     ),
   ];
 }

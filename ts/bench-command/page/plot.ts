@@ -3,7 +3,7 @@
 import { h, type Child, type Markup } from './html.js';
 import type { Scale } from './scale.js';
 
-export const PLOT = { width: 560, height: 300, left: 64, right: 16, top: 14, bottom: 44 } as const;
+export const PLOT = { width: 560, height: 300, left: 64, right: 24, top: 14, bottom: 44 } as const;
 export const X_FROM = PLOT.left;
 export const X_TO = PLOT.width - PLOT.right;
 export const Y_FROM = PLOT.height - PLOT.bottom;

@@ -43,7 +43,7 @@ p.dim{font-size:13px}
 .lead{font-size:15px;margin:0 0 10px}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}
-th,td{text-align:left;font-weight:400;padding:5px 10px;white-space:nowrap;vertical-align:middle}
+th,td{text-align:left;font-weight:400;padding:5px 8px;white-space:nowrap;vertical-align:middle}
 td.dim{white-space:normal;min-width:220px}
 tbody th{font-weight:550}
 tbody tr>*{border-top:1px solid var(--line)}

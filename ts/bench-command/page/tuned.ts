@@ -18,7 +18,7 @@ function cards(report: TuneReport, best: TuneTrial): Markup {
   const card = (name: string, value: string, note: string): Markup =>
     h('div', { class: 'card' }, h('span', {}, name), h('b', {}, value), h('small', {}, note));
   const was = (text: (of: NonNullable<typeof before>) => string): string =>
-    before === undefined ? 'the defaults do not keep the bound' : text(before);
+    before === undefined ? 'defaults: above the bound' : text(before);
   if (after === undefined) return h('div', {});
   return h(
     'div',

@@ -3,10 +3,11 @@
 import { configError } from '../../config/values.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { elementValues } from '../../library/elements.js';
+import { elementCount } from '../../library/flatten.js';
 import { columnsOf, tableBody } from '../../library/table-request.js';
 import { encodeInputs, tensorBody, type RequestBody } from '../../library/tensor-request.js';
 import type { EncodedTensor, InputInfo, Inputs } from '../../library/types.js';
-import { BENCH_REQUEST_BYTES_MAX } from '../../limits.js';
+import { BENCH_ELEMENTS_MAX, BENCH_REQUEST_BYTES_MAX } from '../../limits.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import { headerBlock, prefixed } from '../load/http2.js';
 import type { LoadRequest } from '../load/sender.js';
@@ -55,13 +56,19 @@ export function loadRequest(
   const isCall = path === 'grpc' && place !== undefined;
   const body = isCall ? callMessage(request.body, place) : new Uint8Array(request.body);
   const head = headOf(path, request, place);
-  const total = head.length + body.length;
-  if (total > BENCH_REQUEST_BYTES_MAX) {
-    const text = `expected at most ${BENCH_REQUEST_BYTES_MAX} bytes in a request, got ${total}`;
-    throw configError('--batch', text);
-  }
+  checkSize('bytes', head.length + body.length, BENCH_REQUEST_BYTES_MAX);
   return { head, body, jsonBytes: request.jsonBytes };
 }
+
+function checkSize(what: string, got: number, most: number): void {
+  if (got <= most) return;
+  const text = `expected at most ${most} ${what} in a request, got ${Math.ceil(got)}`;
+  throw configError('--batch', text);
+}
+
+/** How often the rows that there are stand in a request. */
+const timesOf = ([rows = 1]: readonly number[], batch: number): number =>
+  batch === 0 ? 1 : batch / Math.max(1, rows);
 
 /** With the model's name, and gRPC's prefix. */
 function callMessage(rest: ArrayBuffer, { model, version }: RequestPlace): Uint8Array {
@@ -77,6 +84,15 @@ function tensorRequest(
   batch: number,
 ): RequestBody {
   const own = encodeInputs(inputs, values);
+  const all = (size: (tensor: EncodedTensor) => number): number =>
+    own.reduce((sum, one) => sum + size(one) * timesOf(one.shape, batch), 0);
+  checkSize(
+    'bytes',
+    all(({ bytes }) => bytes.length),
+    BENCH_REQUEST_BYTES_MAX,
+  );
+  const count = all(({ shape }) => elementCount(shape));
+  if (path === 'rest-json') checkSize('values of JSON', count, BENCH_ELEMENTS_MAX);
   const tensors = batch > 0 ? tensorsOfRows(own, batch) : own;
   switch (path) {
     case 'engine':
@@ -96,6 +112,7 @@ function tableRequest(
   batch: number,
 ): RequestBody {
   const columns = Array.isArray(values) ? columnsOf(values as Rows) : (values as Inputs);
+  checkSize('cells', Object.keys(columns).length * batch, BENCH_ELEMENTS_MAX);
   const body = tableBody(inputs, batch > 0 ? columnsOfRows(columns, batch) : columns, {});
   if (path === 'rest-binary') {
     throw new ServalError(ErrorCode.Unimplemented, 'models of columns are sent as JSON or by gRPC');

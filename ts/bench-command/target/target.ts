@@ -58,7 +58,7 @@ export interface BenchTarget {
   close(): Promise<void>;
 }
 
-const CHILD = "this process' child";
+export const CHILD = "this process' child";
 const REST: readonly BenchPath[] = ['rest-json', 'rest-binary'];
 const GRPC: readonly BenchPath[] = ['grpc'];
 const ALL: readonly BenchPath[] = ['engine', ...REST, ...GRPC];

@@ -1,7 +1,7 @@
 // Which settings are worth a try, and why, given the best so far: the steps of the search, each a
 // pure function of what is known. Control plane; pure.
 import type { BenchPoint, TunedSettings } from '../types.js';
-import { duration } from '../page/numbers.js';
+import { time } from './words.js';
 
 export interface Candidate {
   readonly settings: TunedSettings;
@@ -112,7 +112,7 @@ export function delays({ best, point, latencyBound }: Known): Walk {
     (delay) => maxBatchSize > 0 && delay > now && delay <= most,
   ).map((delay) => ({
     settings: { ...best, maxQueueDelayMicroseconds: delay },
-    why: `a batch that is not full waits ${duration(delay)}`,
+    why: `a batch that is not full waits ${time(delay)}`,
   }));
   return { name: 'queue delay', candidates, patience: 0 };
 }

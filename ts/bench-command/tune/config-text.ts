@@ -5,25 +5,35 @@ import type { TunedSettings } from '../types.js';
 /** Batches that may wait: TensorFlow Serving's default of 10 refuses requests of a full load. */
 const ENQUEUED_BATCHES = 100;
 
+/** ONNX Runtime's threads of a session, by the name that Triton's backend has for them. */
+export const THREADS_PARAMETER = 'intra_op_thread_count';
+
 /** A string of text proto. */
 const quoted = (text: string): string =>
   `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 
 /** A config.pbtxt by which a model is served with `settings`. `notes`: comments above it; a
  * setting that is undefined is left out, so that the server's default holds. */
-export function configText(settings: TunedSettings, name: string, notes: readonly string[] = []) {
+export function configText(
+  settings: TunedSettings,
+  name: string,
+  notes: readonly string[] = [],
+): string {
+  const said = notes.map((note) => `# ${note.replaceAll(/\s+/g, ' ')}`);
+  return `${[...said, `name: ${quoted(name)}`, ...settingBlocks(settings)].join('\n')}\n`;
+}
+
+/** The fields of what is set. */
+export function settingBlocks(settings: TunedSettings): readonly string[] {
   const { instances, threads, maxBatchSize } = settings;
-  const blocks = [
-    ...notes.map((note) => `# ${note.replaceAll(/\s+/g, ' ')}`),
-    `name: ${quoted(name)}`,
+  return [
     ...(maxBatchSize === undefined ? [] : [`max_batch_size: ${maxBatchSize}`]),
     ...(instances === undefined
       ? []
       : [`instance_group [\n  {\n    count: ${instances}\n    kind: KIND_CPU\n  }\n]`]),
     ...(maxBatchSize === undefined || maxBatchSize === 0 ? [] : [batchingBlock(settings)]),
-    ...(threads === undefined ? [] : [parameter('intra_op_thread_count', String(threads))]),
+    ...(threads === undefined ? [] : [parameter(THREADS_PARAMETER, String(threads))]),
   ];
-  return `${blocks.join('\n')}\n`;
 }
 
 function batchingBlock(settings: TunedSettings): string {

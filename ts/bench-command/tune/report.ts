@@ -1,10 +1,11 @@
 // What a search found, as it is printed, written to files and drawn: a table of the settings that
 // were tried and the configuration of the best. Control plane; pure.
-import { change, duration, grouped } from '../page/numbers.js';
+import { change, grouped } from '../page/numbers.js';
 import type { TuneReport, TuneTrial } from '../types.js';
 import { batchingParametersText, configText } from './config-text.js';
+import { mergedConfig } from './own-config.js';
 import type { Found } from './search.js';
-import { pointWords, settingsWords } from './words.js';
+import { pointWords, settingsWords, time } from './words.js';
 
 export interface ReportOptions {
   /** The model's name, which config.pbtxt says. */
@@ -13,6 +14,8 @@ export interface ReportOptions {
   /** Whether TensorFlow Serving's batching parameters are wanted too. */
   readonly hasBatchingParameters: boolean;
   readonly cores: number;
+  /** The text of the model's own config.pbtxt; undefined: it has none. */
+  readonly base?: string | undefined;
 }
 
 export function reportOf(found: Found, options: ReportOptions): TuneReport {
@@ -22,12 +25,16 @@ export function reportOf(found: Found, options: ReportOptions): TuneReport {
   const batching = options.hasBatchingParameters
     ? batchingParametersText(settings, options.cores)
     : undefined;
+  const said = notes(found, best, latencyBound);
   return {
     latencyBound,
     trials: found.trials,
     best: found.best,
     steps: found.steps,
-    config: configText(settings, options.name, notes(found, best, latencyBound)),
+    config:
+      options.base === undefined
+        ? configText(settings, options.name, said)
+        : mergedConfig(options.base, settings, said),
     batchingParameters: batching,
   };
 }
@@ -38,7 +45,7 @@ function notes(
   best: TuneTrial | undefined,
   latencyBound: number | undefined,
 ): readonly string[] {
-  const bound = latencyBound === undefined ? '' : `, p99 below ${duration(latencyBound)}`;
+  const bound = latencyBound === undefined ? '' : `, p99 below ${time(latencyBound)}`;
   const lines = [`serval bench --tune, ${trials.length} settings tried${bound}`];
   if (best?.best === undefined)
     return [...lines, 'no settings kept the bound: these are the defaults'];
@@ -72,8 +79,8 @@ function cells({ best, points, problem }: TuneTrial, base: number | undefined): 
   const rows = [
     grouped(point.rowsPerSecond),
     base === undefined ? '' : change(base, point.rowsPerSecond),
-    duration(point.latency.p50),
-    duration(point.latency.p99),
+    time(point.latency.p50),
+    time(point.latency.p99),
     String(point.concurrency),
   ];
   return best === undefined ? [...rows, problem ?? 'above the bound'] : rows;

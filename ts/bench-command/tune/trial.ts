@@ -4,6 +4,8 @@ import type { BenchPath, BenchPlan, BenchPoint, Measure } from '../types.js';
 
 /** What counts as more: less is noise. */
 export const MARGIN = 1.03;
+/** How often in a row twice as many in flight may bring nothing: one may be disturbed. */
+const CLIMB_PATIENCE = 1;
 /** Of the best's rows a second at as many in flight: what is slower is not looked at further. */
 const FAR_BEHIND = 0.6;
 
@@ -81,18 +83,21 @@ class Climb {
     return keeps(point, this.load.latencyBound);
   }
 
-  /** Twice as many in flight until it brings nothing or passes the bound; then half way back. */
+  /** Twice as many in flight until that brought nothing twice, or p99 passes the bound; then half
+   * way back. */
   async up(from: BenchPoint): Promise<void> {
-    let point = from;
+    let [point, most, idle] = [from, from.rowsPerSecond, 0];
     while (point.concurrency < this.load.concurrencyMax && !this.isOver()) {
       const next = await this.at(Math.min(point.concurrency * 2, this.load.concurrencyMax));
+      const isMore = next.rowsPerSecond > most * MARGIN;
       if (!this.keeps(next)) {
         const between = Math.floor((point.concurrency + next.concurrency) / 2);
-        const isMore = next.rowsPerSecond > point.rowsPerSecond * MARGIN;
         if (isMore && between > point.concurrency && !this.isOver()) await this.at(between);
         return;
       }
-      if (next.rowsPerSecond <= point.rowsPerSecond * MARGIN) return;
+      idle = isMore ? 0 : idle + 1;
+      if (idle > CLIMB_PATIENCE) return;
+      most = Math.max(most, next.rowsPerSecond);
       point = next;
     }
   }

@@ -2,6 +2,9 @@
 import { change, duration, grouped } from '../page/numbers.js';
 import type { BenchPoint, TunedSettings } from '../types.js';
 
+/** As the other lines of `serval bench` have it. */
+export const time = (us: number): string => duration(us).replace('µ', 'u');
+
 const several = (count: number, what: string): string =>
   `${count} ${what}${count === 1 ? '' : 's'}`;
 
@@ -18,7 +21,7 @@ export function settingsWords(settings: TunedSettings): string {
         ? 'no batches'
         : `batches to ${maxBatchSize}`,
     preferredBatchSize === undefined ? '' : `${preferredBatchSize} preferred`,
-    delay === undefined || delay === 0 ? '' : `delay ${duration(delay)}`,
+    delay === undefined || delay === 0 ? '' : `delay ${time(delay)}`,
   ].filter((word) => word !== '');
   return words.length === 0 ? 'defaults' : words.join(', ');
 }
@@ -32,7 +35,7 @@ export function settingsKey(settings: TunedSettings): string {
 
 /** "1 200 rows/s, p99 3.1 ms with 8 in flight". */
 export const pointWords = (point: BenchPoint): string =>
-  `${grouped(point.rowsPerSecond)} rows/s, p99 ${duration(point.latency.p99)} ` +
+  `${grouped(point.rowsPerSecond)} rows/s, p99 ${time(point.latency.p99)} ` +
   `with ${point.concurrency} in flight`;
 
 /** " (+58 %)", or nothing where there is nothing to compare with. */

@@ -116,7 +116,8 @@ const BENCH: CommandRow = {
     'due. Inputs are random where --input does not give them.',
   flags: BENCH_FLAGS,
   common: [
-    ...['paths', 'concurrency', 'rate', 'batch', 'seconds', 'input', 'shape', 'json'],
+    ...['paths', 'concurrency', 'rate', 'batch', 'seconds', 'input', 'shape', 'json', 'html'],
+    ...['tune', 'latency-bound', 'tune-seconds', 'config-out'],
     ...['model', 'header', 'load-threads', 'instances', 'intra-op-threads'],
   ],
   examples: [
@@ -129,6 +130,10 @@ const BENCH: CommandRow = {
     {
       line: 'serval bench http://localhost:8000/v2/models/m --json report.json',
       what: 'a running server; for programs',
+    },
+    {
+      line: 'serval bench model.onnx --tune --latency-bound 20ms --html tune.html',
+      what: 'looks for the best config.pbtxt',
     },
   ],
   completes: 'paths',

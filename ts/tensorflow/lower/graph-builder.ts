@@ -16,7 +16,7 @@ import type { DrawSource } from './draws.js';
 import { KERNEL_TYPES } from './generated/kernel-types.js';
 import { numbersTensor, tensorBytes, tensorNumbers, tensorStrings } from './tensors.js';
 import { elementType, isStatic } from './values.js';
-import type { TensorValue } from './values.js';
+import type { TensorValue, VariedPart } from './values.js';
 import { usedNodes } from './unused.js';
 import { INLINE_BYTES_MAX, tensorByteLength, WEIGHT_NAME, type WeightStore } from './weights.js';
 
@@ -40,14 +40,18 @@ export class ModelBuild {
   readonly unrounded = new Map<string, TensorValue>();
   /** The nodes that draw random numbers, by the name of what they draw. */
   readonly draws = new Map<string, DrawSource>();
+  /** Nodes that make lists whose items have shapes of their own, and what the items are like. Found
+   * while lowering, for the next attempt. */
+  readonly varied: Map<string, readonly VariedPart[]>;
   readonly #types = new Map<string, OnnxValue>();
   readonly #constants = new Map<Tensor, string>();
   readonly #small = new Map<string, string>();
   readonly #reserved = new Set<string>();
   #names = 0;
 
-  constructor(weights: WeightStore) {
+  constructor(weights: WeightStore, varied = new Map<string, readonly VariedPart[]>()) {
     this.weights = weights;
+    this.varied = varied;
   }
 
   /** Takes a name for a graph's input or output: the one wanted, or one like it. Before any node

@@ -13,9 +13,10 @@ import type {
 import type { FlatNode, PreparedModel, SignatureDef } from '../types.js';
 import { ASSIGNING, Effects } from './effects.js';
 import type { LoweringProblem } from './graph-lowering.js';
+import type { VariedPart } from './values.js';
 import { isVariable, variableKeys } from './variables.js';
 import { WeightStore } from './weights.js';
-import { SignatureLowering, type LowerOptions } from './lower-signature.js';
+import { SignatureLowering, type LowerOptions, type SignatureJob } from './lower-signature.js';
 
 const INIT_SIGNATURE = '__saved_model_init_op';
 const DEFAULT_SIGNATURE = 'serving_default';
@@ -30,6 +31,15 @@ export function lowerModel(prepared: PreparedModel, options: LowerOptions): Impo
   } finally {
     weights.close();
   }
+}
+
+/** Of one signature. */
+const ATTEMPTS_MAX = 8;
+
+interface Attempt {
+  readonly outcome: Outcome;
+  readonly met: ReadonlyMap<string, number>;
+  readonly warnings: ReadonlySet<string>;
 }
 
 interface Outcome {
@@ -89,15 +99,36 @@ class ModelLowering {
     return signature;
   }
 
+  /** Lowers it again while that shows more lists whose items have shapes of their own. What served
+   * without that is kept where it does not with it. */
   #lowerSignature(name: string): Outcome {
+    const varied = new Map<string, readonly VariedPart[]>();
+    let best: Attempt | undefined;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const known = varied.size;
+      const made = this.#attempt(name, varied);
+      if (made.outcome.graph !== undefined || best?.outcome.graph === undefined) best = made;
+      if (varied.size === known) break;
+    }
+    for (const [op, count] of best?.met ?? []) this.#met.set(op, (this.#met.get(op) ?? 0) + count);
+    for (const warning of best?.warnings ?? []) this.#warnings.add(warning);
+    return best?.outcome ?? {};
+  }
+
+  #attempt(name: string, varied: Map<string, readonly VariedPart[]>): Attempt {
+    const met = new Map<string, number>();
+    const warnings = new Set<string>();
+    return { met, warnings, outcome: this.#tried(name, { varied, met, warnings }) };
+  }
+
+  #tried(name: string, own: Pick<SignatureJob, 'varied' | 'met' | 'warnings'>): Outcome {
     const problems: LoweringProblem[] = [];
     try {
       const graph = new SignatureLowering(name, this.#signature(name), {
         prepared: this.#prepared,
         options: this.#options,
         effects: this.#effects,
-        met: this.#met,
-        warnings: this.#warnings,
+        ...own,
         weights: this.#weights,
         mutable: this.#mutableVariables(),
         problems,

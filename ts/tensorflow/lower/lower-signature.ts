@@ -30,7 +30,7 @@ import { ModelBuild } from './graph-builder.js';
 import { namesUsedBy, usedNodes } from './unused.js';
 import { SignatureVariables } from './variables.js';
 import { elementType } from './values.js';
-import type { TensorValue, Value } from './values.js';
+import type { TensorValue, Value, VariedPart } from './values.js';
 import { WeightStore } from './weights.js';
 
 const ONNX_IR_VERSION = 9;
@@ -62,6 +62,8 @@ export interface SignatureJob {
   readonly weights: WeightStore;
   readonly mutable: ReadonlySet<string>;
   readonly problems: LoweringProblem[];
+  /** ModelBuild.varied, of all attempts. */
+  readonly varied: Map<string, readonly VariedPart[]>;
   readonly stateOf: (key: string) => number;
   readonly keyOf: (node: FlatNode) => string;
 }
@@ -78,7 +80,7 @@ export class SignatureLowering {
     this.#name = name;
     this.#signature = signature;
     this.#job = job;
-    this.#build = new ModelBuild(job.weights);
+    this.#build = new ModelBuild(job.weights, job.varied);
     this.#variables = new SignatureVariables(
       job.prepared.state,
       job.mutable,

@@ -72,6 +72,45 @@ export interface ListValue {
    * the item is kept. */
   readonly collecting?: true;
   readonly lastItem?: TensorValue;
+  /** The node that made it. */
+  readonly origin?: string;
+  /** What the node itself said of the items' shape, before any was set. */
+  readonly declared?: Shape;
+  /** Items were set one by one. */
+  readonly written?: true;
+  /** In place of `items`: of a list whose items have shapes of their own. */
+  readonly varied?: VariedItems;
+}
+
+/** Items of any shapes, of one rank. */
+export interface VariedItems {
+  /** All elements, one item after the other; rank 1. */
+  readonly flat: TensorValue;
+  /** int64 [length, rank]; zeros for an item that was never set. */
+  readonly dims: TensorValue;
+}
+
+/** What all items of a list are like whose shapes differ. */
+export interface VariedPart {
+  readonly dtype: Dtype;
+  readonly rank: number;
+}
+
+/** A ragged tensor that TensorFlow carries as one variant: the row lengths of each level (int64,
+ * rank 1), outermost first, then the values. */
+export interface VariantValue {
+  readonly kind: 'variant';
+  readonly parts: readonly TensorValue[];
+}
+
+/** A tensor of rank 1, or a list, of such: a list of each part. */
+export interface VariantsValue {
+  readonly kind: 'variants';
+  readonly origin?: string;
+  /** int64 scalar. */
+  readonly length: TensorValue;
+  /** undefined while it is not known what the parts are. */
+  readonly lists: readonly ListValue[] | undefined;
 }
 
 /** What only the operators of one family understand. */
@@ -87,6 +126,8 @@ export type Value =
   | VariableValue
   | TableValue
   | ListValue
+  | VariantValue
+  | VariantsValue
   | OpaqueValue;
 
 /** ONNX's element type. Errors: Unimplemented for those that ONNX has not (complex, variant). */

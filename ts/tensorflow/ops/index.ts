@@ -16,6 +16,7 @@ import { withComplex } from './complex/index.js';
 import { ARRAYS } from './control/arrays.js';
 import { BRANCHES } from './control/branch.js';
 import { LISTS } from './control/lists.js';
+import { VARIANTS } from './control/variants.js';
 import { LOOPS } from './control/loop.js';
 import { DIAGONALS } from './linear/diagonals.js';
 import { EINSUM } from './linear/einsum.js';
@@ -82,6 +83,7 @@ export const OPERATORS: Operators = withComplex({
   ...ARRAYS,
   ...BRANCHES,
   ...LISTS,
+  ...VARIANTS,
   ...LOOPS,
   ...DIAGONALS,
   ...EINSUM,

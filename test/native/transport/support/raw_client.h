@@ -228,8 +228,10 @@ class RawClient {
     EXPECT_FALSE(timed_out_) << "the connection did not end";
     return go_away;
   }
-  // All that was sent has been looked at.
-  bool sync() {
+  // All that was sent has been looked at, and what was answered to it at once is here. Twice: an
+  // acknowledgement overtakes the answers of its own turn, never those of the turn before.
+  bool sync() { return ping() && ping(); }
+  bool ping() {
     send(ping_frame("syncsync"));
     for (;;) {
       const std::optional<Frame> got = take();

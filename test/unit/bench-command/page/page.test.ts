@@ -100,6 +100,26 @@ describe('benchPage', () => {
     assert.deepEqual(broken(page), []);
   });
 
+  it('keeps loops apart, in the colours of their paths', () => {
+    const open = [500, 2000].flatMap((rate) => [
+      openPoint('grpc', rate),
+      openPoint('engine', rate),
+    ]);
+    const page = benchPage(reportOf([...pathPoints(), ...open]));
+    assert.deepEqual(figures(page), [
+      'Latency over rate, closed loop',
+      'Throughput over concurrency',
+      'Latency over rate, open loop',
+      'Throughput over the rate of requests',
+    ]);
+    const colours = [...page.matchAll(/line (s\d)[^>]*>(?:<path[^>]*>)?<\/svg>gRPC</g)];
+    assert.deepEqual(new Set(colours.map(([, colour]) => colour)), new Set(['s1']));
+  });
+
+  it('draws no line through one point', () => {
+    assert.deepEqual(figures(benchPage(reportOf([closedPoint()]))), []);
+  });
+
   it('has every point in its table', () => {
     const points = pathPoints();
     const page = benchPage(reportOf(points));

@@ -95,7 +95,7 @@ describe('the search of --tune', () => {
     const { found, said } = await ran(serial, { latencyBound: 10 });
     assert.equal(found.best, undefined);
     assert.ok(found.trials.length > 1);
-    assert.match(said[0] ?? '', /^defaults: 1,000 rows\/s, p99 2 ms .*above the bound of 10 µs$/);
+    assert.match(said[0] ?? '', /^defaults: 1,000 rows\/s, p99 2 ms .*above the bound of 10 us$/);
   });
 
   it('never starts the same settings twice but to confirm, and none without sense', async () => {
@@ -182,6 +182,22 @@ describe('the search of --tune', () => {
     assert.notEqual(best.settings.instances, 16);
     assert.ok((best.settings.instances ?? 1) > 1);
     assert.ok(said.some((line) => line.endsWith('not so when measured again')));
+  });
+
+  it('compares the winner with defaults under the same load', async () => {
+    // The defaults want eight in flight too; while it was searched, something else was in the way.
+    const model: FakeModel = {
+      ...parallel,
+      bend: (point, { instances, threads }) => {
+        const isPlain = instances === undefined && threads === undefined;
+        const isSlow = isPlain && (point.concurrency < 8 || point.seconds === 2);
+        return isSlow ? { ...point, rowsPerSecond: point.rowsPerSecond * 0.5 } : point;
+      },
+    };
+    const { best, said } = await ran(model, { canBatch: false });
+    assert.deepEqual(best.settings, {});
+    assert.equal(best.best?.concurrency, 8);
+    assert.ok(said.some((line) => line.endsWith('the best so far')));
   });
 
   it('prefers the defaults to a gain that is noise', async () => {

@@ -83,7 +83,7 @@ describe('words and table', () => {
 
   it('name what is set', () => {
     assert.equal(settingsWords({}), 'defaults');
-    const words = '4 instances, 2 threads each, batches to 16, 8 preferred, delay 500 µs';
+    const words = '4 instances, 2 threads each, batches to 16, 8 preferred, delay 500 us';
     assert.equal(settingsWords(FULL), words);
     assert.equal(settingsWords({ instances: 1, maxBatchSize: 0 }), '1 instance, no batches');
   });
@@ -92,7 +92,7 @@ describe('words and table', () => {
     const options = { name: 'm', cores: 4, hasBatchingParameters: true, latencyBound: 5000 };
     const report = reportOf({ trials, best: 1, steps: [] }, options);
     const lines = trialTable(report).map((line) => line.split(/ {2,}/).filter(Boolean));
-    const full = '* 4 instances, 2 threads each, batches to 16, 8 preferred, delay 500 µs';
+    const full = '* 4 instances, 2 threads each, batches to 16, 8 preferred, delay 500 us';
     assert.deepEqual(lines, [
       ['settings', 'rows/s', 'to defaults', 'p50', 'p99', 'in flight'],
       [full, '4,000', '4 ×', '1.8 ms', '4 ms', '8'],

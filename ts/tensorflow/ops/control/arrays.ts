@@ -7,6 +7,7 @@ import type { Shape } from '../../types.js';
 import { elementShapeOf, merged, scalar64, withItem, withItems } from './list-access.js';
 import { emptyItems, shapedItems } from './list-items.js';
 import { itemAt, joinedItems, ofOneLength, pieces } from './list-pieces.js';
+import { asNoted, joinedVaried, variedItem } from './varied-lists.js';
 
 const HANDLE = 'tensor array';
 
@@ -17,14 +18,14 @@ export function arrayBehind(value: Value | undefined): ListValue | undefined {
 
 /** Version 3 has the flow as its second output; before it, a constant begins the flow. */
 const array: Lowering = (cx) => {
-  const list: ListValue = {
+  const list: ListValue = asNoted(cx, {
     kind: 'list',
     dtype: cx.type('dtype'),
     elementShape: cx.shape('element_shape'),
     length: scalar64(cx, cx.tensor(0)),
     items: undefined,
     ...(cx.bool('dynamic_size', false) ? { isGrowing: true } : {}),
-  };
+  });
   const handle: Value = { kind: 'opaque', what: HANDLE, data: list };
   return cx.node.op === 'TensorArrayV3' ? [handle, list] : handle;
 };
@@ -47,12 +48,18 @@ function itemsOf(cx: OpContext, list: ListValue, given: Shape): TensorValue {
   return isStatic(elementShape) ? shapedItems(cx, { ...list, elementShape }) : emptyItems(cx, list);
 }
 
-const write: Lowering = (cx) => withItem(cx, arrayAt(cx, 3), cx.tensor(1), cx.tensor(2));
+const write: Lowering = (cx) => {
+  const list = anyArray(cx, 3);
+  const into = list.varied === undefined ? ofOneLength(cx, list) : list;
+  return withItem(cx, into, cx.tensor(1), cx.tensor(2));
+};
 
 const read: Lowering = (cx) => {
   const list = anyArray(cx, 2);
+  const shape = elementShapeOf(list, undefined);
+  if (list.varied !== undefined) return variedItem(cx, list.varied, cx.tensor(1), shape);
   const items = itemsOf(cx, list, undefined);
-  return itemAt(cx, list, items, cx.tensor(1), elementShapeOf(list, undefined));
+  return itemAt(cx, list, items, cx.tensor(1), shape);
 };
 
 const gather: Lowering = (cx) => {
@@ -85,6 +92,7 @@ const size: Lowering = (cx) => cx.cast(anyArray(cx, 1).length, 'int32');
 
 const concat: Lowering = (cx) => {
   const list = anyArray(cx, 1);
+  if (list.varied !== undefined) return joinedVaried(cx, list.varied, list.elementShape);
   return joinedItems(cx, list, itemsOf(cx, list, undefined));
 };
 

@@ -1,9 +1,17 @@
 // Values that go into and come out of branches and loops, as tensors: ONNX carries nothing else.
 // Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
-import { commonShape, type ListValue, type TensorValue, type Value } from '../../lower/values.js';
+import {
+  commonShape,
+  type ListValue,
+  type TensorValue,
+  type Value,
+  type VariantsValue,
+  type VariedPart,
+} from '../../lower/values.js';
 import { shapedItems } from './list-items.js';
 import { ofOneLength } from './list-pieces.js';
+import { noteVaried } from './varied-lists.js';
 
 /** The tensors that stand for a value; [] for handles, which stay what they are. */
 export function flatten(cx: OpContext, value: Value): TensorValue[] {
@@ -13,12 +21,21 @@ export function flatten(cx: OpContext, value: Value): TensorValue[] {
     case 'complex':
       return [value.real, value.imaginary];
     case 'list':
-      return [shapedItems(cx, ofOneLength(cx, value)), value.length];
+      return flattenList(cx, value);
+    case 'variant':
+      return [...value.parts];
+    case 'variants':
+      return [value.length, ...(value.lists ?? []).flatMap((one) => flattenList(cx, one))];
     case 'variable':
     case 'table':
     case 'opaque':
       return [];
   }
+}
+
+function flattenList(cx: OpContext, list: ListValue): TensorValue[] {
+  if (list.varied === undefined) return [shapedItems(cx, ofOneLength(cx, list)), list.length];
+  return [list.varied.flat, list.length, list.varied.dims];
 }
 
 /** The value of the same kind with other tensors. */
@@ -30,7 +47,15 @@ export function rebuild(like: Value, tensors: readonly TensorValue[]): Value {
     case 'complex':
       return { ...like, real: first ?? like.real, imaginary: second ?? like.imaginary };
     case 'list':
-      return rebuildList(like, first, second);
+      return rebuildList(like, first, second, tensors[2]);
+    case 'variant':
+      return { ...like, parts: tensors };
+    case 'variants':
+      return {
+        ...like,
+        length: first ?? like.length,
+        lists: like.lists?.map((one, i) => rebuildList(one, ...tensors.slice(1 + 3 * i))),
+      };
     case 'variable':
     case 'table':
     case 'opaque':
@@ -40,9 +65,14 @@ export function rebuild(like: Value, tensors: readonly TensorValue[]): Value {
 
 function rebuildList(
   like: ListValue,
-  items: TensorValue | undefined,
-  length: TensorValue | undefined,
+  items?: TensorValue,
+  length?: TensorValue,
+  dims?: TensorValue,
 ): ListValue {
+  if (like.varied !== undefined) {
+    const varied = { flat: items ?? like.varied.flat, dims: dims ?? like.varied.dims };
+    return { ...like, varied, length: length ?? like.length };
+  }
   return { ...like, items: items ?? like.items, length: length ?? like.length };
 }
 
@@ -60,17 +90,43 @@ export function isSame(a: Value | undefined, b: Value | undefined): boolean {
   if (a.kind === 'variable' && b.kind === 'variable') return a.key === b.key;
   if (a.kind === 'table' && b.kind === 'table') return a.key === b.key;
   if (a.kind === 'list' && b.kind === 'list') {
-    return isSame(a.items, b.items) && isSame(a.length, b.length);
+    const varied = isSame(a.varied?.flat, b.varied?.flat) && isSame(a.varied?.dims, b.varied?.dims);
+    return varied && isSame(a.items, b.items) && isSame(a.length, b.length);
   }
   return false;
 }
+
+/** Two lists that become one have to be kept alike: else the next attempt has them so. */
+export function checkAlike(cx: OpContext, a: ListValue, b: ListValue): void {
+  if ((a.varied === undefined) === (b.varied === undefined)) return;
+  const rank = (a.varied ?? b.varied)?.dims.shape?.[1] ?? 0;
+  noteVaried(cx, a.origin, [{ dtype: a.dtype, rank }]);
+  noteVaried(cx, b.origin, [{ dtype: b.dtype, rank }]);
+  cx.fail('lists whose items have one shape and others whose items have not take turns');
+}
+
+/** The same of lists of ragged tensors. */
+export function checkAlikeVariants(cx: OpContext, a: VariantsValue, b: VariantsValue): void {
+  if (a.lists?.length === b.lists?.length) return;
+  const parts = variantParts(a) ?? variantParts(b) ?? [];
+  noteVaried(cx, a.origin, parts);
+  noteVaried(cx, b.origin, parts);
+  cx.fail('it begins without ragged tensors and ends with some');
+}
+
+const variantParts = ({ lists }: VariantsValue): VariedPart[] | undefined =>
+  lists?.map((one) => ({ dtype: one.dtype, rank: one.varied?.dims.shape?.[1] ?? 1 }));
 
 /** What is known of a value that is either one; the kinds must agree. */
 export function commonValue(cx: OpContext, a: Value, b: Value): Value {
   if (a.kind !== b.kind) return cx.fail(`its branches give a ${a.kind} and a ${b.kind}`);
   if (a.kind === 'list' && b.kind === 'list') {
-    return { ...a, elementShape: commonShape(a.elementShape, b.elementShape) };
+    checkAlike(cx, a, b);
+    const written = a.written === true || b.written === true ? ({ written: true } as const) : {};
+    return { ...a, ...written, elementShape: commonShape(a.elementShape, b.elementShape) };
   }
-  if (a.kind === 'tensor' || a.kind === 'complex' || isSame(a, b)) return a;
+  if (a.kind === 'variants' && b.kind === 'variants') checkAlikeVariants(cx, a, b);
+  const isCarried = a.kind === 'variant' || a.kind === 'variants';
+  if (a.kind === 'tensor' || a.kind === 'complex' || isCarried || isSame(a, b)) return a;
   return cx.fail(`its branches give different ${a.kind}s`);
 }

@@ -4,6 +4,7 @@ import type { OpContext } from '../../lower/context.js';
 import { isStatic, type ListValue, type TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 import { filled, rowIndex, shapedItems } from './list-items.js';
+import { suspectItem, withVariedItem } from './varied-lists.js';
 
 /** The more exact of two shapes of one thing. */
 export function merged(a: Shape, b: Shape): Shape {
@@ -71,11 +72,17 @@ export function withItem(
   item: TensorValue,
 ): ListValue {
   if (before.collecting) return { ...before, lastItem: item };
-  const list = before.isGrowing ? grown(cx, before, scalar64(cx, index), item) : before;
+  const isGrowing = before.isGrowing === true;
+  if (before.varied !== undefined) {
+    return withVariedItem(cx, before, before.varied, index, item, isGrowing);
+  }
+  suspectItem(cx, before, item);
+  const list = isGrowing ? grown(cx, before, scalar64(cx, index), item) : before;
   const room = withRoom(cx, list, item);
   const row = cx.unsqueeze(item, [0]);
   const items = cx.op('ScatterND', [room, rowIndex(cx, index), row], { shape: room.shape });
-  return { ...list, elementShape: merged(list.elementShape, item.shape), items };
+  const elementShape = merged(list.elementShape, item.shape);
+  return { ...list, written: true, elementShape, items };
 }
 
 /** The list, long enough for an item at `index`. */

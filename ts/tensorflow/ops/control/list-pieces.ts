@@ -3,6 +3,8 @@
 import type { OpContext } from '../../lower/context.js';
 import type { ListValue, TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
+import { merged } from './list-access.js';
+import { joinedVaried, stackedVaried, suspectVaried, variedItem } from './varied-lists.js';
 
 /** Items of a list, and the rows of each where they may differ. */
 type Pieces = Pick<ListValue, 'length' | 'rowCounts'> & { readonly items: TensorValue };
@@ -51,6 +53,8 @@ export function itemAt(
   index: TensorValue,
   shape: Shape,
 ): TensorValue {
+  if (list.varied !== undefined) return variedItem(cx, list.varied, index, shape);
+  suspectVaried(cx, list, shape);
   const at = cx.cast(cx.reshape(index, [], []), 'int64');
   if (list.rowCounts === undefined) return cx.rows(items, at, shape);
   const open = items.shape?.slice(1).map((dim, axis) => (axis === 0 ? undefined : dim));
@@ -69,7 +73,10 @@ export function joinedItems(
   list: ListValue,
   items: TensorValue,
 ): [TensorValue, TensorValue] {
+  if (list.varied !== undefined) return joinedVaried(cx, list.varied, list.elementShape);
   const { shape } = items;
+  const element = merged(shape?.slice(1), list.elementShape);
+  suspectVaried(cx, list, element);
   if (shape === undefined || shape.length < 2) {
     return cx.fail("the shape of the list's items is not known");
   }
@@ -96,7 +103,11 @@ export function joinedItems(
   ];
 }
 
-/** The list, where all its items are of one length. */
+/** The list, where all its items are of one length: then its items are one tensor. */
 export function ofOneLength(cx: OpContext, list: ListValue): ListValue {
+  if (list.varied !== undefined) {
+    const { varied, ...plain } = list;
+    return { ...plain, items: stackedVaried(cx, list, varied, list.elementShape) };
+  }
   return list.rowCounts === undefined ? list : cx.fail('its items may have different lengths');
 }

@@ -1,7 +1,13 @@
 // TensorLists, as one tensor of their items. Importer's worker thread; tier T2.
 // Source: tensorflow/core/kernels/list_kernels.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
-import { commonShape, isStatic, type ListValue, type TensorValue } from '../../lower/values.js';
+import {
+  commonShape,
+  isStatic,
+  type ListValue,
+  type TensorValue,
+  type Value,
+} from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 import {
   appended,
@@ -14,6 +20,16 @@ import {
 } from './list-access.js';
 import { emptyItems, filled, shapedItems } from './list-items.js';
 import { itemAt, joinedItems, ofOneLength, pieces } from './list-pieces.js';
+import { newVariants, variantAt, variantsInput, withVariant } from './variants.js';
+import {
+  asNoted,
+  joinedVaried,
+  resizedVaried,
+  suspectItem,
+  suspectVaried,
+  variedItem,
+  withVariedItem,
+} from './varied-lists.js';
 
 function anyList(cx: OpContext, index: number): ListValue {
   const value = cx.input(index);
@@ -29,30 +45,26 @@ function shapeInput(cx: OpContext, index: number): Shape {
   return ints.map((dim) => (dim === undefined || dim < 0 ? undefined : dim));
 }
 
-const reserve: Lowering = (cx) => ({
-  kind: 'list',
-  dtype: cx.type('element_dtype'),
-  elementShape: shapeInput(cx, 0),
-  length: scalar64(cx, cx.tensor(1)),
-  items: undefined,
-});
+function fresh(cx: OpContext, length: TensorValue): Value {
+  const dtype = cx.type('element_dtype');
+  if (dtype === 'variant') return newVariants(cx, length);
+  const elementShape = shapeInput(cx, 0);
+  return asNoted(cx, { kind: 'list', dtype, elementShape, length, items: undefined });
+}
 
-const empty: Lowering = (cx) => ({
-  kind: 'list',
-  dtype: cx.type('element_dtype'),
-  elementShape: shapeInput(cx, 0),
-  length: cx.scalar('int64', 0),
-  items: undefined,
-});
+const reserve: Lowering = (cx) => fresh(cx, scalar64(cx, cx.tensor(1)));
+const empty: Lowering = (cx) => fresh(cx, cx.scalar('int64', 0));
 
 const fromTensor: Lowering = (cx) => {
+  const variants = variantsInput(cx, 0);
+  if (variants !== undefined) return variants;
   const items = cx.tensor(0);
   const length = cx.squeeze(cx.slice(cx.shapeOf(items), [0], [1], [0]), [0]);
   const elementShape = merged(items.shape?.slice(1), shapeInput(cx, 1));
   return { kind: 'list', dtype: items.dtype, elementShape, length, items };
 };
 
-const length: Lowering = (cx) => cx.cast(anyList(cx, 0).length, 'int32');
+const length: Lowering = (cx) => cx.cast((variantsInput(cx, 0) ?? anyList(cx, 0)).length, 'int32');
 
 /** What an element_shape input, where there is one, and the list say of the items. */
 function itemShape(cx: OpContext, list: ListValue, input: number): Shape {
@@ -75,34 +87,70 @@ function itemsFor(cx: OpContext, list: ListValue, shapeIndex: number): TensorVal
 }
 
 const getItem: Lowering = (cx) => {
+  const variants = variantsInput(cx, 0);
+  if (variants !== undefined) return variantAt(cx, variants, cx.tensor(1));
   const list = anyList(cx, 0);
-  return itemAt(cx, list, itemsFor(cx, list, 2), cx.tensor(1), itemShape(cx, list, 2));
+  const shape = itemShape(cx, list, 2);
+  if (list.varied !== undefined) return variedItem(cx, list.varied, cx.tensor(1), shape);
+  return itemAt(cx, list, itemsFor(cx, list, 2), cx.tensor(1), shape);
 };
 
-const setItem: Lowering = (cx) => withItem(cx, listOf(cx, 0), cx.tensor(1), cx.tensor(2));
+/** An index behind the end makes the list longer where the node says so. */
+const setItem: Lowering = (cx) => {
+  const resizes = cx.bool('resize_if_index_out_of_bounds', false);
+  const variants = variantsInput(cx, 0);
+  if (variants !== undefined) {
+    const item = cx.input(2);
+    if (item.kind !== 'variant') return cx.fail(`item is a ${item.kind} in a list of variants`);
+    return withVariant(cx, variants, cx.tensor(1), item, resizes);
+  }
+  const list = anyList(cx, 0);
+  const into = list.varied === undefined ? ofOneLength(cx, list) : list;
+  const growing = resizes ? { ...into, isGrowing: true as const } : into;
+  return withItem(cx, growing, cx.tensor(1), cx.tensor(2));
+};
 
 const pushBack: Lowering = (cx) => {
-  const list = listOf(cx, 0);
+  const variants = variantsInput(cx, 0);
+  const given = cx.input(1);
+  if (variants !== undefined && given.kind === 'variant') {
+    return withVariant(cx, variants, variants.length, given, true);
+  }
+  const any = anyList(cx, 0);
+  if (any.varied !== undefined) {
+    return withVariedItem(cx, any, any.varied, any.length, cx.tensor(1), true);
+  }
+  const list = ofOneLength(cx, any);
   const item = cx.tensor(1);
+  suspectItem(cx, list, item);
   const row = cx.unsqueeze(item, [0]);
   const isFresh = list.items === undefined && list.length.ints?.[0] === 0;
   const items = isFresh ? row : appended(cx, list, row);
   const one = cx.op('Add', [list.length, cx.scalar('int64', 1)], { shape: [] });
   const known = list.length.ints?.[0];
   const grown = known === undefined ? one : cx.scalar('int64', known + 1);
-  return { ...list, elementShape: merged(list.elementShape, item.shape), length: grown, items };
+  const elementShape = merged(list.elementShape, item.shape);
+  return { ...list, written: true, elementShape, length: grown, items };
 };
 
 const popBack: Lowering = (cx) => {
-  const list = listOf(cx, 0);
+  const any = anyList(cx, 0);
+  const less = cx.op('Sub', [any.length, cx.scalar('int64', 1)], { shape: [] });
+  if (any.varied !== undefined) {
+    const last = variedItem(cx, any.varied, less, itemShape(cx, any, 1));
+    return [resizedVaried(cx, any, any.varied, less), last];
+  }
+  const list = ofOneLength(cx, any);
+  suspectVaried(cx, list, itemShape(cx, list, 1));
   const items = itemsFor(cx, list, 1);
   const last = cx.rows(items, cx.scalar('int64', -1), itemShape(cx, list, 1));
   const rest = cx.slice(items, [0], [-1], [0]);
-  const less = cx.op('Sub', [list.length, cx.scalar('int64', 1)], { shape: [] });
   return [{ ...list, items: rest, length: less }, last];
 };
 
 const stack: Lowering = (cx) => {
+  const variants = variantsInput(cx, 0);
+  if (variants !== undefined) return variants;
   const list = listOf(cx, 0);
   const items = itemsFor(cx, list, 1);
   const element = itemShape(cx, list, 1);
@@ -150,8 +198,10 @@ const scatter: Lowering = (cx) => {
 const scatterInto: Lowering = (cx) => withItems(cx, listOf(cx, 0), cx.tensor(2), cx.tensor(1));
 
 const resize: Lowering = (cx) => {
-  const list = listOf(cx, 0);
   const size = scalar64(cx, cx.tensor(1));
+  const any = anyList(cx, 0);
+  if (any.varied !== undefined) return resizedVaried(cx, any, any.varied, size);
+  const list = ofOneLength(cx, any);
   if (list.items === undefined) return { ...list, length: size };
   const { items } = list;
   const more = cx.op(
@@ -169,6 +219,7 @@ const resize: Lowering = (cx) => {
 
 const concat: Lowering = (cx) => {
   const list = anyList(cx, 0);
+  if (list.varied !== undefined) return joinedVaried(cx, list.varied, itemShape(cx, list, 1));
   return joinedItems(cx, list, itemsFor(cx, list, 1));
 };
 
@@ -198,22 +249,22 @@ const elementShape: Lowering = (cx) => {
 const NOTE = 'all items of one shape';
 
 export const LISTS: Operators = {
-  TensorListReserve: { lower: reserve, dtypes: 'any', note: NOTE },
-  EmptyTensorList: { lower: empty, dtypes: 'any', note: NOTE },
+  TensorListReserve: { lower: reserve, dtypes: 'any' },
+  EmptyTensorList: { lower: empty, dtypes: 'any' },
   TensorListFromTensor: { lower: fromTensor, dtypes: 'any' },
   TensorListLength: { lower: length, dtypes: 'any' },
-  TensorListGetItem: { lower: getItem, dtypes: 'any', note: NOTE },
-  TensorListSetItem: { lower: setItem, dtypes: 'any', note: NOTE },
-  TensorListPushBack: { lower: pushBack, dtypes: 'any', note: NOTE },
+  TensorListGetItem: { lower: getItem, dtypes: 'any' },
+  TensorListSetItem: { lower: setItem, dtypes: 'any' },
+  TensorListPushBack: { lower: pushBack, dtypes: 'any' },
   TensorListPopBack: { lower: popBack, dtypes: 'any', note: NOTE },
   TensorListStack: { lower: stack, dtypes: 'any', note: NOTE },
   TensorListGather: { lower: gather, dtypes: 'any', note: NOTE },
   TensorListScatter: { lower: scatter, dtypes: 'any', note: NOTE },
   TensorListScatterV2: { lower: scatter, dtypes: 'any', note: NOTE },
   TensorListScatterIntoExistingList: { lower: scatterInto, dtypes: 'any', note: NOTE },
-  TensorListResize: { lower: resize, dtypes: 'any', note: NOTE },
-  TensorListConcat: { lower: concat, dtypes: 'any', note: NOTE },
-  TensorListConcatV2: { lower: concat, dtypes: 'any', note: NOTE },
+  TensorListResize: { lower: resize, dtypes: 'any' },
+  TensorListConcat: { lower: concat, dtypes: 'any' },
+  TensorListConcatV2: { lower: concat, dtypes: 'any' },
   TensorListSplit: { lower: split, dtypes: 'any', note: NOTE },
   TensorListConcatLists: { lower: concatLists, dtypes: 'any', note: NOTE },
   TensorListElementShape: { lower: elementShape, dtypes: 'any', note: NOTE },

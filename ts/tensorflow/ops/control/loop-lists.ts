@@ -24,7 +24,7 @@ export function collected(
 ): ReadonlyMap<number, Collected> {
   const found = new Map<number, Collected>();
   args.forEach((value, index) => {
-    if (value.kind !== 'list' || value.items !== undefined) return;
+    if (value.kind !== 'list' || value.items !== undefined || value.varied !== undefined) return;
     if (!isFilledInOrder(condition, body, args, index)) return;
     found.set(index, { item: (result) => lastItem(cx, result) });
   });
@@ -127,5 +127,5 @@ export function finishCollected(cx: OpContext, before: ListValue, found: TensorV
   const length = before.isGrowing
     ? cx.squeeze(cx.op('Max', [capacity, count], { shape: [1] }), [0])
     : before.length;
-  return { ...before, elementShape, length, items: cx.concat([rows, zeros], 0) };
+  return { ...before, written: true, elementShape, length, items: cx.concat([rows, zeros], 0) };
 }

@@ -14,7 +14,7 @@ import { commonShape, elementType, type TensorValue, type Value } from '../../lo
 import type { FlatFunction } from '../../types.js';
 import { fusedCell } from '../rnn/fused-cells.js';
 import { inside, truth } from './branch.js';
-import { flatten, isSame, rebuild } from './flat-values.js';
+import { checkAlike, checkAlikeVariants, flatten, isSame, rebuild } from './flat-values.js';
 import { passedOn } from './loop-analysis.js';
 import { type Collected, collected, finishCollected, withFlows } from './loop-lists.js';
 
@@ -28,7 +28,7 @@ const RANKS_KEPT = 8;
 interface Carried {
   /** Index among the loop's values. */
   readonly index: number;
-  readonly initial: Value;
+  initial: Value;
   /** Tensors before the first round. */
   readonly tensors: readonly TensorValue[];
   shapes: TensorValue['shape'][];
@@ -151,6 +151,16 @@ class LoopLowering {
         return this.#cx.fail(
           `value ${one.index} begins as a ${one.initial.kind} and goes on as a ` + after.kind,
         );
+      }
+      if (one.initial.kind === 'list' && after.kind === 'list') {
+        checkAlike(at, one.initial, after);
+        if (after.written === true && one.initial.written !== true) {
+          one.initial = { ...one.initial, written: true };
+          changed = true;
+        }
+      }
+      if (one.initial.kind === 'variants' && after.kind === 'variants') {
+        checkAlikeVariants(at, one.initial, after);
       }
       if (one.tensors.length === 0 && !isSame(one.initial, after)) {
         return this.#cx.fail(`value ${one.index} is another ${after.kind} after a round`);

@@ -36,7 +36,12 @@ function shapeAs(cx: OpContext, value: TensorValue, dtype: Dtype): TensorValue {
   return cx.cast(cx.shapeOf(value), dtype);
 }
 
-const shape: Lowering = (cx) => shapeAs(cx, cx.tensor(0), cx.type('out_type', 'int32'));
+const shape: Lowering = (cx) => {
+  const value = cx.input(0);
+  const dtype = cx.type('out_type', 'int32');
+  if (value.kind === 'variants') return cx.cast(cx.reshape(value.length, [1]), dtype);
+  return shapeAs(cx, cx.tensor(0), dtype);
+};
 const shapeN: Lowering = (cx) =>
   cx.tensors().map((one) => shapeAs(cx, one, cx.type('out_type', 'int32')));
 
