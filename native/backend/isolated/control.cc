@@ -76,8 +76,9 @@ Received receive_packet(int socket) {
   take_descriptors(message, received.descriptors);
   if (count == 0) received.what = Received::What::Ended;
   else if (count == static_cast<ssize_t>(sizeof received.packet) &&
-           (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0) {
+           (message.msg_flags & MSG_TRUNC) == 0) {
     received.what = Received::What::Packet;
+    if ((message.msg_flags & MSG_CTRUNC) != 0) received.descriptors.clear();
   }
   return received;
 }

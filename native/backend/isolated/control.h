@@ -36,7 +36,8 @@ struct Received {
 
 // False: the other end is gone, or takes nothing for seconds.
 bool send_packet(int socket, const Packet& packet, std::span<const int> descriptors);
-// Does not wait. A packet of another size is passed over (Nothing).
+// Does not wait. A packet of another size is passed over (Nothing); one whose descriptors did not
+// all come, as there is no room for them, has none.
 Received receive_packet(int socket);
 
 // A pair of connected sockets that no other process inherits. Errors: internal.

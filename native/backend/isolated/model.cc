@@ -25,7 +25,7 @@ class Ender final : public RunEnder {
     slot_ = &slot;
     ending_ns_.store(0, std::memory_order_relaxed);
   }
-  // Before the request is handed over: its number is the next one.
+  // After the request was handed over, before the run's begin_run().
   void number(uint32_t number) { number_.store(number); }
   void end_run() override {
     slot_->end_run(number_.load());
@@ -148,9 +148,9 @@ class Model final : public BackendModel {
     if (outcome == ServerSlot::Outcome::Answered) {
       return read_answer(signature, output_indices, scratch);
     }
-    scratch.slot_.reset();
+    const std::shared_ptr<ServerSlot> slot = std::move(scratch.slot_);
     switch (outcome) {
-      case ServerSlot::Outcome::GivenUp: process_->count_given_up(); break;
+      case ServerSlot::Outcome::GivenUp: process_->give_up(slot); break;
       case ServerSlot::Outcome::Refused:
         return make_error(ErrorCode::ModelNotReady,
                           "model '" + name_ + "': its process has no thread left for a request");

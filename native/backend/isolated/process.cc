@@ -24,6 +24,9 @@ std::string seconds_text(uint64_t ns) {
   return text;
 }
 
+// How often the keeper looks for what nobody tells it.
+constexpr int kLookMs = 100;
+
 Descriptor make_event() { return Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
 void signal_event(int event) {
@@ -122,11 +125,21 @@ Error ModelProcess::death_error(uint32_t id) {
   return make_error(ErrorCode::ModelNotReady, "model '" + name + "': " + state_text());
 }
 
-void ModelProcess::count_given_up() {
+void ModelProcess::give_up(std::shared_ptr<ServerSlot> slot) {
+  slot->close();
   std::lock_guard lock(mutex_);
-  if (++given_up_ < kGivenUpMax || pid_ == 0) return;
-  fault_ = std::to_string(given_up_) + " of its runs did not end when they were told to";
+  forget_idle();
+  if (slot->dead() || pid_ == 0) return;
+  given_up_.push_back(std::move(slot));
+  wake();
+  if (given_up_.size() < kGivenUpMax) return;
+  fault_ = std::to_string(given_up_.size()) + " of its runs did not end when they were told to";
   launcher_->kill(pid_);
+}
+
+// Caller holds mutex_.
+void ModelProcess::forget_idle() {
+  std::erase_if(given_up_, [](const auto& one) { return one->idle(); });
 }
 
 void ModelProcess::end(const std::string& why) {
@@ -202,7 +215,6 @@ Status ModelProcess::start_process() {
   socket_ = std::move(sockets.value().ours);
   cancel_event_ = std::move(event);
   pid_ = pid.value();
-  given_up_ = 0;
   fault_.clear();
   starts_ns_ = 0;
   started_ns_ = now_ns();
@@ -220,13 +232,16 @@ void ModelProcess::serve_process() {
     pid = pid_;
   }
   uint64_t end_at_ns = 0;  // 0 = it is not ending
+  bool looks = false;      // whether there are runs that were given up
   for (;;) {
     pollfd watched[2] = {{socket, POLLIN, 0}, {wake_event_.get(), POLLIN, 0}};
-    const int wait_ms = end_at_ns == 0 ? -1 : 100;
+    const int wait_ms = end_at_ns != 0 || looks ? kLookMs : -1;
     if (poll(watched, 2, wait_ms) > 0 && watched[0].revents != 0 && !next_packet(socket)) return;
     uint64_t count = 0;
     if (watched[1].revents != 0 && read(wake_event_.get(), &count, sizeof count) < 0) continue;
     std::lock_guard lock(mutex_);
+    forget_idle();
+    looks = !given_up_.empty();
     if (stopping_ && end_at_ns == 0) {
       shutdown(socket, SHUT_WR);
       end_at_ns = now_ns() + kEndNs;
@@ -316,6 +331,7 @@ bool ModelProcess::end_life(const End& end, int64_t pid) {
     if (std::shared_ptr<ServerSlot> slot = one.lock()) slots.push_back(std::move(slot));
   }
   slots_.clear();
+  given_up_.clear();
   changed_.notify_all();
   if (!stopping_) note_death(names, {end.signal, death_}, pid, pause_ms);
   lock.unlock();

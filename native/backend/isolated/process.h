@@ -30,8 +30,8 @@ struct Pauses {
 // Before the next start, after `deaths` in a row.
 uint64_t pause_ms_after(uint32_t deaths, const Pauses& pauses);
 
-// Runs that were given up, and go on in the process all the same: with more it is ended.
-inline constexpr uint32_t kGivenUpMax = 32;
+// Runs that were given up, and go on in the process all the same: with so many it is ended.
+inline constexpr size_t kGivenUpMax = 32;
 // How long a process whose models are all gone may take to end.
 inline constexpr uint64_t kEndNs = 5'000'000'000;
 
@@ -49,7 +49,7 @@ struct ModelSource {
 class ServerSlot {
  public:
   static Result<std::shared_ptr<ServerSlot>> create(MemoryBudget* budget, int cancel_event);
-  // Closes it: the process lets go of its end.
+  // Closes it.
   ~ServerSlot();
   ServerSlot(const ServerSlot&) = delete;
   ServerSlot& operator=(const ServerSlot&) = delete;
@@ -74,6 +74,10 @@ class ServerSlot {
   Outcome wait(uint32_t number, const std::atomic<uint64_t>& ending_ns);
   // Request `number` is to end. Any thread; does not block.
   void end_run(uint32_t number);
+  // Nothing follows: the process lets go of its end, when what runs there is over.
+  void close() { close_slot(page()); }
+  // Whether nothing runs there. Any thread, when nobody hands over any more.
+  bool idle();
   // The process has ended. Any thread.
   void die();
   bool dead() const { return dead_.load(std::memory_order_acquire); }
@@ -111,8 +115,9 @@ class ModelProcess {
   Result<std::shared_ptr<ServerSlot>> open(uint32_t id);
   // What a request is told whose process ended.
   Error death_error(uint32_t id);
-  // A run was given up that may go on.
-  void count_given_up();
+  // Takes a slot whose run was given up, and may go on: its memory is counted until that is over.
+  // With kGivenUpMax of them the process is ended.
+  void give_up(std::shared_ptr<ServerSlot> slot);
   // Ends the process, which is not what it should be; it is started again as after any death.
   void end(const std::string& why);
 
@@ -139,6 +144,7 @@ class ModelProcess {
   void ask(uint32_t id, Entry& entry);
   bool end_life(const End& end, int64_t pid);
   std::string state_text() const;
+  void forget_idle();
   void wake();
 
   const std::unique_ptr<Launcher> launcher_;
@@ -148,13 +154,13 @@ class ModelProcess {
   std::thread keeper_;  // started under mutex_, joined by the destructor
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<uint32_t, Entry> entries_;             // guarded by mutex_, as all below
-  std::vector<std::weak_ptr<ServerSlot>> slots_;  // of the present process
+  std::map<uint32_t, Entry> entries_;                  // guarded by mutex_, as all below
+  std::vector<std::weak_ptr<ServerSlot>> slots_;       // of the present process
+  std::vector<std::shared_ptr<ServerSlot>> given_up_;  // likewise; what runs there goes on
   Descriptor socket_, cancel_event_;
   int64_t pid_ = 0;
   uint32_t next_id_ = 1;
   uint32_t deaths_ = 0;  // in a row
-  uint32_t given_up_ = 0;
   uint64_t started_ns_ = 0;
   uint64_t starts_ns_ = 0;  // when it starts again; 0 = it runs, or is being started
   std::string death_;       // how the last one ended

@@ -23,6 +23,7 @@ namespace {
 
 constexpr uint64_t kSleepNs = 10'000'000'000;
 constexpr size_t kSlotsMax = 4096;
+constexpr int kNoSlotCode = 3;  // what the process ends with that has no room for a slot
 
 Error internal(const std::string& what) { return make_error(ErrorCode::Internal, what); }
 
@@ -67,6 +68,8 @@ class ServedSlot {
       if (shared.server_sleeps.load() != 0) wake_all(shared.answer);
     }
   }
+  // Nobody runs it any more.
+  void leave() { page().ended.store(1); }
 
   // The page says of some slot that its request is to end. Thread: the control thread.
   void look_for_cancel() {
@@ -75,8 +78,7 @@ class ServedSlot {
   }
   // Nobody waits for what runs. Thread: the control thread.
   void close() {
-    page().closed.store(1);
-    wake_all(page().request);
+    close_slot(page());
     std::lock_guard lock(mutex_);
     if (running_ != 0) flag_.cancel(EndCause::Unloaded);
   }
@@ -88,18 +90,17 @@ class ServedSlot {
     const Stopwatch watch;
     while (watch.elapsed_ns() < spin_ns()) {
       const uint32_t next = shared.request.load();
-      if (next != done) return next;
       if (shared.closed.load() != 0) return done;
+      if (next != done) return next;
       relax();
     }
     for (;;) {
       shared.child_sleeps.store(1);
-      const uint32_t next = shared.request.load();
-      const bool closed = shared.closed.load() != 0;
-      if (next == done && !closed) sleep_on(shared.request, done, kSleepNs);
+      if (shared.request.load() == done) sleep_on(shared.request, done, kSleepNs);
       shared.child_sleeps.store(0);
+      const uint32_t next = shared.request.load();
+      if (shared.closed.load() != 0) return done;
       if (next != done) return next;
-      if (closed) return done;
     }
   }
 
@@ -194,7 +195,9 @@ class Server {
   void take(Received& received) {
     const Packet packet = received.packet;
     std::vector<Descriptor>& fds = received.descriptors;
-    if (packet.kind == Control::Load && fds.size() == 1) {
+    if (packet.kind == Control::Load && fds.empty()) {
+      answer_load(packet.id, internal("no descriptor for a model's spec"));
+    } else if (packet.kind == Control::Load) {
       const auto blob = std::make_shared<Descriptor>(std::move(fds[0]));
       if (!start("sv-load", [this, packet, blob] { load(packet, blob->get()); })) {
         answer_load(packet.id, internal("no thread to load a model on"));
@@ -206,8 +209,9 @@ class Server {
         gone = std::move(found->second);
         models_.erase(found);
       }
-    } else if (packet.kind == Control::Open && fds.size() == 3) {
-      open(packet, fds);
+    } else if (packet.kind == Control::Open) {
+      if (fds.size() == 3) open(packet, fds);
+      else lose_slot();
     }
   }
 
@@ -274,7 +278,7 @@ class Server {
     Result<Area> page = Area::adopt(std::move(fds[0]), sizeof(SlotPage), true);
     Result<Area> requests = Area::adopt(std::move(fds[1]), kAreaFirstBytes, false);
     Result<Area> answers = Area::adopt(std::move(fds[2]), kAreaFirstBytes, true);
-    if (!page.ok()) return;
+    if (!page.ok()) return lose_slot();
     std::shared_ptr<BackendModel> model;
     {
       std::lock_guard lock(mutex_);
@@ -295,6 +299,7 @@ class Server {
     };
     const bool started = start("sv-slot", [slot, drop] {
       slot->run();
+      slot->leave();
       drop(slot);
     });
     if (started) return;
@@ -302,6 +307,10 @@ class Server {
     drop(slot);
   }
 
+  // A slot that not even a refusal can be written to: whoever waits there is told by our end.
+  void lose_slot() const {
+    if (options_.is_process) _exit(kNoSlotCode);
+  }
   // Whoever waits there is told that nobody serves it.
   static void refuse(Area& page) {
     auto& shared = *reinterpret_cast<SlotPage*>(page.data());

@@ -53,8 +53,7 @@ ServerSlot::ServerSlot(Area page, Area requests, Area answers, Descriptor cancel
 }
 
 ServerSlot::~ServerSlot() {
-  page().closed.store(1);
-  wake_all(page().request);
+  close();
   if (budget_ != nullptr) budget_->give(held_);
 }
 
@@ -91,7 +90,7 @@ void ServerSlot::trim() {
 }
 
 uint32_t ServerSlot::hand_over(uint64_t bytes) {
-  if (++next_ == 0) ++next_;  // 0 is no request
+  next_ = next_ + 1 == kClosedNumber ? 1 : next_ + 1;
   SlotPage& shared = page();
   shared.request_bytes.store(bytes);
   shared.request.store(next_);
@@ -130,6 +129,11 @@ void ServerSlot::end_run(uint32_t number) {
   page().cancel.store(number);
   const uint64_t one = 1;
   if (write(cancel_event_.get(), &one, sizeof one) < 0) return;  // full: it is up already
+}
+
+bool ServerSlot::idle() {
+  SlotPage& shared = page();
+  return shared.answer.load() == next_ || shared.ended.load() != 0 || shared.refused.load() != 0;
 }
 
 void ServerSlot::die() {

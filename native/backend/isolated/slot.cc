@@ -48,6 +48,12 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
+void close_slot(SlotPage& page) {
+  page.closed.store(1);
+  page.request.store(kClosedNumber);
+  wake_all(page.request);
+}
+
 void wake_all(std::atomic<uint32_t>& word) { futex(word, FUTEX_WAKE, INT32_MAX, nullptr); }
 
 void sleep_on(std::atomic<uint32_t>& word, uint32_t value, uint64_t ns) {

@@ -40,6 +40,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// In place of a request's number: nothing follows. (0 is no request's number either.)
+inline constexpr uint32_t kClosedNumber = UINT32_MAX;
+
 // The words. Each has one side that writes it, but for the two that say who sleeps.
 struct SlotPage {
   alignas(64) std::atomic<uint32_t> request{0};  // server: number of the latest request
@@ -50,8 +53,13 @@ struct SlotPage {
   alignas(64) std::atomic<uint32_t> answer{0};  // process: number of the latest that is answered
   std::atomic<uint64_t> answer_bytes{0};        // process
   std::atomic<uint32_t> refused{0};             // process: nobody serves this slot
+  std::atomic<uint32_t> ended{0};               // process: nobody serves it any more
   alignas(64) std::atomic<uint32_t> server_sleeps{0};
 };
+
+// Tells the process that nothing follows. By closing, the word that it sleeps on is another: no
+// sleep begins after that. Any thread.
+void close_slot(SlotPage& page);
 
 // Wakes who waits on `word`, in any process.
 void wake_all(std::atomic<uint32_t>& word);
