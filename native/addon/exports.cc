@@ -471,6 +471,7 @@ constexpr Export kExports[] = {
     exported<"regions", Regions>(),
     exported<"loadIsolated", LoadIsolated>(),
     exported<"takeIsolated", TakeIsolated>(),
+    exported<"isolatedOutage", IsolatedOutage>(),
     exported<"runIsolated", RunIsolated>(),
 };
 

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <csignal>
 
 #include "addon/control.h"
@@ -84,6 +85,18 @@ uint32_t TakeIsolated(Link& link, Arguments<0>&) {
     return link.report_error(make_error(ErrorCode::MemoryFull, "out of memory"));
   }
   return link.report({});
+}
+
+uint32_t IsolatedOutage(Link& link, Arguments<2>& arguments) {
+  const std::string model = text_of(arguments.buffer(0, "model"));
+  const std::string number = text_of(arguments.buffer(1, "version"));
+  int64_t version = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), version);
+  if (read.ptr != number.data() + number.size() || number.empty()) arguments.fail("version");
+  if (!arguments.ok()) return {};
+  ByteBuffer& out = link.clear_answer();
+  if (out.append(isolated_outage(model, version))) return link.report({});
+  return link.report_error(make_error(ErrorCode::MemoryFull, "out of memory"));
 }
 
 napi_value RunIsolated(Arguments<3>& arguments) {

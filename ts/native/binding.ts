@@ -115,6 +115,8 @@ export interface NativeBinding {
   loadIsolated(spec: Uint8Array, group: Buffer, command: Buffer): number;
   /** JSON: the deaths since the last call. */
   takeIsolated(): number;
+  /** Why a version that is loaded cannot be run now, as its process is down; empty: it can. */
+  isolatedOutage(model: Buffer, version: Buffer): number;
   /** In such a process: serves it until its server is gone. */
   runIsolated(library: Buffer, intraOpThreads: number, parent: number): never;
   detach(): void;

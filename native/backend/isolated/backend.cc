@@ -48,8 +48,9 @@ class IsolatedBackend final : public Backend {
     Result<isolated::Descriptor> blob =
         isolated::blob_of({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
     if (!blob.ok()) return std::move(blob.error());
-    return isolated::load_isolated(process_for(group, command),
-                                   {spec.name, std::move(blob.value()), device_of(spec)}, budget_);
+    return isolated::load_isolated(
+        process_for(group, command),
+        {spec.name, std::move(blob.value()), device_of(spec), spec.version}, budget_);
   }
 
  private:

@@ -43,6 +43,10 @@ std::vector<IsolatedReading> isolated_readings();
 // By model and signal's name ("exit" where it ended by itself), since the server started.
 std::map<std::pair<std::string, std::string>, uint64_t> isolated_deaths();
 
+// Why a loaded model cannot be run now, as its process is down; "" where it can, or is none of
+// ours. Any thread.
+std::string isolated_outage(const std::string& model, int64_t version);
+
 // A death that is not logged yet.
 struct IsolatedDeath {
   std::string models, reason;

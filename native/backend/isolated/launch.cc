@@ -25,10 +25,11 @@ class ProcessLauncher final : public Launcher {
  public:
   explicit ProcessLauncher(std::vector<std::string> command) : command_(std::move(command)) {}
 
-  Result<int64_t> start(int socket, int cancel_event) override {
+  Result<int64_t> start(int socket, int cancel_event, int output) override {
     // Above both targets: a descriptor that is one of them would be written over by the other.
     const int high_socket = fcntl(socket, F_DUPFD_CLOEXEC, 10);
     const int high_event = fcntl(cancel_event, F_DUPFD_CLOEXEC, 10);
+    const int high_output = fcntl(output, F_DUPFD_CLOEXEC, 10);
     std::vector<char*> arguments;
     for (std::string& one : command_) arguments.push_back(one.data());
     arguments.push_back(nullptr);
@@ -37,7 +38,7 @@ class ProcessLauncher final : public Launcher {
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, 2, 1);
+    for (const int one : {1, 2}) posix_spawn_file_actions_adddup2(&actions, high_output, one);
     posix_spawn_file_actions_adddup2(&actions, high_socket, kSocket);
     posix_spawn_file_actions_adddup2(&actions, high_event, kCancelEvent);
     sigset_t none;
@@ -46,14 +47,15 @@ class ProcessLauncher final : public Launcher {
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     pid_t pid = 0;
-    int failed = high_socket < 0 || high_event < 0 ? EMFILE : 0;
+    int failed = high_socket < 0 || high_event < 0 || high_output < 0 ? EMFILE : 0;
     if (failed == 0) {
       failed = posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
     }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
-    if (high_socket >= 0) close(high_socket);
-    if (high_event >= 0) close(high_event);
+    for (const int one : {high_socket, high_event, high_output}) {
+      if (one >= 0) close(one);
+    }
     if (failed == 0) return static_cast<int64_t>(pid);
     return make_error(ErrorCode::Internal,
                       "cannot start " + command_[0] + ": " + std::strerror(failed));

@@ -20,8 +20,9 @@ struct End {
 class Launcher {
  public:
   virtual ~Launcher() = default;
-  // Starts what serves `socket` and `cancel_event`, which it borrows. Errors: internal.
-  virtual Result<int64_t> start(int socket, int cancel_event) = 0;
+  // Starts what serves `socket` and `cancel_event` and writes its lines to `output`; borrows all
+  // three. Errors: internal.
+  virtual Result<int64_t> start(int socket, int cancel_event, int output) = 0;
   // Until it has ended.
   virtual End wait(int64_t pid) = 0;
   // Ends it; it was not waited for yet.

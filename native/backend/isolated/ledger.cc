@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 
 #include "backend/isolated/isolated.h"
 #include "backend/isolated/process.h"
@@ -44,6 +45,16 @@ uint64_t resident_bytes(int64_t pid) {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+std::vector<std::shared_ptr<isolated::ModelProcess>> processes_now() {
+  std::vector<std::shared_ptr<isolated::ModelProcess>> processes;
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  for (const auto& one : all.processes) {
+    if (auto held = one.lock()) processes.push_back(std::move(held));
+  }
+  return processes;
+}
+
 }  // namespace
 
 namespace isolated {
@@ -70,20 +81,23 @@ void note_process(const std::shared_ptr<ModelProcess>& process) {
 }  // namespace isolated
 
 std::vector<IsolatedReading> isolated_readings() {
-  std::vector<std::shared_ptr<isolated::ModelProcess>> processes;
-  {
-    Ledger& all = ledger();
-    std::lock_guard lock(all.mutex);
-    for (const auto& one : all.processes) {
-      if (auto held = one.lock()) processes.push_back(std::move(held));
-    }
-  }
   std::vector<IsolatedReading> readings;
-  for (const auto& one : processes) {
+  for (const auto& one : processes_now()) {
     const int64_t pid = one->pid();
     readings.push_back({one->models(), one->up(), pid, pid == 0 ? 0 : resident_bytes(pid)});
   }
   return readings;
+}
+
+// One that is loaded several times (once for each device) can be run where any of them is up.
+std::string isolated_outage(const std::string& model, int64_t version) {
+  std::string outage;
+  for (const auto& one : processes_now()) {
+    std::optional<std::string> says = one->outage(model, version);
+    if (says && says->empty()) return {};
+    if (says) outage = std::move(*says);
+  }
+  return outage;
 }
 
 std::map<std::pair<std::string, std::string>, uint64_t> isolated_deaths() {

@@ -171,6 +171,17 @@ bool ModelProcess::up() {
          });
 }
 
+std::optional<std::string> ModelProcess::outage(const std::string& model, int64_t version) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, entry] : entries_) {
+    const ModelSource& source = entry.source;
+    if (entry.first || source.name != model || source.version != version) continue;
+    if (entry.load == Load::Done && socket_.get() >= 0) return "";
+    return state_text();
+  }
+  return std::nullopt;
+}
+
 // Caller holds mutex_.
 void ModelProcess::ask(uint32_t id, Entry& entry) {
   entry.load = Load::Asked;
@@ -209,11 +220,15 @@ Status ModelProcess::start_process() {
   if (event.get() < 0 || wake_event_.get() < 0) {
     return make_error(ErrorCode::Internal, "no descriptor for a model's process");
   }
-  const Result<int64_t> pid = launcher_->start(sockets.value().theirs.get(), event.get());
+  Result<Pipe> output = make_pipe();
+  if (!output.ok()) return std::move(output.error());
+  const Result<int64_t> pid =
+      launcher_->start(sockets.value().theirs.get(), event.get(), output.value().writes.get());
   if (!pid.ok()) return pid.error();
   std::lock_guard lock(mutex_);
   socket_ = std::move(sockets.value().ours);
   cancel_event_ = std::move(event);
+  output_ = std::move(output.value().reads);
   pid_ = pid.value();
   fault_.clear();
   starts_ns_ = 0;
@@ -231,12 +246,17 @@ void ModelProcess::serve_process() {
     socket = socket_.get();
     pid = pid_;
   }
+  Output output(output_.get());
   uint64_t end_at_ns = 0;  // 0 = it is not ending
   bool looks = false;      // whether there are runs that were given up
   for (;;) {
-    pollfd watched[2] = {{socket, POLLIN, 0}, {wake_event_.get(), POLLIN, 0}};
+    pollfd watched[3] = {{socket, POLLIN, 0},
+                         {wake_event_.get(), POLLIN, 0},
+                         {output.ended() ? -1 : output_.get(), POLLIN, 0}};
     const int wait_ms = end_at_ns != 0 || looks ? kLookMs : -1;
-    if (poll(watched, 2, wait_ms) > 0 && watched[0].revents != 0 && !next_packet(socket)) return;
+    if (poll(watched, 3, wait_ms) < 0) continue;
+    if (watched[2].revents != 0) output.pass_on(models());
+    if (watched[0].revents != 0 && !next_packet(socket)) return output.pass_on(models());
     uint64_t count = 0;
     if (watched[1].revents != 0 && read(wake_event_.get(), &count, sizeof count) < 0) continue;
     std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,7 +16,9 @@
 #include "backend/isolated/control.h"
 #include "backend/isolated/launch.h"
 #include "backend/isolated/message.h"
+#include "backend/isolated/output.h"
 #include "backend/isolated/slot.h"
+#include "backend/isolated/spin.h"
 #include "base/memory_budget.h"
 
 namespace serval::isolated {
@@ -43,6 +46,7 @@ struct ModelSource {
   std::string name;
   Descriptor spec;      // a blob
   uint64_t device = 0;  // Packet.value of a load
+  int64_t version = 0;
 };
 
 // The server's end of a slot. One run at a time.
@@ -85,6 +89,7 @@ class ServerSlot {
  private:
   ServerSlot(Area page, Area requests, Area answers, Descriptor cancel_event, MemoryBudget* budget);
   Outcome outcome(uint32_t number);
+  Outcome sleep(uint32_t number, const std::atomic<uint64_t>& ending_ns);
 
   Area page_, requests_, answers_;
   const Descriptor cancel_event_;
@@ -93,6 +98,7 @@ class ServerSlot {
   uint64_t request_bytes_ = 0, answer_bytes_ = 0;
   std::atomic<bool> dead_{false};
   uint32_t next_ = 0;
+  Spin spin_;
 };
 
 class ModelProcess {
@@ -124,6 +130,9 @@ class ModelProcess {
   std::string models();
   int64_t pid();
   bool up();
+  // Why a model that was loaded here cannot be run now; "" where it can, nothing where there is no
+  // such model.
+  std::optional<std::string> outage(const std::string& model, int64_t version);
 
  private:
   enum class Load : uint8_t { Asked, Done, Failed };
@@ -157,7 +166,7 @@ class ModelProcess {
   std::map<uint32_t, Entry> entries_;                  // guarded by mutex_, as all below
   std::vector<std::weak_ptr<ServerSlot>> slots_;       // of the present process
   std::vector<std::shared_ptr<ServerSlot>> given_up_;  // likewise; what runs there goes on
-  Descriptor socket_, cancel_event_;
+  Descriptor socket_, cancel_event_, output_;
   int64_t pid_ = 0;
   uint32_t next_id_ = 1;
   uint32_t deaths_ = 0;  // in a row

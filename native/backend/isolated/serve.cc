@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "backend/isolated/control.h"
+#include "backend/isolated/spin.h"
 #include "backend/isolated/tensors.h"
-#include "base/clock.h"
 
 namespace serval::isolated {
 
@@ -86,25 +86,25 @@ class ServedSlot {
  private:
   // The number of a request that was not run yet, or `done` where the slot is closed.
   uint32_t wait(uint32_t done) {
+    const std::atomic<uint32_t>& request = page().request;
+    return spin_.wait(
+        page().server_cpu.load(), [&] { return request.load() != done; },
+        [&] { return sleep(done); });
+  }
+  uint32_t sleep(uint32_t done) {
     SlotPage& shared = page();
-    const Stopwatch watch;
-    while (watch.elapsed_ns() < spin_ns()) {
+    for (;;) {
       const uint32_t next = shared.request.load();
       if (shared.closed.load() != 0) return done;
       if (next != done) return next;
-      relax();
-    }
-    for (;;) {
       shared.child_sleeps.store(1);
       if (shared.request.load() == done) sleep_on(shared.request, done, kSleepNs);
       shared.child_sleeps.store(0);
-      const uint32_t next = shared.request.load();
-      if (shared.closed.load() != 0) return done;
-      if (next != done) return next;
     }
   }
 
   void begin(uint32_t number) {
+    page().child_cpu.store(this_cpu(), std::memory_order_relaxed);
     std::lock_guard lock(mutex_);
     flag_.reset();
     running_ = number;
@@ -168,6 +168,7 @@ class ServedSlot {
   Writer head_;
   std::vector<TensorView> inputs_;
   std::vector<uint32_t> outputs_;
+  Spin spin_;
   std::mutex mutex_;
   CancelFlag flag_;       // reset under mutex_
   uint32_t running_ = 0;  // guarded by mutex_; 0 = none

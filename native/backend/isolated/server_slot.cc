@@ -92,7 +92,8 @@ void ServerSlot::trim() {
 uint32_t ServerSlot::hand_over(uint64_t bytes) {
   next_ = next_ + 1 == kClosedNumber ? 1 : next_ + 1;
   SlotPage& shared = page();
-  shared.request_bytes.store(bytes);
+  shared.request_bytes.store(bytes, std::memory_order_relaxed);
+  shared.server_cpu.store(this_cpu(), std::memory_order_relaxed);
   shared.request.store(next_);
   if (shared.child_sleeps.load() != 0) wake_all(shared.request);
   return next_;
@@ -105,12 +106,15 @@ ServerSlot::Outcome ServerSlot::outcome(uint32_t number) {
 }
 
 ServerSlot::Outcome ServerSlot::wait(uint32_t number, const std::atomic<uint64_t>& ending_ns) {
+  const std::atomic<uint32_t>& answer = page().answer;
+  return spin_.wait(
+      page().child_cpu.load(), [&] { return answer.load() == number; },
+      [&] { return sleep(number, ending_ns); });
+}
+
+ServerSlot::Outcome ServerSlot::sleep(uint32_t number, const std::atomic<uint64_t>& ending_ns) {
   SlotPage& shared = page();
-  const Stopwatch watch;
-  while (watch.elapsed_ns() < spin_ns()) {
-    if (shared.answer.load() == number) return Outcome::Answered;
-    relax();
-  }
+  if (shared.answer.load() == number) return Outcome::Answered;
   for (;;) {
     shared.server_sleeps.store(1);
     const uint32_t seen = shared.answer.load();

@@ -12,13 +12,11 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <thread>
 
 namespace serval::isolated {
 
 namespace {
 
-constexpr uint64_t kSpinNs = 20'000;
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kAreaBytesMax = size_t{1} << 40;
 
@@ -61,11 +59,6 @@ void sleep_on(std::atomic<uint32_t>& word, uint32_t value, uint64_t ns) {
   limit.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
   limit.tv_nsec = static_cast<long>(ns % 1'000'000'000);
   futex(word, FUTEX_WAIT, value, &limit);
-}
-
-uint64_t spin_ns() {
-  static const uint64_t ns = std::thread::hardware_concurrency() > 1 ? kSpinNs : 0;
-  return ns;
 }
 
 Area& Area::operator=(Area&& other) noexcept {

@@ -48,9 +48,11 @@ struct SlotPage {
   alignas(64) std::atomic<uint32_t> request{0};  // server: number of the latest request
   std::atomic<uint32_t> closed{0};               // server: nothing follows
   std::atomic<uint32_t> cancel{0};               // server: number of a request that is to end
+  std::atomic<uint32_t> server_cpu{0};           // server: where it handed that over
   std::atomic<uint64_t> request_bytes{0};        // server
   alignas(64) std::atomic<uint32_t> child_sleeps{0};
   alignas(64) std::atomic<uint32_t> answer{0};  // process: number of the latest that is answered
+  std::atomic<uint32_t> child_cpu{0};           // process: where it ran that
   std::atomic<uint64_t> answer_bytes{0};        // process
   std::atomic<uint32_t> refused{0};             // process: nobody serves this slot
   std::atomic<uint32_t> ended{0};               // process: nobody serves it any more
@@ -65,19 +67,6 @@ void close_slot(SlotPage& page);
 void wake_all(std::atomic<uint32_t>& word);
 // Until `word` is not `value`, someone wakes, or `ns` are over.
 void sleep_on(std::atomic<uint32_t>& word, uint32_t value, uint64_t ns);
-// A moment between two looks.
-inline void relax() {
-  for (int i = 0; i < 16; ++i) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#else
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-#endif
-  }
-}
-// How long a side looks before it sleeps: 0 on one core.
-uint64_t spin_ns();
-
 // One piece of shared memory, mapped as far as it was seen. One thread at a time.
 class Area {
  public:

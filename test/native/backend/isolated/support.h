@@ -27,7 +27,7 @@ class ThreadLauncher final : public Launcher {
   ~ThreadLauncher() override {
     if (thread_.joinable()) thread_.join();
   }
-  Result<int64_t> start(int socket, int cancel_event) override {
+  Result<int64_t> start(int socket, int cancel_event, int) override {
     const int start = ++starts_;
     thread_ = std::thread([this, start, socket = dup(socket), cancel_event = dup(cancel_event)] {
       run_(socket, cancel_event, start);
