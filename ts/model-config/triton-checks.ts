@@ -359,6 +359,14 @@ class Check {
       }
     }
     this.#allowedRows(parameters);
+    this.#isolation(parameters);
+  }
+
+  #isolation(parameters: MessageValue): void {
+    const group = read.child(parameters, 'isolation_group');
+    const isolation = read.text(read.child(parameters, 'isolation'), 'string_value');
+    if (group === undefined || isolation === 'process') return;
+    this.#warn(parameters, 'isolation_group', 'no effect without the parameter isolation: process');
   }
 
   /** Ours are refused; ONNX Runtime's are passed on, since newer ones have more. */

@@ -144,23 +144,6 @@ describe('the process of isolated models ends', () => {
     assert.deepEqual(load.failures, []);
   });
 
-  it('stops answering, and is waited for no longer than a request may take', async (context) => {
-    const server = await started(context);
-    const pid = await oneProcess(server);
-    assert.equal(await quick(server), 200);
-    process.kill(pid, 'SIGSTOP');
-    const path = '/v2/models/quick/infer';
-    const timed = BODY.replace('{', '{"parameters":{"timeout":1},');
-    assert.ok(timed.includes('timeout'));
-    const other = new SteadyLoad(server.httpPort, pathOf('half_plus_three'), BODY);
-    const stuck = exchange(server.httpPort, 'POST', path, BODY);
-    await other.more(50);
-    process.kill(pid, 'SIGCONT');
-    assert.equal((await stuck).status, 200);
-    await other.stop();
-    assert.deepEqual(other.failures, []);
-  });
-
   it('with its server, however that ends', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const server = await startServer([models]);
