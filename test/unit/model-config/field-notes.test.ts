@@ -383,14 +383,12 @@ const PARAMETER_VALUES: Readonly<Record<string, string>> = {
 };
 
 /** Parameters that say nothing without another. */
-const PARAMETER_NEEDS: Readonly<Record<string, readonly string[]>> = {
-  isolation_group: ['isolation'],
-};
+const PARAMETER_NEEDS = new Map([['isolation_group', ['isolation']]]);
 
 test('every parameter of config.pbtxt is what its row says', () => {
   const parameter = (name: string): string =>
     `parameters { key: "${name}" value { string_value: "${PARAMETER_VALUES[name] ?? '1'}" } } `;
-  const read = (name: string, backend: string, needs = PARAMETER_NEEDS[name] ?? []): Read =>
+  const read = (name: string, backend: string, needs = PARAMETER_NEEDS.get(name) ?? []): Read =>
     parseTritonConfig(
       `backend: "${backend}" max_batch_size: 4 ${[name, ...needs].map(parameter).join('')}`,
       'f',
