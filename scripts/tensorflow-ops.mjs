@@ -15,6 +15,7 @@ const TITLES = {
   control: 'Control flow and lists',
   complex: 'Complex numbers and Fourier transforms',
   conv: 'Convolution and pooling',
+  decoders: 'Decoders of sequences',
   image: 'Images',
   'image-bytes': 'Encoded images',
   linear: 'Matrices',
@@ -27,6 +28,7 @@ const TITLES = {
   shape: 'Shapes and slices',
   strings: 'Strings',
   tabular: 'Examples, tables, sparse and ragged tensors',
+  trees: 'Boosted trees',
 };
 
 const isOperator = (value) => typeof value === 'object' && value !== null && 'lower' in value;

@@ -111,6 +111,8 @@ export const LOG_VALUE_CHARS_MAX = 2048;
 export const SAMPLE_ELEMENTS_MAX = 256;
 /** Elements of a request that is written to a file for the lines that `serval serve` prints. */
 export const REQUEST_FILE_ELEMENTS_MAX = 524_288;
+/** Of a picture that `serval predict` decodes. */
+export const PICTURE_PIXELS_MAX = 100_000_000;
 /** Of `serval bench`: connections of one of its threads, and how long one may take to be made. */
 export const BENCH_CONNECTIONS_MAX = 1024;
 export const BENCH_CONNECT_MS = 10_000;
@@ -155,6 +157,8 @@ export const CHECKPOINT_SHARDS_MAX = 100_000;
 export const CHECKPOINT_SLICES_MAX = 16_384;
 /** Elements of one string tensor: each is an object in memory. */
 export const CHECKPOINT_STRINGS_MAX = 16_777_216;
+/** Nodes of a boosted trees estimator's ensemble. */
+export const TREE_NODES_MAX = 4_194_304;
 /** A tensor's rank; TensorFlow's own limit. */
 export const TENSORFLOW_RANK_MAX = 254;
 
@@ -223,5 +227,8 @@ export const LIBRARY_RANK_MAX = 64;
 /** A load that takes longer is told in the log, and again after at most this. */
 export const LOAD_TOLD_AFTER_MS = 1000;
 export const LOAD_TOLD_EVERY_MS_MAX = 30_000;
+/** On a terminal: when a load is first shown, and how often it is drawn anew. */
+export const LOAD_LINE_AFTER_MS = 300;
+export const LOAD_LINE_EVERY_MS = 250;
 /** Files whose sizes are added up for that. */
 export const LOAD_SIZE_ENTRIES_MAX = 4096;

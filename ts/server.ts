@@ -12,12 +12,16 @@ import type { Config } from './config/config.js';
 import { ErrorCode, ServalError } from './errors.js';
 import { importInThread } from './import/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
-import { createLogger, LevelControl, type Logger } from './logger.js';
-import { loadBinding } from './native/binding.js';
+import { createLogger, LevelControl, levelSwitches, type Logger } from './logger.js';
+import { loadBinding, onnxruntimeLibrary } from './native/binding.js';
 import { createEngine, type Engine } from './native/engine.js';
+import { placingEngine, type PlacingOptions } from './gpu/placing-engine.js';
 import { importingEngine } from './import/importing-engine.js';
 import { ModelSource } from './registry/sources/model-source.js';
+import { SYSTEM_CLOCK } from './registry/clock.js';
+import { LoadLine } from './registry/load-line.js';
 import { Registry } from './registry/registry.js';
+import { bytesReadByProcess, TerminalLine } from './terminal-line.js';
 import type { RegistrySnapshot } from './model/snapshot.js';
 import {
   checkNodeListener,
@@ -240,7 +244,7 @@ function makeRegistry(
     logger,
   );
   return new Registry({
-    engine: importingEngine(engine.control, {
+    engine: importingEngine(placingEngine(engine.control, placingOptions(config)), {
       importModel: (request) => importInThread(request, { programVersion: servalVersion() }),
       cacheFolder: config.modelCache ?? '',
       logger,
@@ -252,8 +256,23 @@ function makeRegistry(
     loadRetries: control.loadRetries,
     loadRetryMs: control.loadRetryMs,
     publicText,
+    loadLine: loadLineOf(config),
     ...(config.modelWarmup ? { prepare: warmUp } : {}),
   });
+}
+
+/** On a terminal that shows the log. */
+function loadLineOf({ logFormat, logFile, logLevel }: Config): LoadLine | undefined {
+  const isShown = logFormat === 'text' && logFile === undefined && levelSwitches(logLevel).info;
+  if (!isShown || !process.stderr.isTTY || process.env['TERM'] === 'dumb') return undefined;
+  const line = new TerminalLine(process.stderr, [process.stdout]);
+  return new LoadLine(line, SYSTEM_CLOCK, bytesReadByProcess);
+}
+
+/** What models on GPUs are placed by. */
+function placingOptions({ onnxruntimeLibrary: library, modelCache }: Config): PlacingOptions {
+  const runtime = onnxruntimeLibrary(library);
+  return { runtime, cacheFolder: modelCache ?? '', binding: loadBinding() };
 }
 
 /** TensorFlow Serving's path of metrics, "" = off. A bad file is an error: nobody would notice. */

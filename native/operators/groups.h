@@ -31,6 +31,13 @@ std::vector<OperatorType> checked_operators();
 std::vector<OperatorType> division_operators();
 std::vector<OperatorType> no_row_operators();
 
+// decoders/
+std::vector<OperatorType> beam_decoder_operators();
+std::vector<OperatorType> greedy_decoder_operators();
+
+// trees/
+std::vector<OperatorType> tree_operators();
+
 // strings/
 std::vector<OperatorType> regex_operators();
 std::vector<OperatorType> string_element_operators();

@@ -18,7 +18,8 @@ std::vector<OperatorType> all_operators() {
       checked_operators,       division_operators,      no_row_operators,
       bitcast_operators,       dynamic_slice_operators, complex_operators,
       decompose_operators,     fourier_operators,       solve_operators,
-      special_operators,
+      special_operators,       beam_decoder_operators,  greedy_decoder_operators,
+      tree_operators,
   };
   for (const auto group : kGroups) {
     std::vector<OperatorType> types = group();

@@ -29,6 +29,7 @@ export const BUNDLED = [
   'flatbuffers',
   'hyparquet',
   'hyparquet-compressors',
+  'jpeg-js',
   'tar-stream',
   'yaml',
   'yauzl',

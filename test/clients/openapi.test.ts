@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { packageRoot } from '../../ts/package-files.js';
 import { exchange } from '../e2e/support/raw-http.js';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
@@ -23,6 +24,16 @@ answer = infer_half_plus_three.sync(client=client, body=HalfPlusThreeInferReques
 print(answer.model_name, answer.outputs[0].name, answer.outputs[0].data)
 body = HalfPlusThreePredictRequest(instances=[1.0, 2.0])
 print(predict_half_plus_three.sync(client=client, body=body).predictions)
+`;
+const PYTHON_ROWS = `
+import io, sys
+from rows import Client
+from rows.api.loan_risk import csv_loan_risk
+from rows.types import File
+
+client = Client(base_url=sys.argv[1])
+table = File(payload=io.BytesIO(b'amount,income,purpose\\n900,1000,car\\n'))
+print(csv_loan_risk.sync_detailed(client=client, body=table).content.decode(), end='')
 `;
 const TYPESCRIPT = `
 import createClient from 'openapi-fetch';
@@ -110,6 +121,25 @@ describe('GET /openapi.json', () => {
     writeFileSync(join(folders.folder, 'call.py'), PYTHON);
     const expected = 'half_plus_three y [3.5, 4.0, 5.5]\n[3.5, 4.0]\n';
     assert.equal(python('call.py', url), expected);
+  });
+
+  it('makes a client in Python that sends CSV', { skip: missing !== '' && missing }, async () => {
+    const rows = await startServer([join(packageRoot(), 'examples', 'models', 'loan_risk')]);
+    try {
+      const { body } = await exchange(rows.httpPort, 'GET', '/openapi.json');
+      writeFileSync(join(folders.folder, 'rows.json'), body);
+      assert.match(python('-m', 'openapi_spec_validator', '--schema', '3.1', 'rows.json'), /OK/);
+      const where = ['--path', 'rows.json', '--output-path', 'rows', '--meta', 'none'];
+      python('-m', 'openapi_python_client', 'generate', ...where);
+      writeFileSync(join(folders.folder, 'call_rows.py'), PYTHON_ROWS);
+      const at = `http://127.0.0.1:${rows.httpPort}`;
+      const sent = 'amount,income,purpose\n900,1000,car\n';
+      const wanted = await exchange(rows.httpPort, 'POST', '/v2/models/loan_risk/csv', sent);
+      assert.equal(wanted.status, 200);
+      assert.equal(python('call_rows.py', at), wanted.body.toString());
+    } finally {
+      await rows.stop();
+    }
   });
 
   it('makes a client in TypeScript', { skip: missing !== '' && missing }, () => {

@@ -7,6 +7,17 @@ import { packageRoot } from '../../ts/package-files.js';
 
 const MAKERS = {
   tensorflow: { variable: 'SERVAL_TF_GOLDENS', script: ['tensorflow', 'goldens.sh'], args: [] },
+  decoders: { variable: 'SERVAL_DECODER_GOLDENS', script: ['decoders', 'goldens.sh'], args: [] },
+  'estimators 1.15': {
+    variable: 'SERVAL_ESTIMATORS_1_GOLDENS',
+    script: ['estimators', 'goldens.sh'],
+    args: ['1.15'],
+  },
+  'estimators 2.8': {
+    variable: 'SERVAL_ESTIMATORS_2_GOLDENS',
+    script: ['estimators', 'goldens.sh'],
+    args: ['2.8'],
+  },
   spark: { variable: 'SERVAL_SPARK_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['spark'] },
   pmml: { variable: 'SERVAL_PMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['pmml'] },
   sparkml: {

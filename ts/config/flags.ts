@@ -412,7 +412,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'LIST',
     { kind: 'providers' },
     '',
-    'execution providers in order of preference: cuda:device_id=0,cpu',
+    'in order of preference: cuda:device_id=0,cpu; auto (default with a GPU): by model',
   ),
   flag(
     'body-bytes-max',
@@ -441,7 +441,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'PATH',
     path,
     '',
-    'libonnxruntime.so (default: SERVAL_ORT_LIBRARY, else the bundled one)',
+    'libonnxruntime.so (SERVAL_ORT_LIBRARY, else of `serval gpu install`, else the bundled one)',
   ),
 ];
 

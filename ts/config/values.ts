@@ -116,7 +116,8 @@ export function graphOptimizationValue(written: Written): number {
   throw configError(written.where, `expected ${known}, got ${echo(text)}${near}`);
 }
 
-/** `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty = none.
+/** `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty = none;
+ * `auto` stands alone.
  * Errors: InvalidArgument for an empty or repeated name and for an option without "=". */
 export function providersValue(written: Written): readonly ProviderOptions[] {
   const parts = written.texts.filter((text) => text !== '').flatMap((text) => text.split(','));
@@ -125,6 +126,10 @@ export function providersValue(written: Written): readonly ProviderOptions[] {
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) {
     throw configError(written.where, `provider ${echo(twice)} is listed twice`);
+  }
+  const auto = providers.find(({ name }) => name === 'auto');
+  if (auto !== undefined && (providers.length > 1 || Object.keys(auto.options).length > 0)) {
+    throw configError(written.where, 'expected auto alone and without options');
   }
   return providers;
 }

@@ -8,6 +8,7 @@ import { parseFlags } from '../config/command-line.js';
 import { boolValue, textValue } from '../config/values.js';
 import { ErrorCode, reasonOf } from '../errors.js';
 import { defaultGpuFolder, readGpuFolder, type GpuFolder } from '../gpu/folder.js';
+import type { DriverProbe } from '../gpu/placing-engine.js';
 import { GPU_LIBRARIES } from '../gpu/libraries.js';
 import { loadBinding, onnxruntimeLibrary, type NativeBinding } from '../native/binding.js';
 import type { Engine } from '../native/engine.js';
@@ -19,19 +20,6 @@ import type { Findings, FoundLibrary, GpuDevice, TriedProvider } from './doctor.
 import { DOCTOR_FLAGS } from './flags.js';
 
 const KERNEL_MODULE = '/proc/driver/nvidia/version';
-
-/** What probeDriver() answers. */
-interface DriverProbe {
-  readonly library: string;
-  readonly init: number;
-  readonly version: number;
-  readonly devices: readonly {
-    readonly name: string;
-    readonly memory: number;
-    readonly major: number;
-    readonly minor: number;
-  }[];
-}
 
 /** Answers the exit code: 0 where models can run on a GPU, 1 where they run on the CPU.
  * Errors: UsageError; RuntimeUnavailable: the addon itself. */

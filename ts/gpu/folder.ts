@@ -59,6 +59,18 @@ export function readGpuFolder(path: string): GpuFolder | undefined {
   };
 }
 
+/** What a driver of NVIDIA's makes, and WSL's. */
+const DRIVER_MARKS = ['/dev/nvidiactl', '/proc/driver/nvidia/version', '/dev/dxg'];
+
+/** ONNX Runtime of the folder, where it is whole and there is a driver, or SERVAL_GPU_FOLDER says
+ * that it is wanted. Without a driver this is a look at three files. */
+export function installedRuntime(env: Environment = process.env): string | undefined {
+  const wanted = (env['SERVAL_GPU_FOLDER'] ?? '') !== '';
+  if (!wanted && !DRIVER_MARKS.some((path) => existsSync(path))) return undefined;
+  const folder = readGpuFolder(defaultGpuFolder(env));
+  return folder?.broken.length === 0 ? folder.runtime : undefined;
+}
+
 /** Whether `file` is there with all its bytes. */
 export function isWhole(folder: string, file: InstalledFile): boolean {
   const found = statSync(join(folder, file.name), { throwIfNoEntry: false });

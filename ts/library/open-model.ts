@@ -10,6 +10,8 @@ import { INFLATED_BYTES_MAX } from '../limits.js';
 import { createLogger, type Logger } from '../logger.js';
 import { checkAgainstModel } from '../model-config/triton-model.js';
 import type { LoadedModel, ModelSpec } from '../model/engine-api.js';
+import { placingEngine } from '../gpu/placing-engine.js';
+import { loadBinding, onnxruntimeLibrary } from '../native/binding.js';
 import { createEngine, type Engine } from '../native/engine.js';
 import { desiredModel, type DesiredVersion } from '../registry/desired.js';
 import { scanSources } from '../registry/sources/paths/scan-path.js';
@@ -85,7 +87,12 @@ function load(
   config: Config,
   logger: Logger,
 ): Promise<LoadedModel> {
-  return importingEngine(engine.control, {
+  const placing = {
+    runtime: onnxruntimeLibrary(config.onnxruntimeLibrary),
+    cacheFolder: config.modelCache ?? '',
+    binding: loadBinding(),
+  };
+  return importingEngine(placingEngine(engine.control, placing), {
     importModel: (request) => importInThread(request, { programVersion: servalVersion() }),
     cacheFolder: config.modelCache ?? '',
     logger,

@@ -5,6 +5,9 @@ import { availableParallelism } from 'node:os';
 import type {
   BatchPolicy,
   ModelSpec,
+  Placement,
+  PlanSpec,
+  PlanTensor,
   PriorityQueuePolicy,
   ProviderOptions,
   QueuePolicy,
@@ -12,6 +15,7 @@ import type {
 } from '../model/engine-api.js';
 import type { TensorInfo } from '../model/snapshot.js';
 import { NO_BATCHING } from './batching-parameters.js';
+import { openInputs, tensorrtProfiles } from './tensorrt-profiles.js';
 import { read } from '../protobuf/schema.js';
 import type { MessageValue } from '../protobuf/schema.js';
 import { NULL_BACKEND } from './triton-checks.js';
@@ -174,12 +178,30 @@ function gpuProviders(config: TritonConfig): readonly ProviderOptions[] {
   for (const accelerator of accelerators(config, 'gpu_execution_accelerator')) {
     const options = read.entries<string>(accelerator, 'parameters');
     if (read.text(accelerator, 'name') === 'tensorrt') {
-      providers.push({ name: 'tensorrt', options: tensorrtOptions(options) });
+      const own = tensorrtOptions(options);
+      providers.push({ name: 'tensorrt', options: { ...tensorrtProfiles(config), ...own } });
     } else {
       cuda = { ...cuda, ...Object.fromEntries(options) };
     }
   }
   return [...providers, { name: 'cuda', options: cuda }];
+}
+
+/** What is chosen by where --providers leaves it open. */
+export function placementOf(config: TritonConfig): Placement {
+  const groups = read.children(config, 'instance_group');
+  const isCpu =
+    groups.length > 0 && groups.every((group) => read.text(group, 'kind') === 'KIND_CPU');
+  const providers = gpuProviders(config);
+  const optionsOf = (name: string): Readonly<Record<string, string>> | undefined =>
+    providers.find((one) => one.name === name)?.options;
+  return {
+    kind: groups.some(isOnGpu) ? 'gpu' : isCpu ? 'cpu' : 'auto',
+    tensorrt: optionsOf('tensorrt'),
+    cuda: optionsOf('cuda') ?? {},
+    profiles: tensorrtProfiles(config),
+    open: openInputs(config),
+  };
 }
 
 function accelerators(config: TritonConfig, list: string): readonly MessageValue[] {
@@ -271,6 +293,18 @@ function tensorSettings(
     ...(inputs.length === 0 ? {} : { inputs }),
     ...(outputs.length === 0 ? {} : { outputs }),
   };
+}
+
+/** The tensors of a TensorRT engine. */
+export function planOf(config: TritonConfig): PlanSpec {
+  const tensors = (list: string): readonly PlanTensor[] =>
+    read.children(config, list).map((tensor) => {
+      const { dims, modelDims } = tensorDims(tensor, config);
+      const reshaped = read.child(tensor, 'reshape') !== undefined;
+      const [name, type] = [read.text(tensor, 'name'), read.text(tensor, 'data_type')];
+      return { name, type, dims: reshaped ? modelDims : dims };
+    });
+  return { inputs: tensors('input'), outputs: tensors('output') };
 }
 
 /** The dims that clients see, and those of the model's own tensor where they differ; the batch dim

@@ -56,6 +56,34 @@ export interface IsolationSpec {
   readonly group: string;
 }
 
+/** What a model's configuration says of GPUs. */
+export interface Placement {
+  /** Of its instance groups; `auto`: they do not say. */
+  readonly kind: 'auto' | 'cpu' | 'gpu';
+  /** Options of TensorRT's provider where its configuration asks for it. */
+  readonly tensorrt: Readonly<Record<string, string>> | undefined;
+  readonly cuda: Readonly<Record<string, string>>;
+  /** Options of TensorRT's provider: the shapes that engines are built for. */
+  readonly profiles: Readonly<Record<string, string>>;
+  /** Inputs with open dims behind the batch; undefined: it names no inputs. */
+  readonly open: readonly string[] | undefined;
+}
+
+/** A tensor of a TensorRT engine, as the model's configuration has it. */
+export interface PlanTensor {
+  readonly name: string;
+  /** TYPE_FP32, ... */
+  readonly type: string;
+  /** Of the engine's own tensor, with the batch; -1 = free. */
+  readonly dims: readonly number[];
+}
+
+/** What a TensorRT engine takes and gives: a file of its own does not say. */
+export interface PlanSpec {
+  readonly inputs: readonly PlanTensor[];
+  readonly outputs: readonly PlanTensor[];
+}
+
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */
 export interface ModelSpec extends engine.ModelSpec {
   readonly version: string;
@@ -66,6 +94,10 @@ export interface ModelSpec extends engine.ModelSpec {
   readonly importer?: ImporterSpec;
   /** Absent: the sessions are in the server, unless its settings say otherwise. */
   readonly isolation?: IsolationSpec;
+  /** Where it may run, before the engine sees the spec. */
+  readonly placement?: Placement;
+  /** The file at `path` is a TensorRT engine, before the engine sees the spec. */
+  readonly plan?: PlanSpec;
 }
 
 /** engine.fbs ModelInfo. */
@@ -76,6 +108,8 @@ export interface LoadedModel extends engine.ModelInfo {
   readonly found?: { readonly format: string; readonly platform: string };
   /** Of a model of columns. */
   readonly table?: TableDoc;
+  /** Where --providers auto put it, and why. */
+  readonly placed?: { readonly providers: string; readonly why: string };
 }
 
 /** engine.fbs ModelRoute, with versions by their labels. */

@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ErrorCode, ServalError, reasonOf } from '../errors.js';
+import { installedRuntime } from '../gpu/folder.js';
 import { packageRoot, shippedFile } from '../package-files.js';
 
 /** Options of attach(); the first thread's engine options count. */
@@ -147,11 +148,14 @@ export function loadBinding(): NativeBinding {
   }
 }
 
-/** Where ONNX Runtime's library is: the setting, SERVAL_ORT_LIBRARY, or onnxruntime-node's own (in
- * a package: its copy). Empty when none is there: loading an ONNX model then says so. */
+/** Where ONNX Runtime's library is: the setting, SERVAL_ORT_LIBRARY, that of `serval gpu install`
+ * where a GPU may be, or onnxruntime-node's own (in a package: its copy). Empty when
+ * none is there: loading an ONNX model then says so. */
 export function onnxruntimeLibrary(setting: string | undefined): string {
   const wanted = setting ?? process.env['SERVAL_ORT_LIBRARY'];
   if (wanted !== undefined && wanted !== '') return wanted;
+  const ofGpu = installedRuntime();
+  if (ofGpu !== undefined) return ofGpu;
   const place = `${process.platform}/${process.arch}/${ORT_NAME}`;
   return shippedFile(ORT_NAME, `node_modules/onnxruntime-node/bin/napi-v6/${place}`) ?? '';
 }

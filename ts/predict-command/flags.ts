@@ -22,7 +22,7 @@ export const PREDICT_FLAGS: readonly FlagRow[] = [
     'NAME=VALUE',
     LIST,
     '',
-    'JSON, @file.json, @file.npy, @file (BYTES); or @request.json',
+    'JSON, @file.json, .npy, .png or .jpg, @file (BYTES); or @request.json',
   ),
   flag('random', '', BOOL, 'false', 'random values for inputs that --input does not give'),
   BATCH,

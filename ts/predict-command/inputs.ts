@@ -10,11 +10,13 @@ import { ExactNumber, parseExact, type ExactValue } from '../protocols/frames/ex
 import { memberOf } from '../protocols/frames/tensors.js';
 import { echo } from '../text.js';
 import { readNpy } from './npy.js';
+import { pictureFile } from './pictures/options.js';
+import { readPicture } from './pictures/read.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 
 const WHERE = '--input';
-const IMAGES: ReadonlySet<string> = new Set(['.png', '.jpg', '.jpeg', '.gif', '.bmp', '.webp']);
+const OTHER_PICTURES: ReadonlySet<string> = new Set(['.gif', '.bmp', '.webp', '.tif', '.tiff']);
 const RANDOM_ELEMENTS_MAX = 268_435_456;
 
 /** All of --input together. NAME=VALUE, NAME=@FILE, or @FILE with a JSON object by name, a request
@@ -47,7 +49,7 @@ export function readInputs(
 
 function oneValue(text: string, info: InputInfo | undefined, folder: string): InputValue {
   const isText = info !== undefined && dataTypeOf(info.datatype).kind === 'text';
-  if (text.startsWith('@')) return fileValue(text.slice(1), isText, folder);
+  if (text.startsWith('@')) return fileValue(text.slice(1), info, folder);
   try {
     return plain(parseExact(text)) as InputValue;
   } catch (error) {
@@ -57,7 +59,12 @@ function oneValue(text: string, info: InputInfo | undefined, folder: string): In
   }
 }
 
-function fileValue(path: string, isText: boolean, folder: string): InputValue {
+function fileValue(path: string, info: InputInfo | undefined, folder: string): InputValue {
+  const isText = info !== undefined && dataTypeOf(info.datatype).kind === 'text';
+  const picture = isText || info === undefined ? undefined : pictureFile(path);
+  if (picture !== undefined && info !== undefined) {
+    return readPicture(picture.path, fileBytes(picture.path, folder), info, picture.options);
+  }
   const bytes = fileBytes(path, folder);
   switch (extname(path).toLowerCase()) {
     case '.json':
@@ -69,9 +76,9 @@ function fileValue(path: string, isText: boolean, folder: string): InputValue {
   }
   if (isText) return new Uint8Array(bytes);
   if (path === '-') return plain(jsonOf(path, bytes)) as InputValue;
-  const why = IMAGES.has(extname(path).toLowerCase())
-    ? 'images are only given to inputs of BYTES, as they are; for pixels: numpy.save() to a .npy'
-    : 'expected .json or .npy (any file for an input of BYTES)';
+  const why = OTHER_PICTURES.has(extname(path).toLowerCase())
+    ? 'of pictures expected .png or .jpg; others are only given to inputs of BYTES, as they are'
+    : 'expected .json, .npy, .png or .jpg (any file for an input of BYTES)';
   throw configError(WHERE, `${echo(path)}: ${why}`);
 }
 

@@ -3,7 +3,13 @@
 import { createHash } from 'node:crypto';
 import type { ModelSettings } from '../config/config.js';
 import { batchingSettings } from '../model-config/batching-parameters.js';
-import { autoBatching, engineSettings, isTrue } from '../model-config/engine-settings.js';
+import {
+  autoBatching,
+  engineSettings,
+  isTrue,
+  placementOf,
+  planOf,
+} from '../model-config/engine-settings.js';
 import { read } from '../protobuf/schema.js';
 import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
 import type { ModelSpec } from '../model/engine-api.js';
@@ -94,6 +100,7 @@ function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings):
     ...importerOf(model, found, settings),
     ...settings.model,
     ...batchingOf(model, found, settings),
+    ...(config && { placement: placementOf(config) }),
     ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize)),
   };
 }
@@ -107,6 +114,7 @@ function importerOf(
   const { format, platform } = found;
   const { config } = model.config;
   if (tabularFormat(format) !== undefined) return tabularImporter(model, found);
+  if (format === 'plan') return { plan: planOf(config ?? {}) };
   if (format !== 'tensorflow') return {};
   const tag = parameterOf(config, 'TF_GRAPH_TAG');
   const signature = parameterOf(config, 'TF_SIGNATURE_DEF');

@@ -1,10 +1,11 @@
-// Says in the log that a model is still loading: which, how large, what it is at and since when. A
-// load that is quick is not told. Control plane, main thread.
+// Says that a model is still loading: which, how large, what it is at and since when; in the log,
+// or on a terminal's line. A load that is quick is not told. Control plane, main thread.
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { LOAD_SIZE_ENTRIES_MAX, LOAD_TOLD_AFTER_MS, LOAD_TOLD_EVERY_MS_MAX } from '../limits.js';
 import type { LogFields, Logger } from '../logger.js';
 import type { Clock } from './clock.js';
+import type { LoadLine, ShownLoad } from './load-line.js';
 
 export type LoadStage = 'importing' | 'loading' | 'warming up';
 
@@ -21,8 +22,13 @@ export class LoadProgress {
   #ended = false;
   #cancel: () => void;
 
+  /** `line`: where it is told instead of in the log. */
   constructor(
-    { logger, clock }: { readonly logger: Logger; readonly clock: Clock },
+    {
+      logger,
+      clock,
+      line,
+    }: { readonly logger: Logger; readonly clock: Clock; readonly line?: LoadLine | undefined },
     fields: LogFields,
     { path, stage }: { readonly path: string; readonly stage: LoadStage },
   ) {
@@ -32,7 +38,23 @@ export class LoadProgress {
     this.#path = path;
     this.stage = stage;
     this.#beganMs = clock.nowMs();
-    this.#cancel = clock.after(this.#waitMs, () => void this.#tell());
+    this.#cancel =
+      line === undefined
+        ? clock.after(this.#waitMs, () => void this.#tell())
+        : line.add(this.#shown());
+  }
+
+  #shown(): ShownLoad {
+    const text = (name: string): string => String(this.#fields[name] ?? '');
+    const stage = (): LoadStage => this.stage;
+    return {
+      model: text('model'),
+      version: text('version'),
+      get stage() {
+        return stage();
+      },
+      bytes: () => modelBytes(this.#path).catch(() => undefined),
+    };
   }
 
   end(): void {

@@ -7,6 +7,7 @@ import { checkAgainstModel, completeConfig } from '../model-config/triton-model.
 import type { TritonConfig } from '../model-config/types.js';
 import type { EngineControl, LoadedModel } from '../model/engine-api.js';
 import type { Clock } from './clock.js';
+import type { LoadLine } from './load-line.js';
 import { LoadProgress } from './load-progress.js';
 import type { DesiredServable } from './servables.js';
 import type { ServableId } from './lifecycle.js';
@@ -38,6 +39,7 @@ export interface LoadsOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly prepare: Prepare | undefined;
+  readonly line: LoadLine | undefined;
   /** Whether the version is still to be served. */
   readonly isWanted: (id: Pick<ServableId, 'name' | 'key'>) => boolean;
 }
@@ -63,14 +65,14 @@ export class Loads {
 
   /** Answers what the version is then: AVAILABLE, or END and why. Never rejects. */
   async load(servable: Servable): Promise<Partial<Servable>> {
-    const { engine, logger, clock } = this.#options;
+    const { engine, logger, clock, line } = this.#options;
     const { name, desired } = servable;
     const fields = { model: name, version: desired.version };
     logger.debug('loading model', { ...fields, path: desired.spec.path });
     const beganMs = clock.nowMs();
     const { path = '', importer } = desired.spec;
     const stage = importer === undefined ? 'loading' : 'importing';
-    const progress = new LoadProgress({ logger, clock }, fields, { path, stage });
+    const progress = new LoadProgress({ logger, clock, line }, fields, { path, stage });
     let loaded: LoadedModel | undefined;
     try {
       await Promise.resolve(); // LOADING is published first, or in a burst soon after
@@ -79,7 +81,8 @@ export class Loads {
       progress.stage = 'warming up';
       await this.#prepare(servable, loaded);
       this.#count('loads');
-      logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
+      const loadMs = Math.round(loaded.loadUs / 1000);
+      logger.info('model loaded', { ...fields, loadMs, ...loaded.placed });
       for (const note of loaded.notes ?? []) logger.warn('not served', { ...fields, what: note });
       tellBatching(logger, fields, loaded);
       return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };

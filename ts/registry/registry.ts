@@ -13,6 +13,7 @@ import type { Awaited, PlanRules, RegistryView } from './decisions.js';
 import type { DesiredModel } from './desired.js';
 import { indexModels, Servables, type Wanted } from './servables.js';
 import type { LifecycleAction, Transition } from './lifecycle.js';
+import type { LoadLine } from './load-line.js';
 import { Loads, type Prepare, type RegistryCounters } from './loads.js';
 import { Publisher } from './publisher.js';
 import type { SnapshotListener } from './subscribers.js';
@@ -30,6 +31,8 @@ export interface RegistryOptions {
   readonly loadRetryMs?: number;
   readonly clock?: Clock;
   readonly prepare?: Prepare;
+  /** Where loads that take long are shown; without one they are told in the log. */
+  readonly loadLine?: LoadLine | undefined;
   /** What of a text goes to clients of the engine; default: all. */
   readonly publicText?: (text: string) => string;
 }
@@ -80,6 +83,7 @@ export class Registry {
       logger,
       clock,
       prepare,
+      line: options.loadLine,
       isWanted: (id) => isWanted(this.#view, id),
     });
     this.#publisher = new Publisher(engine, logger, clock, options.publicText);

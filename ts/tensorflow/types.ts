@@ -238,6 +238,8 @@ export interface Initialised {
   readonly tables: ReadonlyMap<string, TableContents>;
   /** Other resources by their node, as created by init ops (tree ensembles). */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
+  /** Streams of quantiles: the boundaries of each feature's buckets (boosted trees). */
+  readonly quantiles: ReadonlyMap<string, readonly Tensor[]>;
   readonly warnings: readonly string[];
 }
 

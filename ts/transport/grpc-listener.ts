@@ -224,9 +224,13 @@ export class GrpcListener {
     }
     this.sockets.add(socket);
     this.options.connected?.(1);
-    const late = setTimeout(() => {
-      if (socket.bytesRead < HANDSHAKE_BYTES) socket.destroy();
-    }, this.options.handshakeMsMax ?? HANDSHAKE_MS_MAX);
+    // TLS has this limit itself, and says why it closes.
+    const late =
+      this.tls === undefined
+        ? setTimeout(() => {
+            if (socket.bytesRead < HANDSHAKE_BYTES) socket.destroy();
+          }, this.options.handshakeMsMax ?? HANDSHAKE_MS_MAX)
+        : undefined;
     socket.once('close', () => {
       clearTimeout(late);
       this.options.connected?.(-1);

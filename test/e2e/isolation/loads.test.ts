@@ -69,7 +69,7 @@ describe('a new version of an isolated model', () => {
       exchange(server.httpPort, 'POST', `/v2/repository/models/${NAME}/load`, '{}');
     let steady = new SteadyLoad(server.httpPort, PATH, BODY);
     let first = await oneProcess(server);
-    // A load may be quicker than whoever is to end it: then it is the one before, and another comes.
+    // A load may be quicker than whoever is to end it: then that serves, and another one comes.
     let refused = '';
     for (let version = 200; refused === '' && version < 200 + TRIES; version += 1) {
       cpSync(join(models, NAME, '123'), join(models, NAME, `${version}`), { recursive: true });

@@ -14,6 +14,7 @@ from golden_strings import (
 )
 from golden_sequence import sequence_cases
 from golden_sparse import segment_cases, sparse_cases
+from golden_ctc_trees import beam_cases, greedy_cases, trees_cases
 
 # Examples.
 
@@ -473,6 +474,9 @@ GROUPS = {
     'ragged': ragged_cases,
     'count': count_cases,
     'selection': selection_cases,
+    'ctc_greedy': greedy_cases,
+    'ctc_beam': beam_cases,
+    'trees': trees_cases,
     'string_elements': element_cases,
     'string_join': join_cases,
     'string_ngrams': ngram_cases,

@@ -174,6 +174,62 @@ TEST(TabularHostile, BadAttributesAreNamed) {
   }
 }
 
+// A split at node 0 of feature 1's dimension 2, and two leaves.
+FakeAttributes stump() {
+  FakeAttributes forest;
+  forest.ints["logits_dimension"] = 1;
+  forest.int_lists = {{"tree_sizes", {3}},   {"kinds", {1, 0, 0}},      {"features", {1, 0, 0}},
+                      {"values", {5, 0, 0}}, {"dimensions", {2, 0, 0}}, {"lefts", {1, 0, 0}},
+                      {"rights", {2, 0, 0}}};
+  forest.float_lists = {{"tree_weights", {1}}, {"leaves", {-1, 1}}};
+  return forest;
+}
+
+TEST(TabularHostile, TreesThatAreNoneAreNoModel) {
+  const auto making = [](FakeAttributes forest) {
+    auto made = operator_named("BoostedTreesPredict").make(forest);
+    return made.ok() ? std::string() : made.error().message;
+  };
+  const auto with = [&](const char* list, std::vector<int64_t> values) {
+    FakeAttributes forest = stump();
+    forest.int_lists[list] = std::move(values);
+    return making(forest);
+  };
+  EXPECT_EQ(making(stump()), "");
+  EXPECT_EQ(with("lefts", {0, 0, 0}), "tree 0: two of its nodes lead to one");
+  EXPECT_EQ(with("lefts", {2, 0, 0}), "tree 0: two of its nodes lead to one");
+  EXPECT_EQ(with("rights", {3, 0, 0}), "tree 0: node 0 leads to a node that its tree has not");
+  EXPECT_EQ(with("rights", {-1, 0, 0}), "tree 0: node 0 leads to a node that its tree has not");
+  EXPECT_EQ(with("kinds", {3, 0, 0}), "tree 0: node 0 is of an unknown kind");
+  EXPECT_EQ(with("kinds", {0, 0, 0}), "expected values of each leaf");
+  EXPECT_EQ(with("features", {-1, 0, 0}), "tree 0: node 0 asks for a feature out of range");
+  EXPECT_EQ(with("features", {INT64_MAX, 0, 0}), "tree 0: node 0 asks for a feature out of range");
+  EXPECT_EQ(with("dimensions", {-1, 0, 0}), "tree 0: node 0 asks for a dimension out of range");
+  EXPECT_EQ(with("values", {INT64_MAX, 0, 0}), "tree 0: node 0 splits at a number out of range");
+  EXPECT_EQ(with("values", {1}), "expected one attribute of each node");
+  for (const int64_t size : {int64_t{0}, int64_t{-1}, int64_t{4}, INT64_MAX}) {
+    EXPECT_EQ(with("tree_sizes", {size}), "tree 0: its nodes are not there");
+  }
+  EXPECT_NE(with("tree_sizes", {2}), "");
+  EXPECT_EQ(with("tree_sizes", {}), "expected one weight of each tree");
+}
+
+TEST(TabularHostile, TreesAskForWhatIsThere) {
+  const auto predict = [](std::vector<FakeTensor> features) {
+    const auto got = run_operator("BoostedTreesPredict", stump(), features, 1);
+    return got.ok() ? std::string() : got.error().message;
+  };
+  const auto column = [](std::vector<int64_t> dims, std::vector<int32_t> values) {
+    return FakeTensor::of<int32_t>(DType::Int32, dims, values);
+  };
+  const FakeTensor one = column({2}, {1, 2});
+  EXPECT_EQ(predict({one, column({2, 3}, {1, 2, 3, 4, 5, 6})}), "");
+  EXPECT_NE(predict({one}).find("ask for 2 features, got 1"), std::string::npos);
+  EXPECT_NE(predict({one, one}).find("ask for 3 dimensions, got 1"), std::string::npos);
+  EXPECT_NE(predict({one, column({1, 3}, {1, 2, 3})}).find("expected 2 rows"), std::string::npos);
+  EXPECT_NE(predict({}), "");
+}
+
 TEST(TabularHostile, OperatorsHaveNamesOfTheirOwn) {
   std::set<std::string> names;
   for (const OperatorType& type : all_operators()) {

@@ -103,7 +103,10 @@ describe('--input', () => {
     assert.throws(() => read('x'), refusal(/expected NAME=VALUE or @FILE, got "x"/));
     assert.throws(() => read('x=foo'), refusal(/--input x: expected JSON \(or @FILE\)/));
     assert.throws(() => read('x=@none.json'), refusal(/no such file/));
-    assert.throws(() => read(`x=${write('f.png', '')}`), refusal(/images are only given to/));
+    assert.throws(
+      () => read(`x=${write('f.png', '')}`),
+      refusal(/f.png: expected a PNG or JPEG picture/),
+    );
     assert.throws(() => read(write('g.json', '{')), refusal(/g.json: JSON: expected/));
     assert.throws(() => read(write('h.json', '[]'), 'x=1'), refusal(/expected it alone/));
   });

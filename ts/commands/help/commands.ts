@@ -83,7 +83,8 @@ const PREDICT: CommandRow = {
   about:
     'A PATH is loaded and run in this process; a URL is http://HOST:PORT/v2/models/NAME (or /v1), ' +
     'or grpc://HOST:PORT the same way; https and grpcs with TLS. ' +
-    'VALUE is JSON, text for an input of BYTES, @file.json, @file.npy, or @file for BYTES; ' +
+    'VALUE is JSON, text for an input of BYTES, @file.json, @file.npy, @photo.png (or .jpg) for ' +
+    'pixels, @photo.png?scale=1/255&resize=224x224, or @file for BYTES; ' +
     '--input @file.json has all inputs. --random fills what is not given.',
   flags: PREDICT_FLAGS,
   common: [

@@ -23,7 +23,7 @@ function valuesOf({ type, value }: FlagRow): Values {
     case 'graph-optimization':
       return ['none', 'basic', 'extended', 'all'];
     case 'providers':
-      return ['cpu', 'cuda'];
+      return ['auto', 'cpu', 'cuda', 'tensorrt'];
     case 'path':
     case 'path-list':
     case 'text':

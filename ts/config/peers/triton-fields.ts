@@ -50,7 +50,7 @@ export const TRITON_FIELDS: FieldTable = {
   ModelOptimizationPolicy: {
     ...works('graph'),
     priority: noEffect('models share the processor alike'),
-    cuda: noEffect('say gpu_execution_accelerator "cuda" with the parameter enable_cuda_graph'),
+    cuda: noEffect('there are no CUDA graphs: inputs have no fixed address on the device here'),
     ...works('execution_accelerators'),
     input_pinned_memory: IN_PLACE,
     output_pinned_memory: IN_PLACE,

@@ -18,6 +18,7 @@ import { BRANCHES } from './control/branch.js';
 import { LISTS } from './control/lists.js';
 import { VARIANTS } from './control/variants.js';
 import { LOOPS } from './control/loop.js';
+import { CTC } from './decoders/ctc.js';
 import { DIAGONALS } from './linear/diagonals.js';
 import { EINSUM } from './linear/einsum.js';
 import { CROSS } from './linear/cross.js';
@@ -45,6 +46,7 @@ import { STRIDED_SLICE } from './shape/strided-slice.js';
 import { STRINGS } from './strings/index.js';
 import { IMAGE_BYTES } from './image-bytes/index.js';
 import { TABULAR } from './tabular/index.js';
+import { BOOSTED_TREES } from './trees/boosted.js';
 import { CONV } from './conv/conv.js';
 import { TRANSPOSED_CONV } from './conv/transposed.js';
 import { POOL } from './conv/pool.js';
@@ -85,6 +87,7 @@ export const OPERATORS: Operators = withComplex({
   ...LISTS,
   ...VARIANTS,
   ...LOOPS,
+  ...CTC,
   ...DIAGONALS,
   ...EINSUM,
   ...CROSS,
@@ -112,6 +115,7 @@ export const OPERATORS: Operators = withComplex({
   ...STRINGS,
   ...IMAGE_BYTES,
   ...TABULAR,
+  ...BOOSTED_TREES,
   ...CONV,
   ...TRANSPOSED_CONV,
   ...POOL,

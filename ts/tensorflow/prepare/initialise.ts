@@ -129,6 +129,7 @@ class Initialising {
     const variables = new Map<string, Tensor>();
     const tables = new Map<string, TableContents>();
     const blobs = new Map<string, Uint8Array>();
+    const quantiles = new Map<string, readonly Tensor[]>();
     const byTable = new Map<string, TableContents>();
     for (const node of this.#resources()) {
       const id = resourceId(node);
@@ -136,13 +137,15 @@ class Initialising {
       if (variable !== undefined) variables.set(node.name, variable);
       const blob = this.#state.blobs.get(id);
       if (blob !== undefined) blobs.set(node.name, blob);
+      const boundaries = this.#state.quantiles.get(id);
+      if (boundaries !== undefined) quantiles.set(node.name, boundaries);
       const table = this.#state.tables.get(id);
       if (table === undefined || !table.isInitialised) continue;
       const contents = byTable.get(id) ?? table.contents();
       byTable.set(id, contents);
       tables.set(node.name, contents);
     }
-    return { variables, tables, blobs };
+    return { variables, tables, blobs, quantiles };
   }
 
   #warn(text: string): void {

@@ -5,7 +5,7 @@ import type { FlatNode, Tensor } from '../types.js';
 import { textAttribute } from './attributes.js';
 import type { Table } from './table.js';
 
-export type ResourceKind = 'variable' | 'table' | 'blob';
+export type ResourceKind = 'variable' | 'table' | 'blob' | 'quantiles';
 
 const KINDS: Readonly<Record<string, ResourceKind>> = {
   Variable: 'variable',
@@ -24,7 +24,7 @@ const KINDS: Readonly<Record<string, ResourceKind>> = {
   MutableDenseHashTableV2: 'table',
   AnonymousMutableDenseHashTable: 'table',
   BoostedTreesEnsembleResourceHandleOp: 'blob',
-  BoostedTreesQuantileStreamResourceHandleOp: 'blob',
+  BoostedTreesQuantileStreamResourceHandleOp: 'quantiles',
   DecisionTreeEnsembleResourceHandleOp: 'blob',
   DecisionTreeResourceHandleOp: 'blob',
 };
@@ -61,12 +61,15 @@ export class SessionState {
   /** Keys that mean an empty place in a dense table, by table. */
   readonly emptyKeys = new Map<string, ReadonlySet<string>>();
   readonly blobs = new Map<string, Uint8Array>();
+  /** Buckets' boundaries, of each feature. */
+  readonly quantiles = new Map<string, readonly Tensor[]>();
   readonly spoiled = new Map<string, Failure>();
 
   spoil(id: string, failure: Failure): void {
     this.variables.delete(id);
     this.tables.delete(id);
     this.blobs.delete(id);
+    this.quantiles.delete(id);
     this.spoiled.set(id, failure);
   }
 

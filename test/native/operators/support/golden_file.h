@@ -113,7 +113,8 @@ inline std::vector<GoldenCase> read_goldens(const std::string& group) {
 }
 
 inline constexpr const char* kGoldenGroups[] = {
-    "example", "sequence", "hash", "cross", "sparse", "segment", "ragged", "count", "selection",
+    "example", "sequence", "hash",      "cross",      "sparse",   "segment",
+    "ragged",  "count",    "selection", "ctc_greedy", "ctc_beam", "trees",
 };
 
 }  // namespace serval::operators

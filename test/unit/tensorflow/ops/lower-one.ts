@@ -59,7 +59,13 @@ export function lowerOne(
       nested: none,
       within: none,
       assignedBy: none,
-      state: { variables: new Map(), tables: new Map(), blobs: new Map(), warnings: [] },
+      state: {
+        variables: new Map(),
+        tables: new Map(),
+        blobs: new Map(),
+        quantiles: new Map(),
+        warnings: [],
+      },
       warn: (text) => warnings.push(text),
     },
   );

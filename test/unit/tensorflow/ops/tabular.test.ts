@@ -68,7 +68,7 @@ function lower(
   const builder = new GraphBuilder(model);
   const around = {
     builder,
-    state: { variables: new Map(), tables, blobs: new Map(), warnings: [] },
+    state: { variables: new Map(), tables, blobs: new Map(), quantiles: new Map(), warnings: [] },
     warn: () => undefined,
   } as unknown as Surroundings;
   const node = {

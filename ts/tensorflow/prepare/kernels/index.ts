@@ -7,6 +7,7 @@ import { RANDOM_KERNELS } from './random.js';
 import { RESTORE_KERNELS } from './restore.js';
 import { STRING_KERNELS } from './strings.js';
 import { TABLE_KERNELS } from './tables.js';
+import { TREE_KERNELS } from './trees.js';
 import { VARIABLE_KERNELS } from './variables.js';
 
 export const KERNELS: Kernels = {
@@ -17,5 +18,6 @@ export const KERNELS: Kernels = {
   ...RESTORE_KERNELS,
   ...STRING_KERNELS,
   ...TABLE_KERNELS,
+  ...TREE_KERNELS,
   ...VARIABLE_KERNELS,
 };

@@ -1,5 +1,5 @@
-// Hash tables and other resources: kernels of the interpreter. Importer's worker thread.
-// Source: tensorflow/core/ops/lookup_ops.cc, boosted_trees_ops.cc.
+// Hash tables: kernels of the interpreter. Importer's worker thread.
+// Source: tensorflow/core/ops/lookup_ops.cc.
 import { attributeOf, textAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
@@ -85,18 +85,6 @@ const readFile: Kernel = (call) => [
   stringsTensor(tensorInput(call, 0).shape, [readAsset(assetPath(call, 0))]),
 ];
 
-// Trees: (handle, stamp, bytes) or (handle, bytes). A stamp is a number.
-const deserialise: Kernel = (call) => {
-  const { id } = handleInput(call, 0);
-  const tensors = call.inputs.slice(1).map((_, index) => tensorInput(call, index + 1));
-  const serialised = tensors.filter(({ dtype }) => dtype === 'string').flatMap(stringsOf);
-  const [blob] = serialised;
-  if (blob === undefined || serialised.length !== 1) throw invalid('expected one serialised model');
-  call.session.state.blobs.set(id, blob);
-  call.session.state.spoiled.delete(id);
-  return [];
-};
-
 const insert: Kernel = (call) => {
   const table = tableInput(call);
   if (table.isStatic) throw invalid('a static table takes no single keys');
@@ -156,17 +144,4 @@ export const TABLE_KERNELS: Kernels = {
   LookupTableSize: size,
   LookupTableSizeV2: size,
   ReadFile: readFile,
-  BoostedTreesEnsembleResourceHandleOp: make,
-  BoostedTreesQuantileStreamResourceHandleOp: make,
-  DecisionTreeEnsembleResourceHandleOp: make,
-  DecisionTreeResourceHandleOp: make,
-  BoostedTreesCreateEnsemble: deserialise,
-  BoostedTreesDeserializeEnsemble: deserialise,
-  CreateTreeEnsembleVariable: deserialise,
-  TreeEnsembleDeserialize: deserialise,
-  CreateTreeVariable: deserialise,
-  TreeDeserialize: deserialise,
-  IsBoostedTreesEnsembleInitialized: (call) => [
-    tensorOf('bool', [], [call.session.state.blobs.has(handleInput(call, 0).id) ? 1 : 0]),
-  ],
 };

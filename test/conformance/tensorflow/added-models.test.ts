@@ -1,0 +1,60 @@
+// Models whose goldens are made apart from the others': CTC decoders, and boosted trees estimators
+// of TensorFlow 1.15 and 2.8 (current TensorFlow has no boosted trees, so that two old ones are
+// asked). Imported, loaded into Serval's engine and called, Classify and Regress among the calls.
+// SERVAL_DECODER_GOLDENS, SERVAL_ESTIMATORS_1_GOLDENS, SERVAL_ESTIMATORS_2_GOLDENS: the golden
+// folders; absent: the fixture scripts make them.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { blockedText } from '../../../ts/import/imported-spec.js';
+import { importTensorFlow } from '../../../ts/tensorflow/index.js';
+import { tempFolder } from '../../unit/temp-folder.js';
+import { goldenFolder } from '../golden-folder.js';
+import { EngineRunner } from './support/engine-run.js';
+import {
+  callDifference,
+  goldenModelNames,
+  goldenModelPath,
+  modelCases,
+} from './support/golden-models.js';
+
+/** How many models there are. */
+const SETS = { decoders: 2, 'estimators 1.15': 4, 'estimators 2.8': 7 } as const;
+
+for (const set of Object.keys(SETS) as (keyof typeof SETS)[]) {
+  const goldens = goldenFolder(set);
+  const folder = goldens ?? '';
+  const skip = goldens === undefined && 'the TensorFlow that answers cannot be had here';
+  describe(`${set} against TensorFlow`, { skip }, () => {
+    let engine: EngineRunner;
+    before(async () => {
+      engine = await EngineRunner.open();
+    });
+    after(() => engine.close());
+
+    const names = goldens === undefined ? [] : goldenModelNames(folder);
+    for (const name of names) {
+      test(name, async (t) => {
+        const imported = importTensorFlow(goldenModelPath(folder, name), {
+          workFolder: tempFolder(t),
+        });
+        assert.deepEqual(imported.blocked.map(blockedText), []);
+        const found: string[] = [];
+        for (const [i, one] of modelCases(folder, name).entries()) {
+          const difference = await callDifference(engine, imported, one);
+          if (difference !== undefined) found.push(`call ${i}, ${difference}`);
+        }
+        await engine.unload(imported);
+        assert.deepEqual(found, []);
+      });
+    }
+
+    test('all of them are there, and answer different calls differently', () => {
+      assert.equal(names.length, SETS[set], names.join());
+      for (const name of names) {
+        const cases = modelCases(folder, name).filter(({ expectError }) => !expectError);
+        const answers = cases.map(({ outputs }) => JSON.stringify(outputs));
+        assert.ok(new Set(answers).size > cases.length / 2, name);
+      }
+    });
+  });
+}

@@ -1,0 +1,133 @@
+// What the engine is asked to load where models are placed, on machines of the test's making.
+import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { placingEngine, type DriverProbe } from '../../../ts/gpu/placing-engine.js';
+import type { EngineControl, LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
+import { loadedModel } from '../registry/fakes.js';
+import { tempFolder } from '../temp-folder.js';
+
+const DEVICE = { name: 'Fake', memory: 1, major: 9, minor: 0 };
+const DRIVER: DriverProbe = { library: '', init: 0, version: 13_000, devices: [DEVICE] };
+
+interface Machine {
+  readonly load: (changes?: Partial<ModelSpec>) => Promise<LoadedModel>;
+  readonly asked: ModelSpec[];
+  readonly probes: () => number;
+  readonly folder: string;
+}
+
+function machine(
+  context: TestContext,
+  files: readonly string[],
+  driver = DRIVER,
+  cache = false,
+): Machine {
+  const folder = tempFolder(context);
+  for (const name of files) writeFileSync(join(folder, name), '');
+  writeFileSync(join(folder, 'model.onnx'), 'model');
+  const asked: ModelSpec[] = [];
+  let probes = 0;
+  const engine: Partial<EngineControl> = {
+    load: (spec) => {
+      asked.push(spec);
+      return Promise.resolve(loadedModel(1));
+    },
+  };
+  const placing = placingEngine(engine as EngineControl, {
+    runtime: join(folder, 'libonnxruntime.so.1.30.0'),
+    cacheFolder: cache ? join(folder, 'cache') : '',
+    binding: {
+      probeDriver: () => {
+        probes += 1;
+        return JSON.stringify(driver);
+      },
+      probeLibrary: () => 'not there',
+    },
+  });
+  const path = join(folder, 'model.onnx');
+  const base = { name: 'm', version: '1', backend: 'onnxruntime', path } as const;
+  return {
+    load: (changes = {}) => placing.load({ ...base, ...changes }),
+    asked,
+    probes: () => probes,
+    folder,
+  };
+}
+
+const CUDA = ['libonnxruntime_providers_cuda.so'];
+const ALL = [...CUDA, 'libonnxruntime_providers_tensorrt.so', 'libnvinfer.so.10'];
+const auto = { providers: [{ name: 'auto', options: {} }] };
+const onTensorrt = { providers: [{ name: 'tensorrt', options: { device_id: '0' } }] };
+
+test('on a machine without a word of GPUs a load goes through as it is', async (context) => {
+  const { load, asked, probes } = machine(context, []);
+  const loaded = await load();
+  assert.equal(loaded.placed, undefined);
+  assert.equal(asked[0]?.providers, undefined);
+  assert.equal(probes(), 0);
+});
+
+test('auto is never handed on, and says why it is the CPU', async (context) => {
+  const none = machine(context, []);
+  assert.match((await none.load(auto)).placed?.why ?? '', /no CUDA provider: serval gpu install/);
+  assert.deepEqual(none.asked[0]?.providers, []);
+  for (const [driver, why] of [
+    [{ ...DRIVER, library: 'no file', devices: [] }, /no driver/],
+    [{ ...DRIVER, devices: [] }, /finds no GPU/],
+    [{ ...DRIVER, version: 12_080 }, /older than 580/],
+  ] as const) {
+    const { load, asked } = machine(context, CUDA, driver);
+    const { placed } = await load();
+    assert.equal(placed?.providers, 'cpu');
+    assert.match(placed?.why ?? '', why);
+    assert.deepEqual(asked[0]?.providers, []);
+  }
+});
+
+test('with a GPU it is the default, and the machine is looked at once', async (context) => {
+  const { load, asked, probes } = machine(context, ALL);
+  for (const changes of [{}, auto]) assert.equal((await load(changes)).placed?.providers, 'cuda');
+  assert.deepEqual(asked[1]?.providers, [{ name: 'cuda', options: {} }]);
+  assert.equal(probes(), 1);
+  const cpu = { providers: [{ name: 'cpu', options: {} }] };
+  assert.equal((await load(cpu)).placed, undefined);
+  assert.deepEqual(asked[2]?.providers, cpu.providers);
+});
+
+test('CUDA graphs are refused: they would answer with inputs of another request', async (context) => {
+  const { load, asked } = machine(context, ALL);
+  const graphs = (name: string, key: string, value: string) =>
+    load({ providers: [{ name, options: { [key]: value } }] });
+  for (const [name, key] of [
+    ['cuda', 'enable_cuda_graph'],
+    ['tensorrt', 'trt_cuda_graph_enable'],
+  ] as const) {
+    for (const value of ['1', 'true', 'True']) {
+      await assert.rejects(graphs(name, key, value), new RegExp(`${name}: expected no ${key}`));
+    }
+    assert.equal(asked.length, 0);
+    await graphs(name, key, '0');
+    asked.length = 0;
+  }
+});
+
+test('TensorRT gets folders below --model-cache, unless it is told others', async (context) => {
+  const plain = machine(context, ALL);
+  await plain.load(onTensorrt);
+  assert.deepEqual(plain.asked[0]?.providers, onTensorrt.providers);
+  const { load, asked, folder } = machine(context, ALL, DRIVER, true);
+  await load(onTensorrt);
+  const options = asked[0]?.providers?.[0]?.options ?? {};
+  assert.equal(options['device_id'], '0');
+  assert.equal(options['trt_engine_cache_enable'], '1');
+  const path = options['trt_engine_cache_path'] ?? '';
+  assert.ok(path.startsWith(join(folder, 'cache', 'tensorrt')) && existsSync(path), path);
+  writeFileSync(join(folder, 'model.onnx'), 'another model');
+  await load(onTensorrt);
+  assert.notEqual(asked[1]?.providers?.[0]?.options['trt_engine_cache_path'], path);
+  const own = { name: 'tensorrt', options: { trt_engine_cache_enable: '0' } };
+  await load({ providers: [own] });
+  assert.equal(asked[2]?.providers?.[0]?.options['trt_engine_cache_enable'], '0');
+});
