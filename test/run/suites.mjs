@@ -23,7 +23,7 @@ const node = (...args) => [process.execPath, ...args];
 // name -> command. Suites that talk to a server over sockets run their files one at a time.
 const SUITES = {
   tidy: node('test/tidy/tidy.mjs'),
-  unit: node('test/run/suite.mjs', 'test/tidy', 'test/unit', 'bench/test'),
+  unit: node('test/run/suite.mjs', 'test/tidy', 'test/unit', 'bench/test', '--again', '2'),
   'native-plain': node('test/native/run.mjs', 'plain'),
   boundary: node('test/run/suite.mjs', 'test/boundary', '--jobs', '1'),
   conformance: node('test/run/suite.mjs', 'test/conformance', '--jobs', '1', '--again', '2'),
