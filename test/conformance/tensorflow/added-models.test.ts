@@ -1,7 +1,7 @@
-// Models whose goldens are made apart from the others': CTC decoders, networks with what is rewritten
-// around convolutions and pools, and boosted trees estimators of TensorFlow 1.15 and 2.8 (current
-// TensorFlow has no boosted trees, so that two old ones are asked). Imported, loaded into Serval's
-// engine and called, Classify and Regress among the calls. SERVAL_DECODER_GOLDENS,
+// Models whose goldens are made apart from the others': CTC decoders, networks with what is
+// rewritten around convolutions and pools, and boosted trees estimators of TensorFlow 1.15 and 2.8
+// (current TensorFlow has no boosted trees, so that two old ones are asked). Imported, loaded into
+// Serval's engine and called, Classify and Regress among the calls. SERVAL_DECODER_GOLDENS,
 // SERVAL_WINDOW_GOLDENS, SERVAL_ESTIMATORS_1_GOLDENS, SERVAL_ESTIMATORS_2_GOLDENS: the golden
 // folders; absent: the fixture scripts make them.
 import assert from 'node:assert/strict';

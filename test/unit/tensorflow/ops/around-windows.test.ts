@@ -1,6 +1,6 @@
 // What stands around convolutions and pools: padding that they do themselves, normalization written
-// as arithmetic, constants applied to what is fed. That the answers stay the same is for the goldens
-// (test/conformance/tensorflow/added-models.test.ts).
+// as arithmetic, constants applied to what is fed, averages of channels in no blocks. That the
+// answers stay the same is for the goldens (test/conformance/tensorflow/added-models.test.ts).
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type { NodeDef, Shape } from '../../../../ts/tensorflow/types.js';
@@ -24,8 +24,8 @@ const filled = (name: string, ...dims: number[]): NodeDef => {
     ),
   );
 };
-const conv = (from: string): readonly NodeDef[] => [
-  filled('filter', 3, 3, 3, 4),
+const conv = (from: string, channels = 4): readonly NodeDef[] => [
+  filled('filter', 3, 3, 3, channels),
   node('conv', 'Conv2D', [from, 'filter'], { ...FLOAT, strides: ONE, padding: text('SAME') }),
 ];
 const padded = (from: string, rows: readonly number[]): readonly NodeDef[] => [
@@ -45,7 +45,7 @@ function opsFor(t: TestContext, ...nodes: readonly NodeDef[]): readonly string[]
 describe('padding before a pool', () => {
   const SPATIAL = [0, 0, 1, 1, 0, 1, 0, 0];
   const after = (t: TestContext, op: string, from: string, rows = SPATIAL, padding?: string) =>
-    opsFor(t, fed(), ...conv('x'), relu, ...padded(from, rows), pool(op, 'padded', padding));
+    opsFor(t, fed(), ...conv('x', 16), relu, ...padded(from, rows), pool(op, 'padded', padding));
 
   test('an average counts the zeros', (t) =>
     assert.deepEqual(after(t, 'AvgPool', 'conv'), ['Conv', 'AveragePool']));
@@ -60,10 +60,11 @@ describe('padding before a pool', () => {
       'AveragePool',
     ]));
   test('nor the channels', (t) =>
-    assert.deepEqual(after(t, 'AvgPool', 'conv', [0, 0, 0, 0, 0, 0, 0, 1]), [
+    assert.deepEqual(after(t, 'MaxPool', 'relu', [0, 0, 0, 0, 0, 0, 0, 1]), [
       'Conv',
+      'Relu',
       'Pad',
-      'AveragePool',
+      'MaxPool',
     ]));
   test('nor where it has padding of its own', (t) =>
     assert.deepEqual(after(t, 'AvgPool', 'conv', SPATIAL, 'SAME'), ['Conv', 'Pad', 'AveragePool']));
@@ -120,6 +121,42 @@ describe('normalization as arithmetic', () => {
       'Mul',
       'Add',
     ]));
+});
+
+describe('averages', () => {
+  const of = (t: TestContext, channels: number, padding: string, dims?: Shape) =>
+    opsFor(t, fed(dims), ...conv('x', channels), pool('AvgPool', 'conv', padding));
+
+  test('of whole blocks of channels are pools', (t) =>
+    assert.deepEqual(of(t, 32, 'SAME'), ['Conv', 'AveragePool']));
+  test('of others are convolutions, a channel each', (t) =>
+    assert.deepEqual(of(t, 12, 'VALID'), ['Conv', 'Conv']));
+  test('edges have fewer elements', (t) => {
+    assert.deepEqual(of(t, 12, 'SAME', [undefined, 7, 7, 3]), ['Conv', 'Conv', 'Mul', 'Mul']);
+    assert.deepEqual(of(t, 12, 'SAME'), ['Conv', 'Conv']);
+  });
+  test('of images of any size are pools', (t) =>
+    assert.deepEqual(of(t, 12, 'SAME', [undefined, undefined, 8, 3]), ['Conv', 'AveragePool']));
+  test('so are those of what no convolution gives', (t) =>
+    assert.deepEqual(opsFor(t, fed(), pool('AvgPool', 'x')), ['AveragePool']));
+});
+
+test('signatures of one content stay one graph', (t) => {
+  const count = 300; // of which a vector is a weight
+  const one = signature({ x: 'x:0' }, { y: 'y:0' });
+  const nodes = [
+    fed([undefined, 255, 255, 3]),
+    ...conv('x', count),
+    filled('scale', count),
+    node('product', 'Mul', ['conv', 'scale'], FLOAT),
+    node('sum', 'AddV2', ['product', 'scale'], FLOAT),
+    pool('AvgPool', 'sum', 'SAME'),
+  ];
+  const model = lowered(t, modelOf(nodes, { one, other: one }));
+  const [first, second] = model.graphs;
+  assert.ok(first !== undefined && second !== undefined);
+  assert.ok(opsOf(first).includes('BatchNormalization') && !opsOf(first).includes('AveragePool'));
+  assert.deepEqual(first.onnx, second.onnx);
 });
 
 describe('constants of what is fed', () => {

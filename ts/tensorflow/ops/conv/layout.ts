@@ -25,7 +25,7 @@ export function isChannelsFirst(cx: OpContext): boolean {
 export function toChannelsFirst(cx: OpContext, value: TensorValue, isFirst = false): TensorValue {
   const rank = cx.rank(value);
   if (isFirst) return value;
-  const made = prepared(cx, value);
+  const made = notesOf(cx).turned.get(value.name ?? '') ?? prepared(cx, value);
   if (made !== undefined) return made;
   return cx.transpose(value, [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, i) => i + 1)]);
 }
@@ -34,7 +34,10 @@ export function toChannelsFirst(cx: OpContext, value: TensorValue, isFirst = fal
 export function toChannelsLast(cx: OpContext, value: TensorValue, isFirst = false): TensorValue {
   const rank = cx.rank(value);
   if (isFirst) return value;
-  return cx.transpose(value, [0, ...Array.from({ length: rank - 2 }, (_, i) => i + 2), 1]);
+  const axes = [0, ...Array.from({ length: rank - 2 }, (_, i) => i + 2), 1];
+  const last = cx.transpose(value, axes);
+  if (last.name !== undefined) notesOf(cx).turned.set(last.name, value);
+  return last;
 }
 
 /** An operator of a value [N, spatial..., C] and a constant of its channels, or a scalar. */
@@ -46,10 +49,25 @@ interface Prepared {
 }
 
 /** By the names of results. */
-const NOTES = new WeakMap<GraphBuilder, Map<string, Prepared>>();
+interface Notes {
+  readonly prepared: Map<string, Prepared>;
+  /** What toChannelsLast() was given. */
+  readonly turned: Map<string, TensorValue>;
+}
 
-/** Remembers what is done to a fed image (means taken off, divided by deviations): with the channels
- * last, each operator goes over rows of 3 elements, which takes ten times as long. */
+const NOTES = new WeakMap<GraphBuilder, Notes>();
+
+function notesOf({ builder }: OpContext): Notes {
+  let notes = NOTES.get(builder);
+  if (notes === undefined) {
+    notes = { prepared: new Map(), turned: new Map() };
+    NOTES.set(builder, notes);
+  }
+  return notes;
+}
+
+/** Remembers what is done to a fed image (means taken off, divided by deviations): with the
+ * channels last each operator goes over rows of 3 elements, which takes ten times as long. */
 export function notePrepared(
   cx: OpContext,
   op: string,
@@ -68,8 +86,7 @@ export function notePrepared(
   const channels = source.shape?.[rank - 1];
   const fits = dims.every((dim, i) => dim === 1 || (i === dims.length - 1 && dim === channels));
   if (!fits) return;
-  const notes = NOTES.get(cx.builder) ?? new Map<string, Prepared>();
-  NOTES.set(cx.builder, notes.set(result.name, { op, source, constant, isLeft }));
+  notesOf(cx).prepared.set(result.name, { op, source, constant, isLeft });
 }
 
 const IMAGE_RANK = 4;
@@ -79,7 +96,7 @@ const isConstant = (cx: OpContext, { name, constant }: TensorValue): boolean =>
 
 /** The value with the channels first, by the same operators on what they were given, turned. */
 function prepared(cx: OpContext, value: TensorValue): TensorValue | undefined {
-  const found = NOTES.get(cx.builder)?.get(value.name ?? '');
+  const found = notesOf(cx).prepared.get(value.name ?? '');
   if (found === undefined) return undefined;
   const source = toChannelsFirst(cx, found.source);
   const [channels = 1] = found.constant.shape?.slice(-1) ?? [];

@@ -1,4 +1,5 @@
-// Zeros that a Pad puts around a window's input, as the window's own pads. Importer's worker thread.
+// Zeros that a Pad puts around a window's input, as the window's own pads. Importer's worker
+// thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { beforePad } from '../shape/padded.js';

@@ -2,6 +2,7 @@
 // Source: tensorflow/core/kernels/{maxpooling_op,avgpooling_op,pooling_ops_3d}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
+import { averaged } from './average.js';
 import { type Dim, dimOf, mulDims } from './dims.js';
 import { isChannelsFirst, ofRank, toChannelsFirst, toChannelsLast } from './layout.js';
 import { asLine, fromLine } from './line.js';
@@ -51,9 +52,11 @@ const pool =
 function pooled(cx: OpContext, type: PoolType, given: TensorValue, valid: Window): TensorValue {
   const { input, window } = paddedPool(cx, type, given, valid);
   const x = toChannelsFirst(cx, input, window.isChannelsFirst);
+  const counted = type === 'AveragePool' && window !== valid;
+  const average = type === 'AveragePool' ? averaged(cx, x, window, counted) : undefined;
+  if (average !== undefined) return toChannelsLast(cx, average, window.isChannelsFirst);
   const { value, attributes } = apply(cx, window, x, type === 'MaxPool' ? 'lowest' : 'none');
   const shape = [x.shape?.[0], x.shape?.[1], ...windowSizes(window, x.shape ?? [])];
-  const counted = type === 'AveragePool' && window !== valid;
   const y = cx.op(type, [value], {
     shape,
     attributes: { ...attributes, ...(counted ? { count_include_pad: { int: 1 } } : {}) },

@@ -37,7 +37,8 @@ export function noteScaled(
   NOTES.set(cx.builder, notes.set(product.name, { source, scale }));
 }
 
-/** The axis of `value` that a constant goes along; undefined where it has others, or not its size. */
+/** The axis of `value` that a constant goes along; undefined where it goes along several, or is not
+ * of its size. */
 function axisOf(value: TensorValue, { shape }: TensorValue): number | undefined {
   const rank = value.shape?.length ?? 0;
   if (shape === undefined || shape.length > rank) return undefined;
