@@ -8,8 +8,9 @@ import { serverFiles } from '../../../scripts/bundle.mjs';
 const BYTES_MAX = { 'main.cjs': 500_000, 'http-worker.cjs': 325_000 };
 const PACKAGES = { 'main.cjs': ['flatbuffers', 'yaml'], 'http-worker.cjs': ['flatbuffers'] };
 const IMPORTERS = /^dist\/(tensorflow|tabular|spark|mleap|pmml|onnx|import\/import-model)\b/;
-/** Of TensorFlow's, what warm-up writes its tensors with. */
-const WARMUP = /^dist\/tensorflow\/(lower\/(tensors|values)|proto\/tensor-proto-writer)\.js$/;
+/** What warm-up writes TensorFlow's tensors with, and what writes the node around a TensorRT engine. */
+const WRITERS =
+  /^dist\/(tensorflow\/(lower\/(tensors|values)|proto\/tensor-proto-writer)|onnx\/builder)\.js$/;
 
 for (const name of Object.keys(BYTES_MAX)) {
   test(`${name} is small, and holds no importer`, async () => {
@@ -20,7 +21,7 @@ for (const name of Object.keys(BYTES_MAX)) {
       inputs.join(),
     );
     assert.deepEqual(
-      inputs.filter((path) => IMPORTERS.test(path) && !WARMUP.test(path)),
+      inputs.filter((path) => IMPORTERS.test(path) && !WRITERS.test(path)),
       [],
     );
     assert.deepEqual(packages, PACKAGES[name]);
