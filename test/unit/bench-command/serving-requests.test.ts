@@ -75,18 +75,13 @@ test('bytes that are no text are b64, numbers that JSON has not are bare words',
   const values = { t: ['a"ä', Uint8Array.of(0xff, 0)] };
   assert.equal(v1(texts, values, { batch: 2 }), '{"instances":["a\\"ä",{"b64":"/wA="}]}');
   const numbers = { f: [NaN, -Infinity] };
-  assert.equal(
-    v1([info('f', 'FP32', -1)], numbers, { batch: 2 }),
-    '{"instances":[NaN,-Infinity]}',
-  );
+  assert.equal(v1([info('f', 'FP32', -1)], numbers, { batch: 2 }), '{"instances":[NaN,-Infinity]}');
 });
 
 test('models of columns are asked by rows with every field, missing cells too', () => {
   const columns = [info('a', 'FP64', -1), info('s', 'STRING', -1)];
   const two = v1(columns, { a: [1.5, null], s: ['u', 'w'] }, { batch: 3, isTable: true });
-  const rows = [
-    ...['{"a":1.5,"s":"u"}', '{"a":null,"s":"w"}', '{"a":1.5,"s":"u"}'],
-  ];
+  const rows = [...['{"a":1.5,"s":"u"}', '{"a":null,"s":"w"}', '{"a":1.5,"s":"u"}']];
   assert.equal(two, `{"instances":[${rows.join(',')}]}`);
   // One field is named too, and rows that were given are sent as such where nobody says "columns".
   const one = [info('v', 'VECTOR', -1, 2)];
@@ -235,7 +230,12 @@ test('metadata of V1 says inputs by signature', () => {
     info('r', 'INT64', -1),
     { ...info('u', 'BYTES'), unknownRank: true },
   ]);
-  const refused = (signature: string, code: ErrorCode, text: RegExp, document: unknown = DOCUMENT) =>
+  const refused = (
+    signature: string,
+    code: ErrorCode,
+    text: RegExp,
+    document: unknown = DOCUMENT,
+  ) =>
     assert.throws(
       () => v1Metadata(document, signature, 'h:1/m'),
       (error) => error instanceof ServalError && error.code === code && text.test(error.message),
@@ -251,7 +251,13 @@ test('metadata of V1 says inputs by signature', () => {
 
 test('URLs of V1 say model, version or label; an address alone says none', () => {
   const told = (text: string, model?: string, version?: string) => {
-    const { protocol, prefix, model: name, version: number, label } = benchUrl(text, model, version);
+    const {
+      protocol,
+      prefix,
+      model: name,
+      version: number,
+      label,
+    } = benchUrl(text, model, version);
     return [protocol, prefix, name, number, label];
   };
   const base = 'http://h:8501';
@@ -259,7 +265,13 @@ test('URLs of V1 say model, version or label; an address alone says none', () =>
   assert.deepEqual(told(`${base}/v1/models/a%20b:predict`), ['v1', '', 'a b', '', '']);
   assert.deepEqual(told(`${base}/p/v1/models/m/versions/2:predict`), ['v1', '/p', 'm', '2', '']);
   assert.deepEqual(told(`${base}/v1/models/m/labels/new/`), ['v1', '', 'm', '', 'new']);
-  assert.deepEqual(told(`${base}/v1/models/m/labels/new`, undefined, '4'), ['v1', '', 'm', '4', '']);
+  assert.deepEqual(told(`${base}/v1/models/m/labels/new`, undefined, '4'), [
+    'v1',
+    '',
+    'm',
+    '4',
+    '',
+  ]);
   assert.deepEqual(told(`${base}/v1`, 'm'), ['v1', '', 'm', '', '']);
   assert.deepEqual(told('grpc://h:8500', 'm'), ['any', '', 'm', '', '']);
   assert.deepEqual(told('grpc://h:8500/v1/models/m'), ['v1', '', 'm', '', '']);

@@ -268,11 +268,7 @@ function headOf(path: BenchPath, request: RequestBody, place: RequestPlace | und
   return carrierOf(path) === 'grpc' ? callHead(path, place) : httpHead(path, request, place);
 }
 
-function httpHead(
-  path: BenchPath,
-  { body, jsonBytes }: RequestBody,
-  place: RequestPlace,
-): Buffer {
+function httpHead(path: BenchPath, { body, jsonBytes }: RequestBody, place: RequestPlace): Buffer {
   const { host, port, headers } = place;
   const lines = [
     `POST ${requestPath(path, place)} HTTP/1.1`,

@@ -47,21 +47,19 @@ export async function restMetadata(place: RequestPlace, tlsCa: string): Promise<
 /** Errors: those of restMetadata(); SignatureNotFound. */
 export async function v1RestMetadata(place: RequestPlace, tlsCa: string): Promise<Metadata> {
   const { where, body } = await restDocument(place, `${v1ModelPath(place)}/metadata`, tlsCa);
-  let document: unknown;
   try {
-    document = JSON.parse(body);
+    const told = v1Metadata(JSON.parse(body), place.signature || DEFAULT_SIGNATURE, where);
+    return {
+      platform: '',
+      version: told.version || numbered(place),
+      inputs: told.inputs,
+      rowsOut: told.outputShapes.every(mayHaveRows),
+    };
   } catch (error) {
+    if (error instanceof ServalError) throw error;
     const text = `${where}: expected metadata of V1: ${reasonOf(error)}`;
     throw new ServalError(ErrorCode.Internal, text);
   }
-  const told = v1Metadata(document, place.signature || DEFAULT_SIGNATURE, where);
-  const { version, inputs, outputShapes } = told;
-  return {
-    platform: '',
-    version: version || numbered(place),
-    inputs,
-    rowsOut: outputShapes.every(mayHaveRows),
-  };
 }
 
 async function restDocument(

@@ -30,7 +30,8 @@ const V1_PATH =
 /** What stands before the protocol, and the protocol where it is said. */
 const NO_MODEL = /^(.*?)(?:\/(v[12]))?$/;
 const EXPECTED = '/v2/models/NAME or /v1/models/NAME behind the address, or --model NAME';
-const EXPECTED_V1 = '/v1/models/NAME, /versions/N or /labels/LABEL behind it, and :predict or nothing';
+const EXPECTED_V1 =
+  '/v1/models/NAME, /versions/N or /labels/LABEL behind it, and :predict or nothing';
 
 export const isBenchUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
 
