@@ -26,6 +26,11 @@ const MAKERS = {
     args: ['sparkml'],
   },
   classifiers: { variable: 'SERVAL_ONNX_GOLDENS', script: ['onnx', 'goldens.sh'], args: [] },
+  boosters: {
+    variable: 'SERVAL_ONNX_BOOSTERS',
+    script: ['onnx', 'goldens.sh'],
+    args: ['boosters'],
+  },
   mleap: { variable: 'SERVAL_MLEAP_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['mleap'] },
 } as const;
 

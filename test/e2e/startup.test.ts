@@ -243,7 +243,10 @@ describe('start', () => {
     ) as readonly { name: string; reason: string }[];
     for (const [name, reason] of [
       ['ensemble', 'platform: ensembles are not supported yet'],
-      ['python', 'backend: expected one of onnxruntime, tensorflow, tabular, got "python"'],
+      [
+        'python',
+        'backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, got "python"',
+      ],
       ['torch', 'got "pytorch_libtorch"'],
     ] as const) {
       assert.ok(index.find((one) => one.name === name)?.reason.endsWith(reason));

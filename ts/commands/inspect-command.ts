@@ -89,6 +89,10 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     const { tableReport, tableText } = await import('./table-report.js');
     return print(await tableReport(model, version), tableText);
   }
+  if (version.format === 'plan') {
+    const { planReport, planText } = await import('../gpu-command/plan-report.js');
+    return print(await planReport(model, version), (report) => planText(report, signatureText));
+  }
   return print(await inspectModel(model, version, libraryPath), reportText);
 }
 

@@ -42,6 +42,11 @@ export interface DriverProbe {
 export function placingEngine(engine: EngineControl, options: PlacingOptions): EngineControl {
   const machine = new Machine(options);
   const load = async (spec: ModelSpec): Promise<LoadedModel> => {
+    if (spec.plan !== undefined) {
+      refuseGraphs(spec.providers ?? []);
+      const { loadPlan } = await import('./plan/load.js');
+      return loadPlan(engine, spec, () => machine.facts(), options.cacheFolder);
+    }
     const placed = choosesItself(spec, machine.isReady())
       ? place(spec, machine.facts())
       : undefined;

@@ -7,7 +7,7 @@ import { TABULAR_PLATFORMS } from '../model/platforms.js';
 export type TabularFormat = 'spark' | 'mleap' | 'pmml' | 'archive';
 
 /** `tensorflow`: SavedModel, session bundle or GraphDef; which one is found when it is loaded. */
-export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'null';
+export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'plan' | 'null';
 
 export interface ModelFile {
   readonly format: ModelFormat;
@@ -21,9 +21,13 @@ export interface ModelFile {
 export const ONNX_PLATFORM = 'onnxruntime_onnx';
 export const SAVED_MODEL_PLATFORM = 'tensorflow_savedmodel';
 export const GRAPH_DEF_PLATFORM = 'tensorflow_graphdef';
+/** Triton's name of TensorRT engines, and of their file. */
+export const PLAN_PLATFORM = 'tensorrt_plan';
+export const PLAN_FILE = 'model.plan';
 const PLATFORMS: Readonly<Record<TabularFormat, string>> = { ...TABULAR_PLATFORMS, archive: '' };
 
 const ONNX_EXTENSION = '.onnx';
+const PLAN_EXTENSION = '.plan';
 const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphdef']);
 const PMML_EXTENSION = '.pmml';
 /** PMML, as far as the name tells. */
@@ -70,6 +74,8 @@ function tabularFile(format: TabularFormat, name: string): ModelFile {
   return { format, platform: PLATFORMS[format], name };
 }
 
+const planFile = (name: string): ModelFile => ({ format: 'plan', platform: PLAN_PLATFORM, name });
+
 /** The extension, of archives with both of its parts ("x.tar.gz": ".tar.gz"). */
 export function modelExtension(name: string): string {
   const archive = ARCHIVE_EXTENSIONS.find((one) => name.endsWith(one) && name !== one);
@@ -80,6 +86,7 @@ export function modelExtension(name: string): string {
 export function modelFileOf(name: string): ModelFile | undefined {
   const extension = extname(name);
   if (extension === ONNX_EXTENSION) return { format: 'onnx', platform: ONNX_PLATFORM, name };
+  if (extension === PLAN_EXTENSION) return planFile(name);
   if (extension === '.savedmodel') {
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name };
   }
@@ -104,12 +111,14 @@ export function findModelFile(
   );
   if (names.includes(wanted)) {
     if (told !== undefined) return tabularFile(told, wanted);
+    if (platform === PLAN_PLATFORM) return planFile(wanted);
     return modelFileOf(wanted) ?? { format: 'onnx', platform: ONNX_PLATFORM, name: wanted };
   }
   if (names.some((name) => FOLDER_MARKS.has(name))) {
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: '' };
   }
   if (names.includes(SAVED_MODEL_FOLDER)) return modelFileOf(SAVED_MODEL_FOLDER);
+  if (names.includes(PLAN_FILE)) return planFile(PLAN_FILE);
   const tabular = findTabular(names, told);
   if (tabular !== undefined) return tabular;
   const graphs = names

@@ -6,6 +6,8 @@ import type {
   BatchPolicy,
   ModelSpec,
   Placement,
+  PlanSpec,
+  PlanTensor,
   PriorityQueuePolicy,
   ProviderOptions,
   QueuePolicy,
@@ -284,6 +286,18 @@ function tensorSettings(
     ...(inputs.length === 0 ? {} : { inputs }),
     ...(outputs.length === 0 ? {} : { outputs }),
   };
+}
+
+/** The tensors of a TensorRT engine. */
+export function planOf(config: TritonConfig): PlanSpec {
+  const tensors = (list: string): readonly PlanTensor[] =>
+    read.children(config, list).map((tensor) => {
+      const { dims, modelDims } = tensorDims(tensor, config);
+      const reshaped = read.child(tensor, 'reshape') !== undefined;
+      const [name, type] = [read.text(tensor, 'name'), read.text(tensor, 'data_type')];
+      return { name, type, dims: reshaped ? modelDims : dims };
+    });
+  return { inputs: tensors('input'), outputs: tensors('output') };
 }
 
 /** The dims that clients see, and those of the model's own tensor where they differ; the batch dim

@@ -25,6 +25,7 @@ export const MODEL_PLATFORMS = [
   'onnx',
   'onnxruntime_onnx',
   'onnx_onnxv1',
+  'tensorrt_plan',
   'pmml',
   'mleap',
   'spark',

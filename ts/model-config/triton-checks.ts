@@ -22,11 +22,14 @@ import type { ConfigProblem } from '../protobuf/problem.js';
 export const NULL_BACKEND = 'serval_null';
 /** Models of columns. */
 export const TABULAR_BACKEND = 'tabular';
+/** Of TensorRT engines. */
+export const PLAN_BACKEND = 'tensorrt';
 /** Backend -> platforms that go with it. All run on the same engine. */
 const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   onnxruntime: ['onnxruntime_onnx', 'onnx_onnxv1'],
   tensorflow: ['tensorflow_savedmodel', 'tensorflow_graphdef'],
   [TABULAR_BACKEND]: Object.values(TABULAR_PLATFORMS),
+  [PLAN_BACKEND]: ['tensorrt_plan'],
   [NULL_BACKEND]: [],
 };
 /** Levels of one queue. */

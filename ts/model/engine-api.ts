@@ -63,6 +63,21 @@ export interface Placement {
   readonly open: readonly string[] | undefined;
 }
 
+/** A tensor of a TensorRT engine, as the model's configuration has it. */
+export interface PlanTensor {
+  readonly name: string;
+  /** TYPE_FP32, ... */
+  readonly type: string;
+  /** Of the engine's own tensor, with the batch; -1 = free. */
+  readonly dims: readonly number[];
+}
+
+/** What a TensorRT engine takes and gives: a file of its own does not say. */
+export interface PlanSpec {
+  readonly inputs: readonly PlanTensor[];
+  readonly outputs: readonly PlanTensor[];
+}
+
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */
 export interface ModelSpec extends engine.ModelSpec {
   readonly version: string;
@@ -73,6 +88,8 @@ export interface ModelSpec extends engine.ModelSpec {
   readonly importer?: ImporterSpec;
   /** Where it may run, before the engine sees the spec. */
   readonly placement?: Placement;
+  /** The file at `path` is a TensorRT engine, before the engine sees the spec. */
+  readonly plan?: PlanSpec;
 }
 
 /** engine.fbs ModelInfo. */

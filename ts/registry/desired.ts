@@ -8,6 +8,7 @@ import {
   engineSettings,
   isTrue,
   placementOf,
+  planOf,
 } from '../model-config/engine-settings.js';
 import { read } from '../protobuf/schema.js';
 import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
@@ -113,6 +114,7 @@ function importerOf(
   const { format, platform } = found;
   const { config } = model.config;
   if (tabularFormat(format) !== undefined) return tabularImporter(model, found);
+  if (format === 'plan') return { plan: planOf(config ?? {}) };
   if (format !== 'tensorflow') return {};
   const tag = parameterOf(config, 'TF_GRAPH_TAG');
   const signature = parameterOf(config, 'TF_SIGNATURE_DEF');

@@ -18,7 +18,7 @@ test('a file by its name alone', () => {
     'config.pbtxt',
     'fingerprint.pb',
     'keras_metadata.pb',
-    'model.plan',
+    'plan',
     'batching_params.pbtxt',
     'saved_model_config.pb',
     'pb',
@@ -29,6 +29,16 @@ test('a file by its name alone', () => {
   ]) {
     assert.equal(modelFileOf(name), undefined, name);
   }
+});
+
+test('a TensorRT engine by its name, or by what the configuration says', () => {
+  const plan = { format: 'plan', platform: 'tensorrt_plan', name: 'model.plan' };
+  assert.deepEqual(modelFileOf('model.plan'), plan);
+  assert.deepEqual(findModelFile(['model.plan', 'notes.txt'], 'model.onnx'), plan);
+  assert.equal(find(['other.plan']), undefined);
+  assert.equal(find(['model.onnx', 'model.plan']), 'onnx onnxruntime_onnx "model.onnx"');
+  const engine = { ...plan, name: 'a.engine' };
+  assert.deepEqual(findModelFile(['a.engine'], 'a.engine', 'tensorrt_plan'), engine);
 });
 
 test('what TensorFlow wrote is the folder itself', () => {

@@ -102,20 +102,21 @@ test('backends and platforms', () => {
   good('platform: "tensorflow_savedmodel"');
   good('backend: "tabular" platform: "pmml_xml"');
   good('platform: "mleap_bundle"');
+  good('backend: "tensorrt" platform: "tensorrt_plan"');
   const cases: readonly (readonly [string, string])[] = [
     [
       'backend: "python"',
-      '1:10: backend: expected one of onnxruntime, tensorflow, tabular, got "python"',
+      '1:10: backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, got "python"',
     ],
     [
       'backend: "onnxruntime" platform: "tensorflow_savedmodel"',
       '1:34: platform: expected onnxruntime_onnx or onnx_onnxv1, got "tensorflow_savedmodel"',
     ],
     [
-      'platform: "tensorrt_plan"',
+      'platform: "tensorrt_plans"',
       '1:11: platform: expected onnxruntime_onnx or onnx_onnxv1 or tensorflow_savedmodel or ' +
-        'tensorflow_graphdef or spark_pipelinemodel or mleap_bundle or pmml_xml, ' +
-        'got "tensorrt_plan"',
+        'tensorflow_graphdef or spark_pipelinemodel or mleap_bundle or pmml_xml or tensorrt_plan, ' +
+        'got "tensorrt_plans"',
     ],
     ['platform: "ensemble"', '1:11: platform: ensembles are not supported yet'],
     [

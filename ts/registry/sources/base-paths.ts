@@ -2,7 +2,7 @@
 // at the last look. Control plane, main thread. Source: tfserving.md 3.3, 3.5.
 import { join } from 'node:path';
 import { ErrorCode, ServalError } from '../../errors.js';
-import type { ModelFormat } from '../../import/model-files.js';
+import { PLAN_PLATFORM, type ModelFormat } from '../../import/model-files.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { parseBatchingParameters } from '../../model-config/batching-parameters.js';
 import type { BatchingParameters, ModelEntry } from '../../model-config/types.js';
@@ -31,6 +31,7 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   spark: ['spark', TABULAR_PLATFORMS.spark],
   mleap: ['mleap', TABULAR_PLATFORMS.mleap],
   pmml: ['pmml', TABULAR_PLATFORMS.pmml],
+  plan: ['tensorrt', PLAN_PLATFORM],
   // Which of the two is found when it is loaded.
   archive: ['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
   null: [],

@@ -8,7 +8,8 @@ import { echo } from '../../text.js';
 import { read } from '../../protobuf/schema.js';
 import { readConfigText } from '../../protobuf/text-format.js';
 import { readLabels } from '../../model-config/label-file.js';
-import { NULL_BACKEND } from '../../model-config/triton-checks.js';
+import { PLAN_FILE, PLAN_PLATFORM } from '../../import/model-files.js';
+import { NULL_BACKEND, PLAN_BACKEND } from '../../model-config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../model-config/triton-config.js';
 import type { TritonConfigResult } from '../../model-config/triton-config.js';
 import type { TritonConfig } from '../../model-config/types.js';
@@ -149,7 +150,7 @@ export async function scanModel(
       basePath,
       names,
       modelFile: configuredFile(settings),
-      platform: read.text(settings ?? {}, 'platform'),
+      platform: configuredPlatform(settings),
       policy: rules.policy ?? versionPolicyOf(settings),
       parse: parseVersion,
       before: before?.basePath === basePath ? before.versions : [],
@@ -259,7 +260,15 @@ function digest(parts: readonly string[]): string {
 /** undefined where versions have no file. */
 function configuredFile(config: TritonConfig | undefined): string | undefined {
   if (config?.['backend'] === NULL_BACKEND) return undefined;
-  return String(config?.['default_model_filename'] || MODEL_FILE);
+  const standard = configuredPlatform(config) === PLAN_PLATFORM ? PLAN_FILE : MODEL_FILE;
+  return String(config?.['default_model_filename'] || standard);
+}
+
+/** What the configuration says that the model is; "" = nothing. */
+function configuredPlatform(config: TritonConfig | undefined): string {
+  const platform = read.text(config ?? {}, 'platform');
+  const isPlan = platform === '' && read.text(config ?? {}, 'backend') === PLAN_BACKEND;
+  return isPlan ? PLAN_PLATFORM : platform;
 }
 
 export function unreadable(path: string, error: Error): SourceScan {
