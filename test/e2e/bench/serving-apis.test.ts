@@ -13,22 +13,31 @@ import { model as sharedModel } from '../tensorflow/support.js';
 
 const MODELS = join(packageRoot(), 'examples', 'models');
 const QUICK = ['--seconds=0.4', '--warmup-seconds=0.1', '--concurrency=2'];
+/** What a machine that others use too may need for one answer. */
+const LONGER = ['1', '4', '16'];
 const CLOSED = '--rate=none';
 
 const folder = mkdtempSync(join(tmpdir(), 'serval-bench-v1-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** All requests were answered; `paths`: with one measurement each, but for --rate. */
-async function measured(paths: readonly string[], ...args: string[]): Promise<BenchReport> {
-  const { code, stdout, stderr } = await runServal(['bench', ...QUICK, ...args, '--json', '-']);
-  assert.equal(code, 0, stderr);
-  assert.equal(stderr, '');
-  const report = JSON.parse(stdout) as BenchReport;
-  assert.deepEqual([...new Set(report.points.map(({ path }) => path))], paths);
-  for (const { path, answered, failed, firstError } of report.points) {
-    assert.deepEqual([failed, firstError], [0, undefined], path);
-    assert.ok(answered > 0, path);
+/** The report in `file` of a bench, again with more time where none of a path was answered yet. */
+async function reported(args: readonly string[], file: string): Promise<BenchReport> {
+  for (const more of [[], ...LONGER.map((seconds) => [`--seconds=${seconds}`])]) {
+    const { stderr } = await runServal(['bench', ...QUICK, ...args, '--json', file, ...more]);
+    assert.equal(stderr, '');
+    const report = JSON.parse(readFileSync(file, 'utf8')) as BenchReport;
+    for (const { path, failed, firstError } of report.points) {
+      assert.deepEqual([failed, firstError], [0, undefined], path);
+    }
+    if (report.points.every(({ answered }) => answered > 0)) return report;
   }
+  throw new assert.AssertionError({ message: `no answer in time: ${args.join(' ')}` });
+}
+
+/** `paths`: all that were measured. */
+async function measured(paths: readonly string[], ...args: string[]): Promise<BenchReport> {
+  const report = await reported(args, join(folder, 'report.json'));
+  assert.deepEqual([...new Set(report.points.map(({ path }) => path))], paths);
   return report;
 }
 
@@ -49,24 +58,19 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
   const grpc = (rest = ''): string => `grpc://127.0.0.1:${server.grpcPort}${rest}`;
 
   it('measures a model beside other paths, in table, report and page', async () => {
-    const [json, html] = [join(folder, 'report.json'), join(folder, 'page.html')];
+    const html = join(folder, 'page.html');
     const paths = ['rest-json', 'v1-json', 'grpc-predict'];
-    const { code, stdout, stderr } = await runServal([
-      ...['bench', join(MODELS, 'add_sub'), '--paths', paths.join(','), '--batch=4', ...QUICK],
-      ...['--rate=20', '--json', json, '--html', html],
-    ]);
-    assert.equal(code, 0, stderr);
-    const { points } = JSON.parse(readFileSync(json, 'utf8')) as BenchReport;
+    const args = [join(MODELS, 'add_sub'), '--paths', paths.join(','), '--batch=4', '--rate=20'];
+    const { points } = await measured(paths, ...args, '--html', html);
     assert.deepEqual(
-      points.map(({ path, loop, batch, failed }) => [path, loop, batch, failed]),
+      points.map(({ path, loop, batch }) => [path, loop, batch]),
       paths.flatMap((path) => [
-        [path, 'closed', 4, 0],
-        [path, 'open', 4, 0],
+        [path, 'closed', 4],
+        [path, 'open', 4],
       ]),
     );
-    assert.ok(
-      points.every(({ answered, serverCores }) => answered > 0 && serverCores !== undefined),
-    );
+    assert.ok(points.every(({ serverCores }) => serverCores !== undefined));
+    const { stdout } = await runServal(['bench', ...args, ...QUICK, CLOSED]);
     const heads = /^path +load/m.exec(stdout)?.[0].length;
     for (const path of paths) assert.match(stdout, new RegExp(`^${path} +2 in flight +4 `, 'm'));
     assert.ok(stdout.split('\n').some((line) => line.indexOf('2 in flight') + 4 === heads));
