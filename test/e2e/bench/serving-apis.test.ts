@@ -14,7 +14,7 @@ import { model as sharedModel } from '../tensorflow/support.js';
 const MODELS = join(packageRoot(), 'examples', 'models');
 const QUICK = ['--seconds=0.4', '--warmup-seconds=0.1', '--concurrency=2'];
 /** What a machine that others use too may need for one answer. */
-const LONGER = ['1', '4', '16'];
+const LONGER = ['2', '6'];
 const CLOSED = '--rate=none';
 
 const folder = mkdtempSync(join(tmpdir(), 'serval-bench-v1-'));
@@ -59,7 +59,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
 
   it('measures a model beside other paths, in table, report and page', async () => {
     const html = join(folder, 'page.html');
-    const paths = ['rest-json', 'v1-json', 'grpc-predict'];
+    const paths = ['v1-json', 'grpc-predict'];
     const args = [join(MODELS, 'add_sub'), '--paths', paths.join(','), '--batch=4', '--rate=20'];
     const { points } = await measured(paths, ...args, '--html', html);
     assert.deepEqual(
