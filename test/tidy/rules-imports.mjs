@@ -12,7 +12,10 @@ const NATIVE_MAY_INCLUDE = {
   tabular: ['base/', 'tabular/', 'backend/backend.h'],
   batch: ['base/', 'batch/'],
   stats: ['base/', 'stats/'],
-  engine: ['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'backend/backend.h'],
+  engine: [
+    ...['base/', 'codec/', 'batch/', 'stats/', 'engine/'],
+    ...['backend/backend.h', 'backend/isolated/isolated.h'],
+  ],
   transport: ['base/', 'transport/'],
   calls: ['base/', 'engine/', 'transport/', 'calls/'],
   addon: [
