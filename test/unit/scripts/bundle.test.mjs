@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serverFiles } from '../../../scripts/bundle.mjs';
 
-/** Of the text that is compiled for each thread; 10 % more than it was. */
-const BYTES_MAX = { 'main.cjs': 480_000, 'http-worker.cjs': 325_000 };
+/** Of the text that is compiled for each thread; a few per cent more than it is. */
+const BYTES_MAX = { 'main.cjs': 500_000, 'http-worker.cjs': 325_000 };
 const PACKAGES = { 'main.cjs': ['flatbuffers', 'yaml'], 'http-worker.cjs': ['flatbuffers'] };
 const IMPORTERS = /^dist\/(tensorflow|tabular|spark|mleap|pmml|onnx|import\/import-model)\b/;
 /** Of TensorFlow's, what warm-up writes its tensors with. */
