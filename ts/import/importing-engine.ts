@@ -127,6 +127,11 @@ async function loadTable(
       extra: model.outputs.filter(({ optional }) => optional).map(({ name }) => name),
       open: model.fields.filter(({ open }) => open).map(({ name }) => name),
       untyped: model.fields.filter(({ type }) => type === 'any').map(({ name }) => name),
+      examples: Object.fromEntries(
+        model.fields.flatMap(({ name, example }) =>
+          example === undefined ? [] : [[name, example]],
+        ),
+      ),
     },
   };
 }

@@ -115,7 +115,7 @@ export function modelPart(model: NamedModel, version: VersionSnapshot): ModelPar
   if (first === undefined) return { paths: {}, schemas: {} };
   const others = signatures.filter((one) => one !== first).map(({ name }) => name);
   const url = encodeURIComponent(model.name);
-  const sample = sampleRequest(first, isTable);
+  const sample = sampleRequest(first, version.table);
   const example = (body: string | undefined): { readonly example?: unknown } =>
     body === undefined ? {} : { example: JSON.parse(body) as unknown };
   const description = outputsText(first);
