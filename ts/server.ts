@@ -228,6 +228,7 @@ function engineOptions(config: Config) {
     unloadMsMax: config.drainSeconds * 1000,
     tfTensorContent: config.servingApi.tensorContent,
     tfCheckMethod: config.servingApi.checkMethod,
+    isolate: config.isolate,
   };
 }
 
@@ -379,6 +380,9 @@ export async function startServer(given: Config): Promise<RunningServer> {
   engine.link.report = (error) => {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
   };
+  engine.isolation.follow(({ models, reason, pid, pauseMs }) => {
+    logger.error('the process of models ended', { models, reason, pid, startsAgainInMs: pauseMs });
+  });
   const publicText = new PublicText(() => source.roots()).of;
   const registry = makeRegistry(config, engine, logger, publicText);
   const requestLog = new RequestLog({

@@ -4,6 +4,7 @@ import { operation } from './control/index.mjs';
 import { frontDoor } from './front-door/index.mjs';
 import { grpc } from './grpc/index.mjs';
 import { httpThreads } from './http-threads.mjs';
+import { isolation } from './isolation.mjs';
 import { jsonSmall } from './json-small.mjs';
 import { large } from './large.mjs';
 import { mlp } from './mlp.mjs';
@@ -21,6 +22,7 @@ export const workloads = [
   ...httpThreads,
   ...batching,
   ...operation,
+  ...isolation,
   ...tensorflow,
   ...tabular,
 ];

@@ -10,6 +10,7 @@
 #include "addon/cpu_check.h"
 #include "addon/gpu_probe.h"
 #include "addon/guard.h"
+#include "addon/isolated.h"
 #include "addon/link.h"
 #include "addon/observation.h"
 #include "addon/receive_limit.h"
@@ -469,6 +470,10 @@ constexpr Export kExports[] = {
     exported<"registerRegion", RegisterRegion>(),
     exported<"unregisterRegion", UnregisterRegion>(),
     exported<"regions", Regions>(),
+    exported<"loadIsolated", LoadIsolated>(),
+    exported<"takeIsolated", TakeIsolated>(),
+    exported<"isolatedOutage", IsolatedOutage>(),
+    exported<"runIsolated", RunIsolated>(),
 };
 
 }  // namespace

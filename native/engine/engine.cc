@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/isolated/isolated.h"
 #include "base/clock.h"
 #include "engine/lane/lane.h"
 #include "engine/model/instance.h"
@@ -39,6 +40,7 @@ Engine::Engine(EngineOptions options)
   backends_["null"] = make_null_backend();
   auto& onnxruntime = backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
+  backends_[kIsolatedBackend] = make_isolated_backend(budget_.get());
   backends_["tabular"] = make_tabular_backend(onnxruntime.get());
   auto table = std::make_shared<EngineTable>();
   table->routes = std::make_shared<RouteTable>();
@@ -358,6 +360,37 @@ void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
   writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
 }
 
+// Processes of isolated models, where there are or were any. While a model is loaded anew there are
+// two of one name: the newer one counts.
+void write_isolated_metrics(MetricsWriter& writer) {
+  const std::vector<IsolatedReading> readings = isolated_readings();
+  const auto deaths = isolated_deaths();
+  if (readings.empty() && deaths.empty()) return;
+  std::map<std::string, const IsolatedReading*> processes;
+  for (const IsolatedReading& one : readings) {
+    if (!one.models.empty()) processes[metric_label("models", one.models)] = &one;
+  }
+  const auto gauge = [&](std::string_view name, std::string_view help, const auto& value) {
+    writer.family(name, "gauge", help);
+    for (const auto& [labels, one] : processes) {
+      writer.sample(name, labels, static_cast<uint64_t>(value(*one)));
+    }
+  };
+  gauge("serval_isolated_up", "Whether the process of these models runs them",
+        [](const IsolatedReading& one) { return one.up; });
+  gauge("serval_isolated_pid", "The process of these models; 0 = there is none now",
+        [](const IsolatedReading& one) { return one.pid; });
+  gauge("serval_isolated_resident_bytes", "Memory of the process of these models",
+        [](const IsolatedReading& one) { return one.resident_bytes; });
+  writer.family("serval_isolated_deaths_total", "counter",
+                "Times that the process of a model ended, by signal (exit = by itself)");
+  for (const auto& [key, count] : deaths) {
+    writer.sample("serval_isolated_deaths_total",
+                  metric_label("model", key.first) + "," + metric_label("signal", key.second),
+                  count);
+  }
+}
+
 }  // namespace
 
 void Engine::run_metrics(MetricsKind kind, Request& request) {
@@ -381,6 +414,7 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
     write_request_log_metrics(request_log_.totals(), writer);
     write_model_bytes(*current, writer);
     if (tracer_.was_on()) write_trace_metrics(tracer_, writer);
+    write_isolated_metrics(writer);
     server_stats_.write(writer);
   }
   if (written && writer.ok()) finish_request(request);

@@ -4,6 +4,8 @@
 #include "codec/classification.h"
 #include "codec/examples/json.h"
 #include "codec/examples/multi.h"
+#include "codec/examples/named_inputs.h"
+#include "codec/examples/signature.h"
 #include "codec/serving/json.h"
 #include "codec/serving/wire.h"
 #include "codec/table/table.h"
@@ -19,9 +21,12 @@ namespace serval {
 
 namespace {
 
+bool is_classify(Protocol protocol) {
+  return protocol == Protocol::TfClassify || protocol == Protocol::V1Classify;
+}
+
 Method method_of(Protocol protocol) {
-  const bool classify = protocol == Protocol::TfClassify || protocol == Protocol::V1Classify;
-  return classify ? Method::Classify : Method::Regress;
+  return is_classify(protocol) ? Method::Classify : Method::Regress;
 }
 
 // TensorFlow Serving's protocols, in whose words errors are put.
@@ -288,6 +293,11 @@ Status decode_request(const ServeInput& input, const Model& model, const ServeSe
   if (!done.ok()) {
     explain_signature(model, done.error());
     return done;
+  }
+  if (is_classify(input.protocol) && model.table() == nullptr) {
+    const Signature& signature = model.signatures()[decoded.signature_index];
+    if (find_named_scores(signature) >= 0) done = examples_to_inputs(signature, arena, decoded);
+    if (!done.ok()) return done;
   }
   std::vector<TensorView>& inputs = decoded.inputs;
   while (model.table() == nullptr && !inputs.empty() && inputs.back().dtype == DType::Invalid) {

@@ -8,6 +8,7 @@ import { packageRoot } from '../../ts/package-files.js';
 const MAKERS = {
   tensorflow: { variable: 'SERVAL_TF_GOLDENS', script: ['tensorflow', 'goldens.sh'], args: [] },
   decoders: { variable: 'SERVAL_DECODER_GOLDENS', script: ['decoders', 'goldens.sh'], args: [] },
+  windows: { variable: 'SERVAL_WINDOW_GOLDENS', script: ['windows', 'goldens.sh'], args: [] },
   'estimators 1.15': {
     variable: 'SERVAL_ESTIMATORS_1_GOLDENS',
     script: ['estimators', 'goldens.sh'],
@@ -26,6 +27,11 @@ const MAKERS = {
     args: ['sparkml'],
   },
   classifiers: { variable: 'SERVAL_ONNX_GOLDENS', script: ['onnx', 'goldens.sh'], args: [] },
+  boosters: {
+    variable: 'SERVAL_ONNX_BOOSTERS',
+    script: ['onnx', 'goldens.sh'],
+    args: ['boosters'],
+  },
   mleap: { variable: 'SERVAL_MLEAP_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['mleap'] },
 } as const;
 

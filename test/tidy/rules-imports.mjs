@@ -13,7 +13,10 @@ const NATIVE_MAY_INCLUDE = {
   tabular: ['base/', 'tabular/', 'backend/backend.h'],
   batch: ['base/', 'batch/', 'gpu/input_places.h'],
   stats: ['base/', 'stats/'],
-  engine: ['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'gpu/', 'backend/backend.h'],
+  engine: [
+    ...['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'gpu/'],
+    ...['backend/backend.h', 'backend/isolated/isolated.h'],
+  ],
   transport: ['base/', 'transport/'],
   calls: ['base/', 'engine/', 'transport/', 'calls/'],
   addon: [

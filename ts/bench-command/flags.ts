@@ -12,7 +12,13 @@ const OF_SERVERS = ['http-threads', 'http-listener', 'grpc-threads', 'grpc-liste
 /** The load's own business. */
 const NOT_TAKEN = ['log-level', 'log-format', 'model-config-name'];
 
-export const PATHS = flag('paths', 'LIST', TEXT, '', 'of engine,rest-json,rest-binary,grpc (all)');
+export const PATHS = flag(
+  'paths',
+  'LIST',
+  TEXT,
+  '',
+  'of engine,rest-json,rest-binary,grpc (these), v1-json,grpc-predict',
+);
 export const CONCURRENCY = flag(
   'concurrency',
   'N,N,...',
@@ -69,6 +75,7 @@ export const BENCH_FLAGS: readonly FlagRow[] = [
   ...TUNE_FLAGS,
   flag('model', 'NAME', TEXT, '', 'which one, where PATH or the URL has several'),
   flag('model-version', 'V', TEXT, '', 'which version (the highest)'),
+  flag('signature', 'NAME', TEXT, '', 'by v1-json and grpc-predict (serving_default)'),
   flag('header', 'NAME: VALUE', LIST, '', 'sent to the URL, for keys; may be repeated'),
   flag('tls-ca', 'FILE', TEXT, '', 'who signed the certificate of the URL (PEM)'),
   ...HANDED_ON,

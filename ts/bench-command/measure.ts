@@ -9,7 +9,9 @@ import { BENCH_CALL_MS, BENCH_ELEMENTS_MAX } from '../limits.js';
 import { randomInputs, randomNumbers, readInputs, type Row } from '../predict-command/inputs.js';
 import { Load } from './load/load.js';
 import type { LoadRequest } from './load/sender.js';
-import { inferPath, loadRequest } from './request/bodies.js';
+import { callOf } from './paths.js';
+import { loadRequest } from './request/bodies.js';
+import { requestPath } from './request/place.js';
 import { hasRows, shapedInfos } from './request/rows.js';
 import { grpcCall } from './target/grpc-call.js';
 import { httpCall } from './target/http-call.js';
@@ -156,8 +158,8 @@ class Measuring implements Bench {
     const known = this.#requests.get(key);
     if (known !== undefined) return known;
     const place = this.#target.place(path);
-    const { inputs, isTable } = this.#target;
-    const model = { inputs, isTable };
+    const { inputs, isTable, rowsOut } = this.#target;
+    const model = { inputs, isTable, rowsOut };
     const request = loadRequest(path, { model, values: this.#values, batch, place });
     if (place !== undefined) await probe(this.#target, path, request);
     // The last one alone: they may be large.
@@ -191,8 +193,8 @@ async function probe(target: BenchTarget, path: BenchPath, request: LoadRequest)
   if (place === undefined || load.kind === 'engine') return;
   const { host, port, isTls, headers } = place;
   const { tlsCa } = load;
-  if (path === 'grpc') {
-    await grpcCall({ host, port, tlsCa, headers }, 'ModelInfer', request.body);
+  if (load.kind === 'grpc') {
+    await grpcCall({ host, port, tlsCa, headers }, callOf(path), request.body);
     return;
   }
   const { jsonBytes, body } = request;
@@ -205,7 +207,7 @@ async function probe(target: BenchTarget, path: BenchPath, request: LoadRequest)
     port,
     isTls,
     tlsCa: tlsCa ?? '',
-    path: inferPath(place),
+    path: requestPath(path, place),
     headers: {
       ...(jsonBytes < 0 ? { 'content-type': 'application/json' } : binary),
       ...headers,

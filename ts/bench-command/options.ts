@@ -23,10 +23,10 @@ import {
   WARMUP,
 } from './flags.js';
 import type { MeasureOptions } from './measure.js';
+import { ALL_PATHS, USUAL_PATHS } from './paths.js';
 import { readCa } from './target/target.js';
 import type { BenchPath } from './types.js';
 
-export const ALL_PATHS: readonly BenchPath[] = ['engine', 'rest-json', 'rest-binary', 'grpc'];
 const BATCH_MAX = 1_000_000;
 const SECONDS_MIN = 0.05;
 
@@ -63,7 +63,8 @@ export function measureOptions(target: string, { settings }: ParsedFlags): Measu
     headers: Object.fromEntries(list('header').map(headerOf)),
     tlsCa: ca === undefined ? '' : readCa(resolve(ca.folder, textValue(ca))),
     settings: new Map([...settings].filter(([name]) => handedOn.has(name))),
-    paths: sweepPaths(settings) ?? ALL_PATHS,
+    signature: text('signature'),
+    paths: sweepPaths(settings),
     inputs: list('input'),
     shapes: list('shape'),
     seed: intValue(SEED, given(settings, SEED)),
@@ -84,7 +85,7 @@ export function sweepOptions({ settings }: ParsedFlags): SweepOptions {
     warmupSeconds: seconds(given(settings, WARMUP), 0),
   };
   const points =
-    (sweep.paths ?? ALL_PATHS).length *
+    (sweep.paths ?? USUAL_PATHS).length *
     sweep.batches.length *
     (sweep.concurrency.length + sweep.rates.length);
   if (points > BENCH_POINTS_MAX) {

@@ -4,7 +4,7 @@ import { echo, visible } from '../text.js';
 import type { BenchPoint, BenchReport } from './types.js';
 
 const HEADS = ['path', 'load', 'rows', 'requests/s', 'rows/s', 'p50', 'p90', 'p99', 'p99.9'];
-const WIDTHS = [11, 13, 6, 11, 11, 9, 9, 9, 9];
+const WIDTHS = [12, 13, 6, 11, 11, 9, 9, 9, 9];
 const CORES = ['client', 'server'];
 const CORES_WIDTH = 7;
 /** The part of its time in which a thread that sends is as good as always busy. */
@@ -97,9 +97,10 @@ export function countText(value: number): string {
 /** The first lines: what is measured, where. */
 export function titleText({ model, server, machine }: Omit<BenchReport, 'points'>): string {
   const version = model.version === '' ? '' : `, version ${model.version}`;
+  const platform = model.platform === '' ? '' : ` (${model.platform})`;
   const { cpu, cores } = machine;
   return (
-    `${visible(`${model.name}${version} (${model.platform})`)}, server: ${visible(server)}\n` +
+    `${visible(`${model.name}${version}${platform}`)}, server: ${visible(server)}\n` +
     `${visible(cpu)}, ${cores} cores\n\n`
   );
 }

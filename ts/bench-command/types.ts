@@ -1,8 +1,15 @@
 // What `serval bench` measures and reports. Types only; any thread.
 // The report is written as it is by `--json` and read by the page (docs/bench.md).
 
-/** What is between the caller and the model. `engine`: no transport, the library's call. */
-export type BenchPath = 'engine' | 'rest-json' | 'rest-binary' | 'grpc';
+/** What is between the caller and the model. `engine`: no transport, the library's call;
+ * `v1-json`, `grpc-predict`: TensorFlow Serving's APIs; the others: V2. */
+export type BenchPath =
+  | 'engine'
+  | 'rest-json'
+  | 'rest-binary'
+  | 'grpc'
+  | 'v1-json'
+  | 'grpc-predict';
 
 /** closed: so many requests are in flight; open: so many are sent a second, whatever comes back. */
 export type BenchLoop = 'closed' | 'open';

@@ -2,7 +2,7 @@
 // Pure; control plane.
 import { SAMPLE_ELEMENTS_MAX } from '../limits.js';
 import { dataTypeOf } from '../model/datatype.js';
-import type { Datatype, SignatureInfo, TensorInfo } from '../model/snapshot.js';
+import type { Datatype, SignatureInfo, TableDoc, TensorInfo } from '../model/snapshot.js';
 
 /** Bodies of one request in three protocols. `grpc` is the JSON form of ModelInferRequest without
  * the model's name; undefined where a datatype has no typed contents (FP16, BF16). */
@@ -11,6 +11,9 @@ export interface SampleRequest {
   readonly v2: string;
   readonly grpc: string | undefined;
 }
+
+/** What is known of a model of columns. */
+export type SampledTable = Pick<TableDoc, 'examples' | 'untyped'>;
 
 interface SampleTensor {
   readonly info: TensorInfo;
@@ -23,6 +26,11 @@ const FLOAT_TOKENS = ['1.0', '2.0', '5.0'];
 const INT_TOKENS = ['1', '2', '5'];
 const BOOL_TOKENS = ['true', 'false'];
 const TEXT_TOKENS = ['"hello"', '"world"'];
+/** Of models of columns. */
+const DAYS: Partial<Record<Datatype, string>> = {
+  DATE: '"2024-02-29"',
+  TIMESTAMP: '"29/02/2024 23:15:00"',
+};
 /** Rows where every input is a vector of free length; otherwise one row. */
 const VECTOR_ROWS = 3;
 /** Free sides of what looks like a picture. */
@@ -32,14 +40,15 @@ const PICTURE_CHANNELS: ReadonlySet<number> = new Set([1, 3, 4]);
 /** A request that the model's declared shapes accept, or undefined when its inputs have more than
  * `elementsMax` elements, which is how many are printed. Free dimensions become 1, or 3 where every
  * input is a vector; dimensions of one symbolic name are equal. Where more than that is asked for,
- * pictures of free size get one. `isTable`: of a model of columns; undefined where the signature
- * does not say what it takes. */
+ * pictures of free size get one. `table`: of a model of columns; undefined where nothing says what
+ * a field takes. */
 export function sampleRequest(
   signature: SignatureInfo,
-  isTable = false,
+  table?: SampledTable,
   elementsMax = SAMPLE_ELEMENTS_MAX,
 ): SampleRequest | undefined {
-  if (isTable && signature.inputs.some((input) => isUnknowable(input))) return undefined;
+  const isTable = table !== undefined;
+  if (isTable && signature.inputs.some((one) => isUnknowable(one, table))) return undefined;
   const small = sampleShapes(signature.inputs, isTable);
   const shapes =
     elementsMax <= SAMPLE_ELEMENTS_MAX || isTable
@@ -49,7 +58,8 @@ export function sampleRequest(
   const brackets = shapes.map((shape) => shape.reduce((all, dim) => all * Math.max(1, dim), 1));
   if (brackets.reduce((sum, count) => sum + count, 0) > elementsMax) return undefined;
   const tensors = signature.inputs.map((info, i): SampleTensor => {
-    const tokens = datatypeTokens(info.datatype);
+    const example = isTable ? exampleOf(info, table) : undefined;
+    const tokens = example === undefined ? datatypeTokens(info.datatype, isTable) : [example];
     const count = counts[i] ?? 0;
     return {
       info,
@@ -61,16 +71,23 @@ export function sampleRequest(
   return { v1, v2: v2Body(tensors), grpc: grpcBody(tensors) };
 }
 
-/** Which words, days and lists a model of columns takes is not in its signature. */
-function isUnknowable({ datatype, shape }: TensorInfo): boolean {
-  return dataTypeOf(datatype).kind === 'text' || shape.length > 2;
+/** Which words and lists a model of columns takes is not in its signature. */
+function isUnknowable(info: TensorInfo, table: SampledTable): boolean {
+  const isSaid = dataTypeOf(info.datatype).kind !== 'text' && !table.untyped.includes(info.name);
+  return (!isSaid && exampleOf(info, table) === undefined) || info.shape.length > 2;
 }
 
-function datatypeTokens(datatype: Datatype): readonly string[] {
+function exampleOf({ name, datatype }: TensorInfo, { examples }: SampledTable): string | undefined {
+  return Object.hasOwn(examples, name) ? examples[name] : DAYS[datatype];
+}
+
+/** Of columns only ones: what is counted or is there or not is that, too. */
+function datatypeTokens(datatype: Datatype, isTable: boolean): readonly string[] {
   const { kind } = dataTypeOf(datatype);
   if (kind === 'bool') return BOOL_TOKENS;
   if (kind === 'text') return TEXT_TOKENS;
-  return kind === 'float' ? FLOAT_TOKENS : INT_TOKENS;
+  const tokens = kind === 'float' ? FLOAT_TOKENS : INT_TOKENS;
+  return isTable ? tokens.slice(0, 1) : tokens;
 }
 
 /** An input of unknown rank gets a vector. */

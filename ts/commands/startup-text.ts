@@ -151,14 +151,14 @@ export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly 
     const version = model.versions.find((one) => one.version === model.defaultVersion);
     const signature = version?.signatures[0];
     if (signature === undefined || signature.inputs.length === 0) continue;
-    const isTable = version?.table !== undefined;
+    const table = version?.table;
     const short = signature.inputs.some(hasFreePicture)
       ? undefined
-      : sampleRequest(signature, isTable);
+      : sampleRequest(signature, table);
     if (short !== undefined) sampled.push({ model, sample: short, printed: true });
     if (short !== undefined || left === 0) continue;
     left -= 1;
-    const long = sampleRequest(signature, isTable, REQUEST_FILE_ELEMENTS_MAX);
+    const long = sampleRequest(signature, table, REQUEST_FILE_ELEMENTS_MAX);
     if (long !== undefined) sampled.push({ model, sample: long, printed: false });
   }
   const [first] = [...sampled].sort((a, b) => a.sample.v2.length - b.sample.v2.length);

@@ -120,6 +120,8 @@ export interface Config {
   readonly modelWarmup: boolean;
   /** Tags of the meta graph that is served of a SavedModel. */
   readonly savedModelTags: readonly string[];
+  /** Models in processes of their own; `all` among them: every one that can be. */
+  readonly isolate: readonly string[];
   /** TensorFlow models whose answers depend on random numbers are served. */
   readonly allowRandom: boolean;
   /** Where compiled models are kept; undefined = nowhere. */
@@ -208,6 +210,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
       graphOptimization: graphOptimizationValue(written('graph-optimization')),
       providers: providersValue(written('providers')),
     },
+    isolate: (given('isolate')?.texts ?? []).flatMap((text) => text.split(',')),
     listeners: listenersSettings(read),
     ...{ host, grpcHost: hostOf('grpc-address') },
     httpPort: int('http-port'),

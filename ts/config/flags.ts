@@ -384,6 +384,13 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'instance threads of each model',
   ),
   flag(
+    'isolate',
+    'NAMES',
+    { kind: 'text' },
+    '',
+    'models whose sessions run in processes of their own (name,name,... or "all")',
+  ),
+  flag(
     'intra-op-threads',
     'N',
     THREADS,

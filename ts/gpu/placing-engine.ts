@@ -13,6 +13,7 @@ import type {
   ProviderOptions,
 } from '../model/engine-api.js';
 import type { NativeBinding } from '../native/binding.js';
+import { withLoad } from '../model/with-load.js';
 import { DRIVER_NAME_MIN, DRIVER_VERSION_MIN } from './libraries.js';
 import { choosesItself, place, type GpuFacts, type Placed } from './placement.js';
 import { engineCacheOptions, TENSORRT } from './tensorrt-cache.js';
@@ -59,15 +60,7 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
     const loaded = await engine.load(cached);
     return placed === undefined ? loaded : { ...loaded, placed: told(placed) };
   };
-  return {
-    load,
-    unload: (handle) => engine.unload(handle),
-    publishRoutes: (epoch, models, removed) => {
-      engine.publishRoutes(epoch, models, removed);
-    },
-    warmUp: (handle, protocol, message, signal) => engine.warmUp(handle, protocol, message, signal),
-    stats: (handles) => engine.stats(handles),
-  };
+  return withLoad(engine, load);
 }
 
 /** Options that ask for CUDA graphs, which replay a run at the addresses that it had. */

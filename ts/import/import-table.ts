@@ -23,6 +23,8 @@ export interface Lowered {
   readonly plan: Plan;
   readonly warnings: readonly string[];
   readonly verification?: Verification;
+  /** ImportedColumn.example by name, where the document says more than the plan. */
+  readonly examples?: Readonly<Record<string, string>>;
 }
 
 /** Of a folder, a file or an archive, `opened` where it is open already: its owner closes it.
@@ -45,7 +47,7 @@ export async function importTable(
   importers: TableImporters = TABLE_IMPORTERS,
 ): Promise<ImportedTable> {
   const { schema } = request;
-  const { format, plan, warnings, verification } = await lower(request, importers);
+  const { format, plan, warnings, verification, examples } = await lower(request, importers);
   const fitted =
     schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);
   const bytes = encodePlan(fitted.plan);
@@ -53,7 +55,7 @@ export async function importTable(
   writeFileSync(file, bytes);
   return {
     format,
-    ...describePlan(fitted.plan),
+    ...describePlan(fitted.plan, examples),
     plan: file,
     planBytes: bytes.byteLength,
     warnings: [...warnings, ...fitted.warnings, ...unusedSettings(format, request)],

@@ -5,6 +5,7 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { isTable, type ImportAnswer, type ImportRequest } from './importer.js';
 import type { Logger } from '../logger.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
+import { withLoad } from '../model/with-load.js';
 import { TABULAR_PLATFORMS, type VerificationMode } from '../model/platforms.js';
 import type { ImportedTable } from '../tabular/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
@@ -28,15 +29,7 @@ export function importingEngine(engine: EngineControl, options: ImportingOptions
       throw await explained(error, spec);
     }
   };
-  return {
-    load,
-    unload: (handle) => engine.unload(handle),
-    publishRoutes: (epoch, models, removed) => {
-      engine.publishRoutes(epoch, models, removed);
-    },
-    warmUp: (handle, protocol, message, signal) => engine.warmUp(handle, protocol, message, signal),
-    stats: (handles) => engine.stats(handles),
-  };
+  return withLoad(engine, load);
 }
 
 /** A file that is something else than its name says is told by its content. */
@@ -127,6 +120,11 @@ async function loadTable(
       extra: model.outputs.filter(({ optional }) => optional).map(({ name }) => name),
       open: model.fields.filter(({ open }) => open).map(({ name }) => name),
       untyped: model.fields.filter(({ type }) => type === 'any').map(({ name }) => name),
+      examples: Object.fromEntries(
+        model.fields.flatMap(({ name, example }) =>
+          example === undefined ? [] : [[name, example]],
+        ),
+      ),
     },
   };
 }

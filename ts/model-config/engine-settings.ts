@@ -61,6 +61,7 @@ export function engineSettings(
     ...instanceSettings(config),
     ...tensorSettings(config, labels),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
+    ...isolationSettings(config),
     ...(isNull ? nullSettings(config) : sessionSettings(config)),
   };
 }
@@ -230,6 +231,12 @@ function cudaParameters(config: TritonConfig): Readonly<Record<string, string>> 
     if (value !== undefined) options.set(name, words[Number(value)] ?? value);
   }
   return Object.fromEntries(options);
+}
+
+/** Sessions in a process of their own. */
+function isolationSettings(config: TritonConfig): Partial<ModelSpec> {
+  if (parameter(config, 'isolation') !== 'process') return {};
+  return { isolation: { group: parameter(config, 'isolation_group') ?? '' } };
 }
 
 /** Threads, optimizations and ONNX Runtime's session options. */

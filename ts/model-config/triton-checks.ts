@@ -58,6 +58,8 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   cudnn_conv_algo_search: oneOf('0', '1', '2'),
   arena_extend_strategy: oneOf('0', '1'),
   extended_v2: bool(),
+  isolation: oneOf('none', 'process'),
+  isolation_group: { expected: 'a name of 1 to 128 letters, digits, ., _ or -', fits: isGroup },
   'serval.split': bool(),
   'serval.pad_inner': bool(),
   'serval.allow_random': bool(),
@@ -68,6 +70,10 @@ const NULL_RULES: Readonly<Record<string, TextRule>> = {
   mode: oneOf('echo', 'delay', 'fail'),
   delay_us: whole(3_600_000_000),
 };
+
+function isGroup(text: string): boolean {
+  return /^[\w.-]{1,128}$/.test(text);
+}
 
 function whole(max: number): TextRule {
   const fits = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= max;
@@ -356,6 +362,14 @@ class Check {
       }
     }
     this.#allowedRows(parameters);
+    this.#isolation(parameters);
+  }
+
+  #isolation(parameters: MessageValue): void {
+    const group = read.child(parameters, 'isolation_group');
+    const isolation = read.text(read.child(parameters, 'isolation'), 'string_value');
+    if (group === undefined || isolation === 'process') return;
+    this.#warn(parameters, 'isolation_group', 'no effect without the parameter isolation: process');
   }
 
   /** Ours are refused; ONNX Runtime's are passed on, since newer ones have more. */

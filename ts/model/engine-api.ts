@@ -50,6 +50,12 @@ export interface TabularImporterSpec {
   readonly timezone: string;
 }
 
+/** Sessions in a process of their own. */
+export interface IsolationSpec {
+  /** Models of one group share a process; "" = the model has one by itself. */
+  readonly group: string;
+}
+
 /** What a model's configuration says of GPUs. */
 export interface Placement {
   /** Of its instance groups; `auto`: they do not say. */
@@ -86,6 +92,8 @@ export interface ModelSpec extends engine.ModelSpec {
   /** What compiles the files at `path` to `graphs`, or to the plan's file that `path` is then,
    * before the engine sees the spec. */
   readonly importer?: ImporterSpec;
+  /** Absent: the sessions are in the server, unless its settings say otherwise. */
+  readonly isolation?: IsolationSpec;
   /** Where it may run, before the engine sees the spec. */
   readonly placement?: Placement;
   /** The file at `path` is a TensorRT engine, before the engine sees the spec. */

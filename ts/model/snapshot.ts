@@ -73,6 +73,8 @@ export interface TableDoc {
   readonly open: readonly string[];
   /** Those of them of which the model says nothing at all. */
   readonly untyped: readonly string[];
+  /** Values that fields take, by name, as tokens of JSON: of those of which the model says so. */
+  readonly examples: Readonly<Record<string, string>>;
 }
 
 /** TensorFlow Serving's states (ModelVersionStatus.State). */

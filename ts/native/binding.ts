@@ -114,17 +114,31 @@ export interface NativeBinding {
   unregisterRegion(name: Buffer): number;
   /** JSON: a list of one, or of all where the name is empty. */
   regions(name: Buffer): number;
+  /** `command`: of the process, its arguments with NUL between. */
+  loadIsolated(spec: Uint8Array, group: Buffer, command: Buffer): number;
+  /** JSON: the deaths since the last call. */
+  takeIsolated(): number;
+  /** Why a version that is loaded cannot be run now, as its process is down; empty: it can. */
+  isolatedOutage(model: Buffer, version: Buffer): number;
+  /** In such a process: serves it until its server is gone. */
+  runIsolated(library: Buffer, intraOpThreads: number, parent: number): never;
   detach(): void;
   exitNow(code: number): never;
 }
 
 const ORT_NAME = 'libonnxruntime.so.1';
 
+/** The addon's file, whether it is there or not. */
+export function addonPath(): string {
+  const built = 'build/Release/serval.node';
+  return (
+    process.env['SERVAL_ADDON'] ?? shippedFile('serval.node', built) ?? join(packageRoot(), built)
+  );
+}
+
 /** Loads the addon. Throws ServalError(RuntimeUnavailable) naming the file and the remedy. */
 export function loadBinding(): NativeBinding {
-  const built = 'build/Release/serval.node';
-  const path =
-    process.env['SERVAL_ADDON'] ?? shippedFile('serval.node', built) ?? join(packageRoot(), built);
+  const path = addonPath();
   try {
     return createRequire(import.meta.url)(path) as NativeBinding;
   } catch (error) {

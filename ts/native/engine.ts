@@ -10,6 +10,7 @@ import type {
 } from '../model/engine-api.js';
 import { SHARED_REGIONS_MAX } from '../limits.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
+import { Isolation } from './isolated.js';
 import { openLink, type EngineOptions } from './open-link.js';
 import type { EngineLink } from './link.js';
 import { promised, PromiseTarget } from './promised.js';
@@ -20,6 +21,7 @@ export interface Engine {
   readonly link: EngineLink;
   readonly control: EngineControl;
   readonly regions: SharedRegions;
+  readonly isolation: Isolation;
   close(): void;
 }
 
@@ -27,12 +29,16 @@ class NativeControl implements EngineControl {
   /** Of what was loaded here and is not unloaded. */
   readonly #handles = new Set<number>();
 
-  constructor(private readonly link: EngineLink) {}
+  constructor(
+    private readonly link: EngineLink,
+    private readonly isolation: Isolation,
+  ) {}
 
   // async: what the writer refuses becomes a rejection too.
   async load(spec: ModelSpec): Promise<LoadedModel> {
     const bytes = writeModelSpec(spec);
-    const loaded = await promised(this.link, (native) => native.load(bytes), readModelInfo);
+    const call = this.isolation.loadCall(spec, bytes);
+    const loaded = await promised(this.link, call, readModelInfo);
     this.#handles.add(loaded.handle);
     return loaded;
   }
@@ -110,11 +116,13 @@ export function createEngine(options: EngineOptions): Promise<Engine> {
   shared ??= { link: openLink(options), holders: 0 };
   shared.holders += 1;
   const { link } = shared;
-  const control = new NativeControl(link);
+  const isolation = new Isolation(link, options);
+  const control = new NativeControl(link, isolation);
   let isOpen = true;
   const close = (): void => {
     if (!isOpen || shared === undefined) return;
     isOpen = false;
+    isolation.close();
     shared.holders -= 1;
     if (shared.holders > 0) {
       control.unloadAll();
@@ -123,7 +131,7 @@ export function createEngine(options: EngineOptions): Promise<Engine> {
     shared = undefined;
     link.detach();
   };
-  return Promise.resolve({ link, control, regions: new NativeRegions(link), close });
+  return Promise.resolve({ link, control, regions: new NativeRegions(link), isolation, close });
 }
 
 export type { EngineOptions };

@@ -1,5 +1,5 @@
 // PMML's Array, Matrix and sparse arrays, as texts and numbers. Importer's worker thread; pure.
-import { type XmlElement, children } from './xml.js';
+import { type XmlElement, children } from './xml/reader.js';
 
 const SPACE = new Set([' ', '\t', '\r', '\n']);
 

@@ -3,7 +3,7 @@
 // thread.
 import type { Column, Expression, PlanBuilder } from '../tabular/builder.js';
 import type { Problems } from '../tabular/problems.js';
-import type { XmlElement } from './xml.js';
+import type { XmlElement } from './xml/reader.js';
 
 /** PMML's optype of a field. */
 export type Optype = 'continuous' | 'categorical' | 'ordinal';

@@ -4,7 +4,7 @@ import type { Problems } from '../tabular/problems.js';
 import type { FieldInfo, Optype } from './context.js';
 import { isModel } from './model-names.js';
 import { normalDataType, planType } from './types.js';
-import { type XmlElement, child, children } from './xml.js';
+import { type XmlElement, child, children } from './xml/reader.js';
 
 export interface DataField extends FieldInfo {
   readonly name: string;

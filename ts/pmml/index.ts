@@ -7,11 +7,14 @@ import type { ModelResult } from './context.js';
 import { placeOf, readDocument } from './document.js';
 import { type Context, type Lowered, Lowering } from './lower.js';
 import { captureTrees } from './tree/table.js';
+import { fieldExamples } from './examples.js';
 import { type FoundVerification, verificationOf } from './verification.js';
-import { type XmlElement, readXml } from './xml.js';
+import { type XmlElement, readXml } from './xml/reader.js';
 
 export interface Imported extends FoundVerification {
   readonly plan: Plan;
+  /** Values of fields, as tokens of JSON. */
+  readonly examples: Readonly<Record<string, string>>;
 }
 
 interface Answer {
@@ -125,7 +128,8 @@ export function importDocument(root: XmlElement): Imported {
   }
   problems.throwIfAny('PMML document');
   const made = plan.finish();
-  return { plan: made, ...verificationOf(document.model, made) };
+  const examples = fieldExamples(document.dataFields);
+  return { plan: made, examples, ...verificationOf(document.model, made) };
 }
 
 /**

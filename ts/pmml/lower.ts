@@ -25,7 +25,7 @@ import { UNSUPPORTED_MODELS } from './model-names.js';
 import { Fields, Names, derivedInfo } from './scope.js';
 import { applyTarget } from './answers/targets.js';
 import { missingValue, parseValue, planType } from './types.js';
-import { type XmlElement, child, children } from './xml.js';
+import { type XmlElement, child, children } from './xml/reader.js';
 
 /** A model and what its Output makes of it. */
 export interface Lowered {

@@ -6,7 +6,7 @@ import { arrayTexts } from './arrays.js';
 import { placeOf } from './document.js';
 import type { Fields, Names } from './scope.js';
 import { parseValue } from './types.js';
-import type { XmlElement } from './xml.js';
+import type { XmlElement } from './xml/reader.js';
 
 const COMPARISONS = new Set([
   'equal',

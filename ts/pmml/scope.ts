@@ -16,7 +16,7 @@ import type { FieldInfo } from './context.js';
 import { type DataField, type PmmlDocument, optypeOf, placeOf } from './document.js';
 import { type Treatment, addTreatment, treatmentOf } from './treatment.js';
 import { normalDataType, planType, requestType } from './types.js';
-import type { XmlElement } from './xml.js';
+import type { XmlElement } from './xml/reader.js';
 
 /** A column that is there already, under a name. */
 export interface Produced {

@@ -5,7 +5,7 @@ import type { Type, Value } from '../tabular/generated/plan.js';
 import type { Problems } from '../tabular/problems.js';
 import { type DataField, placeOf } from './document.js';
 import { parseValue } from './types.js';
-import type { XmlElement } from './xml.js';
+import type { XmlElement } from './xml/reader.js';
 
 export interface Treatment {
   /** Equal keys are equal treatments. */

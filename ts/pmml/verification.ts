@@ -3,7 +3,7 @@
 import type { Plan } from '../tabular/generated/plan.js';
 import type { Verification, VerifiedOutput } from '../tabular/verification.js';
 import { placeOf } from './document.js';
-import { type XmlElement, child, children, localName } from './xml.js';
+import { type XmlElement, child, children, localName } from './xml/reader.js';
 
 const PRECISION = 1e-6;
 const ZERO_THRESHOLD = 1e-16;

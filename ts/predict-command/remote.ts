@@ -5,12 +5,12 @@ import { requestOf } from '../library/load-model.js';
 import { tableAnswer } from '../library/table-request.js';
 import { byName, tensorAnswer } from '../library/tensor-request.js';
 import type { InferOptions, InputInfo, Inputs, Outputs, Tensor } from '../library/types.js';
-import { DATA_TYPES, isDtype } from '../model/datatype.js';
 import { TABULAR_PLATFORMS } from '../model/platforms.js';
 import type { Datatype } from '../model/snapshot.js';
 import { parseExact } from '../protocols/frames/exact-json.js';
 import { echo } from '../text.js';
 import { plain, type Row } from './inputs.js';
+import { v1Metadata, v1Text } from './v1-json.js';
 
 const LENGTH_HEADER = 'inference-header-content-length';
 const MODEL_PATH =
@@ -178,22 +178,6 @@ async function openV2(
   };
 }
 
-interface V1Tensor {
-  readonly dtype: string;
-  readonly tensor_shape?: {
-    readonly unknown_rank?: boolean;
-    readonly dim?: readonly { readonly size: string }[];
-  };
-}
-interface V1Metadata {
-  readonly model_spec?: { readonly version?: string };
-  readonly metadata?: {
-    readonly signature_def?: {
-      readonly signature_def?: Record<string, { readonly inputs?: Record<string, V1Tensor> }>;
-    };
-  };
-}
-
 async function openV1(
   target: RemoteTarget,
   headers: Readonly<Record<string, string>>,
@@ -201,15 +185,10 @@ async function openV1(
 ): Promise<Callable> {
   const url = modelUrl(target);
   const { body } = await call(`${url}/metadata`, { headers });
-  const { metadata, model_spec: spec } = jsonOf(url, body) as V1Metadata;
-  const defined = metadata?.signature_def?.signature_def?.[signature];
-  if (defined === undefined) {
-    throw new ServalError(ErrorCode.SignatureNotFound, `${url}: no signature '${signature}'`);
-  }
-  const inputs = Object.entries(defined.inputs ?? {}).map(([name, one]) => infoOf(name, one));
+  const { version, inputs } = v1Metadata(jsonOf(url, body), signature, url);
   return {
     name: target.model,
-    version: target.version || (spec?.version ?? ''),
+    version: target.version || version,
     inputs,
     isTable: false,
     infer: async (values) => {
@@ -222,13 +201,6 @@ async function openV1(
     },
     close: () => Promise.resolve(),
   };
-}
-
-function infoOf(name: string, { dtype, tensor_shape: shape }: V1Tensor): InputInfo {
-  const word = dtype.replace(/^DT_/, '').toLowerCase();
-  const datatype = (isDtype(word) ? DATA_TYPES[word].v2 : undefined) ?? 'FP32';
-  const dims = (shape?.dim ?? []).map(({ size }) => Number(size));
-  return { name, datatype, shape: dims, unknownRank: shape?.unknown_rank === true };
 }
 
 function v1Body(values: Inputs | readonly Row[], signature: string): string {
@@ -250,19 +222,6 @@ function nestedValue(value: unknown): unknown {
     level = grouped;
   }
   return level[0];
-}
-
-/** JSON with whole bigints, bare NaN, and bytes as V1 has them. */
-function v1Text(value: unknown): string {
-  if (value instanceof Uint8Array) return `{"b64":"${Buffer.from(value).toString('base64')}"}`;
-  if (ArrayBuffer.isView(value)) return v1Text(Array.from(value as unknown as ArrayLike<unknown>));
-  if (Array.isArray(value)) return `[${value.map(v1Text).join(',')}]`;
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
-  const members = Object.entries(value).map(
-    ([name, one]) => `${JSON.stringify(name)}:${v1Text(one)}`,
-  );
-  return `{${members.join(',')}}`;
 }
 
 /** V1 says no datatypes: values are what JSON says. */

@@ -10,6 +10,8 @@ export interface EngineReadings {
   stats(handles: readonly number[]): Promise<EngineStats>;
   /** Prometheus text: TRITON_METRICS or TENSORFLOW_METRICS of ts/native/link.ts. */
   metrics(kind: number): Promise<Buffer>;
+  /** Why a version that is loaded cannot be run now: its process is down. "" where it can. */
+  outage(model: string, version: string): string;
 }
 
 export class LinkReadings implements EngineReadings {
@@ -32,5 +34,10 @@ export class LinkReadings implements EngineReadings {
       (native) => native.metrics(kind),
       (text) => text,
     );
+  }
+
+  outage(model: string, version: string): string {
+    const [named, numbered] = [Buffer.from(model), Buffer.from(version)];
+    return this.#link.read((native) => native.isolatedOutage(named, numbered)).toString('utf8');
   }
 }

@@ -2,6 +2,7 @@
 // are told. Plain data: it is posted from the importer's worker thread and kept in the model cache.
 import type { Datatype } from '../model/snapshot.js';
 import type { Block, Field, Output, Plan, Type } from './generated/plan.js';
+import { exampleValue } from './example-value.js';
 import type { Verification } from './verification.js';
 import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
@@ -27,6 +28,8 @@ export interface ImportedColumn {
   readonly open: boolean;
   /** For people: label, allowed values; "" = nothing. */
   readonly about: string;
+  /** Of fields: a value that the model takes, as a token of JSON, where it says so. */
+  readonly example?: string | undefined;
 }
 
 export interface StageUse {
@@ -53,9 +56,10 @@ export interface ImportedTable {
   readonly verification?: Verification;
 }
 
-/** `plan` for people. Pure. */
+/** `plan` for people. `examples`: of fields, where their document says more. Pure. */
 export function describePlan(
   plan: Plan,
+  examples: Readonly<Record<string, string>> = {},
 ): Pick<ImportedTable, 'producer' | 'fields' | 'outputs' | 'stages' | 'timezone'> {
   return {
     producer: plan.producer,
@@ -66,6 +70,9 @@ export function describePlan(
       optional: field.optional === true,
       open: field.any === true,
       about: field.about ?? '',
+      example: Object.hasOwn(examples, field.name)
+        ? examples[field.name]
+        : exampleValue(plan, field),
     })),
     outputs: plan.outputs.map((output) => ({
       name: output.name,

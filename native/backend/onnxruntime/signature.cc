@@ -33,8 +33,14 @@ std::string element_type_name(ONNXTensorElementDataType type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ: return "float8e5m2fnuz";
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4: return "uint4";
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4: return "int4";
-    default: return "number " + std::to_string(static_cast<int>(type));
+    default: break;
   }
+  // Newer than the version of the API that we ask for: numbers of ONNX Runtime 1.30.
+  constexpr std::string_view kNewer[] = {"float4e2m1", "uint2", "int2"};
+  const int number = static_cast<int>(type);
+  const auto after = static_cast<size_t>(number - ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4 - 1);
+  return after < std::size(kNewer) ? std::string(kNewer[after])
+                                   : "number " + std::to_string(number);
 }
 
 Error model_invalid(std::string message) {

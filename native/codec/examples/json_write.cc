@@ -41,10 +41,8 @@ bool write_score(ByteBuffer& out, float score) {
 
 // ["label",score]
 bool write_class(ByteBuffer& out, const ClassifyView& view, size_t index) {
-  const std::string_view label = view.labels.empty() ? std::string_view() : view.labels[index];
-  const float score = view.scores.empty() ? 0 : view.scores[index];
-  return out.append("[") && write_label(out, label) && out.append(",") && write_score(out, score) &&
-         out.append("]");
+  return out.append("[") && write_label(out, view.label(index)) && out.append(",") &&
+         write_score(out, view.score(index)) && out.append("]");
 }
 
 Status write_classes(const ClassifyView& view, Answer& answer) {

@@ -81,10 +81,25 @@ Status choose_example_signature(std::span<const Signature> signatures, std::stri
   if (check_method) {
     if (Status status = check_method_name(signature, method); !status.ok()) return status;
   }
-  if (signature.inputs.size() != 1) return invalid_argument("Expected one input Tensor.");
   out.signature_index = static_cast<uint32_t>(index);
+  const int scores = method == Method::Classify ? find_named_scores(signature) : -1;
+  if (scores >= 0) {
+    out.outputs.push_back({static_cast<uint32_t>(scores)});
+    return {};
+  }
+  if (signature.inputs.size() != 1) return invalid_argument("Expected one input Tensor.");
   return method == Method::Classify ? choose_classification(signature, out)
                                     : choose_regression(signature, out);
+}
+
+int find_named_scores(const Signature& signature) {
+  int found = -1;
+  for (size_t i = 0; i < signature.outputs.size(); ++i) {
+    if (signature.outputs[i].labels.empty()) continue;
+    if (found >= 0) return -1;
+    found = static_cast<int>(i);
+  }
+  return found;
 }
 
 void set_example_input(std::span<const std::string_view> examples, DecodedRequest& out) {

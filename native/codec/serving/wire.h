@@ -60,6 +60,15 @@ struct ClassifyView {
   size_t rows = 0, classes = 0;              // classes per row
   std::span<const std::string_view> labels;  // rows * classes, or empty
   std::span<const float> scores;             // rows * classes, or empty
+  std::span<const std::string> names;        // of the classes, of each row alike, or empty
+
+  // What is missing is "" and 0.
+  std::string_view label(size_t index) const {
+    if (!labels.empty()) return labels[index];
+    const size_t column = names.empty() ? 0 : index % classes;
+    return column < names.size() ? std::string_view(names[column]) : std::string_view();
+  }
+  float score(size_t index) const { return scores.empty() ? 0 : scores[index]; }
 };
 Status view_classification(const Signature& signature, const DecodedRequest& request,
                            std::span<const TensorView> outputs, ClassifyView& out);

@@ -76,6 +76,21 @@ const TensorSpec& output_spec(const Signature& signature, std::string_view alias
   return signature.outputs[static_cast<size_t>(signature.find_output(alias))];
 }
 
+// A classifier whose only chosen output has names for its columns.
+Status view_named(const TensorSpec& spec, std::span<const TensorView> outputs, uint64_t examples,
+                  ClassifyView& out) {
+  if (outputs.size() != 1) {
+    return make_error(ErrorCode::Internal, "expected one output of a classifier");
+  }
+  Status status = check_class_output(outputs[0], "scores", DType::Fp32, examples);
+  if (status.ok()) status = view_floats(spec, outputs[0], out.scores);
+  if (!status.ok()) return status;
+  out.rows = examples;
+  out.classes = static_cast<size_t>(outputs[0].shape[1]);
+  out.names = spec.labels;
+  return {};
+}
+
 // proto3 leaves out a zero, not a negative one.
 uint64_t float_bytes(float value) {
   return std::bit_cast<uint32_t>(value) == 0 ? 0 : kFloatFieldBytes;
@@ -87,16 +102,8 @@ void write_float_field(WireWriter& writer, uint32_t number, float value) {
   writer.raw(&value, sizeof value);
 }
 
-std::string_view label_at(const ClassifyView& view, size_t index) {
-  return view.labels.empty() ? std::string_view() : view.labels[index];
-}
-
-float score_at(const ClassifyView& view, size_t index) {
-  return view.scores.empty() ? 0 : view.scores[index];
-}
-
 uint64_t class_bytes(const ClassifyView& view, size_t index) {
-  return wire_text_bytes(label_at(view, index)) + float_bytes(score_at(view, index));
+  return wire_text_bytes(view.label(index)) + float_bytes(view.score(index));
 }
 
 uint64_t row_bytes(const ClassifyView& view, size_t row) {
@@ -109,8 +116,9 @@ uint64_t row_bytes(const ClassifyView& view, size_t row) {
 
 // A label is a protobuf string: clients refuse a message that holds another.
 Status check_labels(const ClassifyView& view) {
-  for (size_t i = 0; i < view.labels.size(); ++i) {
-    if (is_valid_utf8(view.labels[i])) continue;
+  const size_t count = view.names.empty() ? view.labels.size() : view.classes;
+  for (size_t i = 0; i < count; ++i) {
+    if (is_valid_utf8(view.label(i))) continue;
     return invalid_argument("output 'classes': label " + std::to_string(i) +
                             " is not valid UTF-8, which a gRPC answer cannot carry; REST can");
   }
@@ -122,8 +130,8 @@ void write_classes(WireWriter& writer, const ClassifyView& view) {
     writer.head(kRows, row_bytes(view, row));
     for (size_t i = row * view.classes; i < (row + 1) * view.classes; ++i) {
       writer.head(kClasses, class_bytes(view, i));
-      writer.text(kLabel, label_at(view, i));
-      write_float_field(writer, kScore, score_at(view, i));
+      writer.text(kLabel, view.label(i));
+      write_float_field(writer, kScore, view.score(i));
     }
   }
 }
@@ -168,6 +176,10 @@ Status view_classification(const Signature& signature, const DecodedRequest& req
                            std::span<const TensorView> outputs, ClassifyView& out) {
   out = {};
   const uint64_t examples = example_count(request);
+  const int named = find_named_scores(signature);
+  if (named >= 0) {
+    return view_named(signature.outputs[static_cast<size_t>(named)], outputs, examples, out);
+  }
   const TensorView* classes = find_output(signature, request, outputs, kClassifyClasses);
   const TensorView* scores = find_output(signature, request, outputs, kClassifyScores);
   Status status;

@@ -116,7 +116,7 @@ const EngineTable& Lane::table() {
 void Lane::begin_trace(Model& model) {
   // Left by a request that came while nothing was traced: those are not asked here.
   if (parents_ != engine_->tracer().generation()) parent_.reset();
-  trace_ = engine_->tracer().begin(*model.trace_sampler().load(std::memory_order_relaxed), parent_);
+  trace_ = engine_->tracer().begin(*model.trace_sampler().load(std::memory_order_acquire), parent_);
   parent_.reset();
   traced_.fresh = trace_ != nullptr;
   if (!traced_.fresh) return;

@@ -70,7 +70,10 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
                                   "', which the model does not have");
       }
       const auto index = static_cast<size_t>(found - tensors.begin());
-      if (!input && !one.labels.empty()) shapes.labels_[index] = one.labels;
+      if (!input && !one.labels.empty()) {
+        shapes.labels_[index] = one.labels;
+        if (!found->labels.empty()) found->labels = one.labels;  // they win over the model's own
+      }
       const bool reshaped = !one.model_dims.empty() && one.model_dims != one.dims;
       const std::vector<int64_t>& given = reshaped ? one.model_dims : one.dims;
       if (one.dims.empty() && !reshaped) continue;

@@ -2,8 +2,8 @@
 // words. Control plane (attributes), hot path (checks).
 #pragma once
 
+#include "base/bytes/example_wire.h"
 #include "operators/kernel_io.h"
-#include "operators/tabular/example_wire.h"
 
 namespace serval::operators {
 

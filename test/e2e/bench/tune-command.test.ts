@@ -132,7 +132,8 @@ describe('serval bench --tune', () => {
   for (const [args, exit, text] of [
     [['--latency-bound=10'], 2, /--latency-bound: expected a time as 10ms, 500us or 1s, got "10"/],
     [['--paths=grpc,rest-json'], 2, /--paths: expected one with --tune, got 2/],
-    [['--paths=engine'], 2, /--paths: expected rest-json, rest-binary, grpc with --tune/],
+    [['--paths=engine'], 2, /--paths: expected rest-json, rest-binary, grpc, v1-json, .* --tune/],
+    [['--signature=s'], 2, /--signature: --tune measures what a model answers by default/],
     [['--batch=1,2'], 2, /--batch: expected one with --tune, got 2/],
     [['--rate=5'], 2, /--rate: --tune measures closed loops/],
     [['--tune-seconds=0'], 2, /expected a whole number from 1 to 86400/],

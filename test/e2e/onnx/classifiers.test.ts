@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { OnnxModel, OnnxValue } from '../../../ts/onnx/builder.js';
 import { goldenCases, goldenFolder } from '../../conformance/golden-folder.js';
+import { decode, encode, RawClient } from '../../unit/protocols/raw-client.js';
 import { exchange, jsonOf } from '../support/raw-http.js';
 import { refusedServer, startServer, type ServalProcess } from '../support/serval-process.js';
 import {
@@ -19,6 +20,7 @@ import {
   post,
   started,
   textsOf,
+  types,
   written,
 } from './support.js';
 
@@ -99,6 +101,52 @@ describe('hand-made classifiers', () => {
     }
   });
 
+  it('answer classify with pairs of label and score, from features with the names of inputs', async (t) => {
+    const server = await started(t, written(folderOf(t), 'colours.onnx', zipped(STRINGS)));
+    const url = '/v1/models/colours:classify';
+    const examples = [{ x: [0.5, 0.25, 0.125], id: 'a' }, { x: [1, 2, 3] }];
+    const rows = [
+      [0.5, 0.25, 0.125],
+      [1, 2, 3],
+    ];
+    const pairs = rows.map((row) => row.map((score, i) => [CLASSES[i], score]));
+    assert.deepEqual(await post(server, url, { examples }), { results: pairs });
+    const context = { x: [0.5, 0.25, 0.125] };
+    assert.deepEqual(await post(server, url, { context, examples: [{}, { x: [1, 2, 3] }] }), {
+      results: pairs,
+    });
+    assert.deepEqual(await classifyOverGrpc(server, 'colours', 'x', rows), {
+      code: 0,
+      rows: pairs,
+    });
+    const wanted = "'x' for input 'x' (FP32 [-1,3])";
+    for (const [example, error] of [
+      [{ y: [1, 2, 3] }, `example 0: expected a feature ${wanted}, got 'y'`],
+      [{ x: [1, 2] }, `example 0: feature ${wanted}: expected 3 values, got 2`],
+      [{ x: ['a', 'b', 'c'] }, `example 0: feature ${wanted}: expected numbers, got texts`],
+    ] as const) {
+      assert.deepEqual(await post(server, url, { examples: [example] }), { error });
+    }
+    const refused = await classifyOverGrpc(server, 'colours', 'z', rows);
+    assert.deepEqual(refused, {
+      code: INVALID_ARGUMENT,
+      details: `example 0: expected a feature ${wanted}, got 'z'`,
+    });
+    const openapi = await get(server, '/openapi.json');
+    assert.ok(url in (openapi['paths'] as object));
+    const regress = await post(server, '/v1/models/colours:regress', { examples });
+    assert.match(String(regress['error']), /^Expected one output Tensor/);
+  });
+
+  it('are for predict only where method names are checked', async (t) => {
+    const path = written(folderOf(t), 'colours.onnx', zipped(STRINGS));
+    const server = await started(t, path, '--enable-signature-method-name-check');
+    const answer = await post(server, '/v1/models/colours:classify', {
+      examples: [{ x: [1, 2, 3] }],
+    });
+    assert.match(String(answer['error']), /^Expected classification signature method_name/);
+  });
+
   it('leave other sequences out, with a line in the log', async (t) => {
     const others = [{ name: 'list', type: 'float', container: 'sequence' }] as const;
     const path = written(folderOf(t), 'mixed.onnx', zipped(STRINGS, 0, others));
@@ -136,32 +184,80 @@ describe('hand-made classifiers', () => {
   });
 });
 
+const CLASSIFY = '/tensorflow.serving.PredictionService/Classify';
+const REQUEST = 'tensorflow.serving.ClassificationRequest';
+const RESPONSE = 'tensorflow.serving.ClassificationResponse';
+const INVALID_ARGUMENT = 3;
+
+interface Classified {
+  readonly code: number;
+  readonly details?: string;
+  readonly rows?: readonly (readonly (readonly [string, number])[])[];
+}
+
+/** TensorFlow Serving's Classify of Examples that have one feature of floats. */
+async function classifyOverGrpc(
+  server: ServalProcess,
+  model: string,
+  feature: string,
+  rows: readonly (readonly number[])[],
+): Promise<Classified> {
+  const examples = rows.map((value) => ({
+    features: { feature: [{ key: feature, value: { float_list: { value } } }] },
+  }));
+  const input = { example_list: { examples } };
+  const message = { model_spec: { name: model }, input };
+  const client = new RawClient(server.grpcPort);
+  const call = await client.unary(CLASSIFY, encode(types, REQUEST, message));
+  client.close();
+  if (call.message === undefined) return { code: call.code, details: call.details };
+  const { result } = decode(types, RESPONSE, call.message) as unknown as {
+    result: {
+      classifications: readonly {
+        classes: readonly { readonly label: string; readonly score: number }[];
+      }[];
+    };
+  };
+  return {
+    code: call.code,
+    rows: result.classifications.map(({ classes }) =>
+      classes.map(({ label, score }) => [label, score] as const),
+    ),
+  };
+}
+
 interface Case {
   readonly input: string;
   readonly label: string;
   readonly probabilities: string;
   readonly rows: readonly (readonly number[])[];
-  readonly classes: readonly string[];
+  /** null: its probabilities are a tensor already, whose columns have no names. */
+  readonly classes: readonly string[] | null;
   readonly labels: readonly (string | number)[];
   readonly answers: readonly (readonly number[])[];
 }
 
 describe('classifiers as their converters write them', () => {
-  const folder = goldenFolder('classifiers');
-  const skip = folder === undefined && 'no goldens: scikit-learn cannot be installed here';
-  it('answer as their libraries do', { skip, timeout: 600_000 }, async (t) => {
-    assert.ok(folder);
-    const names = goldenCases(folder);
-    assert.ok(names.length >= 10, names.join());
-    const server = await startServer(names.map((name) => `${name}=${folder}/${name}/model.onnx`));
-    t.after(() => server.stop());
-    for (const name of names) {
-      await t.test(name, async () => {
-        const golden = JSON.parse(readFileSync(join(folder, name, 'case.json'), 'utf8')) as Case;
-        await compare(server, name, golden);
-      });
-    }
-  });
+  for (const [of, library, least] of [
+    ['classifiers', 'scikit-learn', 10],
+    ['boosters', 'CatBoost', 5],
+  ] as const) {
+    const folder = goldenFolder(of);
+    const skip = folder === undefined && `no goldens: ${library} cannot be installed here`;
+    it(`answer as their libraries do: ${of}`, { skip, timeout: 600_000 }, async (t) => {
+      assert.ok(folder);
+      const names = goldenCases(folder);
+      assert.ok(names.length >= least, names.join());
+      const server = await startServer(names.map((name) => `${name}=${folder}/${name}/model.onnx`));
+      t.after(() => server.stop());
+      for (const name of names) {
+        await t.test(name, async () => {
+          const golden = JSON.parse(readFileSync(join(folder, name, 'case.json'), 'utf8')) as Case;
+          await compare(server, name, golden);
+        });
+      }
+    });
+  }
 });
 
 async function compare(server: ServalProcess, name: string, golden: Case): Promise<void> {
@@ -171,7 +267,8 @@ async function compare(server: ServalProcess, name: string, golden: Case): Promi
   const outputs = await infer(server, name, { inputs: [{ ...input, data: rows.flat() }] });
   near(outputs[golden.probabilities]?.data as number[], answers.flat(), `${name} over V2`);
   assert.deepEqual(outputs[golden.label]?.data, golden.labels);
-  assert.deepEqual(outputs[golden.probabilities]?.shape, [rows.length, classes.length]);
+  const columns = answers[0]?.length;
+  assert.deepEqual(outputs[golden.probabilities]?.shape, [rows.length, columns]);
 
   const v1 = await post(server, `/v1/models/${name}:predict`, { instances: rows });
   const predictions = v1['predictions'] as readonly Record<string, unknown>[];
@@ -185,27 +282,53 @@ async function compare(server: ServalProcess, name: string, golden: Case): Promi
     golden.labels,
   );
 
+  await compareClassify(server, name, golden);
+
   const bytes = Buffer.from(new Float32Array(rows.flat()).buffer);
   const message = { model_name: name, inputs: [input], raw_input_contents: [bytes] };
   const raw = await inferOverGrpc(server, message);
   near(floats(raw[golden.probabilities] ?? Buffer.alloc(0)), answers.flat(), `${name} over gRPC`);
-  const classified = await inferOverGrpc(server, {
-    ...message,
-    outputs: [
-      {
-        name: golden.probabilities,
-        parameters: [{ key: 'classification', value: { int64_param: 1 } }],
-      },
-    ],
-  });
-  const best = answers.map((row) => row.indexOf(Math.max(...row)));
-  const texts = textsOf(classified[golden.probabilities] ?? Buffer.alloc(0));
-  assert.deepEqual(
-    texts.map((text) => text.split(':').slice(1).join(':')),
-    best.map((index) => `${index}:${classes[index]}`),
-  );
+  if (classes !== null) {
+    const classified = await inferOverGrpc(server, {
+      ...message,
+      outputs: [
+        {
+          name: golden.probabilities,
+          parameters: [{ key: 'classification', value: { int64_param: 1 } }],
+        },
+      ],
+    });
+    const best = answers.map((row) => row.indexOf(Math.max(...row)));
+    const texts = textsOf(classified[golden.probabilities] ?? Buffer.alloc(0));
+    assert.deepEqual(
+      texts.map((text) => text.split(':').slice(1).join(':')),
+      best.map((index) => `${index}:${classes[index]}`),
+    );
+  }
   const metadata = await exchange(server.httpPort, 'GET', `/v2/models/${name}`);
   const { outputs: shown } = jsonOf(metadata) as { outputs: readonly { name: string }[] };
   const output = shown.find((one) => one.name === golden.probabilities) as object;
-  assert.deepEqual((output as { parameters: object }).parameters, { labels: classes });
+  const { parameters } = output as { parameters?: object };
+  assert.deepEqual(parameters, classes === null ? undefined : { labels: classes });
+}
+
+/** V1's classify and gRPC's Classify, which a model without names for its classes refuses. */
+async function compareClassify(server: ServalProcess, name: string, golden: Case): Promise<void> {
+  const { rows, classes, answers } = golden;
+  const examples = rows.map((row) => ({ [golden.input]: row }));
+  const v1 = await post(server, `/v1/models/${name}:classify`, { examples });
+  const grpc = await classifyOverGrpc(server, name, golden.input, rows);
+  if (classes === null) {
+    const refusal = /^No classification inputs found in SignatureDef: /;
+    assert.match(String(v1['error']), refusal);
+    assert.match(String(grpc.details), refusal);
+    return;
+  }
+  for (const results of [v1['results'] as Classified['rows'], grpc.rows]) {
+    assert.ok(results, JSON.stringify([v1, grpc]));
+    const labels = results.map((row): string[] => row.map(([label]) => label));
+    assert.deepEqual(labels, Array(rows.length).fill(classes));
+    const scores = results.flat().map(([, score]) => score);
+    near(scores, answers.flat(), `${name}: classify`);
+  }
 }

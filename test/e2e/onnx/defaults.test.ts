@@ -160,10 +160,13 @@ function answered(answer: Record<string, unknown>): unknown {
   return [...(outputs['y']?.float_val ?? [])];
 }
 
-/** y = x, through a 4-bit or 8-bit type inside: Cast to it and back. */
+const UINT2 = 25;
+const INT2 = 26;
+
+/** y = x, through a 2-bit, 4-bit or 8-bit type inside: Cast to it and back. */
 function through(type: number): OnnxModel {
   return {
-    opsets: { '': 21 },
+    opsets: { '': type < UINT2 ? 21 : 25 },
     graph: {
       name: 'through',
       inputs: [{ name: 'x', type: 'float', shape: ['n'] }],
@@ -179,27 +182,36 @@ function through(type: number): OnnxModel {
 describe('element types that no client has', () => {
   it('work inside of a model', async (t) => {
     const folder = folderOf(t);
-    const kinds = { e4m3fn: 17, e4m3fnuz: 18, e5m2: 19, e5m2fnuz: 20, uint4: 21, int4: 22 };
+    const eight = { e4m3fn: 17, e4m3fnuz: 18, e5m2: 19, e5m2fnuz: 20 };
+    const kinds = { ...eight, uint4: 21, int4: 22, uint2: UINT2, int2: INT2 };
     const paths = Object.entries(kinds).map(([name, type]) =>
       written(folder, `${name}.onnx`, through(type)),
     );
     const server = await started(t, ...paths);
     for (const name of Object.keys(kinds)) {
-      const inputs = [{ name: 'x', datatype: 'FP32', shape: [3], data: [1, 2, 4] }];
-      assert.deepEqual((await infer(server, name, { inputs }))['y']?.data, [1, 2, 4], name);
+      const data = name.endsWith('int2') ? [1, 0, 1] : [1, 2, 4];
+      const inputs = [{ name: 'x', datatype: 'FP32', shape: [3], data }];
+      assert.deepEqual((await infer(server, name, { inputs }))['y']?.data, data, name);
     }
   });
 
   it('are refused by name as an output', async (t) => {
-    const { graph, ...rest } = through(17);
-    const outputs = [{ name: 'small', type: 'bfloat16', shape: ['n'] }] as const;
-    const nodes = graph.nodes.slice(0, 1);
-    const bytes = Buffer.from(encodeModel({ ...rest, graph: { ...graph, outputs, nodes } }));
-    const type = bytes.lastIndexOf(Buffer.from([8, 16]));
-    bytes[type + 1] = 17; // FLOAT8E4M3FN, which the builder has not
-    const path = join(folderOf(t), 'm.onnx');
-    writeFileSync(path, bytes);
-    const server = await refusedServer(path);
-    assert.match(server.stderr, /output \\?"small\\?" has element type float8e4m3fn.*Cast/);
+    const folder = folderOf(t);
+    for (const [type, name] of [
+      [17, 'float8e4m3fn'],
+      [INT2, 'int2'],
+    ] as const) {
+      const { graph, ...rest } = through(type);
+      const outputs = [{ name: 'small', type: 'bfloat16', shape: ['n'] }] as const;
+      const nodes = graph.nodes.slice(0, 1);
+      const bytes = Buffer.from(encodeModel({ ...rest, graph: { ...graph, outputs, nodes } }));
+      const at = bytes.lastIndexOf(Buffer.from([8, 16]));
+      bytes[at + 1] = type; // which the builder has not
+      const path = join(folder, `${name}.onnx`);
+      writeFileSync(path, bytes);
+      const server = await refusedServer(path);
+      const refusal = new RegExp(`output \\\\?"small\\\\?" has element type ${name}, .*Cast`);
+      assert.match(server.stderr, refusal);
+    }
   });
 });

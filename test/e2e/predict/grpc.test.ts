@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Client, credentials, Server, ServerCredentials, type ServiceError } from '@grpc/grpc-js';
 import { packageRoot } from '../../../ts/package-files.js';
 import { Certificates } from '../support/certificates.js';
 import { runServal, startServer, type ServalProcess } from '../support/serval-process.js';
+import { servingOnly } from './serving-only.js';
 
 const MODELS = join(packageRoot(), 'examples', 'models');
 
@@ -32,42 +32,6 @@ const refused = async (...args: readonly string[]): Promise<string> => {
   return stderr;
 };
 const dataOf = ({ outputs }: Printed): unknown => outputs.map(({ name, data }) => [name, data]);
-
-/** A gRPC server that has nothing but PredictionService, which `port` answers. */
-async function servingOnly(port: number): Promise<{ readonly port: number; stop(): void }> {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
-  const server = new Server();
-  const same = (bytes: Buffer): Buffer => bytes;
-  const method = (name: string) => ({
-    path: `/tensorflow.serving.PredictionService/${name}`,
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: same,
-    requestDeserialize: same,
-    responseSerialize: same,
-    responseDeserialize: same,
-  });
-  const methods = { Predict: method('Predict'), GetModelMetadata: method('GetModelMetadata') };
-  type Done = (error: ServiceError | null, answer?: Buffer) => void;
-  const passOn =
-    ({ path }: { readonly path: string }) =>
-    ({ request }: { readonly request: Buffer }, done: Done): void => {
-      client.makeUnaryRequest(path, same, same, request, done);
-    };
-  server.addService(methods, {
-    Predict: passOn(methods.Predict),
-    GetModelMetadata: passOn(methods.GetModelMetadata),
-  });
-  const bound = await new Promise<number>((resolve, reject) => {
-    const trust = ServerCredentials.createInsecure();
-    server.bindAsync('127.0.0.1:0', trust, (error, own) => (error ? reject(error) : resolve(own)));
-  });
-  const stop = (): void => {
-    server.forceShutdown();
-    client.close();
-  };
-  return { port: bound, stop };
-}
 
 describe('serval predict over gRPC', () => {
   let server: ServalProcess;

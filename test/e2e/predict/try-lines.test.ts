@@ -2,8 +2,9 @@
 // request is in a file too, and the files go with the server.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
 import { ModelFolders } from '../support/model-folders.js';
@@ -55,6 +56,37 @@ describe('try: lines', () => {
       assert.equal(existsSync(dirname(file)), false);
     });
   }
+});
+
+/** Texts and numbers out of domains: what is none of them is refused. */
+const PMML = `<?xml version="1.0"?>
+<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
+<DataField name="color" optype="categorical" dataType="string"><Value value="it's"/><Value value="b"/></DataField>
+<DataField name="size" optype="continuous" dataType="double"><Interval closure="closedClosed" leftMargin="7" rightMargin="9"/></DataField>
+<DataField name="y" optype="continuous" dataType="double"/></DataDictionary>
+<RegressionModel functionName="regression"><MiningSchema><MiningField name="color"/><MiningField name="size"/>
+<MiningField name="y" usageType="target"/></MiningSchema><RegressionTable intercept="1">
+<NumericPredictor name="size" coefficient="2"/><CategoricalPredictor name="color" value="it's" coefficient="100"/>
+</RegressionTable></RegressionModel></PMML>`;
+
+it('work as pasted of a model of columns, with values of its domains', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'serval-try-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'cars.pmml'), PMML);
+  const ports = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
+  const server = new ServalProcess(['serve', join(folder, 'cars.pmml'), ...ports]);
+  context.after(() => server.stop());
+  await server.printed(({ stdout }) => stdout.includes('serval is ready'));
+  const lines = server.stdout.split('\n').filter((line) => line.startsWith('  curl -d'));
+  assert.equal(lines.length, 2, server.stdout);
+  const [v1, v2] = lines.map((line) =>
+    execFileSync('sh', ['-c', line.replace('curl', 'curl -s')], MAX).toString(),
+  );
+  assert.deepEqual(JSON.parse(v1 ?? ''), { predictions: [117] });
+  assert.deepEqual(
+    (JSON.parse(v2 ?? '') as { outputs: { data: unknown }[] }).outputs[0]?.data,
+    [117],
+  );
 });
 
 const MAX = { maxBuffer: 64 * 1024 * 1024 };

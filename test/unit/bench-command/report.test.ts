@@ -114,13 +114,24 @@ for (const [args, expected] of [
   [['--rate=0'], /got "0"/],
   [['--seconds=0'], /--seconds: expected seconds from 0.05 to 3600/],
   [['--warmup-seconds=1e9'], /--warmup-seconds: expected seconds/],
-  [['--paths=rest'], /--paths: expected engine, rest-json, rest-binary, grpc, got "rest"/],
+  [
+    ['--paths=rest'],
+    /expected engine, rest-json, rest-binary, grpc, v1-json, grpc-predict, got "rest"/,
+  ],
   [[`--batch=${Array.from({ length: 200 }, (_, i) => i + 1).join(',')}`], /at most 1000 meas/],
 ] as const) {
   test(`refused: ${args[0].slice(0, 30)}`, () => {
     assert.throws(() => sweepOptions(flagsOf(...args)), expected);
   });
 }
+
+test('paths that are asked for are told to the target, and a signature', () => {
+  const plain = measureOptions('m.onnx', flagsOf());
+  assert.deepEqual([plain.paths, plain.signature], [undefined, undefined]);
+  const asked = flagsOf('--paths=v1-json, grpc-predict,v1-json', '--signature=s');
+  const { paths, signature } = measureOptions('http://h', asked);
+  assert.deepEqual([paths, signature], [['v1-json', 'grpc-predict'], 's']);
+});
 
 test('settings of servers are handed on, others are not', () => {
   const options = measureOptions('m.onnx', flagsOf('--instances=2', '--seed=3', '--header=a: b c'));

@@ -1,11 +1,8 @@
 // What a bench sends: rows, forms of one request, URLs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  inferPath,
-  loadRequest,
-  type RequestPlace,
-} from '../../../ts/bench-command/request/bodies.js';
+import { loadRequest, type RequestModel } from '../../../ts/bench-command/request/bodies.js';
+import { requestPath, type RequestPlace } from '../../../ts/bench-command/request/place.js';
 import { hasRows, shapedInfos } from '../../../ts/bench-command/request/rows.js';
 import { benchUrl } from '../../../ts/bench-command/target/url.js';
 import { tensorAnswer } from '../../../ts/library/tensor-request.js';
@@ -25,9 +22,16 @@ const PLACE: RequestPlace = {
   prefix: '/p',
   model: 'a b',
   version: '3',
+  label: '',
+  signature: '',
   headers: { authorization: 'Bearer key' },
 };
-const MODEL = { inputs: [info('x', 'FP32', -1, 2), info('t', 'BYTES', -1)], isTable: false };
+const modelOf = (inputs: readonly InputInfo[], isTable = false): RequestModel => ({
+  inputs,
+  isTable,
+  rowsOut: true,
+});
+const MODEL = modelOf([info('x', 'FP32', -1, 2), info('t', 'BYTES', -1)]);
 const VALUES: Inputs = {
   x: [
     [1, 2.5],
@@ -71,7 +75,7 @@ test('a batch of 0 leaves a request as it is', () => {
 });
 
 test('JSON has what tells one float from the next, and says what it has not', () => {
-  const model = { inputs: [info('x', 'FP32', -1), info('b', 'BOOL', -1)], isTable: false };
+  const model = modelOf([info('x', 'FP32', -1), info('b', 'BOOL', -1)]);
   const values = { x: [0.1, 1e-30], b: [true, false] } as unknown as Inputs;
   const { body } = request('rest-json', 0, values, model);
   const text = textOf(body);
@@ -95,7 +99,7 @@ test('HTTP says the length, the head of binary tensors and the headers', () => {
   const tensors = tensorAnswer(Buffer.from(json, 'latin1'), jsonBytes);
   assert.deepEqual([...(tensors['x']?.data as Float32Array)], [1, 2.5, 3, 4]);
   assert.deepEqual(tensors['t']?.data, ['a', 'bcd']);
-  assert.equal(inferPath({ ...PLACE, version: '' }), '/p/v2/models/a%20b/infer');
+  assert.equal(requestPath('rest-json', { ...PLACE, version: '' }), '/p/v2/models/a%20b/infer');
 });
 
 test("a gRPC message has its prefix, the model's name and raw tensors", () => {
@@ -110,7 +114,7 @@ test("a gRPC message has its prefix, the model's name and raw tensors", () => {
 });
 
 test('columns of a model of columns are repeated; missing cells are not for gRPC', () => {
-  const model = { inputs: [info('a', 'FP64', -1), info('s', 'STRING', -1)], isTable: true };
+  const model = modelOf([info('a', 'FP64', -1), info('s', 'STRING', -1)], true);
   const values = { a: [1.5], s: ['u'] } as unknown as Inputs;
   const { inputs } = JSON.parse(textOf(request('rest-json', 3, values, model).body)) as {
     inputs: { data: unknown[] }[];
@@ -134,7 +138,7 @@ test('requests that are too large are refused before they are made', () => {
     /--batch: expected at most 1073741824 b/,
   );
   assert.throws(() => request('rest-json', 10_000_000), /at most 16777216 values of JSON/);
-  const table = { inputs: [info('a', 'FP64', -1)], isTable: true };
+  const table = modelOf([info('a', 'FP64', -1)], true);
   const cells = { a: [1] } as unknown as Inputs;
   assert.throws(() => request('grpc', 20_000_000, cells, table), /at most 16777216 cells/);
 });
@@ -165,9 +169,11 @@ test('URLs say protocol, address, model and version', () => {
     isTls: true,
     host: '::1',
     port: 443,
+    protocol: 'v2',
     prefix: '',
     model: 'm',
     version: '',
+    label: '',
   });
   const http = benchUrl('https://h/x/v2/models/a%20b/versions/2/infer');
   assert.deepEqual([http.port, http.prefix, http.model, http.version], [443, '/x', 'a b', '2']);
@@ -175,8 +181,11 @@ test('URLs say protocol, address, model and version', () => {
   assert.equal(benchUrl('http://h:8000/pre/v2', 'm').prefix, '/pre');
   for (const [text, expected] of [
     ['ftp://h/v2/models/m', /expected http:\/\/, https:\/\/, grpc:\/\/ or grpcs:/],
-    ['http://h:8000', /\/v2\/models\/NAME behind the address, or --model/],
-    ['http://h/v1/models/m', /V1 is not measured/],
+    ['http://h:8000', /\/v2\/models\/NAME or \/v1\/models\/NAME behind the address, or --model/],
+    ['http://h/v1/models/m:classify', /expected \/v1\/models\/NAME, .* and :predict or nothing/],
+    ['http://h/v1/models/m/versions/x', /expected \/v1\/models\/NAME, /],
+    ['http://h/v1/models/%zz', /expected percent signs with two digits each/],
+    ['http://h/v1', /\/v1\/models\/NAME behind the address, or --model/],
     ['http://', /expected a URL/],
     ['grpc://h:8001/v2/models/%zz', /expected percent signs with two digits each/],
   ] as const) {

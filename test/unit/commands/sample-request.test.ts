@@ -118,23 +118,46 @@ test('names are escaped', () => {
   assert.equal(body.inputs[0]?.name, 'a"\\\n');
 });
 
+const NOTHING = { examples: {}, untyped: [] };
+
 test('a model of columns: one row by name, and none where the words are not known', () => {
   const inputs = [tensor('a', 'FP64', [-1]), tensor('v', 'VECTOR', [-1, 2])];
   const outputs = [tensor('y', 'FP64', [-1])];
-  const request = sampleRequest(signature(inputs, outputs), true);
+  const request = sampleRequest(signature(inputs, outputs), NOTHING);
   assert.deepEqual(request, {
-    v1: '{"instances":[{"a":1.0,"v":[1.0,2.0]}]}',
+    v1: '{"instances":[{"a":1.0,"v":[1.0,1.0]}]}',
     v2:
       '{"inputs":[{"name":"a","datatype":"FP64","shape":[1],"data":[1.0]},' +
-      '{"name":"v","datatype":"VECTOR","shape":[1,2],"data":[1.0,2.0]}]}',
+      '{"name":"v","datatype":"VECTOR","shape":[1,2],"data":[1.0,1.0]}]}',
     grpc:
       '"inputs":[{"name":"a","datatype":"FP64","shape":[1],"contents":{"fp64_contents":[1.0]}},' +
-      '{"name":"v","datatype":"VECTOR","shape":[1,2],"contents":{"fp64_contents":[1.0,2.0]}}]',
+      '{"name":"v","datatype":"VECTOR","shape":[1,2],"contents":{"fp64_contents":[1.0,1.0]}}]',
   });
-  for (const datatype of ['STRING', 'DATE', 'TIMESTAMP', 'BYTES'] as const) {
+  for (const datatype of ['STRING', 'BYTES'] as const) {
     const more = [...inputs, tensor('s', datatype, [-1])];
-    assert.equal(sampleRequest(signature(more, outputs), true), undefined);
+    assert.equal(sampleRequest(signature(more, outputs), NOTHING), undefined);
   }
   const ragged = [tensor('l', 'FP64', [-1, 1, -1])];
-  assert.equal(sampleRequest(signature(ragged, outputs), true), undefined);
+  assert.equal(sampleRequest(signature(ragged, outputs), NOTHING), undefined);
+});
+
+test('a model of columns: values that its fields are known to take, and days', () => {
+  const inputs = [
+    tensor('color', 'STRING', [-1]),
+    tensor('age', 'INT32', [-1]),
+    tensor('day', 'DATE', [-1]),
+    tensor('at', 'TIMESTAMP', [-1]),
+    tensor('free', 'FP64', [-1]),
+  ];
+  const examples = { color: '"dark \\"red\\""', age: '53' };
+  const outputs = [tensor('y', 'FP64', [-1])];
+  const table = { examples, untyped: ['age'] };
+  const request = sampleRequest(signature(inputs, outputs), table);
+  assert.equal(
+    request?.v1,
+    '{"instances":[{"color":"dark \\"red\\"","age":53,"day":"2024-02-29",' +
+      '"at":"29/02/2024 23:15:00","free":1.0}]}',
+  );
+  const untyped = { examples, untyped: ['free'] };
+  assert.equal(sampleRequest(signature(inputs, outputs), untyped), undefined);
 });

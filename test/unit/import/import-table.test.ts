@@ -208,7 +208,7 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
   assert.deepEqual(loaded.found, { format: 'spark', platform: 'spark_pipelinemodel' });
   assert.deepEqual(
     [loaded.producer, loaded.table],
-    ['Tester 1', { extra: ['features'], open: ['free', 'numbers'], untyped: [] }],
+    ['Tester 1', { extra: ['features'], open: ['free', 'numbers'], untyped: [], examples: {} }],
   );
   assert.match(lines.join(''), /model imported.*spark.*a guess/s);
   assert.ok(!existsSync(work));

@@ -378,14 +378,19 @@ test('in JSON, in a list, two of them', () => {
 const PARAMETER_VALUES: Readonly<Record<string, string>> = {
   verification: 'warn',
   mode: 'echo',
+  isolation: 'process',
   'serval.allowed_rows': '2,4',
 };
 
+/** Parameters that say nothing without another. */
+const PARAMETER_NEEDS = new Map([['isolation_group', ['isolation']]]);
+
 test('every parameter of config.pbtxt is what its row says', () => {
-  const read = (name: string, backend: string): Read =>
+  const parameter = (name: string): string =>
+    `parameters { key: "${name}" value { string_value: "${PARAMETER_VALUES[name] ?? '1'}" } } `;
+  const read = (name: string, backend: string, needs = PARAMETER_NEEDS.get(name) ?? []): Read =>
     parseTritonConfig(
-      `backend: "${backend}" max_batch_size: 4 parameters { key: "${name}" value { ` +
-        `string_value: "${PARAMETER_VALUES[name] ?? '1'}" } }`,
+      `backend: "${backend}" max_batch_size: 4 ${[name, ...needs].map(parameter).join('')}`,
       'f',
     );
   const all = [
@@ -405,6 +410,9 @@ test('every parameter of config.pbtxt is what its row says', () => {
   ]);
   assert.deepEqual(warned('EXECUTION_ENV_PATH'), [
     'EXECUTION_ENV_PATH: no backend here reads this parameter',
+  ]);
+  assert.deepEqual(messages(read('isolation_group', 'onnxruntime', []).warnings), [
+    'isolation_group: no effect without the parameter isolation: process',
   ]);
   assert.deepEqual(warned('toString'), ['toString: no backend here reads this parameter']);
 });

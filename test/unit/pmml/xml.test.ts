@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { SaxesParser } from 'saxes';
 import { XML_ATTRIBUTES_MAX, XML_DEPTH_MAX } from '../../../ts/limits.js';
-import { XmlScanner } from '../../../ts/pmml/xml-scanner.js';
-import { type XmlElement, readXml } from '../../../ts/pmml/xml.js';
+import { XmlScanner } from '../../../ts/pmml/xml/scanner.js';
+import { type XmlElement, readXml } from '../../../ts/pmml/xml/reader.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'serval-xml-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

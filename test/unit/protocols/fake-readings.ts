@@ -41,6 +41,12 @@ export class FakeReadings implements EngineReadings {
   error: Error | undefined;
   /** Handles that the engine knows no more. */
   gone: readonly number[] = [];
+  /** Of models whose process is down, why. */
+  readonly outages = new Map<string, string>();
+
+  outage(model: string, version: string): string {
+    return this.outages.get(`${model}:${version}`) ?? '';
+  }
 
   stats(handles: readonly number[]): Promise<EngineStats> {
     this.asked.push([...handles]);

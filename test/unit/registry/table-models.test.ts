@@ -24,7 +24,7 @@ const tensor = (
   unknownRank: false,
 });
 
-const TABLE = { extra: ['hidden'], open: ['s'], untyped: [] };
+const TABLE = { extra: ['hidden'], open: ['s'], untyped: [], examples: {} };
 const LOADED: LoadedModel = {
   ...loadedModel(7),
   signatures: [

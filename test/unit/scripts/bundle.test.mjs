@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serverFiles } from '../../../scripts/bundle.mjs';
 
-/** Of the text that is compiled for each thread; 10 % more than it was. */
-const BYTES_MAX = { 'main.cjs': 480_000, 'http-worker.cjs': 325_000 };
+/** Of the text that is compiled for each thread; a few per cent more than it is. */
+const BYTES_MAX = { 'main.cjs': 500_000, 'http-worker.cjs': 325_000 };
 const PACKAGES = { 'main.cjs': ['flatbuffers', 'yaml'], 'http-worker.cjs': ['flatbuffers'] };
 const IMPORTERS = /^dist\/(tensorflow|tabular|spark|mleap|pmml|onnx|import\/import-model)\b/;
-/** Of TensorFlow's, what warm-up writes its tensors with. */
-const WARMUP = /^dist\/tensorflow\/(lower\/(tensors|values)|proto\/tensor-proto-writer)\.js$/;
+/** What warm-up writes TensorFlow's tensors with, and the node around a TensorRT engine. */
+const WRITERS =
+  /^dist\/(tensorflow\/(lower\/(tensors|values)|proto\/tensor-proto-writer)|onnx\/builder)\.js$/;
 
 for (const name of Object.keys(BYTES_MAX)) {
   test(`${name} is small, and holds no importer`, async () => {
@@ -20,7 +21,7 @@ for (const name of Object.keys(BYTES_MAX)) {
       inputs.join(),
     );
     assert.deepEqual(
-      inputs.filter((path) => IMPORTERS.test(path) && !WARMUP.test(path)),
+      inputs.filter((path) => IMPORTERS.test(path) && !WRITERS.test(path)),
       [],
     );
     assert.deepEqual(packages, PACKAGES[name]);

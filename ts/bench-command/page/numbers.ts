@@ -47,6 +47,8 @@ const PATHS: Readonly<Record<BenchPath, string>> = {
   'rest-json': 'REST, JSON',
   'rest-binary': 'REST, binary',
   grpc: 'gRPC',
+  'v1-json': 'V1 REST, JSON',
+  'grpc-predict': 'gRPC, Predict',
 };
 export const pathWords = (path: BenchPath): string => PATHS[path];
 

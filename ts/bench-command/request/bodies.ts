@@ -11,27 +11,19 @@ import { BENCH_ELEMENTS_MAX, BENCH_REQUEST_BYTES_MAX } from '../../limits.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import { headerBlock, prefixed } from '../load/http2.js';
 import type { LoadRequest } from '../load/sender.js';
+import { callOf, carrierOf } from '../paths.js';
 import type { BenchPath } from '../types.js';
+import { requestPath, type RequestPlace } from './place.js';
 import { columnsOfRows, tensorsOfRows } from './rows.js';
+import { predictMessage, predictTableMessage, v1Body, v1TableBody } from './serving-bodies.js';
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
-
-/** Where requests go, as far as they say so. */
-export interface RequestPlace {
-  readonly host: string;
-  readonly port: number;
-  readonly isTls: boolean;
-  /** Before /v2 or /v1. */
-  readonly prefix: string;
-  readonly model: string;
-  /** "" = the server's choice. */
-  readonly version: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 export interface RequestModel {
   readonly inputs: readonly InputInfo[];
   readonly isTable: boolean;
+  /** Whether every output has the rows too, as far as that is known: V1's rows need it. */
+  readonly rowsOut: boolean;
 }
 
 /** What is sent on a path; `batch` 0: as it is. The engine needs no place.
@@ -50,11 +42,12 @@ export function loadRequest(
     readonly place: RequestPlace | undefined;
   },
 ): LoadRequest {
-  const request = model.isTable
-    ? tableRequest(path, model, values, batch)
-    : tensorRequest(path, model, values as Inputs, batch);
-  const isCall = path === 'grpc' && place !== undefined;
-  const body = isCall ? callMessage(request.body, place) : new Uint8Array(request.body);
+  const wanted = { path, model, batch, place };
+  const isTable = model.isTable || (path === 'v1-json' && Array.isArray(values));
+  const request = isTable
+    ? tableRequest(wanted, values)
+    : tensorRequest(wanted, Array.isArray(values) ? columnsOf(values as Rows) : (values as Inputs));
+  const body = carriedBody(path, request, place);
   const head = headOf(path, request, place);
   checkSize('bytes', head.length + body.length, BENCH_REQUEST_BYTES_MAX);
   return { head, body, jsonBytes: request.jsonBytes };
@@ -70,20 +63,40 @@ function checkSize(what: string, got: number, most: number): void {
 const timesOf = ([rows = 1]: readonly number[], batch: number): number =>
   batch === 0 ? 1 : batch / Math.max(1, rows);
 
-/** With the model's name, and gRPC's prefix. */
-function callMessage(rest: ArrayBuffer, { model, version }: RequestPlace): Uint8Array {
-  const names = new ProtobufWriter().string(1, model);
-  if (version !== '') names.string(2, version);
-  return prefixed(Buffer.concat([names.concat(), new Uint8Array(rest)]));
+/** With gRPC's prefix, and V2's model name. */
+function carriedBody(
+  path: BenchPath,
+  { body }: RequestBody,
+  place: RequestPlace | undefined,
+): Uint8Array {
+  const rest = new Uint8Array(body);
+  if (path === 'grpc-predict') return prefixed(rest);
+  if (path !== 'grpc' || place === undefined) return rest;
+  const names = new ProtobufWriter().string(1, place.model);
+  if (place.version !== '') names.string(2, place.version);
+  return prefixed(Buffer.concat([names.concat(), rest]));
 }
 
-function tensorRequest(
-  path: BenchPath,
-  { inputs }: RequestModel,
-  values: Inputs,
-  batch: number,
-): RequestBody {
-  const own = encodeInputs(inputs, values);
+interface Wanted {
+  readonly path: BenchPath;
+  readonly model: RequestModel;
+  readonly batch: number;
+  readonly place: RequestPlace | undefined;
+}
+
+const plainBody = (bytes: Uint8Array): RequestBody => ({
+  body: new Uint8Array(bytes).buffer,
+  jsonBytes: -1,
+});
+
+/** Of a path that goes to a server. */
+function placed(place: RequestPlace | undefined): RequestPlace {
+  if (place === undefined) throw new TypeError('a request without a place');
+  return place;
+}
+
+function tensorRequest({ path, model, batch, place }: Wanted, values: Inputs): RequestBody {
+  const own = encodeInputs(model.inputs, values);
   const all = (size: (tensor: EncodedTensor) => number): number =>
     own.reduce((sum, one) => sum + size(one) * timesOf(one.shape, batch), 0);
   checkSize(
@@ -92,7 +105,8 @@ function tensorRequest(
     BENCH_REQUEST_BYTES_MAX,
   );
   const count = all(({ shape }) => elementCount(shape));
-  if (path === 'rest-json') checkSize('values of JSON', count, BENCH_ELEMENTS_MAX);
+  const isJson = path === 'rest-json' || path === 'v1-json';
+  if (isJson) checkSize('values of JSON', count, BENCH_ELEMENTS_MAX);
   const tensors = batch > 0 ? tensorsOfRows(own, batch) : own;
   switch (path) {
     case 'engine':
@@ -102,22 +116,35 @@ function tensorRequest(
       return jsonBody(tensors);
     case 'grpc':
       return { body: tensorMessage(tensors), jsonBytes: -1 };
+    case 'v1-json':
+      return plainBody(v1Body(tensors, placed(place).signature, batch > 0 && model.rowsOut));
+    case 'grpc-predict':
+      return plainBody(predictMessage(tensors, placed(place)));
   }
 }
 
 function tableRequest(
-  path: BenchPath,
-  { inputs }: RequestModel,
+  { path, model: { inputs }, batch, place }: Wanted,
   values: Inputs | Rows,
-  batch: number,
 ): RequestBody {
   const columns = Array.isArray(values) ? columnsOf(values as Rows) : (values as Inputs);
   checkSize('cells', Object.keys(columns).length * batch, BENCH_ELEMENTS_MAX);
-  const body = tableBody(inputs, batch > 0 ? columnsOfRows(columns, batch) : columns, {});
-  if (path === 'rest-binary') {
-    throw new ServalError(ErrorCode.Unimplemented, 'models of columns are sent as JSON or by gRPC');
+  const own = batch > 0 ? columnsOfRows(columns, batch) : columns;
+  switch (path) {
+    case 'engine':
+    case 'rest-json':
+      return tableBody(inputs, own, {});
+    case 'rest-binary': {
+      const text = 'models of columns are sent as JSON or by gRPC';
+      throw new ServalError(ErrorCode.Unimplemented, text);
+    }
+    case 'grpc':
+      return { body: tableMessage(tableBody(inputs, own, {}).body), jsonBytes: -1 };
+    case 'v1-json':
+      return plainBody(v1TableBody(own, placed(place).signature));
+    case 'grpc-predict':
+      return plainBody(predictTableMessage(inputs, own, placed(place)));
   }
-  return path === 'grpc' ? { body: tableMessage(body.body), jsonBytes: -1 } : body;
 }
 
 /** V2's JSON, as clients without binary data send it. */
@@ -238,18 +265,13 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
 /** What stands before the body. */
 function headOf(path: BenchPath, request: RequestBody, place: RequestPlace | undefined): Buffer {
   if (path === 'engine' || place === undefined) return Buffer.alloc(0);
-  return path === 'grpc' ? callHead(place) : httpHead(request, place);
+  return carrierOf(path) === 'grpc' ? callHead(path, place) : httpHead(path, request, place);
 }
 
-export function inferPath({ prefix, model, version }: RequestPlace): string {
-  const versioned = version === '' ? '' : `/versions/${encodeURIComponent(version)}`;
-  return `${prefix}/v2/models/${encodeURIComponent(model)}${versioned}/infer`;
-}
-
-function httpHead({ body, jsonBytes }: RequestBody, place: RequestPlace): Buffer {
+function httpHead(path: BenchPath, { body, jsonBytes }: RequestBody, place: RequestPlace): Buffer {
   const { host, port, headers } = place;
   const lines = [
-    `POST ${inferPath(place)} HTTP/1.1`,
+    `POST ${requestPath(path, place)} HTTP/1.1`,
     `host: ${host.includes(':') ? `[${host}]` : host}:${port}`,
     `content-type: ${jsonBytes < 0 ? 'application/json' : 'application/octet-stream'}`,
     `content-length: ${body.byteLength}`,
@@ -259,12 +281,12 @@ function httpHead({ body, jsonBytes }: RequestBody, place: RequestPlace): Buffer
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
-function callHead({ host, port, isTls, headers }: RequestPlace): Buffer {
+function callHead(path: BenchPath, { host, port, isTls, headers }: RequestPlace): Buffer {
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return headerBlock([
     [':method', 'POST'],
     [':scheme', isTls ? 'https' : 'http'],
-    [':path', '/inference.GRPCInferenceService/ModelInfer'],
+    [':path', callOf(path)],
     [':authority', `${host.includes(':') ? `[${host}]` : host}:${port}`],
     ['content-type', 'application/grpc'],
     ['te', 'trailers'],

@@ -5,8 +5,12 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import { BENCH_CALL_MS, BENCH_REQUEST_BYTES_MAX } from '../../limits.js';
 import { PREFIX_BYTES } from '../load/http2.js';
 
-const NOT_FOUND = '5';
-const UNAVAILABLE = '14';
+/** By gRPC status; the others are refusals. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  '5': ErrorCode.ModelNotFound,
+  '12': ErrorCode.Unimplemented,
+  '14': ErrorCode.ModelNotReady,
+};
 
 export interface GrpcAddress {
   readonly host: string;
@@ -15,11 +19,11 @@ export interface GrpcAddress {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `method`: "ModelMetadata"; `message`: with its prefix. Answers the message.
- * Errors: what the server says; ModelNotReady: no answer. */
+/** `path`: /package.Service/Method; `message`: with its prefix. Answers the message.
+ * Errors: what the server says; Unimplemented: it has no such call; ModelNotReady: no answer. */
 export function grpcCall(
   { host, port, tlsCa, headers }: GrpcAddress,
-  method: string,
+  path: string,
   message: Uint8Array,
 ): Promise<Buffer> {
   const scheme = tlsCa === undefined ? 'http' : 'https';
@@ -35,7 +39,7 @@ export function grpcCall(
     session.on('error', (error) => lost(error.message));
     const stream = session.request({
       ':method': 'POST',
-      ':path': `/inference.GRPCInferenceService/${method}`,
+      ':path': path,
       'content-type': 'application/grpc',
       te: 'trailers',
       ...headers,
@@ -69,9 +73,8 @@ export function grpcCall(
         session.close();
         return;
       }
-      const code = status === NOT_FOUND ? ErrorCode.ModelNotFound : ErrorCode.InvalidArgument;
-      const own = status === UNAVAILABLE ? ErrorCode.ModelNotReady : code;
-      fail(own, status === undefined ? 'no answer' : `gRPC status ${status}: ${said}`);
+      const code = CODES[status ?? ''] ?? ErrorCode.InvalidArgument;
+      fail(code, status === undefined ? 'no answer' : `gRPC status ${status}: ${said}`);
     });
     stream.end(message);
   });

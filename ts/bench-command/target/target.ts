@@ -8,21 +8,20 @@ import { ErrorCode, ServalError, reasonOf } from '../../errors.js';
 import type { InputInfo } from '../../library/types.js';
 import { loadModelWith } from '../../library/load-model.js';
 import { MODEL_SETTINGS } from '../../library/settings.js';
-import { BENCH_CALL_MS } from '../../limits.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
-import { dataTypeOf } from '../../model/datatype.js';
-import type { Datatype } from '../../model/snapshot.js';
-import { MODEL_METADATA_RESPONSE } from '../../protobuf/generated/inference.js';
-import { decodeWire } from '../../protobuf/schema-read.js';
-import { ProtobufWriter } from '../../protobuf/writer.js';
-import { echo } from '../../text.js';
 import type { LoadTarget } from '../load/sender.js';
-import type { RequestPlace } from '../request/bodies.js';
+import { ALL_PATHS, carrierOf, isOfV1, USUAL_PATHS } from '../paths.js';
+import type { RequestPlace } from '../request/place.js';
 import type { BenchPath } from '../types.js';
-import { prefixed } from '../load/http2.js';
 import { ChildServer } from './child-server.js';
 import { foundModel } from './found-model.js';
-import { grpcCall } from './grpc-call.js';
+import {
+  grpcMetadata,
+  restMetadata,
+  servingMetadataOf,
+  v1RestMetadata,
+  type Metadata,
+} from './metadata.js';
 import { benchUrl, isBenchUrl, type BenchUrl } from './url.js';
 
 /** What is asked for. */
@@ -31,13 +30,16 @@ export interface TargetChoice {
   readonly target: string;
   readonly model: string | undefined;
   readonly version: string | undefined;
+  /** Of TensorFlow Serving's APIs; undefined = serving_default. */
+  readonly signature?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** PEM; "" = what Node trusts. */
   readonly tlsCa: string;
   /** Flags of `serval serve`, by name. */
   readonly settings: ReadonlyMap<string, Written>;
-  /** Paths that will be asked for: what none of them needs is not started. */
-  readonly paths: readonly BenchPath[];
+  /** Paths that will be asked for: what none of them needs is not started; undefined: those of
+   * V2, or what the URL means. */
+  readonly paths: readonly BenchPath[] | undefined;
 }
 
 export interface BenchTarget {
@@ -46,6 +48,7 @@ export interface BenchTarget {
   readonly platform: string;
   readonly inputs: readonly InputInfo[];
   readonly isTable: boolean;
+  readonly rowsOut: boolean;
   /** "this process' child", or the URL. */
   readonly server: string;
   /** What can be measured of it. */
@@ -60,19 +63,17 @@ export interface BenchTarget {
 
 export const CHILD = "this process' child";
 const REST: readonly BenchPath[] = ['rest-json', 'rest-binary'];
-const GRPC: readonly BenchPath[] = ['grpc'];
-const ALL: readonly BenchPath[] = ['engine', ...REST, ...GRPC];
-const NETWORK: readonly BenchPath[] = [...REST, ...GRPC];
+/** By what the URL says. */
+const OFFERED: Readonly<
+  Record<BenchUrl['kind'], Readonly<Record<BenchUrl['protocol'], readonly BenchPath[]>>>
+> = {
+  http: { v2: REST, v1: ['v1-json'], any: [...REST, 'v1-json'] },
+  grpc: { v2: ['grpc'], v1: ['grpc-predict'], any: ['grpc', 'grpc-predict'] },
+};
 
 /** Errors: InvalidArgument; what the server says of the model; ModelNotReady: no server. */
 export function openTarget(choice: TargetChoice): Promise<BenchTarget> {
   return isBenchUrl(choice.target) ? openUrl(choice) : openModelTarget(choice);
-}
-
-interface Metadata {
-  readonly platform: string;
-  readonly version: string;
-  readonly inputs: readonly InputInfo[];
 }
 
 const isTablePlatform = (platform: string): boolean =>
@@ -85,19 +86,16 @@ const suits = (path: BenchPath, platform: string): boolean =>
 async function openUrl(choice: TargetChoice): Promise<BenchTarget> {
   const url = benchUrl(choice.target, choice.model, choice.version);
   const tlsCa = url.isTls ? choice.tlsCa : undefined;
-  const { headers } = choice;
-  const metadata =
-    url.kind === 'http'
-      ? await restMetadata(url, headers, choice.tlsCa)
-      : await grpcMetadata(url, headers, tlsCa);
-  const place: RequestPlace = { ...url, headers };
+  const { headers, signature = '' } = choice;
+  const place: RequestPlace = { ...url, headers, signature };
+  const { metadata, paths } = await askUrl(url, place, choice);
   const { kind, host, port } = url;
   return {
     name: url.model,
     ...metadata,
     isTable: isTablePlatform(metadata.platform),
     server: choice.target,
-    paths: (url.kind === 'grpc' ? GRPC : REST).filter((one) => suits(one, metadata.platform)),
+    paths: paths.filter((one) => suits(one, metadata.platform)),
     place: () => place,
     load: () => ({ kind, host, port, tlsCa }),
     cpuSeconds: () => undefined,
@@ -105,9 +103,57 @@ async function openUrl(choice: TargetChoice): Promise<BenchTarget> {
   };
 }
 
+interface Asked {
+  readonly metadata: Metadata;
+  readonly paths: readonly BenchPath[];
+}
+
+/** By the API that is measured; both where both are: V2's. Where nobody says which, and a server
+ * of gRPC has no V2, TensorFlow Serving's. */
+async function askUrl(
+  { kind, protocol }: BenchUrl,
+  place: RequestPlace,
+  { paths: wanted, signature, tlsCa }: TargetChoice,
+): Promise<Asked> {
+  const offered = OFFERED[kind][protocol];
+  const usual = offered.filter((one) => isOfV1(one) === (signature !== undefined));
+  const asked = wanted?.filter((one) => offered.includes(one)) ?? usual;
+  const measured = asked.length > 0 ? asked : offered;
+  checkSignature(signature, measured);
+  const ask = async (ofV1: boolean): Promise<Metadata> => {
+    if (kind === 'http') return (ofV1 ? v1RestMetadata : restMetadata)(place, tlsCa);
+    const ca = place.isTls ? tlsCa : undefined;
+    return (ofV1 ? servingMetadataOf : grpcMetadata)(place, ca);
+  };
+  const ofV1 = measured.every(isOfV1);
+  const answered = (own: boolean, metadata: Metadata): Asked => {
+    return { metadata, paths: wanted ? offered : offered.filter((one) => isOfV1(one) === own) };
+  };
+  const mayBeServing = kind === 'grpc' && (wanted ?? offered).includes('grpc-predict');
+  try {
+    return answered(ofV1, await ask(ofV1));
+  } catch (error) {
+    if (ofV1 || !mayBeServing || !isUnimplemented(error)) throw error;
+    return answered(true, await ask(true));
+  }
+}
+
+const isUnimplemented = (error: unknown): boolean =>
+  error instanceof ServalError && error.code === ErrorCode.Unimplemented;
+
+/** Errors: InvalidArgument: V2 calls what a model has by default. */
+function checkSignature(signature: string | undefined, paths: readonly BenchPath[]): void {
+  const other = paths.find((one) => !isOfV1(one));
+  if (signature === undefined || other === undefined) return;
+  const expected = `expected --paths ${ALL_PATHS.filter(isOfV1).join(',')}, or one of them`;
+  throw configError('--signature', `${expected}: others have no signatures, got ${other}`);
+}
+
 async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
   const { path, name } = await servedPath(choice);
-  const { version = '', headers, settings } = choice;
+  const { version = '', headers, settings, signature = '' } = choice;
+  const wanted = choice.paths ?? USUAL_PATHS;
+  checkSignature(choice.signature, wanted);
   const own = new Map([...settings].filter(([flag]) => MODEL_SETTINGS.includes(flag)));
   own.set('log-level', { where: 'log-level', texts: ['error'], folder: '' });
   const engine: LoadTarget = {
@@ -116,30 +162,30 @@ async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
     choice: { name, version: choice.version },
     settings: own,
   };
-  if (!choice.paths.some((one) => NETWORK.includes(one))) {
+  if (wanted.every((one) => carrierOf(one) === 'none')) {
     return engineAlone(path, choice, engine, own);
   }
   const child = await ChildServer.start([path, ...serveArguments(settings)]);
   const { host } = child;
+  const portOf = (one: BenchPath): number =>
+    carrierOf(one) === 'grpc' ? child.grpcPort : child.httpPort;
   const place = (port: number): RequestPlace => {
-    return { host, port, isTls: false, prefix: '', model: name, version, headers };
+    const own = { model: name, version, label: '', signature, headers };
+    return { host, port, isTls: false, prefix: '', ...own };
   };
   try {
-    const metadata = await restMetadata(place(child.httpPort), headers, '');
+    const metadata = await childMetadata(place(child.httpPort));
+    const offered = choice.paths === undefined ? USUAL_PATHS : ALL_PATHS;
     return {
       name,
       ...metadata,
       isTable: isTablePlatform(metadata.platform),
       server: CHILD,
-      paths: ALL.filter((one) => suits(one, metadata.platform)),
-      place: (one) =>
-        one === 'engine' ? undefined : place(one === 'grpc' ? child.grpcPort : child.httpPort),
+      paths: offered.filter((one) => suits(one, metadata.platform)),
+      place: (one) => (carrierOf(one) === 'none' ? undefined : place(portOf(one))),
       load: (one) => {
-        if (one === 'engine') return engine;
-        const { httpPort, grpcPort } = child;
-        return one === 'grpc'
-          ? { kind: 'grpc', host, port: grpcPort, tlsCa: undefined }
-          : { kind: 'http', host, port: httpPort, tlsCa: undefined };
+        const kind = carrierOf(one);
+        return kind === 'none' ? engine : { kind, host, port: portOf(one), tlsCa: undefined };
       },
       cpuSeconds: () => child.cpuSeconds(),
       close: () => child.close(),
@@ -148,6 +194,13 @@ async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
     await child.close();
     throw error;
   }
+}
+
+/** Inputs of the signature that is asked for, which V2 does not tell. */
+async function childMetadata(place: RequestPlace): Promise<Metadata> {
+  const metadata = await restMetadata(place, '');
+  if (place.signature === '') return metadata;
+  return { ...(await v1RestMetadata(place, '')), platform: metadata.platform };
 }
 
 /** No server: the model is loaded to be asked what it takes. */
@@ -165,6 +218,7 @@ async function engineAlone(
     platform: loaded.platform,
     inputs: loaded.inputs,
     isTable: loaded.isTable,
+    rowsOut: true,
     server: 'none',
     paths: ['engine'],
     place: () => undefined,
@@ -195,62 +249,6 @@ function serveArguments(settings: ReadonlyMap<string, Written>): readonly string
 }
 
 const isPath = (name: string): boolean => name === 'model-cache' || name === 'onnxruntime-library';
-
-/** Errors: what the server says; ModelNotReady: no answer. */
-async function restMetadata(
-  { host, port, isTls, prefix, model, version }: Omit<RequestPlace, 'headers'>,
-  headers: Readonly<Record<string, string>>,
-  tlsCa: string,
-): Promise<Metadata> {
-  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const versioned = version === '' ? '' : `/versions/${encodeURIComponent(version)}`;
-  const path = `${prefix}/v2/models/${encodeURIComponent(model)}${versioned}`;
-  const { httpCall } = await import('./http-call.js');
-  const request = { host, port, isTls, tlsCa, path, headers, timeoutMs: BENCH_CALL_MS };
-  const body = await httpCall(request);
-  try {
-    return metadataOf(JSON.parse(body.toString('utf8')) as RawMetadata, version);
-  } catch (error) {
-    const text = `${address}${path}: expected metadata of V2: ${reasonOf(error)}`;
-    throw new ServalError(ErrorCode.Internal, text);
-  }
-}
-
-async function grpcMetadata(
-  { host, port, model, version }: BenchUrl,
-  headers: Readonly<Record<string, string>>,
-  tlsCa: string | undefined,
-): Promise<Metadata> {
-  const message = new ProtobufWriter().string(1, model).string(2, version).concat();
-  const answer = await grpcCall({ host, port, tlsCa, headers }, 'ModelMetadata', prefixed(message));
-  const { value } = decodeWire(answer, MODEL_METADATA_RESPONSE, 'ModelMetadata');
-  return metadataOf(value as RawMetadata, version);
-}
-
-interface RawMetadata {
-  readonly platform?: string;
-  readonly versions?: readonly string[];
-  readonly inputs?: readonly {
-    readonly name?: string;
-    readonly datatype?: string;
-    readonly shape?: readonly (number | string)[];
-  }[];
-}
-
-function metadataOf(raw: RawMetadata, version: string): Metadata {
-  return {
-    platform: raw.platform ?? '',
-    version: version || (raw.versions?.at(-1) ?? ''),
-    inputs: (raw.inputs ?? []).map(({ name = '', datatype = '', shape = [] }) => {
-      if (dataTypeOf(datatype as Datatype) === undefined) {
-        const text = `input '${name}': datatype ${echo(datatype)} cannot be sent`;
-        throw new ServalError(ErrorCode.Unimplemented, text);
-      }
-      const own = { name, datatype: datatype as Datatype, shape: shape.map(Number) };
-      return { ...own, unknownRank: false };
-    }),
-  };
-}
 
 /** The PEM text of --tls-ca. Errors: InvalidArgument. */
 export function readCa(path: string): string {

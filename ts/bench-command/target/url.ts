@@ -7,11 +7,15 @@ export interface BenchUrl {
   /** Without brackets. */
   readonly host: string;
   readonly port: number;
-  /** http: what stands before /v2. */
+  /** any: the address alone, with --model. */
+  readonly protocol: 'v1' | 'v2' | 'any';
+  /** http: what stands before /v2 or /v1. */
   readonly prefix: string;
   readonly model: string;
   /** "" = the server's choice. */
   readonly version: string;
+  /** Of V1; "" = none. */
+  readonly label: string;
 }
 
 const SCHEMES: Readonly<Record<string, readonly [BenchUrl['kind'], boolean, number]>> = {
@@ -20,7 +24,14 @@ const SCHEMES: Readonly<Record<string, readonly [BenchUrl['kind'], boolean, numb
   'grpc:': ['grpc', false, 8001],
   'grpcs:': ['grpc', true, 443],
 };
-const V2_PATH = /^(.*?)\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/infer)?$/;
+const V2_PATH = /^(.*?)\/(v2)\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/infer)?$/;
+const V1_PATH =
+  /^(.*?)\/(v1)\/models\/([^/:]+)(?:\/versions\/(\d+)|\/labels\/([^/:]+))?(?::predict)?$/;
+/** What stands before the protocol, and the protocol where it is said. */
+const NO_MODEL = /^(.*?)(?:\/(v[12]))?$/;
+const EXPECTED = '/v2/models/NAME or /v1/models/NAME behind the address, or --model NAME';
+const EXPECTED_V1 =
+  '/v1/models/NAME, /versions/N or /labels/LABEL behind it, and :predict or nothing';
 
 export const isBenchUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
 
@@ -39,20 +50,22 @@ export function benchUrl(text: string, model?: string, version?: string): BenchU
   const port = url.port === '' ? explicitPort(text, usual) : Number(url.port);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const path = url.pathname.replace(/\/+$/, '');
-  if (/\/v1(\/|$)/.test(path)) throw bad('/v2/models/NAME: V1 is not measured');
-  const found = V2_PATH.exec(path);
-  const [, prefix = '', name = '', inside = ''] = found ?? [];
+  const found = V2_PATH.exec(path) ?? V1_PATH.exec(path);
+  if (found === null && /\/v1\//.test(path)) throw bad(EXPECTED_V1);
+  const [, before = '', said, name = '', inside = '', label = ''] =
+    found ?? NO_MODEL.exec(path) ?? [];
   const named = model ?? decoded(name, bad);
-  if (named === '') throw bad('/v2/models/NAME behind the address, or --model NAME');
-  const before = found === null ? path.replace(/\/v2$/, '') : prefix;
+  if (named === '') throw bad(EXPECTED);
   return {
     kind,
     isTls,
     host,
     port,
+    protocol: said === 'v1' || said === 'v2' ? said : 'any',
     prefix: kind === 'http' ? before : '',
     model: named,
     version: version ?? decoded(inside, bad),
+    label: version === undefined ? decoded(label, bad) : '',
   };
 }
 

@@ -7,7 +7,8 @@ import { configError, intValue, textValue } from '../../config/values.js';
 import { ErrorCode } from '../../errors.js';
 import { echo, visible } from '../../text.js';
 import { measureOf, type Bench, type MeasureOptions } from '../measure.js';
-import { ALL_PATHS, sweepOptions, type SweepOptions } from '../options.js';
+import { sweepOptions, type SweepOptions } from '../options.js';
+import { ALL_PATHS } from '../paths.js';
 import { Progress } from '../progress.js';
 import { writeFileOf } from '../report-files.js';
 import { startTunedOf } from '../tuned.js';
@@ -56,6 +57,9 @@ export function tuneSettings({ settings }: ParsedFlags, sweep: SweepOptions): Tu
   };
   if (settings.has('rate')) {
     throw configError('--rate', '--tune measures closed loops: expected --concurrency alone');
+  }
+  if (settings.has('signature')) {
+    throw configError('--signature', '--tune measures what a model answers by default');
   }
   const path = one('paths', sweep.paths ?? []);
   if (path === 'engine') {

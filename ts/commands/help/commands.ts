@@ -112,9 +112,10 @@ const BENCH: CommandRow = {
   summary: 'measure how fast a model answers, alone and behind each protocol',
   about:
     'A PATH gets a server of its own on free ports; a URL is http:// or ' +
-    'grpc://HOST:PORT/v2/models/NAME. Closed loops keep so many requests in flight, open loops ' +
-    'send so many a second whatever comes back; latencies of these count from when a request was ' +
-    'due. Inputs are random where --input does not give them.',
+    "grpc://HOST:PORT/v2/models/NAME, or /v1/models/NAME by TensorFlow Serving's APIs. Closed " +
+    'loops keep so many requests in flight, open loops send so many a second whatever comes ' +
+    'back; latencies of these count from when a request was due. Inputs are random where --input ' +
+    'does not give them.',
   flags: BENCH_FLAGS,
   common: [
     ...['paths', 'concurrency', 'rate', 'batch', 'seconds', 'input', 'shape', 'json', 'html'],
@@ -131,6 +132,10 @@ const BENCH: CommandRow = {
     {
       line: 'serval bench http://localhost:8000/v2/models/m --json report.json',
       what: 'a running server; for programs',
+    },
+    {
+      line: 'serval bench http://localhost:8501/v1/models/m',
+      what: 'a TensorFlow Serving',
     },
     {
       line: 'serval bench model.onnx --tune --latency-bound 20ms --html tune.html',

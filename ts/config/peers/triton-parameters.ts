@@ -21,6 +21,7 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   MAX_SESSION_SHARE_COUNT: noEffect('instances of a model share its session'),
   TF_INIT_OPS_FILE: noEffect('a SavedModel says itself how it is initialised'),
   ...works('schema', 'timezone', 'verification'),
+  ...works('isolation', 'isolation_group'),
   ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows', 'serval.allow_random'),
 };
 

@@ -8,7 +8,7 @@ import { castTo } from '../expressions/expression.js';
 import type { Context } from '../lower.js';
 import { targetOf } from './targets.js';
 import { normalDataType, planType } from '../types.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 
 export interface OutputColumn {
   readonly name: string;

@@ -7,7 +7,7 @@ import { changed } from './results.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
 import { planType } from '../types.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 
 /** The Target of a field; undefined: it has none. */
 export function targetOf(model: XmlElement, name: string | undefined): XmlElement | undefined {

@@ -7,7 +7,7 @@ import { placeOf } from '../document.js';
 import type { Context, Lowered } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
-import type { XmlElement } from '../xml.js';
+import type { XmlElement } from '../xml/reader.js';
 
 export interface Segment {
   readonly element: XmlElement;

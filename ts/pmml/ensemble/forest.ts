@@ -8,7 +8,7 @@ import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
-import { type XmlElement, child } from '../xml.js';
+import { type XmlElement, child } from '../xml/reader.js';
 import { ForestNodes } from '../tree/forest-nodes.js';
 import { distributionOf, scoreOf, tableOf, treeLabels } from '../tree/tree.js';
 import type { TreeTable } from '../tree/table.js';

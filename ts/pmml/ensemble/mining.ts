@@ -6,7 +6,7 @@ import { isModel } from '../model-names.js';
 import { placeOf } from '../document.js';
 import type { Context, Lowered } from '../lower.js';
 import { predicateOf } from '../predicates.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import { type Segment, chooseResult, collectResults, combineResults } from './combine.js';
 import { forestResult } from './forest.js';
 

@@ -3,7 +3,7 @@
 // thread. Source: tabular.md 3.3
 import { placeOf } from '../document.js';
 import { isNumeric } from '../types.js';
-import type { XmlElement } from '../xml.js';
+import type { XmlElement } from '../xml/reader.js';
 import { type Filled, type TableContext, fillBy } from './tables.js';
 
 const FUNCTIONS = new Set(['count', 'sum', 'average', 'min', 'max']);

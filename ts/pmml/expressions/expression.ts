@@ -5,7 +5,7 @@ import type { Value } from '../../tabular/generated/plan.js';
 import { placeOf } from '../document.js';
 import type { Fields, Names } from '../scope.js';
 import { constantDataType, missingValue, normalDataType, parseValue, planType } from '../types.js';
-import { type XmlElement, children } from '../xml.js';
+import { type XmlElement, children } from '../xml/reader.js';
 import { BUILT_INS, ORDERING, builtInName } from './functions.js';
 import { REFUSED_EXPRESSIONS, TABLES, type TableContext } from './tables.js';
 

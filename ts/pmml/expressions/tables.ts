@@ -6,7 +6,7 @@ import { placeOf, readInterval } from '../document.js';
 import type { Problems } from '../../tabular/problems.js';
 import type { Fields } from '../scope.js';
 import { normalDataType, parseValue, planType } from '../types.js';
-import { type XmlElement, child, children, localName } from '../xml.js';
+import { type XmlElement, child, children, localName } from '../xml/reader.js';
 import { aggregate } from './aggregate.js';
 import type { Typed } from './expression.js';
 import { textIndex } from './text-index.js';

@@ -1,6 +1,6 @@
 // TextIndex: how often a term stands in a text. Importer's worker thread. Source: tabular.md 3.3
 import { placeOf } from '../document.js';
-import type { XmlElement } from '../xml.js';
+import type { XmlElement } from '../xml/reader.js';
 import { type Filled, type TableContext, fillBy } from './tables.js';
 
 const WEIGHTS = new Set([

@@ -3,7 +3,7 @@
 import type { Column } from '../../tabular/builder.js';
 import { arrayNumbers } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, child } from '../xml.js';
+import { type XmlElement, child } from '../xml/reader.js';
 import { attempt, neededChild, oneOf, real } from './reading.js';
 
 const ALGORITHMS = ['iforest', 'ocsvm', 'clusterMeanDist', 'other'];

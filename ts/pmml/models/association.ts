@@ -3,7 +3,7 @@
 import type { Column } from '../../tabular/builder.js';
 import type { Value } from '../../tabular/generated/plan.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import { InputList, Rows, needed, oneOf, real, valueOf } from './reading.js';
 
 const ALGORITHMS = ['recommendation', 'exclusiveRecommendation', 'ruleAssociation'];

@@ -3,7 +3,7 @@
 import type { Column } from '../../tabular/builder.js';
 import { arrayNumbers } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import { readComparison } from './comparison.js';
 import { InputList, attempt, needed, oneOf } from './reading.js';
 

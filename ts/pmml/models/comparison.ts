@@ -1,7 +1,7 @@
 // ComparisonMeasure with the fields that it compares, as attributes of the stages that have one.
 // Importer's worker thread. Source: tabular.md 3.2
 import type { ModelContext } from '../context.js';
-import type { XmlElement } from '../xml.js';
+import type { XmlElement } from '../xml/reader.js';
 import { neededChild, oneOf, real } from './reading.js';
 
 const DISTANCES = ['euclidean', 'squaredEuclidean', 'chebychev', 'cityBlock', 'minkowski'];

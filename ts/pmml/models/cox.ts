@@ -2,7 +2,7 @@
 // worker thread. Source: tabular.md 3.2
 import type { Value } from '../../tabular/generated/plan.js';
 import type { ModelContext } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import { type InputList, Rows, needed, real } from './reading.js';
 
 /** Attributes of the stage. */

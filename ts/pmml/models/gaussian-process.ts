@@ -3,7 +3,7 @@
 import type { Column } from '../../tabular/builder.js';
 import { arrayNumbers, toNumber } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import { readInstances } from './instances.js';
 import { InputList, attempt, neededChild, real } from './reading.js';
 

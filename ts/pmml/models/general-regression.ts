@@ -3,7 +3,7 @@
 import type { Value } from '../../tabular/generated/plan.js';
 import { matrixRows } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import { type Baselines, baselines } from './cox.js';
 import { InputList, Rows, attempt, needed, neededChild, oneOf, real, valueOf } from './reading.js';
 

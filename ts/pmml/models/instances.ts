@@ -2,7 +2,7 @@
 // thread. Source: tabular.md 3.2
 import type { ModelContext } from '../context.js';
 import { inlineTable } from '../expressions/tables.js';
-import { type XmlElement, child, children, localName } from '../xml.js';
+import { type XmlElement, child, children, localName } from '../xml/reader.js';
 import { needed, neededChild } from './reading.js';
 
 export interface Instances {

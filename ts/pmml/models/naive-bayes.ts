@@ -4,7 +4,7 @@ import type { Column } from '../../tabular/builder.js';
 import type { Value } from '../../tabular/generated/plan.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { normalDataType } from '../types.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import {
   InputList,
   Rows,

@@ -4,7 +4,7 @@ import type { Column } from '../../tabular/builder.js';
 import type { Type, Value } from '../../tabular/generated/plan.js';
 import { toNumber } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult, TargetInfo } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import { readComparison } from './comparison.js';
 import { type Instances, readInstances } from './instances.js';
 import { Rows, attempt, isNumber, needed, neededChild, oneOf, real, valueOf } from './reading.js';

@@ -2,7 +2,7 @@
 // Source: tabular.md 3.2
 import type { Column } from '../../tabular/builder.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 import { Rows, derivedExpression, isNumber, needed, neededChild, oneOf, real } from './reading.js';
 
 const ACTIVATIONS = [

@@ -5,7 +5,7 @@ import type { Value } from '../../tabular/generated/plan.js';
 import { toNumber } from '../arrays.js';
 import type { ModelContext } from '../context.js';
 import { isNumeric, parseValue } from '../types.js';
-import { type XmlElement, child } from '../xml.js';
+import { type XmlElement, child } from '../xml/reader.js';
 
 /** Notes what `read` throws about the document at `at`; `fallback` then. */
 export function attempt<T>(context: ModelContext, at: XmlElement, fallback: T, read: () => T): T {

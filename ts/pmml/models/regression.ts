@@ -2,7 +2,7 @@
 // Source: tabular.md 3.2
 import type { Value } from '../../tabular/generated/plan.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, children } from '../xml.js';
+import { type XmlElement, children } from '../xml/reader.js';
 import { InputList, Rows, needed, oneOf, real } from './reading.js';
 
 const REGRESSION = ['none', 'softmax', 'logit', 'exp', 'probit', 'cloglog', 'loglog', 'cauchit'];

@@ -3,7 +3,7 @@
 import type { Value } from '../../tabular/generated/plan.js';
 import { arrayNumbers } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, children } from '../xml.js';
+import { type XmlElement, children } from '../xml/reader.js';
 import { InputList, Rows, attempt, needed, neededChild, oneOf, real, valueOf } from './reading.js';
 
 const KERNELS: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
 import { predicateOf } from '../predicates.js';
 import { planType } from '../types.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 
 interface Rule {
   readonly element: XmlElement;

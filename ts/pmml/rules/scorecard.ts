@@ -6,7 +6,7 @@ import { placeOf } from '../document.js';
 import { castTo } from '../expressions/expression.js';
 import type { Context } from '../lower.js';
 import { predicateOf } from '../predicates.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children } from '../xml/reader.js';
 
 class Characteristics {
   readonly predicates: Expression[] = [];

@@ -5,7 +5,7 @@ import type { Column } from '../../tabular/builder.js';
 import { type TreeNodes, TreeMissing, TreeTest } from '../../tabular/forest.js';
 import type { Context } from '../lower.js';
 import { setOf } from '../predicates.js';
-import type { XmlElement } from '../xml.js';
+import type { XmlElement } from '../xml/reader.js';
 import { nodeComparison, realOf } from './nodes.js';
 import { Predicate, type TreeTable, cellOf } from './table.js';
 

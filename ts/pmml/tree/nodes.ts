@@ -5,7 +5,7 @@ import type { Value } from '../../tabular/generated/plan.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
 import { type Comparison, comparisonOf, isPredicate, setOf } from '../predicates.js';
-import type { XmlElement } from '../xml.js';
+import type { XmlElement } from '../xml/reader.js';
 import { Predicate, type TreeTable, cellOf } from './table.js';
 
 /** As native/tabular/pmml/tree.cc has them. */

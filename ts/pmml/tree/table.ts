@@ -1,7 +1,7 @@
 // The nodes of a tree in flat arrays, made while the document is read: a million nodes never stand
 // in memory as elements. Importer's worker thread.
-import { AttributeList, ownText } from '../attribute-list.js';
-import { elementOf, type XmlCapture, type XmlElement } from '../xml.js';
+import { AttributeList, ownText } from '../xml/attribute-list.js';
+import { elementOf, type XmlCapture, type XmlElement } from '../xml/reader.js';
 
 /** What stands in a node as its predicate. */
 export enum Predicate {

@@ -7,7 +7,7 @@ import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
-import { type XmlElement, child } from '../xml.js';
+import { type XmlElement, child } from '../xml/reader.js';
 import { NodeAttributes } from './nodes.js';
 import { type TreeTable, cellOf, treeTable } from './table.js';
 

@@ -79,6 +79,11 @@ function tablePaths(model: NamedModel, url: string): Record<string, Schema> {
   };
 }
 
+/** Whether classify may ask it without being made for it: native/codec/examples/signature.h. */
+function hasNamedScores({ outputs }: SignatureInfo): boolean {
+  return outputs.filter(({ labels }) => labels !== undefined && labels.length > 0).length === 1;
+}
+
 /** Classify and regress, where a signature is for one. */
 function examplePaths(
   model: NamedModel,
@@ -86,7 +91,9 @@ function examplePaths(
   signatures: readonly SignatureInfo[],
 ): Record<string, Schema> {
   const of = (verb: string, method: string): readonly (readonly [string, Schema])[] => {
-    const named = signatures.filter(({ methodName }) => methodName === method);
+    const named = signatures.filter(
+      (one) => one.methodName === method || (verb === 'classify' && hasNamedScores(one)),
+    );
     if (named.length === 0) return [];
     const names = named.map(({ name }) => name).join(', ');
     const path = posted(
@@ -108,7 +115,7 @@ export function modelPart(model: NamedModel, version: VersionSnapshot): ModelPar
   if (first === undefined) return { paths: {}, schemas: {} };
   const others = signatures.filter((one) => one !== first).map(({ name }) => name);
   const url = encodeURIComponent(model.name);
-  const sample = sampleRequest(first, isTable);
+  const sample = sampleRequest(first, version.table);
   const example = (body: string | undefined): { readonly example?: unknown } =>
     body === undefined ? {} : { example: JSON.parse(body) as unknown };
   const description = outputsText(first);

@@ -212,6 +212,11 @@ export function serverReady(snapshot: RegistrySnapshot, kind: HealthBody): Healt
   return healthReply(false, kind, { ready: false, error });
 }
 
+/** Why a version that is loaded cannot be run now; "" where it can. */
+export type OutageOf = (model: string, version: string) => string;
+
+const NO_OUTAGE: OutageOf = () => '';
+
 /** What ModelReady over gRPC answers: what is unknown is not ready, which pollers expect.
  * Errors: ModelNotFound: a version that is no int64.
  * Source: tritonclient's simple_grpc_model_control.py. */
@@ -219,9 +224,11 @@ export function isModelReady(
   snapshot: RegistrySnapshot,
   name: string,
   versionText: string | undefined,
+  outageOf: OutageOf = NO_OUTAGE,
 ): boolean {
   try {
-    return lookUp(snapshot, name, versionText).version !== undefined;
+    const { version } = lookUp(snapshot, name, versionText);
+    return version !== undefined && outageOf(name, version.version) === '';
   } catch (error) {
     const isVersion = !versionText || canonicalVersion(versionText) !== undefined;
     if (isVersion && error instanceof ServalError && error.code === ErrorCode.ModelNotFound) {
@@ -240,9 +247,11 @@ export function modelReady(
   name: string,
   versionText: string | undefined,
   kind: HealthBody,
+  outageOf: OutageOf = NO_OUTAGE,
 ): HealthReply {
   const { model, version, reason } = lookUp(snapshot, name, versionText);
-  return version === undefined
-    ? healthReply(false, kind, { name: model.name, ready: false, error: reason })
+  const outage = version === undefined ? reason : outageOf(model.name, version.version);
+  return version === undefined || outage !== ''
+    ? healthReply(false, kind, { name: model.name, ready: false, error: outage })
     : healthReply(true, kind, { name: model.name, ready: true });
 }

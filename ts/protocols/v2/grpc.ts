@@ -6,6 +6,7 @@ import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import { PLAIN_WORDING, type GrpcService } from '../../transport/grpc-call.js';
+import type { EngineReadings } from '../engine-readings.js';
 import { inferStatus, type GrpcInfer } from '../grpc/infer.js';
 import { answering, engineMethod, inferring, type StatusOf } from '../grpc/unary.js';
 import {
@@ -53,9 +54,14 @@ function modelMetadataMessage(snapshot: RegistrySnapshot, message: Buffer): Buff
   return encodeMessage(modelMetadata(snapshot, name, version), MODEL_METADATA_RESPONSE);
 }
 
-function modelReadyMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer {
+function modelReadyMessage(
+  snapshot: RegistrySnapshot,
+  readings: EngineReadings,
+  message: Buffer,
+): Buffer {
   const { name, version } = readNameVersion(message, 'ModelReadyRequest');
-  return encodeMessage({ ready: isModelReady(snapshot, name, version) }, MODEL_READY_RESPONSE);
+  const ready = isModelReady(snapshot, name, version, (...of) => readings.outage(...of));
+  return encodeMessage({ ready }, MODEL_READY_RESPONSE);
 }
 
 /** inferStatus() that also words which model or version is missing, and why. */
@@ -68,7 +74,7 @@ function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
 
 /** The service, ready to be handed to a gRPC listener. */
 export function inferenceService(options: InferenceServiceOptions): GrpcService {
-  const { snapshot, shown, infer } = options;
+  const { snapshot, shown, infer, readings } = options;
   const explained = explainingStatus(snapshot);
   const serverMetadata = encodeMessage(
     { name: SERVER_NAME, version: options.serverVersion, extensions: extensionsOf(options) },
@@ -85,7 +91,7 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
         readEmpty(message, 'ServerReadyRequest');
         return encodeMessage({ ready: isServerReady(shown()) }, SERVER_READY_RESPONSE);
       }),
-      ModelReady: answering((message) => modelReadyMessage(shown(), message)),
+      ModelReady: answering((message) => modelReadyMessage(shown(), readings, message)),
       ServerMetadata: answering((message) => {
         readEmpty(message, 'ServerMetadataRequest');
         return serverMetadata;

@@ -139,14 +139,17 @@ function modelEndpoint(
 ): Endpoint {
   const name = decodedName(match[1] ?? '');
   const version = match[2] === undefined ? undefined : decodedName(match[2]);
-  const { healthBody } = context;
+  const { healthBody, readings } = context;
   switch (match[3]) {
     case 'infer':
       return { call: INFERENCE, POST: () => inferRoute(context, snapshot, name, version) };
     case 'ready':
       return {
         call: HEALTH,
-        GET: () => answerWith(() => modelReady(shown, name, version, healthBody)),
+        GET: () =>
+          answerWith(() =>
+            modelReady(shown, name, version, healthBody, (...of) => readings.outage(...of)),
+          ),
       };
     case 'config':
       return {

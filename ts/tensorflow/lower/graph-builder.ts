@@ -13,6 +13,7 @@ import type {
 import type { ImportedRanks } from '../imported.js';
 import type { Dtype, Shape, Tensor } from '../types.js';
 import type { DrawSource } from './draws.js';
+import { Facts } from './facts.js';
 import { KERNEL_TYPES } from './generated/kernel-types.js';
 import { numbersTensor, tensorBytes, tensorNumbers, tensorStrings } from './tensors.js';
 import { elementType, isStatic } from './values.js';
@@ -43,6 +44,7 @@ export class ModelBuild {
   /** Nodes that make lists whose items have shapes of their own, and what the items are like. Found
    * while lowering, for the next attempt. */
   readonly varied: Map<string, readonly VariedPart[]>;
+  readonly facts = new Facts();
   readonly #types = new Map<string, OnnxValue>();
   readonly #constants = new Map<Tensor, string>();
   readonly #small = new Map<string, string>();
@@ -91,6 +93,7 @@ export class ModelBuild {
     if (name === undefined) {
       name = this.#add(tensor);
       this.#constants.set(tensor, name);
+      this.facts.noteConstant(name);
     }
     return name;
   }
@@ -277,6 +280,7 @@ export class GraphBuilder {
     const name = this.model.name(`n_${op}`);
     const own = domain === '' ? {} : { domain };
     this.nodes.push({ op, name, inputs, outputs, attributes, ...own });
+    if (domain === '') this.model.facts.note(op, inputs, outputs);
     const [input, output] = [inputs[0], outputs[0]];
     if (input === undefined || output === undefined || !KEEPS_SHAPE.has(op)) return;
     this.#shapedAs.set(output, input);

@@ -17,7 +17,7 @@ const tensor = (name: string, datatype: 'FP64' | 'STRING') => ({
   unknownRank: false,
 });
 const TABLE = {
-  table: { extra: ['hidden'], open: [], untyped: [] },
+  table: { extra: ['hidden'], open: [], untyped: [], examples: {} },
   signatures: [
     { name: 'serving_default', inputs: [tensor('x', 'FP64')], outputs: [tensor('y', 'STRING')] },
   ],

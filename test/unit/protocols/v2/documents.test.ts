@@ -185,6 +185,13 @@ describe('V2 health', () => {
       status: 400,
       body: '',
     });
+    const outageOf = (name: string, version: string): string =>
+      version === '9' ? `${name} is down` : '';
+    assert.deepEqual(modelReady(snapshot, 'm', '9', 'json', outageOf), {
+      status: 400,
+      body: '{"name":"m","ready":false,"error":"m is down"}',
+    });
+    assert.equal(modelReady(snapshot, 'm', undefined, 'json', outageOf).status, 200);
     fails(
       () => modelReady(snapshot, 'nope', undefined, 'json'),
       ErrorCode.ModelNotFound,

@@ -177,7 +177,7 @@ function tableV2(inputs: readonly TensorInfo[]): string {
 function tableExamples(model: string, signature: SignatureInfo): readonly Example[] {
   const { inputs } = signature;
   const values = inputs.map((input) => [input.name, columnValue(input)] as const);
-  const sample = sampleRequest(signature, true);
+  const sample = sampleRequest(signature, { examples: {}, untyped: [] });
   const note = sample === undefined ? { note: PLACEHOLDERS } : {};
   const rows = JSON.stringify({ instances: [Object.fromEntries(values)] });
   const leap = {

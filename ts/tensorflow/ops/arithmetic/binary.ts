@@ -5,6 +5,7 @@ import type { Lowering, Operators } from '../../lower/context.js';
 import { broadcastShapes, isFloating } from '../../lower/values.js';
 import {
   add,
+  binary,
   binaryLowering,
   div,
   equal,
@@ -15,6 +16,22 @@ import {
   where,
 } from './algebra.js';
 import { log1p } from './unary.js';
+import { noteScaled, normalised } from '../norm/affine.js';
+import { notePrepared } from '../conv/layout.js';
+
+/** One that layers near convolutions are written with. */
+const noted =
+  (type: string): Lowering =>
+  (cx) => {
+    const [x, y] = [cx.tensor(0), cx.tensor(1)];
+    const result = binary(cx, type, x, y);
+    notePrepared(cx, type, result, x, y);
+    if (type === 'Mul') noteScaled(cx, result, x, y);
+    return result;
+  };
+
+const added = noted('Add');
+const sum: Lowering = (cx) => normalised(cx, cx.tensor(0), cx.tensor(1)) ?? added(cx);
 
 const squaredDifference = floatLowering((cx, x, y) => {
   const difference = sub(cx, x, y);
@@ -82,11 +99,11 @@ const power = (...[cx, x, y]: Parameters<typeof add>): ReturnType<typeof add> =>
   cx.op('Pow', [x, y], { shape: broadcastShapes(x.shape, y.shape) });
 
 export const BINARY: Operators = {
-  Add: { lower: binaryLowering('Add') },
-  AddV2: { lower: binaryLowering('Add') },
-  Sub: { lower: binaryLowering('Sub') },
-  Mul: { lower: binaryLowering('Mul') },
-  RealDiv: { lower: binaryLowering('Div'), dtypes: 'floating' },
+  Add: { lower: sum },
+  AddV2: { lower: sum },
+  Sub: { lower: noted('Sub') },
+  Mul: { lower: noted('Mul') },
+  RealDiv: { lower: noted('Div'), dtypes: 'floating' },
   Maximum: { lower: binaryLowering('Max') },
   Minimum: { lower: binaryLowering('Min') },
   SquaredDifference: { lower: squaredDifference },

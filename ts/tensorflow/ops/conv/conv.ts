@@ -4,9 +4,10 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { noteConvolved } from './dilated.js';
-import { addDims, dimOf, mulDims, reshapeTo } from './dims.js';
+import { dimOf, mulDims, reshapeTo } from './dims.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from './layout.js';
 import { asLine, fromLine } from './line.js';
+import { withPads } from './padding.js';
 import { beforePad } from '../shape/padded.js';
 import { beforeUnsqueeze } from '../shape/unsqueezed.js';
 import { applyWindow, readWindow, type Window, windowSizes } from './window.js';
@@ -103,30 +104,6 @@ export function depthwiseConvolution(
   return dilatable(cx, input, turnDepthwise(cx, shaped), window, group);
 }
 
-/** With what was padded before done by the window itself. */
-function padding(
-  cx: OpContext,
-  input: TensorValue,
-  window: Window,
-): { readonly input: TensorValue; readonly window: Window } {
-  const padded = window.padding === 'SAME' ? undefined : beforePad(cx, input);
-  const rank = window.kernel.length;
-  if (padded?.rows.length !== 2 * (rank + 2) || padded.source.shape === undefined) {
-    return { input, window };
-  }
-  const first = window.isChannelsFirst ? 2 : 1;
-  const isSpatial = padded.rows.every(
-    (one, i) => one === 0 || (i >= 2 * first && i < 2 * (first + rank)),
-  );
-  if (!isSpatial) return { input, window };
-  const own = window.kernel.flatMap((_, i) => [window.pads[i] ?? 0, window.pads[i + rank] ?? 0]);
-  const rows = padded.rows
-    .slice(2 * first, 2 * (first + rank))
-    .map((one, i) => addDims(cx, one, own[i] ?? 0));
-  const pads = [...rows.filter((_, i) => i % 2 === 0), ...rows.filter((_, i) => i % 2 === 1)];
-  return { input: padded.source, window: { ...window, padding: 'EXPLICIT', pads } };
-}
-
 function dilatable(
   cx: OpContext,
   input: TensorValue,
@@ -139,7 +116,7 @@ function dilatable(
     return fromLine(cx, dilatable(cx, line.source, cx.squeeze(filter, [2]), line.window, group));
   }
   const convolvePadded = (from: TensorValue, by: Window): TensorValue => {
-    const whole = padding(cx, from, by);
+    const whole = withPads(cx, from, by);
     return convolveTurned(cx, whole.input, filter, whole.window, group);
   };
   const y = convolvePadded(input, window);

@@ -2,9 +2,11 @@
 // Source: tensorflow/core/kernels/{maxpooling_op,avgpooling_op,pooling_ops_3d}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
+import { averaged } from './average.js';
 import { type Dim, dimOf, mulDims } from './dims.js';
 import { isChannelsFirst, ofRank, toChannelsFirst, toChannelsLast } from './layout.js';
 import { asLine, fromLine } from './line.js';
+import { withPoolPads } from './padding.js';
 import {
   applyWindow,
   makeWindow,
@@ -47,12 +49,33 @@ const pool =
       : fromLine(cx, pooled(cx, type, line.source, line.window));
   };
 
-function pooled(cx: OpContext, type: PoolType, input: TensorValue, window: Window): TensorValue {
+function pooled(cx: OpContext, type: PoolType, given: TensorValue, valid: Window): TensorValue {
+  const { input, window } = paddedPool(cx, type, given, valid);
   const x = toChannelsFirst(cx, input, window.isChannelsFirst);
+  const counted = type === 'AveragePool' && window !== valid;
+  const average = type === 'AveragePool' ? averaged(cx, x, window, counted) : undefined;
+  if (average !== undefined) return toChannelsLast(cx, average, window.isChannelsFirst);
   const { value, attributes } = apply(cx, window, x, type === 'MaxPool' ? 'lowest' : 'none');
   const shape = [x.shape?.[0], x.shape?.[1], ...windowSizes(window, x.shape ?? [])];
-  const y = cx.op(type, [value], { shape, attributes });
+  const y = cx.op(type, [value], {
+    shape,
+    attributes: { ...attributes, ...(counted ? { count_include_pad: { int: 1 } } : {}) },
+  });
   return toChannelsLast(cx, y, window.isChannelsFirst);
+}
+
+/** With zeros that were padded before put in by the pool. An average counts them; a maximum, which
+ * pads with what it never takes, is the same where nothing is below 0. */
+function paddedPool(
+  cx: OpContext,
+  type: PoolType,
+  input: TensorValue,
+  window: Window,
+): ReturnType<typeof withPoolPads> {
+  const whole = withPoolPads(cx, input, window);
+  const isSame =
+    type === 'AveragePool' || cx.builder.model.facts.isNotNegative(whole.input.name ?? '');
+  return isSame ? whole : { input, window };
 }
 
 /** ONNX counts positions over [N, C, H, W], TensorFlow over [H, W, C] (or [N, H, W, C]). */

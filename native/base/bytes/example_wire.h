@@ -14,7 +14,7 @@
 #include "base/bytes/wire_reader.h"
 #include "base/dtype.h"
 
-namespace serval::operators {
+namespace serval {
 
 // Keys to column numbers. Features of consecutive examples mostly stand in one order, so the column
 // of the last example's feature at the same place is tried first.
@@ -55,6 +55,10 @@ enum class ExampleFault : uint8_t { None, Malformed, UnknownKind };
 ExampleFault find_features(std::string_view example, const FeatureIndex& index,
                            const std::vector<bool>& empty_counts, ExampleFeatures& out);
 
+// The names of the first `count_max` features of a message that find_features() passed, as they
+// stand in it. For error texts.
+std::vector<std::string_view> feature_names(std::string_view example, size_t count_max);
+
 // The same for the feature lists of a tf.train.SequenceExample: a column's bytes are a FeatureList.
 // (Its context reads as an Example.) False where the message is malformed.
 bool find_feature_lists(std::string_view example, const FeatureIndex& index, ExampleFeatures& out);
@@ -78,4 +82,4 @@ void read_floats(const FeatureList& list, float* out);
 void read_integers(const FeatureList& list, int64_t* out);
 void read_strings(const FeatureList& list, std::string_view* out);
 
-}  // namespace serval::operators
+}  // namespace serval

@@ -7,7 +7,7 @@ import {
   XML_ATTRIBUTE_CHARS_MAX,
   XML_DEPTH_MAX,
   XML_TOKEN_CHARS_MAX,
-} from '../limits.js';
+} from '../../limits.js';
 import { AttributeList, ownText } from './attribute-list.js';
 
 /** What the scanner tells. Errors of these end the scan. */

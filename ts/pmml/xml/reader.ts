@@ -4,10 +4,10 @@
 import { isAscii } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
-import { ErrorCode, ServalError } from '../errors.js';
-import { XML_FILE_BYTES_MAX, XML_TEXT_CHARS_MAX } from '../limits.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import { XML_FILE_BYTES_MAX, XML_TEXT_CHARS_MAX } from '../../limits.js';
 import type { AttributeList } from './attribute-list.js';
-import { type XmlEvents, XmlScanner } from './xml-scanner.js';
+import { type XmlEvents, XmlScanner } from './scanner.js';
 
 /** One element. Names are local ones: a prefix is cut off. */
 export interface XmlElement {

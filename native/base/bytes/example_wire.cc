@@ -1,10 +1,10 @@
 // See example_wire.h. Hot path, any thread.
-#include "operators/tabular/example_wire.h"
+#include "base/bytes/example_wire.h"
 
 #include <bit>
 #include <cstring>
 
-namespace serval::operators {
+namespace serval {
 namespace {
 
 constexpr uint32_t delimited_tag(uint32_t field) { return wire_tag(field, WireType::Bytes); }
@@ -165,6 +165,28 @@ ExampleFault find_features(std::string_view example, const FeatureIndex& index,
   return fault;
 }
 
+std::vector<std::string_view> feature_names(std::string_view example, size_t count_max) {
+  std::vector<std::string_view> names;
+  WireCursor cursor(bytes_of(example));
+  uint64_t tag = 0;
+  while (!cursor.done() && cursor.varint(tag)) {
+    std::span<const uint8_t> features, entry;
+    if (tag != delimited_tag(1)) {
+      if (!cursor.skip(tag)) return names;
+      continue;
+    }
+    if (!cursor.bytes(features)) return names;
+    WireCursor inner(features);
+    while (names.size() < count_max && inner.varint(tag) && inner.bytes(entry)) {
+      FeatureBytes value;
+      if (read_entry(entry, names.emplace_back(), value)) continue;
+      names.pop_back();
+      return names;
+    }
+  }
+  return names;
+}
+
 bool find_feature_lists(std::string_view example, const FeatureIndex& index, ExampleFeatures& out) {
   out.columns.assign(index.size(), {});
   WireCursor cursor(bytes_of(example));
@@ -242,4 +264,4 @@ void read_strings(const FeatureList& list, std::string_view* out) {
   }
 }
 
-}  // namespace serval::operators
+}  // namespace serval

@@ -1,0 +1,124 @@
+// The calls for models in processes of their own, and what such a process does; see isolated.h.
+// Control plane; thread: JavaScript's.
+#include "addon/isolated.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+
+#include "addon/control.h"
+#include "backend/isolated/isolated.h"
+#include "backend/isolated/serve.h"
+#include "codec/json/text.h"
+#include "engine/spec/codec.h"
+
+namespace serval {
+
+namespace {
+
+constexpr int kSocket = 3;
+constexpr int kCancelEvent = 4;
+constexpr std::string_view kOomScore =
+    "500";  // more than the server's: the kernel takes this one first
+
+std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
+
+std::vector<std::string> split(std::span<const uint8_t> bytes) {
+  std::vector<std::string> parts;
+  const std::string text = text_of(bytes);
+  for (size_t at = 0; at < text.size();) {
+    parts.emplace_back(text.c_str() + at);
+    at += parts.back().size() + 1;
+  }
+  return parts;
+}
+
+bool write_death(const IsolatedDeath& death, ByteBuffer& out) {
+  return out.append("{\"models\":") && append_json_string(out, death.models) &&
+         out.append(",\"reason\":") && append_json_string(out, death.reason) &&
+         out.append(",\"pid\":" + std::to_string(death.pid) +
+                    ",\"pauseMs\":" + std::to_string(death.pause_ms) + "}");
+}
+
+// Signals of a terminal and of whoever ends the server's group are the server's to answer: it ends
+// this process when its requests are answered. None outlives it.
+void become_isolated(int64_t parent) {
+  for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(one, SIG_IGN);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != static_cast<pid_t>(parent)) _exit(0);
+  const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score < 0) return;
+  // Where it is not allowed, the kernel chooses as it would have.
+  [[maybe_unused]] const ssize_t written = write(score, kOomScore.data(), kOomScore.size());
+  close(score);
+}
+
+}  // namespace
+
+uint32_t LoadIsolated(Link& link, Arguments<3>& arguments) {
+  const std::span<const uint8_t> bytes = arguments.buffer(0, "spec");
+  Isolation isolation;
+  isolation.group = text_of(arguments.buffer(1, "group"));
+  isolation.command = split(arguments.buffer(2, "command"));
+  if (isolation.command.empty()) arguments.fail("command");
+  if (!arguments.ok()) return {};
+  Result<ModelSpec> spec = parse_model_spec(bytes);
+  if (!spec.ok()) return link.report_error(spec.error());
+  isolate(spec.value(), isolation, bytes);
+  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
+    engine.load(std::move(spec.value()), request, std::move(lane));
+  });
+}
+
+uint32_t TakeIsolated(Link& link, Arguments<0>&) {
+  ByteBuffer& out = link.clear_answer();
+  bool fits = out.append("[");
+  const char* between = "";
+  for (const IsolatedDeath& death : take_isolated_deaths()) {
+    fits = fits && out.append(between) && write_death(death, out);
+    between = ",";
+  }
+  if (!fits || !out.append("]")) {
+    return link.report_error(make_error(ErrorCode::MemoryFull, "out of memory"));
+  }
+  return link.report({});
+}
+
+uint32_t IsolatedOutage(Link& link, Arguments<2>& arguments) {
+  const std::string model = text_of(arguments.buffer(0, "model"));
+  const std::string number = text_of(arguments.buffer(1, "version"));
+  int64_t version = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), version);
+  if (read.ptr != number.data() + number.size() || number.empty()) arguments.fail("version");
+  if (!arguments.ok()) return {};
+  ByteBuffer& out = link.clear_answer();
+  if (out.append(isolated_outage(model, version))) return link.report({});
+  return link.report_error(make_error(ErrorCode::MemoryFull, "out of memory"));
+}
+
+napi_value RunIsolated(Arguments<3>& arguments) {
+  const std::string library = text_of(arguments.buffer(0, "library"));
+  const uint32_t threads = arguments.u32(1, "intraOpThreads");
+  const int64_t parent = arguments.i64(2, "parent");
+  if (threads > INT32_MAX) arguments.fail("intraOpThreads");
+  if (!arguments.ok()) return nullptr;
+  become_isolated(parent);
+  const std::unique_ptr<Backend> onnxruntime =
+      make_onnxruntime_backend(library, static_cast<int>(threads));
+  const std::unique_ptr<Backend> null = make_null_backend();
+  isolated::ServeOptions options;
+  options.socket = kSocket;
+  options.cancel_event = kCancelEvent;
+  options.parse = [](std::span<const uint8_t> bytes) { return parse_model_spec(bytes); };
+  options.backend = [&](const std::string& name) -> Backend* {
+    if (name == "onnxruntime") return onnxruntime.get();
+    return name == "null" ? null.get() : nullptr;
+  };
+  isolated::serve(options);
+  _exit(0);
+}
+
+}  // namespace serval

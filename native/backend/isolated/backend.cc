@@ -1,0 +1,97 @@
+// Which process a model goes into; see isolated.h. Control plane: the threads that load.
+#include <charconv>
+#include <mutex>
+
+#include "backend/isolated/isolated.h"
+#include "backend/isolated/model.h"
+#include "backend/isolated/process.h"
+
+namespace serval {
+
+namespace {
+
+// Where a spec of this backend carries what only this backend reads.
+constexpr const char* kBytes = "isolated.spec";
+constexpr const char* kGroup = "isolated.group";
+constexpr const char* kArgument = "isolated.argument";
+
+// Of the providers of the first that has a device: the engine sets it for each replica.
+uint64_t device_of(const ModelSpec& spec) {
+  if (spec.devices.empty()) return 0;
+  for (const Provider& provider : spec.providers) {
+    for (const auto& [key, value] : provider.options) {
+      uint32_t device = 0;
+      if (key != "device_id") continue;
+      const char* const end = value.data() + value.size();
+      if (std::from_chars(value.data(), end, device).ptr == end) return uint64_t{device} + 1;
+    }
+  }
+  return 0;
+}
+
+class IsolatedBackend final : public Backend {
+ public:
+  explicit IsolatedBackend(MemoryBudget* budget) : budget_(budget) {}
+
+  Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) override {
+    std::string group;
+    std::string_view bytes;
+    std::vector<std::string> command;
+    for (const auto& [key, value] : spec.session_config) {
+      if (key == kBytes) bytes = value;
+      else if (key == kGroup) group = value;
+      else if (key == kArgument) command.push_back(value);
+    }
+    if (bytes.empty() || command.empty()) {
+      return make_error(ErrorCode::Internal, "an isolated model without its spec or its command");
+    }
+    Result<isolated::Descriptor> blob =
+        isolated::blob_of({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+    if (!blob.ok()) return std::move(blob.error());
+    return isolated::load_isolated(
+        process_for(group, command),
+        {spec.name, std::move(blob.value()), device_of(spec), spec.version}, budget_);
+  }
+
+ private:
+  std::shared_ptr<isolated::ModelProcess> process_for(const std::string& group,
+                                                      std::vector<std::string>& command) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(groups_, [](const auto& one) { return one.second.expired(); });
+    if (!group.empty()) {
+      if (const auto found = groups_.find(group); found != groups_.end()) {
+        if (std::shared_ptr<isolated::ModelProcess> process = found->second.lock()) return process;
+      }
+    }
+    auto process = std::make_shared<isolated::ModelProcess>(
+        isolated::make_process_launcher(std::move(command)), budget_);
+    isolated::note_process(process);
+    if (!group.empty()) groups_[group] = process;
+    return process;
+  }
+
+  MemoryBudget* const budget_;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<isolated::ModelProcess>> groups_;  // guarded by mutex_
+};
+
+}  // namespace
+
+void isolate(ModelSpec& spec, const Isolation& isolation, std::span<const uint8_t> bytes) {
+  spec.backend = kIsolatedBackend;
+  spec.graphs.clear();
+  spec.weights.clear();
+  spec.weight_files.clear();
+  spec.states.clear();
+  spec.session_config.clear();
+  spec.session_config.emplace_back(
+      kBytes, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  spec.session_config.emplace_back(kGroup, isolation.group);
+  for (const std::string& one : isolation.command) spec.session_config.emplace_back(kArgument, one);
+}
+
+std::unique_ptr<Backend> make_isolated_backend(MemoryBudget* budget) {
+  return std::make_unique<IsolatedBackend>(budget);
+}
+
+}  // namespace serval

@@ -1,0 +1,242 @@
+// See model.h. Hot path; any thread.
+#include "backend/isolated/model.h"
+
+#include <atomic>
+#include <vector>
+
+#include "backend/isolated/tensors.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+
+namespace serval::isolated {
+
+namespace {
+
+// Outputs up to here, and larger ones that are no floats, are copied before they are looked at:
+// whoever encodes them may look twice, and a process gone wrong could write between. (What floats
+// are, no encoder's size depends on.)
+constexpr uint64_t kCopiedBytesMax = 256 * 1024;
+constexpr size_t kCopyKeepBytes = 1u << 20;
+
+// Ends one run that is under way.
+class Ender final : public RunEnder {
+ public:
+  void begin(ServerSlot& slot) {
+    slot_ = &slot;
+    ending_ns_.store(0, std::memory_order_relaxed);
+  }
+  // After the request was handed over, before the run's begin_run().
+  void number(uint32_t number) { number_.store(number); }
+  void end_run() override {
+    slot_->end_run(number_.load());
+    ending_ns_.store(now_ns());
+  }
+  const std::atomic<uint64_t>& ending_ns() const { return ending_ns_; }
+
+ private:
+  ServerSlot* slot_ = nullptr;
+  std::atomic<uint32_t> number_{0};
+  std::atomic<uint64_t> ending_ns_{0};
+};
+
+class Scratch final : public BackendScratch {
+ public:
+  explicit Scratch(MemoryBudget* budget) { copy_.charge_to(budget); }
+  std::span<const TensorView> outputs() const override { return outputs_; }
+  void release_outputs() override {
+    outputs_.clear();
+    message_.trim();
+    copy_.shrink(kCopyKeepBytes);
+    if (slot_ != nullptr) slot_->trim();
+  }
+
+ private:
+  friend class Model;
+  std::shared_ptr<ServerSlot> slot_;
+  Ender ender_;
+  Writer head_;
+  Message message_;
+  ByteBuffer copy_;
+  std::vector<TensorView> outputs_;
+};
+
+class Model final : public BackendModel {
+ public:
+  Model(std::shared_ptr<ModelProcess> process, std::string name, ModelProcess::Added added,
+        MemoryBudget* budget)
+      : process_(std::move(process)),
+        name_(std::move(name)),
+        id_(added.id),
+        info_(std::move(added.info)),
+        budget_(budget) {}
+  ~Model() override { process_->remove(id_); }
+
+  const BackendModelInfo& info() const override { return info_; }
+  std::unique_ptr<BackendScratch> make_scratch() override {
+    return std::make_unique<Scratch>(budget_);
+  }
+
+  // Hot path: run. One batch through the model's process.
+  Status run(uint32_t signature, std::span<const TensorView> inputs,
+             std::span<const uint32_t> output_indices, BackendScratch& scratch_base,
+             const RunOptions& options) override {
+    Scratch& scratch = static_cast<Scratch&>(scratch_base);
+    scratch.release_outputs();
+    const CancelFlag* const cancel = options.cancel;
+    if (cancel != nullptr && cancel->cancelled()) {
+      return make_error(ErrorCode::Cancelled, "the request was cancelled before its model ran");
+    }
+    if (signature >= info_.signatures.size()) {
+      return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
+    }
+    if (Status ready = have_slot(scratch); !ready.ok()) return ready;
+    const Result<uint64_t> bytes = write(signature, inputs, output_indices, scratch);
+    if (!bytes.ok()) return bytes.error();
+    const ServerSlot::Outcome outcome = wait(scratch, bytes.value(), cancel);
+    Status status = read(signature, output_indices, outcome, scratch);
+    if (!status.ok() && cancel != nullptr && cancel->cancelled()) {
+      return make_error(ErrorCode::Cancelled, "the model's run was ended");
+    }
+    return status;
+  }
+
+ private:
+  Status have_slot(Scratch& scratch) const {
+    if (scratch.slot_ != nullptr && !scratch.slot_->dead()) return {};
+    scratch.slot_.reset();
+    Result<std::shared_ptr<ServerSlot>> opened = process_->open(id_);
+    if (!opened.ok()) return std::move(opened.error());
+    scratch.slot_ = std::move(opened.value());
+    return {};
+  }
+
+  Result<uint64_t> write(uint32_t signature, std::span<const TensorView> inputs,
+                         std::span<const uint32_t> output_indices, Scratch& scratch) const {
+    Writer& head = scratch.head_;
+    ServerSlot& slot = *scratch.slot_;
+    head.clear();
+    head.number(signature);
+    head.number(slot.answer_bytes_max());
+    head.number(static_cast<uint64_t>(output_indices.size()));
+    for (const uint32_t one : output_indices) head.number(one);
+    const std::optional<uint64_t> elements = write_records(inputs, head);
+    const uint64_t bytes = elements ? message_bytes(head, *elements) : UINT64_MAX;
+    if (!elements || !slot.hold(bytes, 0)) {
+      return make_error(ErrorCode::MemoryFull, "no memory for a request's tensors of " +
+                                                   std::to_string(elements.value_or(0)) + " bytes");
+    }
+    Status written = write_message(head, *elements, inputs, slot.requests());
+    if (!written.ok()) return std::move(written.error());
+    return bytes;
+  }
+
+  ServerSlot::Outcome wait(Scratch& scratch, uint64_t bytes, const CancelFlag* cancel) const {
+    Ender& ender = scratch.ender_;
+    ServerSlot& slot = *scratch.slot_;
+    ender.begin(slot);
+    const uint32_t number = slot.hand_over(bytes);
+    ender.number(number);
+    if (cancel == nullptr) return slot.wait(number, ender.ending_ns());
+    cancel->begin_run(ender);
+    const ServerSlot::Outcome outcome = slot.wait(number, ender.ending_ns());
+    cancel->leave_run(ender);
+    return outcome;
+  }
+
+  Status read(uint32_t signature, std::span<const uint32_t> output_indices,
+              ServerSlot::Outcome outcome, Scratch& scratch) const {
+    if (outcome == ServerSlot::Outcome::Answered) {
+      return read_answer(signature, output_indices, scratch);
+    }
+    const std::shared_ptr<ServerSlot> slot = std::move(scratch.slot_);
+    switch (outcome) {
+      case ServerSlot::Outcome::GivenUp: process_->give_up(slot); break;
+      case ServerSlot::Outcome::Refused:
+        return make_error(ErrorCode::ModelNotReady,
+                          "model '" + name_ + "': its process has no thread left for a request");
+      case ServerSlot::Outcome::Answered:
+      case ServerSlot::Outcome::Dead: break;
+    }
+    return process_->death_error(id_);
+  }
+
+  // All that the process wrote is checked before it is used.
+  Status read_answer(uint32_t signature, std::span<const uint32_t> output_indices,
+                     Scratch& scratch) const {
+    ServerSlot& slot = *scratch.slot_;
+    const uint64_t bytes = slot.page().answer_bytes.load();
+    if (bytes > kAnswerBytesMax) return of_no_sense(scratch);
+    if (!slot.hold(0, bytes)) {
+      scratch.slot_.reset();  // with all that is in it
+      return make_error(ErrorCode::MemoryFull,
+                        "no memory for outputs of " + std::to_string(bytes) + " bytes");
+    }
+    if (!scratch.message_.read(slot.answers(), bytes)) return of_no_sense(scratch);
+    Reader head = scratch.message_.head();
+    const auto failed = head.number<uint8_t>();
+    if (!head.ok() || failed > 1) return of_no_sense(scratch);
+    if (failed == 1) return read_error(head);
+    std::vector<TensorView>& outputs = scratch.outputs_;
+    const std::vector<TensorSpec>& specs = info_.signatures[signature].outputs;
+    bool sound =
+        scratch.message_.read_tensors(head, outputs) && outputs.size() == output_indices.size();
+    for (size_t i = 0; sound && i < outputs.size(); ++i) {
+      sound =
+          output_indices[i] < specs.size() && outputs[i].dtype == specs[output_indices[i]].dtype;
+    }
+    return sound ? keep(scratch) : of_no_sense(scratch);
+  }
+
+  // A process that answers so is ended.
+  Error of_no_sense(Scratch& scratch) const {
+    scratch.outputs_.clear();
+    scratch.slot_.reset();
+    process_->end("it answered bytes of no sense");
+    return make_error(ErrorCode::BackendFailed,
+                      "model '" + name_ + "': its process answered bytes of no sense");
+  }
+
+  static Status keep(Scratch& scratch) {
+    uint64_t bytes = 0;
+    const auto copied = [](const TensorView& one) {
+      return one.bytes > 0 && (one.bytes <= kCopiedBytesMax || !dtype_is_real(one.dtype));
+    };
+    const auto room = [](const TensorView& one) {
+      return (one.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+    };
+    for (const TensorView& one : scratch.outputs_) bytes += copied(one) ? room(one) : 0;
+    scratch.copy_.clear();
+    uint8_t* to = bytes == 0 ? nullptr : scratch.copy_.grow(bytes);
+    if (bytes > 0 && to == nullptr) {
+      scratch.outputs_.clear();
+      return make_error(ErrorCode::MemoryFull,
+                        "no memory for outputs of " + std::to_string(bytes) + " bytes");
+    }
+    for (TensorView& one : scratch.outputs_) {
+      if (!copied(one)) continue;
+      std::memcpy(to, one.data, one.bytes);
+      one.data = to;
+      to += room(one);
+    }
+    return {};
+  }
+
+  const std::shared_ptr<ModelProcess> process_;
+  const std::string name_;
+  const uint32_t id_;
+  const BackendModelInfo info_;
+  MemoryBudget* const budget_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<BackendModel>> load_isolated(std::shared_ptr<ModelProcess> process,
+                                                    ModelSource source, MemoryBudget* budget) {
+  std::string name = source.name;
+  Result<ModelProcess::Added> added = process->add(std::move(source));
+  if (!added.ok()) return std::move(added.error());
+  return std::shared_ptr<BackendModel>(std::make_shared<Model>(std::move(process), std::move(name),
+                                                               std::move(added.value()), budget));
+}
+
+}  // namespace serval::isolated

@@ -1,0 +1,366 @@
+// See process.h. Control plane: the keeper, and the threads that load and unload.
+#include "backend/isolated/process.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/clock.h"
+
+namespace serval::isolated {
+
+namespace {
+
+// "0.2 s"
+std::string seconds_text(uint64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
+  return text;
+}
+
+// How often the keeper looks for what nobody tells it.
+constexpr int kLookMs = 100;
+
+Descriptor make_event() { return Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+void signal_event(int event) {
+  const uint64_t one = 1;
+  // Full means that it is up already.
+  if (write(event, &one, sizeof one) < 0) return;
+}
+
+}  // namespace
+
+uint64_t pause_ms_after(uint32_t deaths, const Pauses& pauses) {
+  const uint32_t doublings = std::min(deaths == 0 ? 0 : deaths - 1, 20u);
+  return std::min(pauses.first_ms << doublings, pauses.longest_ms);
+}
+
+ModelProcess::ModelProcess(std::unique_ptr<Launcher> launcher, MemoryBudget* budget, Pauses pauses)
+    : launcher_(std::move(launcher)), budget_(budget), pauses_(pauses), wake_event_(make_event()) {}
+
+ModelProcess::~ModelProcess() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  wake();
+  if (keeper_.joinable()) keeper_.join();
+}
+
+void ModelProcess::wake() { signal_event(wake_event_.get()); }
+
+Result<ModelProcess::Added> ModelProcess::add(ModelSource source) {
+  std::unique_lock lock(mutex_);
+  const uint32_t id = next_id_++;
+  Entry& entry = entries_[id];
+  entry.source = std::move(source);
+  if (!keeper_.joinable()) {
+    try {
+      keeper_ = std::thread([this] { keep(); });
+    } catch (const std::system_error& problem) {
+      entries_.erase(id);
+      return make_error(ErrorCode::MemoryFull,
+                        std::string("no thread for a model's process: ") + problem.what());
+    }
+  } else if (pid_ != 0 && socket_.get() >= 0) {
+    ask(id, entry);
+  }
+  changed_.wait(lock, [&] { return entry.load != Load::Asked; });
+  entry.first = false;
+  if (entry.load == Load::Done) return Added{id, entry.info.value()};
+  Error error = std::move(entry.info.error());
+  entries_.erase(id);
+  return error;
+}
+
+void ModelProcess::remove(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  entries_.erase(id);
+  if (socket_.get() >= 0) send_packet(socket_.get(), {Control::Unload, id, 0}, {});
+}
+
+Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return make_error(ErrorCode::ModelNotReady, "the model is gone");
+  const Entry& entry = found->second;
+  if (entry.load != Load::Done || socket_.get() < 0) {
+    return make_error(ErrorCode::ModelNotReady,
+                      "model '" + entry.source.name + "': " + state_text());
+  }
+  Result<std::shared_ptr<ServerSlot>> made = ServerSlot::create(budget_, cancel_event_.get());
+  if (!made.ok()) return made;
+  ServerSlot& slot = *made.value();
+  const int fds[] = {slot.page_area().fd(), slot.requests().fd(), slot.answers().fd()};
+  if (!send_packet(socket_.get(), {Control::Open, id, 0}, fds)) {
+    return make_error(ErrorCode::ModelNotReady,
+                      "model '" + entry.source.name + "': its process takes no requests");
+  }
+  std::erase_if(slots_, [](const auto& one) { return one.expired(); });
+  slots_.push_back(made.value());
+  return made;
+}
+
+// Caller holds mutex_.
+std::string ModelProcess::state_text() const {
+  const std::string death = death_.empty() ? "its process is not up" : death_;
+  if (starts_ns_ == 0) return death + "; it is being started again";
+  const uint64_t now = now_ns();
+  return death + "; it starts again in " + seconds_text(starts_ns_ > now ? starts_ns_ - now : 0);
+}
+
+// Who was waiting may be awake before the keeper knows how the process ended.
+Error ModelProcess::death_error(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  const std::string name = found == entries_.end() ? "" : found->second.source.name;
+  return make_error(ErrorCode::ModelNotReady, "model '" + name + "': " + state_text());
+}
+
+void ModelProcess::give_up(std::shared_ptr<ServerSlot> slot) {
+  slot->close();
+  std::lock_guard lock(mutex_);
+  forget_idle();
+  if (slot->dead() || pid_ == 0) return;
+  given_up_.push_back(std::move(slot));
+  wake();
+  if (given_up_.size() < kGivenUpMax) return;
+  fault_ = std::to_string(given_up_.size()) + " of its runs did not end when they were told to";
+  launcher_->kill(pid_);
+}
+
+// Caller holds mutex_.
+void ModelProcess::forget_idle() {
+  std::erase_if(given_up_, [](const auto& one) { return one->idle(); });
+}
+
+void ModelProcess::end(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  if (pid_ == 0) return;
+  fault_ = why;
+  launcher_->kill(pid_);
+}
+
+std::string ModelProcess::models() {
+  std::lock_guard lock(mutex_);
+  std::string names;
+  for (const auto& [id, entry] : entries_) {
+    if (!names.empty()) names += ',';
+    names += entry.source.name;
+  }
+  return names;
+}
+
+int64_t ModelProcess::pid() {
+  std::lock_guard lock(mutex_);
+  return pid_;
+}
+
+bool ModelProcess::up() {
+  std::lock_guard lock(mutex_);
+  return socket_.get() >= 0 && std::any_of(entries_.begin(), entries_.end(), [](const auto& one) {
+           return one.second.load == Load::Done;
+         });
+}
+
+std::optional<std::string> ModelProcess::outage(const std::string& model, int64_t version) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, entry] : entries_) {
+    const ModelSource& source = entry.source;
+    if (entry.first || source.name != model || source.version != version) continue;
+    if (entry.load == Load::Done && socket_.get() >= 0) return "";
+    return state_text();
+  }
+  return std::nullopt;
+}
+
+// Caller holds mutex_.
+void ModelProcess::ask(uint32_t id, Entry& entry) {
+  entry.load = Load::Asked;
+  const int fd = entry.source.spec.get();
+  if (send_packet(socket_.get(), {Control::Load, id, entry.source.device}, {&fd, 1})) return;
+  // One that takes nothing is ended: its death is what the load then fails of.
+  if (errno == EAGAIN) fault_ = "it took no load for seconds";
+  launcher_->kill(pid_);
+}
+
+void ModelProcess::keep() {
+  pthread_setname_np(pthread_self(), "sv-keeper");
+  for (;;) {
+    End end;
+    int64_t pid = 0;
+    const Status started = start_process();
+    if (started.ok()) {
+      serve_process();
+      {
+        std::lock_guard lock(mutex_);
+        pid = std::exchange(pid_, 0);
+        launcher_->kill(pid);  // a process that hung up and goes on is of no use
+      }
+      end = launcher_->wait(pid);
+    } else {
+      end = {"exit", started.error().message};
+    }
+    if (!end_life(end, pid)) return;
+  }
+}
+
+Status ModelProcess::start_process() {
+  Result<SocketPair> sockets = make_sockets();
+  if (!sockets.ok()) return std::move(sockets.error());
+  Descriptor event = make_event();
+  if (event.get() < 0 || wake_event_.get() < 0) {
+    return make_error(ErrorCode::Internal, "no descriptor for a model's process");
+  }
+  Result<Pipe> output = make_pipe();
+  if (!output.ok()) return std::move(output.error());
+  const Result<int64_t> pid =
+      launcher_->start(sockets.value().theirs.get(), event.get(), output.value().writes.get());
+  if (!pid.ok()) return pid.error();
+  std::lock_guard lock(mutex_);
+  socket_ = std::move(sockets.value().ours);
+  cancel_event_ = std::move(event);
+  output_ = std::move(output.value().reads);
+  pid_ = pid.value();
+  fault_.clear();
+  starts_ns_ = 0;
+  started_ns_ = now_ns();
+  for (auto& [id, entry] : entries_) ask(id, entry);
+  return {};
+}
+
+// Until the process hangs up, which its end does.
+void ModelProcess::serve_process() {
+  int socket = -1;
+  int64_t pid = 0;
+  {
+    std::lock_guard lock(mutex_);
+    socket = socket_.get();
+    pid = pid_;
+  }
+  Output output(output_.get());
+  uint64_t end_at_ns = 0;  // 0 = it is not ending
+  bool looks = false;      // whether there are runs that were given up
+  for (;;) {
+    pollfd watched[3] = {{socket, POLLIN, 0},
+                         {wake_event_.get(), POLLIN, 0},
+                         {output.ended() ? -1 : output_.get(), POLLIN, 0}};
+    const int wait_ms = end_at_ns != 0 || looks ? kLookMs : -1;
+    if (poll(watched, 3, wait_ms) < 0) continue;
+    if (watched[2].revents != 0) output.pass_on(models());
+    if (watched[0].revents != 0 && !next_packet(socket)) return output.pass_on(models());
+    uint64_t count = 0;
+    if (watched[1].revents != 0 && read(wake_event_.get(), &count, sizeof count) < 0) continue;
+    std::lock_guard lock(mutex_);
+    forget_idle();
+    looks = !given_up_.empty();
+    if (stopping_ && end_at_ns == 0) {
+      shutdown(socket, SHUT_WR);
+      end_at_ns = now_ns() + kEndNs;
+    } else if (end_at_ns != 0 && now_ns() > end_at_ns) {
+      launcher_->kill(pid);
+      end_at_ns = now_ns() + kEndNs;
+    }
+  }
+}
+
+// False: the process hung up.
+bool ModelProcess::next_packet(int socket) {
+  Received received = receive_packet(socket);
+  if (received.what == Received::What::Ended) return false;
+  if (received.what == Received::What::Packet) hear(received);
+  return true;
+}
+
+void ModelProcess::hear(Received& received) {
+  const Packet& packet = received.packet;
+  if (packet.kind != Control::Loaded && packet.kind != Control::Failed) return;
+  Result<std::vector<uint8_t>> blob =
+      received.descriptors.size() == 1
+          ? read_blob(received.descriptors[0].get(), kBlobBytesMax)
+          : make_error(ErrorCode::MemoryFull, "the model's process has no memory to answer a load");
+  note_load(packet.id, packet.kind == Control::Loaded, std::move(blob));
+}
+
+// A model that is loaded again must be the one that it was: what the engine knows of it stays.
+void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_t>> blob) {
+  Result<BackendModelInfo> info{Error{}};
+  Writer signatures;
+  if (!blob.ok()) {
+    info = std::move(blob.error());
+  } else if (loaded) {
+    info = read_info(blob.value());
+    if (info.ok()) write_signatures(info.value().signatures, signatures);
+  } else {
+    Reader in(blob.value());
+    info = read_error(in);
+  }
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;  // removed meanwhile
+  Entry& entry = found->second;
+  const std::span<const uint8_t> bytes = signatures.bytes();
+  if (entry.first) {
+    entry.load = info.ok() ? Load::Done : Load::Failed;
+    entry.signatures.assign(bytes.begin(), bytes.end());
+    entry.info = std::move(info);
+    changed_.notify_all();
+    return;
+  }
+  const bool same =
+      std::equal(bytes.begin(), bytes.end(), entry.signatures.begin(), entry.signatures.end());
+  if (info.ok() && same) {
+    entry.load = Load::Done;
+    return;
+  }
+  fault_ = info.ok() ? "the model has other inputs or outputs than when it was first loaded"
+                     : "it could not be loaded again: " + info.error().message;
+  launcher_->kill(pid_);
+}
+
+// The process is gone. False: there is to be no other.
+bool ModelProcess::end_life(const End& end, int64_t pid) {
+  std::vector<std::shared_ptr<ServerSlot>> slots;
+  std::unique_lock lock(mutex_);
+  const bool lived = started_ns_ != 0 && now_ns() - started_ns_ > pauses_.lived_ms * 1'000'000;
+  socket_ = Descriptor();
+  deaths_ = lived ? 1 : deaths_ + 1;
+  death_ = fault_.empty() ? end.text : fault_;
+  const uint64_t pause_ms = pause_ms_after(deaths_, pauses_);
+  starts_ns_ = now_ns() + pause_ms * 1'000'000;
+  std::vector<std::string> names;
+  for (auto& [id, entry] : entries_) {
+    names.push_back(entry.source.name);
+    if (!entry.first) {
+      entry.load = Load::Asked;
+    } else if (entry.load == Load::Asked) {
+      entry.load = Load::Failed;
+      entry.info = make_error(ErrorCode::BackendFailed,
+                              "model '" + entry.source.name + "': " + death_ + " while it loaded");
+    }
+  }
+  for (const auto& one : slots_) {
+    if (std::shared_ptr<ServerSlot> slot = one.lock()) slots.push_back(std::move(slot));
+  }
+  slots_.clear();
+  given_up_.clear();
+  changed_.notify_all();
+  if (!stopping_) note_death(names, {end.signal, death_}, pid, pause_ms);
+  lock.unlock();
+  for (const auto& slot : slots) slot->die();
+  slots.clear();
+  lock.lock();
+  changed_.wait_for(lock, std::chrono::milliseconds(pause_ms), [this] { return stopping_; });
+  starts_ns_ = 0;
+  return !stopping_;
+}
+
+}  // namespace serval::isolated

@@ -1,0 +1,348 @@
+// See serve.h. Hot path (slots' threads) and control plane (the thread that calls).
+#include "backend/isolated/serve.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "backend/isolated/control.h"
+#include "backend/isolated/spin.h"
+#include "backend/isolated/tensors.h"
+
+namespace serval::isolated {
+
+namespace {
+
+constexpr uint64_t kSleepNs = 10'000'000'000;
+constexpr size_t kSlotsMax = 4096;
+constexpr int kNoSlotCode = 3;  // what the process ends with that has no room for a slot
+
+Error internal(const std::string& what) { return make_error(ErrorCode::Internal, what); }
+
+// Foreign code may throw: that ends one request or load.
+template <typename Work>
+auto fenced(const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::exception& problem) {
+    return internal(std::string("exception: ") + problem.what());
+  } catch (...) {
+    return internal("unknown exception");
+  }
+}
+
+// One slot of one model, run by a thread of its own.
+class ServedSlot {
+ public:
+  ServedSlot(std::shared_ptr<BackendModel> model, Area page, Area requests, Area answers)
+      : model_(std::move(model)),
+        page_(std::move(page)),
+        requests_(std::move(requests)),
+        answers_(std::move(answers)),
+        scratch_(model_->make_scratch()) {}
+
+  Area& page_area() { return page_; }
+  SlotPage& page() { return *reinterpret_cast<SlotPage*>(page_.data()); }
+
+  // Until the slot is closed.
+  void run() {
+    uint32_t done = 0;
+    for (;;) {
+      const uint32_t next = wait(done);
+      if (next == done) return;
+      begin(next);
+      Status status = fenced([&] { return answer(); });
+      if (!status.ok()) answer_error(status.error());
+      end();
+      done = next;
+      SlotPage& shared = page();
+      shared.answer.store(done);
+      if (shared.server_sleeps.load() != 0) wake_all(shared.answer);
+    }
+  }
+  // Nobody runs it any more.
+  void leave() { page().ended.store(1); }
+
+  // The page says of some slot that its request is to end. Thread: the control thread.
+  void look_for_cancel() {
+    std::lock_guard lock(mutex_);
+    if (running_ != 0 && page().cancel.load() == running_) flag_.cancel(EndCause::ClientLeft);
+  }
+  // Nobody waits for what runs. Thread: the control thread.
+  void close() {
+    close_slot(page());
+    std::lock_guard lock(mutex_);
+    if (running_ != 0) flag_.cancel(EndCause::Unloaded);
+  }
+
+ private:
+  // The number of a request that was not run yet, or `done` where the slot is closed.
+  uint32_t wait(uint32_t done) {
+    const std::atomic<uint32_t>& request = page().request;
+    return spin_.wait(
+        page().server_cpu.load(), [&] { return request.load() != done; },
+        [&] { return sleep(done); });
+  }
+  uint32_t sleep(uint32_t done) {
+    SlotPage& shared = page();
+    for (;;) {
+      const uint32_t next = shared.request.load();
+      if (shared.closed.load() != 0) return done;
+      if (next != done) return next;
+      shared.child_sleeps.store(1);
+      if (shared.request.load() == done) sleep_on(shared.request, done, kSleepNs);
+      shared.child_sleeps.store(0);
+    }
+  }
+
+  void begin(uint32_t number) {
+    page().child_cpu.store(this_cpu(), std::memory_order_relaxed);
+    std::lock_guard lock(mutex_);
+    flag_.reset();
+    running_ = number;
+    if (page().cancel.load() == number) flag_.cancel(EndCause::ClientLeft);
+  }
+  void end() {
+    std::lock_guard lock(mutex_);
+    running_ = 0;
+  }
+
+  // Hot path: run. The request in the slot, its answer into the slot.
+  Status answer() {
+    if (!message_.read(requests_, page().request_bytes.load())) return internal("no request");
+    Reader head = message_.head();
+    const auto signature = head.number<uint32_t>();
+    const auto bytes_max = head.number<uint64_t>();
+    outputs_.resize(head.count(sizeof(uint32_t)));
+    for (uint32_t& one : outputs_) one = head.number<uint32_t>();
+    const std::vector<Signature>& signatures = model_->info().signatures;
+    if (!message_.read_tensors(head, inputs_) || signature >= signatures.size()) {
+      return internal("a request that cannot be read");
+    }
+    const size_t there = signatures[signature].outputs.size();
+    for (const uint32_t one : outputs_) {
+      if (one >= there) return internal("no output " + std::to_string(one));
+    }
+    scratch_->release_outputs();
+    Status status = model_->run(signature, inputs_, outputs_, *scratch_, {&flag_});
+    if (status.ok()) status = answer_tensors(bytes_max);
+    scratch_->release_outputs();
+    message_.trim();
+    return status;
+  }
+
+  Status answer_tensors(uint64_t bytes_max) {
+    head_.clear();
+    head_.number<uint8_t>(0);
+    const std::optional<uint64_t> bytes = write_records(scratch_->outputs(), head_);
+    if (!bytes || *bytes > bytes_max) {
+      return make_error(ErrorCode::MemoryFull,
+                        "the model's outputs take " + std::to_string(bytes.value_or(0)) +
+                            " bytes, of which there are " + std::to_string(bytes_max));
+    }
+    Status written = write_message(head_, *bytes, scratch_->outputs(), answers_);
+    if (written.ok()) page().answer_bytes.store(message_bytes(head_, *bytes));
+    return written;
+  }
+
+  void answer_error(const Error& error) {
+    head_.clear();
+    head_.number<uint8_t>(1);
+    write_error(error, head_);
+    const Status written = write_message(head_, 0, {}, answers_);
+    page().answer_bytes.store(written.ok() ? message_bytes(head_, 0) : 0);
+  }
+
+  const std::shared_ptr<BackendModel> model_;
+  Area page_, requests_, answers_;
+  const std::unique_ptr<BackendScratch> scratch_;
+  Message message_;
+  Writer head_;
+  std::vector<TensorView> inputs_;
+  std::vector<uint32_t> outputs_;
+  Spin spin_;
+  std::mutex mutex_;
+  CancelFlag flag_;       // reset under mutex_
+  uint32_t running_ = 0;  // guarded by mutex_; 0 = none
+};
+
+class Server {
+ public:
+  explicit Server(const ServeOptions& options) : options_(options) {}
+
+  void run() {
+    for (;;) {
+      pollfd watched[2] = {{options_.socket, POLLIN, 0}, {options_.cancel_event, POLLIN, 0}};
+      if (poll(watched, 2, -1) < 0) continue;
+      if (watched[1].revents != 0) cancel_runs();
+      if (watched[0].revents == 0) continue;
+      Received received = receive_packet(options_.socket);
+      if (received.what == Received::What::Ended) break;
+      if (received.what == Received::What::Packet) take(received);
+    }
+    if (options_.is_process) _exit(0);  // who hung up waits for no run
+    finish();
+  }
+
+ private:
+  void take(Received& received) {
+    const Packet packet = received.packet;
+    std::vector<Descriptor>& fds = received.descriptors;
+    if (packet.kind == Control::Load && fds.empty()) {
+      answer_load(packet.id, internal("no descriptor for a model's spec"));
+    } else if (packet.kind == Control::Load) {
+      const auto blob = std::make_shared<Descriptor>(std::move(fds[0]));
+      if (!start("sv-load", [this, packet, blob] { load(packet, blob->get()); })) {
+        answer_load(packet.id, internal("no thread to load a model on"));
+      }
+    } else if (packet.kind == Control::Unload) {
+      std::shared_ptr<BackendModel> gone;
+      std::lock_guard lock(mutex_);
+      if (const auto found = models_.find(packet.id); found != models_.end()) {
+        gone = std::move(found->second);
+        models_.erase(found);
+      }
+    } else if (packet.kind == Control::Open) {
+      if (fds.size() == 3) open(packet, fds);
+      else lose_slot();
+    }
+  }
+
+  // Threads are detached, and counted: finish() waits for all. False: there is none to be had.
+  bool start(const char* name, std::function<void()> work) {
+    {
+      std::lock_guard lock(mutex_);
+      ++threads_;
+    }
+    const auto run = [this, name, work = std::move(work)] {
+      pthread_setname_np(pthread_self(), name);
+      work();
+      std::lock_guard lock(mutex_);
+      --threads_;
+      changed_.notify_all();
+    };
+    try {
+      std::thread(run).detach();
+      return true;
+    } catch (const std::system_error&) {
+      std::lock_guard lock(mutex_);
+      --threads_;
+      return false;
+    }
+  }
+
+  void load(const Packet& packet, int blob) {
+    answer_load(packet.id, fenced([&] { return load_model(blob, packet.value); }));
+  }
+
+  void answer_load(uint32_t id, Result<std::shared_ptr<BackendModel>> loaded) {
+    Writer out;
+    if (loaded.ok()) {
+      write_info(loaded.value()->info(), out);
+      std::lock_guard lock(mutex_);
+      models_[id] = std::move(loaded.value());
+    } else {
+      write_error(loaded.error(), out);
+    }
+    const Result<Descriptor> answer = blob_of(out.bytes());
+    const int fd = answer.ok() ? answer.value().get() : -1;
+    const Control kind = loaded.ok() && answer.ok() ? Control::Loaded : Control::Failed;
+    send_packet(options_.socket, {kind, id, 0}, {&fd, answer.ok() ? 1u : 0u});
+  }
+
+  Result<std::shared_ptr<BackendModel>> load_model(int blob, uint64_t device) {
+    const Result<std::vector<uint8_t>> bytes = read_blob(blob, kBlobBytesMax);
+    if (!bytes.ok()) return bytes.error();
+    Result<ModelSpec> spec = options_.parse(bytes.value());
+    if (!spec.ok()) return std::move(spec.error());
+    Backend* const backend = options_.backend(spec.value().backend);
+    if (backend == nullptr) {
+      return invalid_argument("backend '" + spec.value().backend + "' runs in no process apart");
+    }
+    for (Provider& provider : spec.value().providers) {
+      if (device == 0 || (provider.name != "cuda" && provider.name != "tensorrt")) continue;
+      std::erase_if(provider.options, [](const auto& it) { return it.first == "device_id"; });
+      provider.options.emplace_back("device_id", std::to_string(device - 1));
+    }
+    return backend->load(spec.value());
+  }
+
+  void open(const Packet& packet, std::vector<Descriptor>& fds) {
+    Result<Area> page = Area::adopt(std::move(fds[0]), sizeof(SlotPage), true);
+    Result<Area> requests = Area::adopt(std::move(fds[1]), kAreaFirstBytes, false);
+    Result<Area> answers = Area::adopt(std::move(fds[2]), kAreaFirstBytes, true);
+    if (!page.ok()) return lose_slot();
+    std::shared_ptr<BackendModel> model;
+    {
+      std::lock_guard lock(mutex_);
+      const auto found = models_.find(packet.id);
+      if (found != models_.end() && slots_.size() < kSlotsMax) model = found->second;
+    }
+    if (model == nullptr || !requests.ok() || !answers.ok()) return refuse(page.value());
+    const auto slot =
+        std::make_shared<ServedSlot>(std::move(model), std::move(page.value()),
+                                     std::move(requests.value()), std::move(answers.value()));
+    {
+      std::lock_guard lock(mutex_);
+      slots_.push_back(slot);
+    }
+    const auto drop = [this](const std::shared_ptr<ServedSlot>& one) {
+      std::lock_guard lock(mutex_);
+      std::erase(slots_, one);
+    };
+    const bool started = start("sv-slot", [slot, drop] {
+      slot->run();
+      slot->leave();
+      drop(slot);
+    });
+    if (started) return;
+    refuse(slot->page_area());
+    drop(slot);
+  }
+
+  // A slot that not even a refusal can be written to: whoever waits there is told by our end.
+  void lose_slot() const {
+    if (options_.is_process) _exit(kNoSlotCode);
+  }
+  // Whoever waits there is told that nobody serves it.
+  static void refuse(Area& page) {
+    auto& shared = *reinterpret_cast<SlotPage*>(page.data());
+    shared.refused.store(1);
+    wake_all(shared.answer);
+  }
+
+  void cancel_runs() {
+    uint64_t count = 0;
+    if (read(options_.cancel_event, &count, sizeof count) < 0) return;
+    std::lock_guard lock(mutex_);
+    for (const auto& slot : slots_) slot->look_for_cancel();
+  }
+
+  void finish() {
+    std::unique_lock lock(mutex_);
+    for (const auto& slot : slots_) slot->close();
+    changed_.wait(lock, [this] { return threads_ == 0; });
+    models_.clear();
+  }
+
+  const ServeOptions& options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<uint32_t, std::shared_ptr<BackendModel>> models_;  // guarded by mutex_
+  std::vector<std::shared_ptr<ServedSlot>> slots_;            // guarded by mutex_
+  size_t threads_ = 0;                                        // guarded by mutex_
+};
+
+}  // namespace
+
+void serve(const ServeOptions& options) { Server(options).run(); }
+
+}  // namespace serval::isolated

@@ -1,0 +1,94 @@
+// Servers with isolated models, and what of their processes /proc tells. Test time only.
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { until } from '../support/polling.js';
+import type { ServalProcess } from '../support/serval-process.js';
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+const entries = (path: string): readonly string[] => {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+};
+
+/** The processes that the server started, and are there now. */
+export function processesOf(server: ServalProcess): readonly number[] {
+  const tasks = `/proc/${server.child.pid}/task`;
+  const texts = entries(tasks).map((task) => read(join(tasks, task, 'children')));
+  return texts.flatMap((text) => text.split(' ').filter(Boolean).map(Number));
+}
+
+/** Whether it is there, and no zombie. */
+export function isThere(pid: number): boolean {
+  return existsSync(`/proc/${pid}`) && !/^State:\s+[ZX]/m.test(read(`/proc/${pid}/status`));
+}
+
+/** How many slots a process serves: each has a thread, from its first request on. */
+export function slotsOf(pid: number): number {
+  const tasks = `/proc/${pid}/task`;
+  return entries(tasks).filter((task) => read(join(tasks, task, 'comm')) === 'sv-slot\n').length;
+}
+
+/** What the descriptors of a process are: "socket:[123]". */
+export function descriptorsOf(pid: number): readonly string[] {
+  return entries(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  });
+}
+
+/** The one process, when there is one that is not `before`. */
+export function oneProcess(server: ServalProcess, before = 0): Promise<number> {
+  return until(
+    'one process of models',
+    () => {
+      const pids = processesOf(server);
+      return pids.length === 1 && pids[0] !== before ? pids[0] : undefined;
+    },
+    () => `${processesOf(server).join(' ')}; ${server.stderr}`,
+  );
+}
+
+/** Log lines of a text. */
+export function linesOf(server: ServalProcess, text: string): readonly Record<string, unknown>[] {
+  const lines = server.stderr.split('\n').filter((line) => line.includes(text));
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Writes a model of the null backend that answers `x` after `delayUs`. */
+export function addWaiting(repository: string, name: string, delayUs: number, more: string): void {
+  mkdirSync(join(repository, name, '1'), { recursive: true });
+  const tensor = (of: string): string => `[{ name: "${of}" data_type: TYPE_FP32 dims: [ -1 ] }]`;
+  writeFileSync(
+    join(repository, name, 'config.pbtxt'),
+    `backend: "serval_null" input ${tensor('x')} output ${tensor('y')} ${more}
+     parameters { key: "mode" value: { string_value: "delay" } }
+     parameters { key: "delay_us" value: { string_value: "${delayUs}" } }`,
+  );
+}
+
+/** Of a configuration: isolated, in a group or alone. */
+export function isolated(group?: string): string {
+  const one = (key: string, value: string): string =>
+    `parameters { key: "${key}" value: { string_value: "${value}" } }\n`;
+  return one('isolation', 'process') + (group === undefined ? '' : one('isolation_group', group));
+}

@@ -1,0 +1,310 @@
+// Requests through a slot: the server's end and the process's end in two threads, so that
+// sanitizers see both. Answers are those of the backend itself; a process that dies, stands still
+// or writes nonsense is an error of its requests, whatever the bytes.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <random>
+#include <thread>
+
+#include "backend/isolated/isolated.h"
+#include "backend/isolated/tensors.h"
+#include "support.h"
+
+namespace serval::isolated {
+namespace {
+
+void expect_echo(const Inputs& inputs, std::span<const TensorView> outputs,
+                 std::span<const uint32_t> indices) {
+  ASSERT_EQ(outputs.size(), indices.size());
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const TensorView& sent = inputs.views[indices[i]];
+    const TensorView& got = outputs[i];
+    EXPECT_EQ(got.dtype, sent.dtype);
+    EXPECT_EQ(got.shape, sent.shape);
+    ASSERT_EQ(got.bytes, sent.bytes);
+    ASSERT_EQ(got.strings.size(), sent.strings.size());
+    if (sent.bytes > 0) EXPECT_EQ(std::memcmp(got.data, sent.data, sent.bytes), 0);
+    EXPECT_TRUE(std::equal(got.strings.begin(), got.strings.end(), sent.strings.begin()));
+  }
+}
+
+TEST(IsolatedChannel, AnswersAsTheBackendOfAnySize) {
+  MemoryBudget budget(1u << 30);
+  {
+    const auto process = null_process(&budget);
+    const auto model = load(process, "echo", &budget);
+    ASSERT_NE(model, nullptr);
+    EXPECT_EQ(model->info().signatures[0].outputs[1].name, "q");
+    EXPECT_EQ(model->info().producer, "serval null backend");
+    const auto scratch = model->make_scratch();
+    const std::vector<std::vector<uint32_t>> wanted = {{0, 1, 2}, {2}, {1, 0}, {}};
+    unsigned seed = 1;
+    // Empty, small, larger than a slot's first memory, than what it keeps, and small again.
+    for (const size_t count : {0, 1, 3, 20'000, 400'000, 2, 30'000}) {
+      for (const std::vector<uint32_t>& indices : wanted) {
+        const Inputs inputs(count, ++seed);
+        const Status done = model->run(0, inputs.views, indices, *scratch, {});
+        ASSERT_TRUE(done.ok()) << done.error().message;
+        expect_echo(inputs, scratch->outputs(), indices);
+        scratch->release_outputs();
+        EXPECT_TRUE(scratch->outputs().empty());
+      }
+    }
+    EXPECT_GT(budget.used(), 0u);
+    EXPECT_LT(budget.used(), 8u << 20);  // large ones were given back
+  }
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST(IsolatedChannel, RefusesWhatTheBudgetHasNoRoomFor) {
+  MemoryBudget budget(2u << 20);
+  const auto model = load(null_process(&budget), "echo", &budget);
+  const auto scratch = model->make_scratch();
+  const uint32_t all[] = {0, 1, 2};
+  const Inputs large(400'000, 1), small(10, 2);
+  const Status refused = model->run(0, large.views, all, *scratch, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::MemoryFull);
+  ASSERT_TRUE(model->run(0, small.views, all, *scratch, {}).ok());
+  expect_echo(small, scratch->outputs(), all);
+}
+
+TEST(IsolatedChannel, PassesOnTheBackendsErrors) {
+  const auto process = null_process();
+  const auto failing = load(process, "fail");
+  const auto scratch = failing->make_scratch();
+  const uint32_t all[] = {0, 1, 2};
+  const Inputs inputs(2, 1);
+  const Status failed = failing->run(0, inputs.views, all, *scratch, {});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, ErrorCode::BackendFailed);
+  EXPECT_EQ(failed.error().message, "null backend: asked to fail");
+  const auto refused = load_isolated(process, source("no such mode"), nullptr);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::ModelInvalid);
+  ASSERT_FALSE(failing->run(0, inputs.views, all, *scratch, {}).ok());  // the other one stays
+}
+
+TEST(IsolatedChannel, ServesManyThreads) {
+  const auto process = null_process();
+  const auto model = load(process, "echo"), other = load(process, "echo");
+  std::vector<std::thread> threads;
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    threads.emplace_back([&, seed] {
+      BackendModel& mine = seed % 2 == 0 ? *model : *other;
+      const auto scratch = mine.make_scratch();
+      const uint32_t all[] = {0, 1, 2};
+      for (unsigned i = 0; i < 200; ++i) {
+        const Inputs inputs(i % 50, seed * 1000 + i);
+        ASSERT_TRUE(mine.run(0, inputs.views, all, *scratch, {}).ok());
+        expect_echo(inputs, scratch->outputs(), all);
+      }
+    });
+  }
+  for (std::thread& one : threads) one.join();
+}
+
+TEST(IsolatedChannel, EndsARunThatNobodyWaitsFor) {
+  const auto model = load(null_process(), "delay");
+  const auto scratch = model->make_scratch();
+  const uint32_t all[] = {0, 1, 2};
+  const Inputs inputs(2, 1);
+  for (int i = 0; i < 20; ++i) {
+    CancelFlag flag;
+    std::thread canceller([&] {
+      if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(i));
+      flag.cancel(EndCause::ClientLeft);
+    });
+    const Status ended = model->run(0, inputs.views, all, *scratch, {&flag});
+    canceller.join();
+    ASSERT_FALSE(ended.ok());
+    EXPECT_EQ(ended.error().code, ErrorCode::Cancelled);
+  }
+}
+
+// Hangs up when `gate` opens; the next one serves on.
+TEST(IsolatedChannel, ADeathIsAnErrorOfWhatIsInFlightAndOfNothingElse) {
+  std::atomic<int> ends{0};
+  const auto process = process_of([&](int socket, int event, int start) {
+    if (start % 2 == 0) return serve_null(socket, event);
+    std::thread serving([&] { serve_null(socket, event); });
+    while (ends.load() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ends.fetch_sub(1);
+    shutdown(socket, SHUT_RDWR);
+    serving.join();
+  });
+  const auto model = load(process, "delay");
+  const auto other = load(process, "echo");
+  ASSERT_NE(other, nullptr);
+  const auto scratch = model->make_scratch();
+  const uint32_t all[] = {0, 1, 2};
+  const Inputs inputs(2, 1);
+  std::thread killer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    ends.fetch_add(1);
+  });
+  const Status died = model->run(0, inputs.views, all, *scratch, {});
+  killer.join();
+  ASSERT_FALSE(died.ok());
+  if (died.error().code != ErrorCode::Cancelled) {  // a served slot says so while it is closed
+    EXPECT_EQ(died.error().code, ErrorCode::ModelNotReady);
+    EXPECT_NE(died.error().message.find("model 'm': its process ended by signal 9 (SIGKILL)"),
+              std::string::npos)
+        << died.error().message;
+  }
+  // It comes back by itself; meanwhile runs are refused.
+  const auto fresh = other->make_scratch();
+  for (;;) {
+    const Status done = other->run(0, inputs.views, all, *fresh, {});
+    if (done.ok()) break;
+    EXPECT_EQ(done.error().code, ErrorCode::ModelNotReady) << done.error().message;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  expect_echo(inputs, fresh->outputs(), all);
+  EXPECT_GE(isolated_deaths().at({"m", "SIGKILL"}), 1u);
+}
+
+TEST(IsolatedChannel, ALoadThatEndsItsProcessIsAnErrorOfTheLoad) {
+  const auto process = process_of([](int socket, int, int) { shutdown(socket, SHUT_RDWR); });
+  const auto loaded = load_isolated(process, source("echo"), nullptr);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code, ErrorCode::BackendFailed);
+  EXPECT_EQ(loaded.error().message,
+            "model 'm': its process ended by signal 9 (SIGKILL) while it loaded");
+}
+
+// A process whose answers are any bytes: nothing is read out of bounds (ASan), and no run hangs.
+TEST(IsolatedChannel, NoAnswerIsTrusted) {
+  std::atomic<bool> stop{false};
+  const auto process = process_of([&](int socket, int, int start) {
+    std::minstd_rand random(static_cast<unsigned>(start));
+    std::vector<Area> areas;
+    uint32_t loads = 0;
+    while (!stop.load()) {
+      Received received = receive_packet(socket);
+      if (received.what == Received::What::Ended) return;
+      if (received.what == Received::What::Packet && received.packet.kind == Control::Load) {
+        Writer out;
+        BackendModelInfo info;
+        info.signatures = {null_spec("echo").null_signature};
+        write_info(info, out);
+        const Result<Descriptor> blob = blob_of(out.bytes());
+        const int fd = blob.value().get();
+        send_packet(socket, {Control::Loaded, received.packet.id, 0}, {&fd, 1});
+        ++loads;
+      } else if (received.what == Received::What::Packet && received.packet.kind == Control::Open) {
+        for (Descriptor& one : received.descriptors) {
+          areas.push_back(std::move(Area::adopt(std::move(one), 64, true).value()));
+        }
+      }
+      if (areas.size() < 3) continue;
+      Area& answers = areas[areas.size() - 1];
+      auto& page = *reinterpret_cast<SlotPage*>(areas[areas.size() - 3].data());
+      const uint32_t number = page.request.load();
+      if (number == page.answer.load()) continue;
+      // A sound answer, then changed somewhere.
+      const Inputs inputs(4, number);
+      Writer head;
+      head.number<uint8_t>(random() % 8 == 0 ? 1 : 0);
+      const auto bytes = write_records(inputs.views, head);
+      ASSERT_TRUE(answers.see(kAreaFirstBytes));
+      ASSERT_TRUE(write_message(head, *bytes, inputs.views, answers).ok());
+      uint64_t total = message_bytes(head, *bytes);
+      for (unsigned changes = random() % 6; changes > 0; --changes) {
+        const auto value = static_cast<uint8_t>(random());
+        answers.data()[random() % std::min<uint64_t>(total, 200)] = value;
+      }
+      if (random() % 8 == 0) total = (uint64_t{random()} << 33) | random();
+      if (random() % 8 == 0) total = random() % 100;
+      page.answer_bytes.store(total);
+      page.answer.store(number);
+      wake_all(page.answer);
+    }
+  });
+  const auto model = load(process, "echo");
+  ASSERT_NE(model, nullptr);
+  const auto scratch = model->make_scratch();
+  const uint32_t all[] = {0, 1, 2};
+  const Inputs inputs(4, 1);
+  size_t answered = 0, refused = 0;
+  uint64_t sum = 0;
+  for (int i = 0; i < 3000; ++i) {
+    if (!model->run(0, inputs.views, all, *scratch, {}).ok()) {
+      ++refused;
+      continue;
+    }
+    ++answered;
+    for (const TensorView& one : scratch->outputs()) {  // every byte can be read
+      for (size_t at = 0; at < one.bytes; ++at) sum += one.data[at];
+      for (const std::string_view text : one.strings) {
+        for (const char letter : text) sum += static_cast<unsigned char>(letter);
+      }
+    }
+    scratch->release_outputs();
+  }
+  stop.store(true);
+  EXPECT_GT(answered, 100u);
+  EXPECT_GT(refused, 100u);
+  EXPECT_GT(sum, 0u);
+}
+
+TEST(IsolatedMessage, DescriptionsComeBackAsTheyWere) {
+  BackendModelInfo info;
+  Signature signature = null_spec("echo").null_signature;
+  const float value[] = {1.5f, 2.5f};
+  TensorView view;
+  view.dtype = DType::Fp32;
+  const int64_t dims[] = {2};
+  view.shape = Shape(dims);
+  view.data = reinterpret_cast<const uint8_t*>(value);
+  view.bytes = sizeof value;
+  signature.inputs[0].default_value = std::make_shared<TensorView>(view);
+  signature.inputs[2].may_be_absent = true;
+  signature.inputs[2].rank_of = "MatMul";
+  signature.inputs[2].rank_min = 2;
+  signature.outputs[0].labels = {"cat", "dog"};
+  info.signatures = {signature, signature};
+  info.metadata = {{"k", "v"}};
+  info.providers = {"CPUExecutionProvider"};
+  info.notes = {"a note"};
+  info.stateful = true;
+  Writer out;
+  write_info(info, out);
+  const Result<BackendModelInfo> back = read_info(out.bytes());
+  ASSERT_TRUE(back.ok());
+  Writer again;
+  write_info(back.value(), again);
+  EXPECT_TRUE(std::equal(out.bytes().begin(), out.bytes().end(), again.bytes().begin(),
+                         again.bytes().end()));
+  EXPECT_EQ(back.value().signatures[1].inputs[2].rank_of, "MatMul");
+  const TensorView& kept = *back.value().signatures[0].inputs[0].default_value;
+  EXPECT_EQ(std::memcmp(kept.data, value, sizeof value), 0);
+  // Cut short anywhere, or changed anywhere, it is refused or read, and nothing else.
+  std::vector<uint8_t> bytes(out.bytes().begin(), out.bytes().end());
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(read_info(std::span(bytes).first(length)).ok()) << length;
+  }
+  std::minstd_rand random(1);
+  for (int i = 0; i < 5000; ++i) {
+    std::vector<uint8_t> changed = bytes;
+    for (int n = 0; n < 3; ++n) changed[random() % bytes.size()] = static_cast<uint8_t>(random());
+    const Result<BackendModelInfo> read = read_info(changed);
+    if (read.ok()) EXPECT_FALSE(read.value().signatures.empty());
+  }
+}
+
+TEST(IsolatedPauses, DoubleUpToTheLongest) {
+  const Pauses pauses;
+  EXPECT_EQ(pause_ms_after(1, pauses), 100u);
+  EXPECT_EQ(pause_ms_after(2, pauses), 200u);
+  EXPECT_EQ(pause_ms_after(8, pauses), 12'800u);
+  EXPECT_EQ(pause_ms_after(10, pauses), 30'000u);
+  EXPECT_EQ(pause_ms_after(4'000'000'000u, pauses), 30'000u);
+}
+
+}  // namespace
+}  // namespace serval::isolated

@@ -1,0 +1,99 @@
+// Models whose sessions are in processes of their own: which they are, how such a process is
+// started, and how its deaths come to the log. Control plane; the thread that made the engine.
+import { ErrorCode, ServalError } from '../errors.js';
+import type { ModelSpec } from '../model/engine-api.js';
+import { addonPath, onnxruntimeLibrary, type NativeBinding } from './binding.js';
+import type { EngineLink } from './link.js';
+
+/** How often deaths are looked for, once a model is isolated. */
+const LOOK_MS = 500;
+
+/** Of --isolate: every model that can be. */
+export const ISOLATE_ALL = 'all';
+
+/** A process of models that ended. */
+export interface IsolatedDeath {
+  /** Their names, with commas between. */
+  readonly models: string;
+  readonly reason: string;
+  readonly pid: number;
+  /** Until it starts again. */
+  readonly pauseMs: number;
+}
+
+/** What the process runs: it needs nothing of the package but the addon. */
+const PROGRAM =
+  'const [addon, library, threads, parent] = process.argv.slice(1);' +
+  'require(addon).runIsolated(Buffer.from(library), Number(threads), Number(parent));';
+
+export interface IsolationOptions {
+  readonly onnxruntimeLibrary?: string | undefined;
+  readonly intraOpThreads?: number | undefined;
+  /** Models' names, or ISOLATE_ALL. */
+  readonly isolate?: readonly string[] | undefined;
+}
+
+/** The group of a model that is to be isolated ("" = a process of its own); undefined: it is not.
+ * Errors: InvalidArgument: it is asked for, and what runs the model can't be isolated. */
+export function isolationGroup(
+  spec: ModelSpec,
+  isolate: readonly string[] = [],
+): string | undefined {
+  const named = spec.isolation !== undefined || isolate.includes(spec.name);
+  if (spec.backend !== 'tabular') {
+    return named || isolate.includes(ISOLATE_ALL) ? (spec.isolation?.group ?? '') : undefined;
+  }
+  if (!named) return undefined;
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    `model '${spec.name}': expected no isolation, got 'process': it is served as a plan of ` +
+      'columns, which runs in the server; models that ONNX Runtime runs can be isolated',
+  );
+}
+
+/** Arguments of the process, with NUL between. */
+function commandOf(options: IsolationOptions): Buffer {
+  const library = onnxruntimeLibrary(options.onnxruntimeLibrary);
+  const numbers = [options.intraOpThreads ?? 0, process.pid].map(String);
+  const parts = ['-e', PROGRAM, addonPath(), library, ...numbers];
+  return Buffer.from([process.execPath, ...parts].join('\0'));
+}
+
+/** This thread's isolated models. */
+export class Isolation {
+  #command: Buffer | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #report: ((death: IsolatedDeath) => void) | undefined;
+
+  constructor(
+    private readonly link: EngineLink,
+    private readonly options: IsolationOptions,
+  ) {}
+
+  /** The call that loads a model. Errors: those of isolationGroup(). */
+  loadCall(spec: ModelSpec, bytes: Uint8Array): (native: NativeBinding) => number {
+    const group = isolationGroup(spec, this.options.isolate);
+    if (group === undefined) return (native) => native.load(bytes);
+    const command = (this.#command ??= commandOf(this.options));
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    return (native) => native.loadIsolated(bytes, Buffer.from(group), command);
+  }
+
+  /** Tells of each death from now on. */
+  follow(report: (death: IsolatedDeath) => void): void {
+    this.#report = report;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    if (this.#report === undefined) return;
+    const text = this.link.read((native) => native.takeIsolated());
+    for (const death of JSON.parse(text.toString('utf8')) as readonly IsolatedDeath[]) {
+      this.#report(death);
+    }
+  }
+}

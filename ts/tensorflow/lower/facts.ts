@@ -1,0 +1,107 @@
+// What is known of values by the operators that made them: enough to choose a form of what comes
+// next that the runtime computes faster. Importer's worker thread; pure.
+
+/** Operators whose result is a constant where their inputs are; the runtime folds them. */
+const FOLDED: ReadonlySet<string> = new Set([
+  'Add',
+  'Cast',
+  'Concat',
+  'Div',
+  'Identity',
+  'Max',
+  'Min',
+  'Mul',
+  'Neg',
+  'Reciprocal',
+  'Reshape',
+  'Sqrt',
+  'Squeeze',
+  'Sub',
+  'Transpose',
+  'Unsqueeze',
+]);
+
+/** Operators that compute with the channels first. */
+const CHANNELS_FIRST: ReadonlySet<string> = new Set([
+  'AveragePool',
+  'BatchNormalization',
+  'Conv',
+  'ConvTranspose',
+  'MaxPool',
+]);
+
+/** Operators that are computed in either order of the axes: a Transpose goes through them. */
+const ANY_ORDER: ReadonlySet<string> = new Set([
+  'Abs',
+  'Add',
+  'Clip',
+  'Concat',
+  'Div',
+  'Elu',
+  'Identity',
+  'LeakyRelu',
+  'Max',
+  'Min',
+  'Mul',
+  'Pad',
+  'Relu',
+  'Sigmoid',
+  'Slice',
+  'Softplus',
+  'Sub',
+  'Tanh',
+  'Transpose',
+]);
+
+const NOT_NEGATIVE: ReadonlySet<string> = new Set(['Abs', 'Exp', 'Relu', 'Sigmoid']);
+const KEEPS_SIGN: ReadonlySet<string> = new Set([
+  'Add',
+  'AveragePool',
+  'Concat',
+  'Identity',
+  'MaxPool',
+  'Mul',
+  'Transpose',
+]);
+
+/** Of one model: its values have names of their own. */
+export class Facts {
+  readonly #fixed = new Set<string>();
+  readonly #ofWindows = new Set<string>();
+  readonly #notNegative = new Set<string>();
+
+  /** A constant. */
+  noteConstant(name: string): void {
+    this.#fixed.add(name);
+  }
+
+  /** A node; after those that it takes from. */
+  note(op: string, inputs: readonly string[], outputs: readonly string[]): void {
+    const all = (known: ReadonlySet<string>, names: readonly string[]): boolean =>
+      names.length > 0 && names.every((name) => known.has(name));
+    const free = inputs.filter((name) => name !== '' && !this.#fixed.has(name));
+    const add = (to: Set<string>): void => outputs.forEach((name) => to.add(name));
+    if (free.length === 0 && inputs.length > 0 && FOLDED.has(op)) add(this.#fixed);
+    const isOfWindows = CHANNELS_FIRST.has(op) || (ANY_ORDER.has(op) && all(this.#ofWindows, free));
+    if (isOfWindows) add(this.#ofWindows);
+    const isNotNegative =
+      NOT_NEGATIVE.has(op) || (KEEPS_SIGN.has(op) && all(this.#notNegative, inputs));
+    if (isNotNegative) add(this.#notNegative);
+  }
+
+  /** Computed of constants alone. */
+  isFixed(name: string): boolean {
+    return this.#fixed.has(name);
+  }
+
+  /** Computed of what convolutions and pools give, by operators that do not mind the order of the
+   * axes: their Transposes cancel. */
+  isOfWindows(name: string): boolean {
+    return this.#ofWindows.has(name);
+  }
+
+  /** No element is below 0. */
+  isNotNegative(name: string): boolean {
+    return this.#notNegative.has(name);
+  }
+}
