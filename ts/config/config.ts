@@ -227,8 +227,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     bodyBytesMax: int('body-bytes-max'),
     ...transport,
     access: accessSettings(read),
-    memoryLimitBytes: sizeValue(written('memory-limit')),
-    pinnedPoolBytes: int('pinned-memory-pool-byte-size'),
+    ...memorySettings(read),
     jsonDepthMax: int('json-depth-max'),
     onnxruntimeLibrary: read.filePath('onnxruntime-library'),
     control: controlSettings(read),
@@ -247,6 +246,16 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   };
   checkTogether(config, written);
   return config;
+}
+
+function memorySettings({
+  int,
+  written,
+}: SettingsReader): Pick<Config, 'memoryLimitBytes' | 'pinnedPoolBytes'> {
+  return {
+    memoryLimitBytes: sizeValue(written('memory-limit')),
+    pinnedPoolBytes: int('pinned-memory-pool-byte-size'),
+  };
 }
 
 /** Triton's words too: our text has the time of day in ISO 8601. */
