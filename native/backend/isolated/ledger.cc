@@ -29,12 +29,6 @@ Ledger& ledger() {
   return *one;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& one : names) text += (text.empty() ? "" : ",") + one;
-  return text;
-}
-
 // 0 where /proc does not tell.
 uint64_t resident_bytes(int64_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/statm";

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <set>
 
 #include "base/clock.h"
 
@@ -36,6 +37,12 @@ void signal_event(int event) {
 }
 
 }  // namespace
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& one : names) text += (text.empty() ? "" : ",") + one;
+  return text;
+}
 
 uint64_t pause_ms_after(uint32_t deaths, const Pauses& pauses) {
   const uint32_t doublings = std::min(deaths == 0 ? 0 : deaths - 1, 20u);
@@ -149,14 +156,17 @@ void ModelProcess::end(const std::string& why) {
   launcher_->kill(pid_);
 }
 
+// Caller holds mutex_. In order, each once: neither the order of loads nor how many versions a
+// model has shows in a log line or a metric's label.
+std::vector<std::string> ModelProcess::names() const {
+  std::set<std::string> names;
+  for (const auto& [id, entry] : entries_) names.insert(entry.source.name);
+  return {names.begin(), names.end()};
+}
+
 std::string ModelProcess::models() {
   std::lock_guard lock(mutex_);
-  std::string names;
-  for (const auto& [id, entry] : entries_) {
-    if (!names.empty()) names += ',';
-    names += entry.source.name;
-  }
-  return names;
+  return joined(names());
 }
 
 int64_t ModelProcess::pid() {
@@ -336,9 +346,7 @@ bool ModelProcess::end_life(const End& end, int64_t pid) {
   death_ = fault_.empty() ? end.text : fault_;
   const uint64_t pause_ms = pause_ms_after(deaths_, pauses_);
   starts_ns_ = now_ns() + pause_ms * 1'000'000;
-  std::vector<std::string> names;
   for (auto& [id, entry] : entries_) {
-    names.push_back(entry.source.name);
     if (!entry.first) {
       entry.load = Load::Asked;
     } else if (entry.load == Load::Asked) {
@@ -353,7 +361,7 @@ bool ModelProcess::end_life(const End& end, int64_t pid) {
   slots_.clear();
   given_up_.clear();
   changed_.notify_all();
-  if (!stopping_) note_death(names, {end.signal, death_}, pid, pause_ms);
+  if (!stopping_) note_death(names(), {end.signal, death_}, pid, pause_ms);
   lock.unlock();
   for (const auto& slot : slots) slot->die();
   slots.clear();

@@ -127,6 +127,7 @@ class ModelProcess {
   // Ends the process, which is not what it should be; it is started again as after any death.
   void end(const std::string& why);
 
+  // "m1,m2": in order, each once.
   std::string models();
   int64_t pid();
   bool up();
@@ -153,6 +154,7 @@ class ModelProcess {
   void ask(uint32_t id, Entry& entry);
   bool end_life(const End& end, int64_t pid);
   std::string state_text() const;
+  std::vector<std::string> names() const;
   void forget_idle();
   void wake();
 
@@ -176,6 +178,9 @@ class ModelProcess {
   std::string fault_;       // why we end it ourselves
   bool stopping_ = false;
 };
+
+// "m1,m2"
+std::string joined(const std::vector<std::string>& names);
 
 // Deaths and processes for the log and the metrics; see isolated.h. Any thread.
 void note_death(const std::vector<std::string>& models, const End& end, int64_t pid,
