@@ -1,13 +1,16 @@
-// See code_pages.h. Linux's /proc.
+// See code_pages.h. Linux's /proc, glibc's list of loaded objects.
 #include "engine/watch/code_pages.h"
 
+#include <link.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <system_error>
 
@@ -93,15 +96,44 @@ std::vector<PageRange> unchanged_file_pages(std::string_view smaps, uint64_t byt
   return found;
 }
 
+namespace {
+
+bool holds(const PageRange& outer, const PageRange& inner) {
+  return inner.from >= outer.from && inner.from - outer.from <= outer.bytes &&
+         inner.bytes <= outer.bytes - (inner.from - outer.from);
+}
+
+// The whole pages of a segment that nobody can write to; empty of another.
+PageRange read_only_pages(const dl_phdr_info& object, const ElfW(Phdr) & segment) {
+  if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) return {};
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t from = object.dlpi_addr + segment.p_vaddr;
+  const uintptr_t first = from / page * page;
+  return {first, (from + segment.p_memsz + page - 1) / page * page - first};
+}
+
+// The loader keeps each object mapped while it asks about it.
+int drop_of_object(dl_phdr_info* object, size_t, void* unchanged) {
+  for (const ElfW(Phdr) & segment : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+    const PageRange pages = read_only_pages(*object, segment);
+    for (const PageRange& range : *static_cast<const std::vector<PageRange>*>(unchanged)) {
+      if (range.bytes == 0 || !holds(pages, range)) continue;
+      // Refused for pages that are locked in memory, which then stay.
+      madvise(reinterpret_cast<void*>(range.from), range.bytes, MADV_DONTNEED);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
 void drop_start_code() {
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return;
   std::ifstream file("/proc/self/smaps", std::ios::binary);
   const std::string smaps{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  for (const auto& [from, bytes] : unchanged_file_pages(smaps, kBytesMin)) {
-    // Refused for pages that are locked in memory, which then stay.
-    madvise(reinterpret_cast<void*>(from), bytes, MADV_DONTNEED);
-  }
+  std::vector<PageRange> unchanged = unchanged_file_pages(smaps, kBytesMin);
+  dl_iterate_phdr(drop_of_object, &unchanged);
 }
 
 }  // namespace serval

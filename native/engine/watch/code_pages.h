@@ -21,7 +21,10 @@ struct PageRange {
 // What cannot be read is left out.
 std::vector<PageRange> unchanged_file_pages(std::string_view smaps, uint64_t bytes_min);
 
-// Unmaps them in this process, at the first call; later ones do nothing.
+// Unmaps those of the program and of the libraries that are loaded, at the first call; later ones
+// do nothing. Other mappings of files stay as they are: who made them (V8 maps Node's own code
+// again for each worker thread, a model's file is read) may have unmapped them since, and what is
+// mapped in their place by now would be lost.
 void drop_start_code();
 
 }  // namespace serval

@@ -1,8 +1,11 @@
-// Which mappings may be let go of, by the text of smaps; and mapped files that are.
+// Which mappings are unchanged, by the text of smaps; a library's that is let go of, and a mapped
+// file's that is not.
 #include "engine/watch/code_pages.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -82,6 +85,17 @@ TEST(CodePages, WhatCannotBeReadStays) {
 
 constexpr size_t kBytes = 4 << 20;
 
+// Whether the mapping of `at` is among what is not changed, and resident, now.
+bool unchanged(const uint8_t* at) {
+  std::ifstream file("/proc/self/smaps", std::ios::binary);
+  const std::string smaps{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto address = reinterpret_cast<uintptr_t>(at);
+  for (const PageRange& range : unchanged_file_pages(smaps, kMin)) {
+    if (address >= range.from && address - range.from < range.bytes) return true;
+  }
+  return false;
+}
+
 // A file of `kBytes`, all of them 7, as it is mapped.
 class MappedFile {
  public:
@@ -100,41 +114,79 @@ class MappedFile {
   std::span<volatile uint8_t> bytes() const { return bytes_; }
   uint64_t sum() const { return std::accumulate(bytes_.begin(), bytes_.end(), uint64_t{0}); }
   void protect() const { mprotect(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), PROT_READ); }
-  // Whether it is among what may be let go of now.
-  bool unchanged() const {
-    std::ifstream file("/proc/self/smaps", std::ios::binary);
-    const std::string smaps{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    for (const PageRange& range : unchanged_file_pages(smaps, kMin)) {
-      if (range.from == reinterpret_cast<uintptr_t>(bytes_.data())) return true;
-    }
-    return false;
-  }
 
  private:
   const std::string path_;
   std::span<volatile uint8_t> bytes_;
 };
 
-TEST(CodePages, AreDroppedOnceAndReadAgainAsTheyWere) {
+// The biggest segment of a loaded library that nobody can write to, all of it resident.
+class LibraryCode {
+ public:
+  explicit LibraryCode(const char* name) : library_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+    if (library_ == nullptr) return;
+    link_map* map = nullptr;
+    if (dlinfo(library_, RTLD_DI_LINKMAP, &map) != 0) return;
+    Found found{map->l_addr, {}};
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, size_t, void* into) {
+          Found& wanted = *static_cast<Found*>(into);
+          if (object->dlpi_addr != wanted.base) return 0;
+          for (const ElfW(Phdr) & segment : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+            if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+            if (segment.p_memsz <= wanted.code.size()) continue;
+            const auto* at = reinterpret_cast<const uint8_t*>(wanted.base + segment.p_vaddr);
+            wanted.code = {at, segment.p_memsz};
+          }
+          return 0;
+        },
+        &found);
+    code_ = found.code;
+  }
+  ~LibraryCode() {
+    if (library_ != nullptr) dlclose(library_);
+  }
+
+  std::span<const volatile uint8_t> code() const { return code_; }
+  uint64_t sum() const { return std::accumulate(code_.begin(), code_.end(), uint64_t{0}); }
+
+ private:
+  struct Found {
+    uintptr_t base;
+    std::span<const volatile uint8_t> code;
+  };
+  void* library_;
+  std::span<const volatile uint8_t> code_;
+};
+
+TEST(CodePages, OfLibrariesAreDroppedOnceAndReadAgainAsTheyWere) {
+  const LibraryCode library("libcrypto.so.3");
+  ASSERT_GT(library.code().size(), kMin);
+  const auto* code = const_cast<const uint8_t*>(library.code().data());
   const MappedFile plain("code_pages_plain"), changed("code_pages_changed");
   ASSERT_EQ(plain.bytes().size(), kBytes);
   ASSERT_EQ(changed.bytes().size(), kBytes);
   changed.bytes()[kBytes / 2] = 8;
   plain.protect();
   changed.protect();
+  const uint64_t sum = library.sum();
   EXPECT_EQ(plain.sum(), 7 * kBytes);
   EXPECT_EQ(changed.sum(), 7 * kBytes + 1);
-  EXPECT_TRUE(plain.unchanged());
-  EXPECT_FALSE(changed.unchanged());
+  EXPECT_TRUE(unchanged(code));
+  EXPECT_TRUE(unchanged(const_cast<uint8_t*>(plain.bytes().data())));
+  EXPECT_FALSE(unchanged(const_cast<uint8_t*>(changed.bytes().data())));
 
   drop_start_code();
-  EXPECT_FALSE(plain.unchanged());  // nothing of it is resident
+  EXPECT_FALSE(unchanged(code));  // nothing of it is resident
+  // Nobody's library: whoever mapped it may have mapped memory there since.
+  EXPECT_TRUE(unchanged(const_cast<uint8_t*>(plain.bytes().data())));
+  EXPECT_EQ(library.sum(), sum);
   EXPECT_EQ(plain.sum(), 7 * kBytes);
   EXPECT_EQ(changed.sum(), 7 * kBytes + 1);
-  EXPECT_TRUE(plain.unchanged());
+  EXPECT_TRUE(unchanged(code));
 
   drop_start_code();
-  EXPECT_TRUE(plain.unchanged());
+  EXPECT_TRUE(unchanged(code));
 }
 
 }  // namespace
