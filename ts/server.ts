@@ -15,6 +15,7 @@ import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
 import { createLogger, LevelControl, levelSwitches, type Logger } from './logger.js';
 import { loadBinding, onnxruntimeLibrary } from './native/binding.js';
 import { createEngine, type Engine } from './native/engine.js';
+import { deathRecord } from './native/isolated.js';
 import { placingEngine, type PlacingOptions } from './gpu/placing-engine.js';
 import { importingEngine } from './import/importing-engine.js';
 import { ModelSource } from './registry/sources/model-source.js';
@@ -380,9 +381,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
   engine.link.report = (error) => {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
   };
-  engine.isolation.follow(({ models, reason, pid, pauseMs }) => {
-    logger.error('the process of models ended', { models, reason, pid, startsAgainInMs: pauseMs });
-  });
+  engine.isolation.follow((death) => logger.error(...deathRecord(death)));
   const publicText = new PublicText(() => source.roots()).of;
   const registry = makeRegistry(config, engine, logger, publicText);
   const requestLog = new RequestLog({

@@ -14,6 +14,7 @@
 #include "backend/isolated/serve.h"
 #include "codec/json/text.h"
 #include "engine/spec/codec.h"
+#include "gpu/pinned_pool.h"
 
 namespace serval {
 
@@ -40,7 +41,8 @@ bool write_death(const IsolatedDeath& death, ByteBuffer& out) {
   return out.append("{\"models\":") && append_json_string(out, death.models) &&
          out.append(",\"reason\":") && append_json_string(out, death.reason) &&
          out.append(",\"pid\":" + std::to_string(death.pid) +
-                    ",\"pauseMs\":" + std::to_string(death.pause_ms) + "}");
+                    ",\"pauseMs\":" + std::to_string(death.pause_ms) +
+                    ",\"ended\":" + (death.ended ? "true" : "false") + "}");
 }
 
 // Signals of a terminal and of whoever ends the server's group are the server's to answer: it ends
@@ -99,13 +101,16 @@ uint32_t IsolatedOutage(Link& link, Arguments<2>& arguments) {
   return link.report_error(make_error(ErrorCode::MemoryFull, "out of memory"));
 }
 
-napi_value RunIsolated(Arguments<3>& arguments) {
+napi_value RunIsolated(Arguments<4>& arguments) {
   const std::string library = text_of(arguments.buffer(0, "library"));
   const uint32_t threads = arguments.u32(1, "intraOpThreads");
   const int64_t parent = arguments.i64(2, "parent");
+  const int64_t pinned_pool_bytes = arguments.i64(3, "pinnedPoolBytes");
   if (threads > INT32_MAX) arguments.fail("intraOpThreads");
+  if (pinned_pool_bytes < 0) arguments.fail("pinnedPoolBytes");
   if (!arguments.ok()) return nullptr;
   become_isolated(parent);
+  gpu::PinnedPool::process().set_limit(static_cast<uint64_t>(pinned_pool_bytes));
   const std::unique_ptr<Backend> onnxruntime =
       make_onnxruntime_backend(library, static_cast<int>(threads));
   const std::unique_ptr<Backend> null = make_null_backend();

@@ -56,6 +56,8 @@ class BackendModel {
   virtual ~BackendModel() = default;
   virtual const BackendModelInfo& info() const = 0;
   virtual std::unique_ptr<BackendScratch> make_scratch() = 0;
+  // False: a run would fail now, and may not later (its process is down). Any thread.
+  virtual bool can_run() const { return true; }
   // Runs one batch. inputs[i] belongs to signatures[signature].inputs[i]; shapes and dtypes were
   // checked; one that may be absent and is has DType::Invalid. Borrows the inputs' memory until
   // release_outputs(). Thread-safe: several threads, each with its own scratch. A tabular model's

@@ -360,15 +360,18 @@ void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
   writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
 }
 
-// Processes of isolated models, where there are or were any. While a model is loaded anew there are
-// two of one name: the newer one counts.
+// Processes of isolated models, where there are or were any; of a model on several devices each
+// with its device. While a model is loaded anew there are two of one name: the newer one counts.
 void write_isolated_metrics(MetricsWriter& writer) {
   const std::vector<IsolatedReading> readings = isolated_readings();
   const auto deaths = isolated_deaths();
   if (readings.empty() && deaths.empty()) return;
   std::map<std::string, const IsolatedReading*> processes;
   for (const IsolatedReading& one : readings) {
-    if (!one.models.empty()) processes[metric_label("models", one.models)] = &one;
+    if (one.models.empty()) continue;
+    const std::string models = metric_label("models", one.models);
+    processes[one.device.empty() ? models : models + "," + metric_label("device", one.device)] =
+        &one;
   }
   const auto gauge = [&](std::string_view name, std::string_view help, const auto& value) {
     writer.family(name, "gauge", help);

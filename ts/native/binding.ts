@@ -116,12 +116,17 @@ export interface NativeBinding {
   regions(name: Buffer): number;
   /** `command`: of the process, its arguments with NUL between. */
   loadIsolated(spec: Uint8Array, group: Buffer, command: Buffer): number;
-  /** JSON: the deaths since the last call. */
+  /** JSON: the deaths, and the loads after them that failed, since the last call. */
   takeIsolated(): number;
   /** Why a version that is loaded cannot be run now, as its process is down; empty: it can. */
   isolatedOutage(model: Buffer, version: Buffer): number;
   /** In such a process: serves it until its server is gone. */
-  runIsolated(library: Buffer, intraOpThreads: number, parent: number): never;
+  runIsolated(
+    library: Buffer,
+    intraOpThreads: number,
+    parent: number,
+    pinnedPoolBytes: number,
+  ): never;
   detach(): void;
   exitNow(code: number): never;
 }

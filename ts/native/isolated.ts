@@ -1,6 +1,7 @@
 // Models whose sessions are in processes of their own: which they are, how such a process is
 // started, and how its deaths come to the log. Control plane; the thread that made the engine.
 import { ErrorCode, ServalError } from '../errors.js';
+import { PINNED_POOL_BYTES_DEFAULT } from '../limits.js';
 import type { ModelSpec } from '../model/engine-api.js';
 import { addonPath, onnxruntimeLibrary, type NativeBinding } from './binding.js';
 import type { EngineLink } from './link.js';
@@ -11,24 +12,39 @@ const LOOK_MS = 500;
 /** Of --isolate: every model that can be. */
 export const ISOLATE_ALL = 'all';
 
-/** A process of models that ended. */
+/** A process of models that ended, or one that could not load a model again. */
 export interface IsolatedDeath {
   /** Their names, with commas between. */
   readonly models: string;
   readonly reason: string;
   readonly pid: number;
-  /** Until it starts again. */
+  /** Until it starts again, or the model is loaded again. */
   readonly pauseMs: number;
+  /** false: the process goes on, and its other models with it. */
+  readonly ended: boolean;
+}
+
+/** The message and the fields of its log line. */
+export function deathRecord(
+  death: IsolatedDeath,
+): readonly [message: string, fields: Readonly<Record<string, string | number>>] {
+  const { models, reason, pid, pauseMs, ended } = death;
+  if (ended)
+    return ['the process of models ended', { models, reason, pid, startsAgainInMs: pauseMs }];
+  const fields = { model: models, reason, pid, triedAgainInMs: pauseMs };
+  return ['an isolated model was not loaded again, its process goes on', fields];
 }
 
 /** What the process runs: it needs nothing of the package but the addon. */
 const PROGRAM =
-  'const [addon, library, threads, parent] = process.argv.slice(1);' +
-  'require(addon).runIsolated(Buffer.from(library), Number(threads), Number(parent));';
+  'const [addon, library, ...numbers] = process.argv.slice(1);' +
+  'require(addon).runIsolated(Buffer.from(library), ...numbers.map(Number));';
 
 export interface IsolationOptions {
   readonly onnxruntimeLibrary?: string | undefined;
   readonly intraOpThreads?: number | undefined;
+  /** Of each process, where its models run on GPUs. */
+  readonly pinnedPoolBytes?: number | undefined;
   /** Models' names, or ISOLATE_ALL. */
   readonly isolate?: readonly string[] | undefined;
 }
@@ -54,7 +70,8 @@ export function isolationGroup(
 /** Arguments of the process, with NUL between. */
 function commandOf(options: IsolationOptions): Buffer {
   const library = onnxruntimeLibrary(options.onnxruntimeLibrary);
-  const numbers = [options.intraOpThreads ?? 0, process.pid].map(String);
+  const { intraOpThreads = 0, pinnedPoolBytes = PINNED_POOL_BYTES_DEFAULT } = options;
+  const numbers = [intraOpThreads, process.pid, pinnedPoolBytes].map(String);
   const parts = ['-e', PROGRAM, addonPath(), library, ...numbers];
   return Buffer.from([process.execPath, ...parts].join('\0'));
 }

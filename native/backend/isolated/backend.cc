@@ -48,9 +48,12 @@ class IsolatedBackend final : public Backend {
     Result<isolated::Descriptor> blob =
         isolated::blob_of({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
     if (!blob.ok()) return std::move(blob.error());
-    return isolated::load_isolated(
-        process_for(group, command),
-        {spec.name, std::move(blob.value()), device_of(spec), spec.version}, budget_);
+    // What one device does to its process costs no other device's models.
+    const uint64_t device = device_of(spec);
+    if (!group.empty() && device != 0) group += '\0' + std::to_string(device);
+    return isolated::load_isolated(process_for(group, command),
+                                   {spec.name, std::move(blob.value()), device, spec.version},
+                                   budget_);
   }
 
  private:

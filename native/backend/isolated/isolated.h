@@ -21,7 +21,7 @@ inline constexpr const char* kIsolatedBackend = "isolated";
 
 // How a model is isolated.
 struct Isolation {
-  std::string group;                 // models of one group share a process; "" = one of its own
+  std::string group;  // models of one group (and device) share a process; "" = one of its own
   std::vector<std::string> command;  // of the process; what runs serve_isolated()
 };
 
@@ -35,6 +35,7 @@ std::unique_ptr<Backend> make_isolated_backend(MemoryBudget* budget);
 // A process, and how those of its models ended before it. Of all engines of this process.
 struct IsolatedReading {
   std::string models;  // their names, with commas
+  std::string device;  // of them all; "" = as each says, or none
   bool up = false;     // models can be run
   int64_t pid = 0;     // 0 = there is none
   uint64_t resident_bytes = 0;
@@ -47,11 +48,12 @@ std::map<std::pair<std::string, std::string>, uint64_t> isolated_deaths();
 // ours. Any thread.
 std::string isolated_outage(const std::string& model, int64_t version);
 
-// A death that is not logged yet.
+// A death that is not logged yet; or a model that could not be loaded again after one.
 struct IsolatedDeath {
   std::string models, reason;
   int64_t pid = 0;
-  uint64_t pause_ms = 0;  // until it starts again
+  uint64_t pause_ms = 0;  // until it starts again, or the model is loaded again
+  bool ended = true;      // false: its process goes on
 };
 std::vector<IsolatedDeath> take_isolated_deaths();
 

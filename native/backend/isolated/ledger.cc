@@ -21,6 +21,12 @@ struct Ledger {
   std::vector<std::weak_ptr<isolated::ModelProcess>> processes;  // guarded by mutex, as the rest
   std::map<std::pair<std::string, std::string>, uint64_t> counts;
   std::vector<IsolatedDeath> deaths;
+
+  // Caller holds mutex.
+  void keep(IsolatedDeath death) {
+    if (deaths.size() >= kDeathsKept) deaths.erase(deaths.begin());
+    deaths.push_back(std::move(death));
+  }
 };
 
 // Never destroyed: keepers of an engine that outlives main() may still write to it.
@@ -61,8 +67,14 @@ void note_death(const std::vector<std::string>& models, const End& end, int64_t 
     const std::pair key{one, end.signal};
     if (all.counts.size() < kCountsMax || all.counts.contains(key)) ++all.counts[key];
   }
-  if (all.deaths.size() >= kDeathsKept) all.deaths.erase(all.deaths.begin());
-  all.deaths.push_back({joined(models), end.text, pid, pause_ms});
+  all.keep({joined(models), end.text, pid, pause_ms, true});
+}
+
+void note_reload(const std::string& model, const std::string& problem, int64_t pid,
+                 uint64_t pause_ms) {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  all.keep({model, problem, pid, pause_ms, false});
 }
 
 void note_process(const std::shared_ptr<ModelProcess>& process) {
@@ -78,7 +90,8 @@ std::vector<IsolatedReading> isolated_readings() {
   std::vector<IsolatedReading> readings;
   for (const auto& one : processes_now()) {
     const int64_t pid = one->pid();
-    readings.push_back({one->models(), one->up(), pid, pid == 0 ? 0 : resident_bytes(pid)});
+    const uint64_t bytes = pid == 0 ? 0 : resident_bytes(pid);
+    readings.push_back({one->models(), one->device(), one->up(), pid, bytes});
   }
   return readings;
 }

@@ -156,6 +156,7 @@ void write_info(const BackendModelInfo& info, Writer& out) {
   out.number(info.file_bytes);
   write_list(info.providers, out);
   write_list(info.notes, out);
+  out.number(static_cast<uint8_t>(info.on_gpu));
   out.number(static_cast<uint8_t>(info.stateful));
 }
 
@@ -180,6 +181,7 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
   info.file_bytes = in.number<int64_t>();
   info.providers = read_list(in);
   info.notes = read_list(in);
+  info.on_gpu = in.flag();
   info.stateful = in.flag();
   if (!in.ok() || !in.ended() || info.signatures.empty()) {
     return make_error(ErrorCode::Internal, "the model's process described it in bytes of no sense");

@@ -68,10 +68,13 @@ class Model final : public BackendModel {
         name_(std::move(name)),
         id_(added.id),
         info_(std::move(added.info)),
+        up_(std::move(added.up)),
         budget_(budget) {}
   ~Model() override { process_->remove(id_); }
 
   const BackendModelInfo& info() const override { return info_; }
+  // Hot path: queue. Of a model on several devices.
+  bool can_run() const override { return up_->load(std::memory_order_relaxed); }
   std::unique_ptr<BackendScratch> make_scratch() override {
     return std::make_unique<Scratch>(budget_);
   }
@@ -225,6 +228,7 @@ class Model final : public BackendModel {
   const std::string name_;
   const uint32_t id_;
   const BackendModelInfo info_;
+  const std::shared_ptr<const std::atomic<bool>> up_;
   MemoryBudget* const budget_;
 };
 

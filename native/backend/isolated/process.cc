@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <set>
 
@@ -27,6 +28,7 @@ std::string seconds_text(uint64_t ns) {
 
 // How often the keeper looks for what nobody tells it.
 constexpr int kLookMs = 100;
+constexpr uint64_t kNsPerMs = 1'000'000;
 
 Descriptor make_event() { return Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
@@ -82,7 +84,7 @@ Result<ModelProcess::Added> ModelProcess::add(ModelSource source) {
   }
   changed_.wait(lock, [&] { return entry.load != Load::Asked; });
   entry.first = false;
-  if (entry.load == Load::Done) return Added{id, entry.info.value()};
+  if (entry.load == Load::Done) return Added{id, entry.info.value(), entry.up};
   Error error = std::move(entry.info.error());
   entries_.erase(id);
   return error;
@@ -101,7 +103,7 @@ Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
   const Entry& entry = found->second;
   if (entry.load != Load::Done || socket_.get() < 0) {
     return make_error(ErrorCode::ModelNotReady,
-                      "model '" + entry.source.name + "': " + state_text());
+                      "model '" + entry.source.name + "': " + state_text(entry));
   }
   Result<std::shared_ptr<ServerSlot>> made = ServerSlot::create(budget_, cancel_event_.get());
   if (!made.ok()) return made;
@@ -124,12 +126,22 @@ std::string ModelProcess::state_text() const {
   return death + "; it starts again in " + seconds_text(starts_ns_ > now ? starts_ns_ - now : 0);
 }
 
+// Caller holds mutex_.
+std::string ModelProcess::state_text(const Entry& entry) const {
+  if (entry.problem.empty()) return state_text();
+  if (entry.again_ns == 0) return entry.problem + "; it is being loaded again";
+  const uint64_t now = now_ns();
+  return entry.problem + "; that is tried again in " +
+         seconds_text(entry.again_ns > now ? entry.again_ns - now : 0);
+}
+
 // Who was waiting may be awake before the keeper knows how the process ended.
 Error ModelProcess::death_error(uint32_t id) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  const std::string name = found == entries_.end() ? "" : found->second.source.name;
-  return make_error(ErrorCode::ModelNotReady, "model '" + name + "': " + state_text());
+  if (found == entries_.end()) return make_error(ErrorCode::ModelNotReady, state_text());
+  return make_error(ErrorCode::ModelNotReady,
+                    "model '" + found->second.source.name + "': " + state_text(found->second));
 }
 
 void ModelProcess::give_up(std::shared_ptr<ServerSlot> slot) {
@@ -169,6 +181,12 @@ std::string ModelProcess::models() {
   return joined(names());
 }
 
+std::string ModelProcess::device() {
+  std::lock_guard lock(mutex_);
+  const uint64_t device = entries_.empty() ? 0 : entries_.begin()->second.source.device;
+  return device == 0 ? "" : std::to_string(device - 1);
+}
+
 int64_t ModelProcess::pid() {
   std::lock_guard lock(mutex_);
   return pid_;
@@ -187,7 +205,7 @@ std::optional<std::string> ModelProcess::outage(const std::string& model, int64_
     const ModelSource& source = entry.source;
     if (entry.first || source.name != model || source.version != version) continue;
     if (entry.load == Load::Done && socket_.get() >= 0) return "";
-    return state_text();
+    return state_text(entry);
   }
   return std::nullopt;
 }
@@ -195,11 +213,32 @@ std::optional<std::string> ModelProcess::outage(const std::string& model, int64_
 // Caller holds mutex_.
 void ModelProcess::ask(uint32_t id, Entry& entry) {
   entry.load = Load::Asked;
+  entry.again_ns = 0;
   const int fd = entry.source.spec.get();
   if (send_packet(socket_.get(), {Control::Load, id, entry.source.device}, {&fd, 1})) return;
   // One that takes nothing is ended: its death is what the load then fails of.
   if (errno == EAGAIN) fault_ = "it took no load for seconds";
   launcher_->kill(pid_);
+}
+
+// Caller holds mutex_. Models whose pause before they are loaded again is over.
+void ModelProcess::ask_due() {
+  if (socket_.get() < 0 || stopping_) return;
+  const uint64_t now = now_ns();
+  for (auto& [id, entry] : entries_) {
+    if (entry.again_ns != 0 && entry.again_ns <= now) ask(id, entry);
+  }
+}
+
+// Caller holds mutex_. How long the keeper may sleep; -1 = until it is told.
+int ModelProcess::wait_ms(bool ending) const {
+  uint64_t ms = ending || !given_up_.empty() ? kLookMs : UINT64_MAX;
+  const uint64_t now = now_ns();
+  for (const auto& [id, entry] : entries_) {
+    if (entry.again_ns == 0) continue;
+    ms = std::min(ms, entry.again_ns > now ? (entry.again_ns - now) / kNsPerMs + 1 : 0);
+  }
+  return ms == UINT64_MAX ? -1 : static_cast<int>(std::min<uint64_t>(ms, INT_MAX));
 }
 
 void ModelProcess::keep() {
@@ -258,20 +297,19 @@ void ModelProcess::serve_process() {
   }
   Output output(output_.get());
   uint64_t end_at_ns = 0;  // 0 = it is not ending
-  bool looks = false;      // whether there are runs that were given up
+  int sleep_ms = 0;
   for (;;) {
     pollfd watched[3] = {{socket, POLLIN, 0},
                          {wake_event_.get(), POLLIN, 0},
                          {output.ended() ? -1 : output_.get(), POLLIN, 0}};
-    const int wait_ms = end_at_ns != 0 || looks ? kLookMs : -1;
-    if (poll(watched, 3, wait_ms) < 0) continue;
+    if (poll(watched, 3, sleep_ms) < 0) continue;
     if (watched[2].revents != 0) output.pass_on(models());
     if (watched[0].revents != 0 && !next_packet(socket)) return output.pass_on(models());
     uint64_t count = 0;
     if (watched[1].revents != 0 && read(wake_event_.get(), &count, sizeof count) < 0) continue;
     std::lock_guard lock(mutex_);
     forget_idle();
-    looks = !given_up_.empty();
+    ask_due();
     if (stopping_ && end_at_ns == 0) {
       shutdown(socket, SHUT_WR);
       end_at_ns = now_ns() + kEndNs;
@@ -279,6 +317,7 @@ void ModelProcess::serve_process() {
       launcher_->kill(pid);
       end_at_ns = now_ns() + kEndNs;
     }
+    sleep_ms = wait_ms(end_at_ns != 0);
   }
 }
 
@@ -320,6 +359,7 @@ void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_
   const std::span<const uint8_t> bytes = signatures.bytes();
   if (entry.first) {
     entry.load = info.ok() ? Load::Done : Load::Failed;
+    entry.up->store(info.ok(), std::memory_order_relaxed);
     entry.signatures.assign(bytes.begin(), bytes.end());
     entry.info = std::move(info);
     changed_.notify_all();
@@ -327,26 +367,39 @@ void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_
   }
   const bool same =
       std::equal(bytes.begin(), bytes.end(), entry.signatures.begin(), entry.signatures.end());
-  if (info.ok() && same) {
-    entry.load = Load::Done;
-    return;
-  }
-  fault_ = info.ok() ? "the model has other inputs or outputs than when it was first loaded"
-                     : "it could not be loaded again: " + info.error().message;
-  launcher_->kill(pid_);
+  if (info.ok() && same) return note_reload(id, entry, "");
+  note_reload(id, entry,
+              info.ok() ? "the model has other inputs or outputs than when it was first loaded"
+                        : "it could not be loaded again: " + info.error().message);
+}
+
+// Caller holds mutex_. `problem`: "" = it is loaded. The others of its process go on.
+void ModelProcess::note_reload(uint32_t id, Entry& entry, const std::string& problem) {
+  entry.load = problem.empty() ? Load::Done : Load::Failed;
+  entry.up->store(problem.empty(), std::memory_order_relaxed);
+  entry.problem = problem;
+  entry.failures = problem.empty() ? 0 : entry.failures + 1;
+  if (problem.empty()) return;
+  send_packet(socket_.get(), {Control::Unload, id, 0}, {});  // what is there is not what it was
+  const uint64_t pause_ms = pause_ms_after(entry.failures, pauses_);
+  entry.again_ns = now_ns() + pause_ms * kNsPerMs;
+  isolated::note_reload(entry.source.name, problem, pid_, pause_ms);
 }
 
 // The process is gone. False: there is to be no other.
 bool ModelProcess::end_life(const End& end, int64_t pid) {
   std::vector<std::shared_ptr<ServerSlot>> slots;
   std::unique_lock lock(mutex_);
-  const bool lived = started_ns_ != 0 && now_ns() - started_ns_ > pauses_.lived_ms * 1'000'000;
+  const bool lived = started_ns_ != 0 && now_ns() - started_ns_ > pauses_.lived_ms * kNsPerMs;
   socket_ = Descriptor();
   deaths_ = lived ? 1 : deaths_ + 1;
   death_ = fault_.empty() ? end.text : fault_;
   const uint64_t pause_ms = pause_ms_after(deaths_, pauses_);
-  starts_ns_ = now_ns() + pause_ms * 1'000'000;
+  starts_ns_ = now_ns() + pause_ms * kNsPerMs;
   for (auto& [id, entry] : entries_) {
+    entry.up->store(false, std::memory_order_relaxed);
+    entry.problem.clear();
+    entry.again_ns = 0;
     if (!entry.first) {
       entry.load = Load::Asked;
     } else if (entry.load == Load::Asked) {

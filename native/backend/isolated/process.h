@@ -112,6 +112,7 @@ class ModelProcess {
   struct Added {
     uint32_t id = 0;
     BackendModelInfo info;
+    std::shared_ptr<const std::atomic<bool>> up;  // whether it can be run now
   };
   // Loads a model, and starts the process where there is none. Blocks until it is loaded.
   // Errors: those of the backend there; backend_failed where the process ends meanwhile.
@@ -129,6 +130,8 @@ class ModelProcess {
 
   // "m1,m2": in order, each once.
   std::string models();
+  // Of its models, "0"; "" = those that a model says itself, or none.
+  std::string device();
   int64_t pid();
   bool up();
   // Why a model that was loaded here cannot be run now; "" where it can, nothing where there is no
@@ -143,6 +146,10 @@ class ModelProcess {
     bool first = true;                // add() waits for it
     std::vector<uint8_t> signatures;  // as first loaded
     Result<BackendModelInfo> info{Error{}};
+    std::shared_ptr<std::atomic<bool>> up = std::make_shared<std::atomic<bool>>(false);
+    std::string problem;    // why it was not loaded again; the process goes on
+    uint32_t failures = 0;  // of loading it again, in a row
+    uint64_t again_ns = 0;  // when that is tried again; 0 = it is not due
   };
 
   void keep();
@@ -151,9 +158,13 @@ class ModelProcess {
   bool next_packet(int socket);
   void hear(Received& received);
   void note_load(uint32_t id, bool loaded, Result<std::vector<uint8_t>> blob);
+  void note_reload(uint32_t id, Entry& entry, const std::string& problem);
   void ask(uint32_t id, Entry& entry);
+  void ask_due();
+  int wait_ms(bool ending) const;
   bool end_life(const End& end, int64_t pid);
   std::string state_text() const;
+  std::string state_text(const Entry& entry) const;
   std::vector<std::string> names() const;
   void forget_idle();
   void wake();
@@ -185,6 +196,9 @@ std::string joined(const std::vector<std::string>& names);
 // Deaths and processes for the log and the metrics; see isolated.h. Any thread.
 void note_death(const std::vector<std::string>& models, const End& end, int64_t pid,
                 uint64_t pause_ms);
+// A model that could not be loaded again by a process that goes on.
+void note_reload(const std::string& model, const std::string& problem, int64_t pid,
+                 uint64_t pause_ms);
 void note_process(const std::shared_ptr<ModelProcess>& process);
 
 }  // namespace serval::isolated

@@ -35,14 +35,18 @@ void Replica::give_scratch(std::unique_ptr<BackendScratch> scratch) {
   scratches_.push_back(std::move(scratch));
 }
 
-ReplicaUse::ReplicaUse(Model& model, size_t own) : index_(own) {
+ReplicaUse::ReplicaUse(Model& model, size_t own) : index_(own % model.replica_count()) {
   const size_t count = model.replica_count();
   if (count == 1) return;
   int least = INT_MAX;
+  bool some_can = false;
   for (size_t i = 0; i < count; ++i) {
     const size_t index = (own + i) % count;
-    const int running = model.replica(index).running().load(std::memory_order_relaxed);
-    if (running >= least) continue;
+    Replica& replica = model.replica(index);
+    const bool can = replica.backend().can_run();
+    const int running = replica.running().load(std::memory_order_relaxed);
+    if (can < some_can || (can == some_can && running >= least)) continue;
+    some_can = can;
     least = running;
     index_ = index;
   }

@@ -63,8 +63,9 @@ class DeadlineTimer;
 
 class Model;
 
-// Which session an instance runs something on: the one whose device runs least, of equal ones the
-// instance's own. Hot path; while it lives, the session counts as running.
+// Which session an instance runs something on: of those that can run, the one whose device runs
+// least, of equal ones the instance's own; where none can, of all. (One that fails at once would
+// always run least.) Hot path; while it lives, the session counts as running.
 class ReplicaUse {
  public:
   ReplicaUse(Model& model, size_t own);

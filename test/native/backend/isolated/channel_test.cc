@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <random>
@@ -168,6 +169,92 @@ TEST(IsolatedChannel, ADeathIsAnErrorOfWhatIsInFlightAndOfNothingElse) {
   EXPECT_GE(isolated_deaths().at({"m", "SIGKILL"}), 1u);
 }
 
+// Models of the null backend, one of which is not loaded again for a while.
+class ShortOfMemory final : public Backend {
+ public:
+  Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) override {
+    if (spec.name == "large" && failures.load() > 0) {
+      failures.fetch_sub(1);
+      return make_error(ErrorCode::BackendFailed, "out of memory on the device");
+    }
+    return null_->load(spec);
+  }
+  std::atomic<int> failures{0};
+
+ private:
+  const std::unique_ptr<Backend> null_ = make_null_backend();
+};
+
+ModelSource named(const std::string& name) {
+  ModelSource made = source(name);
+  made.name = name;
+  return made;
+}
+
+TEST(IsolatedChannel, AModelThatIsNotLoadedAgainIsDownAlone) {
+  ShortOfMemory backend;
+  std::atomic<bool> ends{false};
+  std::atomic<int> starts{0};
+  const auto process = process_of([&](int socket, int event, int start) {
+    starts = start;
+    ServeOptions options;
+    options.socket = socket;
+    options.cancel_event = event;
+    options.is_process = false;
+    options.parse = [](std::span<const uint8_t> bytes) -> Result<ModelSpec> {
+      ModelSpec model = null_spec("echo");
+      model.name = std::string(bytes.begin(), bytes.end());
+      return model;
+    };
+    options.backend = [&](const std::string&) { return &backend; };
+    std::thread serving([&] { serve(options); });
+    while (start == 1 && !ends) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (start == 1) shutdown(socket, SHUT_RDWR);
+    serving.join();
+  });
+  const auto large = load_isolated(process, named("large"), nullptr);
+  const auto small = load_isolated(process, named("small"), nullptr);
+  ASSERT_TRUE(large.ok() && small.ok());
+  take_isolated_deaths();
+  backend.failures = 1'000'000'000;
+  ends = true;
+  const uint32_t all[] = {0, 1, 2};
+  const Inputs inputs(2, 1);
+  const auto run = [&](BackendModel& model) {
+    return model.run(0, inputs.views, all, *model.make_scratch(), {});
+  };
+  const auto until = [](const auto& holds) {
+    while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  until([&] { return starts == 2 && small.value()->can_run(); });
+  std::string text;
+  until([&] {
+    const Status done = run(*large.value());
+    EXPECT_FALSE(done.ok());
+    if (!done.ok()) text = done.error().message;
+    return text.find("loaded again: out of memory on the device; ") != std::string::npos;
+  });
+  EXPECT_EQ(text.find("model 'large': it could not be loaded again"), 0u) << text;
+  EXPECT_FALSE(large.value()->can_run());
+  EXPECT_EQ(process->outage("small", 0), "");
+  EXPECT_NE(process->outage("large", 0), "");
+  EXPECT_TRUE(process->up());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(run(*small.value()).ok());
+  backend.failures = 0;
+  until([&] { return large.value()->can_run(); });
+  EXPECT_TRUE(run(*large.value()).ok());
+  EXPECT_TRUE(run(*small.value()).ok());
+  EXPECT_EQ(process->outage("large", 0), "");
+  EXPECT_EQ(starts, 2);
+  const std::vector<IsolatedDeath> told = take_isolated_deaths();
+  const auto reload =
+      std::find_if(told.begin(), told.end(), [](const auto& it) { return !it.ended; });
+  ASSERT_NE(reload, told.end());
+  EXPECT_EQ(reload->models, "large");
+  EXPECT_EQ(reload->reason, "it could not be loaded again: out of memory on the device");
+  EXPECT_EQ(reload->pause_ms, 1u);
+}
+
 TEST(IsolatedChannel, ALoadThatEndsItsProcessIsAnErrorOfTheLoad) {
   const auto process = process_of([](int socket, int, int) { shutdown(socket, SHUT_RDWR); });
   const auto loaded = load_isolated(process, source("echo"), nullptr);
@@ -271,6 +358,7 @@ TEST(IsolatedMessage, DescriptionsComeBackAsTheyWere) {
   info.metadata = {{"k", "v"}};
   info.providers = {"CPUExecutionProvider"};
   info.notes = {"a note"};
+  info.on_gpu = true;
   info.stateful = true;
   Writer out;
   write_info(info, out);
@@ -281,6 +369,8 @@ TEST(IsolatedMessage, DescriptionsComeBackAsTheyWere) {
   EXPECT_TRUE(std::equal(out.bytes().begin(), out.bytes().end(), again.bytes().begin(),
                          again.bytes().end()));
   EXPECT_EQ(back.value().signatures[1].inputs[2].rank_of, "MatMul");
+  EXPECT_TRUE(back.value().on_gpu);
+  EXPECT_TRUE(back.value().stateful);
   const TensorView& kept = *back.value().signatures[0].inputs[0].default_value;
   EXPECT_EQ(std::memcmp(kept.data, value, sizeof value), 0);
   // Cut short anywhere, or changed anywhere, it is refused or read, and nothing else.
