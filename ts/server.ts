@@ -230,6 +230,7 @@ function engineOptions(config: Config) {
     tfTensorContent: config.servingApi.tensorContent,
     tfCheckMethod: config.servingApi.checkMethod,
     isolate: config.isolate,
+    isolatesGpus: true,
   };
 }
 

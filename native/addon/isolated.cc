@@ -122,6 +122,9 @@ napi_value RunIsolated(Arguments<4>& arguments) {
     if (name == "onnxruntime") return onnxruntime.get();
     return name == "null" ? null.get() : nullptr;
   };
+  options.paged = [](isolated::ProcessPage& page) {
+    gpu::PinnedPool::process().show_on(&page.pinned);
+  };
   isolated::serve(options);
   _exit(0);
 }

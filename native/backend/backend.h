@@ -28,6 +28,7 @@ struct BackendModelInfo {
   std::shared_ptr<const TableSchema> table;  // of a tabular model, else null; one signature
   std::vector<std::string> notes;            // what of the model is not served, each a sentence
   bool on_gpu = false;                       // runs wait for a device: never on a listener's thread
+  int64_t device_bytes = 0;                  // of the GPU's memory, what was gone behind the load
   bool stateful = false;  // runs change what later runs see: one at a time, never batched
 };
 
@@ -58,6 +59,8 @@ class BackendModel {
   virtual std::unique_ptr<BackendScratch> make_scratch() = 0;
   // False: a run would fail now, and may not later (its process is down). Any thread.
   virtual bool can_run() const { return true; }
+  // Why no run of this process can succeed any more; "" = it may. Asked behind a run that failed.
+  virtual std::string lasting_fault() { return {}; }
   // Runs one batch. inputs[i] belongs to signatures[signature].inputs[i]; shapes and dtypes were
   // checked; one that may be absent and is has DType::Invalid. Borrows the inputs' memory until
   // release_outputs(). Thread-safe: several threads, each with its own scratch. A tabular model's

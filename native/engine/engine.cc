@@ -330,8 +330,15 @@ void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
   writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
 }
 
-// Nothing before a model runs on a GPU. Source: v2-protocol.md 10.
-void write_pinned_metrics(const gpu::PinnedReading& pool, MetricsWriter& writer) {
+// Of this process and those of isolated models together; nothing before a model runs on a GPU.
+// Source: v2-protocol.md 10.
+void write_pinned_metrics(const std::vector<IsolatedReading>& processes, MetricsWriter& writer) {
+  gpu::PinnedReading pool = gpu::PinnedPool::process().read();
+  for (const IsolatedReading& one : processes) {
+    pool.total_bytes += one.pinned.total_bytes;
+    pool.used_bytes += one.pinned.used_bytes;
+    pool.fallbacks += one.pinned.fallbacks;
+  }
   if (pool.total_bytes == 0 && pool.fallbacks == 0) return;
   writer.family("nv_pinned_memory_pool_total_bytes", "gauge",
                 "Pinned memory pool total memory size");
@@ -352,6 +359,26 @@ void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
   writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
 }
 
+// Of models on GPUs; nothing where there are none.
+void write_device_bytes(const EngineTable& table, MetricsWriter& writer) {
+  bool began = false;
+  table.models.each([&](Model& model) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < model.replica_count(); ++i) {
+      bytes += model.replica(i).backend().info().device_bytes;
+    }
+    if (bytes <= 0) return;
+    if (!std::exchange(began, true)) {
+      writer.family("serval_model_device_memory_bytes", "gauge",
+                    "Memory of its GPUs that was gone behind the load of a model");
+    }
+    writer.sample("serval_model_device_memory_bytes",
+                  metric_label("model", model.spec().name) + "," +
+                      metric_label("version", model.version_text()),
+                  static_cast<uint64_t>(bytes));
+  });
+}
+
 void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
   writer.family("serval_trace_requests_total", "counter", "Requests that were traced");
   writer.plain_sample("serval_trace_requests_total", std::to_string(tracer.recorded()));
@@ -362,8 +389,7 @@ void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
 
 // Processes of isolated models, where there are or were any; of a model on several devices each
 // with its device. While a model is loaded anew there are two of one name: the newer one counts.
-void write_isolated_metrics(MetricsWriter& writer) {
-  const std::vector<IsolatedReading> readings = isolated_readings();
+void write_isolated_metrics(const std::vector<IsolatedReading>& readings, MetricsWriter& writer) {
   const auto deaths = isolated_deaths();
   if (readings.empty() && deaths.empty()) return;
   std::map<std::string, const IsolatedReading*> processes;
@@ -413,11 +439,13 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
   MetricsWriter writer(request.response);
   if (kind == MetricsKind::Triton) {
     write_memory_metrics(*budget_, writer);
-    write_pinned_metrics(gpu::PinnedPool::process().read(), writer);
+    const std::vector<IsolatedReading> processes = isolated_readings();
+    write_pinned_metrics(processes, writer);
     write_request_log_metrics(request_log_.totals(), writer);
     write_model_bytes(*current, writer);
+    write_device_bytes(*current, writer);
     if (tracer_.was_on()) write_trace_metrics(tracer_, writer);
-    write_isolated_metrics(writer);
+    write_isolated_metrics(processes, writer);
     server_stats_.write(writer);
   }
   if (written && writer.ok()) finish_request(request);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kLibraries[] = {"libcudart.so.13", "libcudart.so.12"};
 constexpr CudaStatus kOutOfMemory = 2;  // cudaErrorMemoryAllocation
+constexpr CudaStatus kInvalidDevice = 101;
 
 // The first of `name` that is missing stays in `missing`.
 template <typename Call>
@@ -67,6 +68,16 @@ Result<const CudaCalls*> open_cuda() {
     return &calls;
   }
   return unavailable("CUDA's runtime library cannot be loaded: " + reason);
+}
+
+// What does not stick is forgotten with the first call. A full device is no fault of it.
+std::string lasting_fault(const CudaCalls& calls, int device) {
+  calls.last_error();
+  size_t free = 0, total = 0;
+  CudaStatus status = calls.set_device(device);
+  if (status == 0) status = calls.memory_info(&free, &total);
+  const bool lasts = status != 0 && status != kOutOfMemory && status != kInvalidDevice;
+  return lasts ? cuda_error(calls, status, "GPU " + std::to_string(device)).message : "";
 }
 
 Error cuda_error(const CudaCalls& calls, CudaStatus status, const std::string& what) {

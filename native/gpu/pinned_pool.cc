@@ -58,6 +58,7 @@ uint8_t* PinnedPool::take(const CudaCalls& calls, size_t bytes) {
                                   [wanted](const auto& one) { return one.second >= wanted; });
   if (place == free_.end()) {
     ++fallbacks_;
+    show();
     return nullptr;
   }
   const auto [offset, size] = *place;
@@ -65,6 +66,7 @@ uint8_t* PinnedPool::take(const CudaCalls& calls, size_t bytes) {
   if (size > wanted) free_.emplace(offset + wanted, size - wanted);
   taken_.emplace(offset, wanted);
   used_ += wanted;
+  show();
   return memory_ + offset;
 }
 
@@ -75,6 +77,7 @@ void PinnedPool::give(uint8_t* piece) {
   auto [offset, bytes] = *found;
   taken_.erase(found);
   used_ -= bytes;
+  show();
   const auto next = free_.find(offset + bytes);
   if (next != free_.end()) {
     bytes += next->second;
@@ -89,6 +92,20 @@ void PinnedPool::give(uint8_t* piece) {
     }
   }
   free_.emplace(offset, bytes);
+}
+
+void PinnedPool::show_on(PinnedPage* page) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  page_ = page;
+  show();
+}
+
+// Caller holds mutex_.
+void PinnedPool::show() {
+  if (page_ == nullptr) return;
+  page_->total_bytes.store(memory_ == nullptr ? 0 : limit_, std::memory_order_relaxed);
+  page_->used_bytes.store(used_, std::memory_order_relaxed);
+  page_->fallbacks.store(fallbacks_, std::memory_order_relaxed);
 }
 
 PinnedReading PinnedPool::read() {

@@ -21,6 +21,11 @@ struct PinnedReading {
   uint64_t fallbacks = 0;  // pieces that had to be ordinary memory
 };
 
+// The same where others look at it: memory that may be shared with another process.
+struct PinnedPage {
+  std::atomic<uint64_t> total_bytes{0}, used_bytes{0}, fallbacks{0};
+};
+
 class PinnedPool {
  public:
   // The process's; never destroyed. Nothing is pinned before the first piece is taken.
@@ -38,8 +43,11 @@ class PinnedPool {
   // Takes a piece that take() gave.
   void give(uint8_t* piece);
   PinnedReading read();
+  // Keeps `page`, which outlives the pool, as read() would answer from now on.
+  void show_on(PinnedPage* page);
 
  private:
+  void show();
   void pin(const CudaCalls& calls);
 
   std::mutex mutex_;
@@ -48,6 +56,7 @@ class PinnedPool {
   const CudaCalls* calls_ = nullptr;
   uint8_t* memory_ = nullptr;
   uint64_t used_ = 0, fallbacks_ = 0;
+  PinnedPage* page_ = nullptr;      // null: nobody looks
   std::map<size_t, size_t> free_;   // offset -> bytes; neighbours are joined
   std::map<size_t, size_t> taken_;  // offset -> bytes
 };

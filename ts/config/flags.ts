@@ -388,7 +388,8 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'NAMES',
     { kind: 'text' },
     '',
-    'models whose sessions run in processes of their own (name,name,... or "all")',
+    'models whose sessions run in processes of their own: name,name,... or "all"; "none": not ' +
+      'those on GPUs either, which do by themselves',
   ),
   flag(
     'intra-op-threads',

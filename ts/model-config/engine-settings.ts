@@ -233,10 +233,12 @@ function cudaParameters(config: TritonConfig): Readonly<Record<string, string>> 
   return Object.fromEntries(options);
 }
 
-/** Sessions in a process of their own. */
+/** Sessions in a process of their own, or not. */
 function isolationSettings(config: TritonConfig): Partial<ModelSpec> {
-  if (parameter(config, 'isolation') !== 'process') return {};
-  return { isolation: { group: parameter(config, 'isolation_group') ?? '' } };
+  const mode = parameter(config, 'isolation');
+  if (mode === 'none') return { isolation: { mode, group: '' } };
+  if (mode !== 'process') return {};
+  return { isolation: { mode, group: parameter(config, 'isolation_group') ?? '' } };
 }
 
 /** Threads, optimizations and ONNX Runtime's session options. */

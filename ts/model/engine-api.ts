@@ -52,6 +52,7 @@ export interface TabularImporterSpec {
 
 /** Sessions in a process of their own. */
 export interface IsolationSpec {
+  readonly mode: 'none' | 'process';
   /** Models of one group share a process; "" = the model has one by itself. */
   readonly group: string;
 }
@@ -92,7 +93,8 @@ export interface ModelSpec extends engine.ModelSpec {
   /** What compiles the files at `path` to `graphs`, or to the plan's file that `path` is then,
    * before the engine sees the spec. */
   readonly importer?: ImporterSpec;
-  /** Absent: the sessions are in the server, unless its settings say otherwise. */
+  /** Absent: the sessions are in the server, but for a model on a GPU, unless the server's settings
+   * say otherwise. */
   readonly isolation?: IsolationSpec;
   /** Where it may run, before the engine sees the spec. */
   readonly placement?: Placement;

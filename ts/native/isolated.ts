@@ -9,8 +9,13 @@ import type { EngineLink } from './link.js';
 /** How often deaths are looked for, once a model is isolated. */
 const LOOK_MS = 500;
 
-/** Of --isolate: every model that can be. */
+/** Of --isolate: every model that can be; and models on GPUs no longer by themselves. */
 export const ISOLATE_ALL = 'all';
+export const ISOLATE_NONE = 'none';
+/** Models that are isolated because they run on a GPU: of each device they share a process. No
+ * configuration can name it. */
+const DEVICE_GROUP = '\0device';
+const GPU_PROVIDERS: readonly string[] = ['cuda', 'tensorrt'];
 
 /** A process of models that ended, or one that could not load a model again. */
 export interface IsolatedDeath {
@@ -45,26 +50,37 @@ export interface IsolationOptions {
   readonly intraOpThreads?: number | undefined;
   /** Of each process, where its models run on GPUs. */
   readonly pinnedPoolBytes?: number | undefined;
-  /** Models' names, or ISOLATE_ALL. */
+  /** Models' names, ISOLATE_ALL, ISOLATE_NONE. */
   readonly isolate?: readonly string[] | undefined;
+  /** Whether models on GPUs are isolated by themselves; default false. */
+  readonly isolatesGpus?: boolean | undefined;
 }
 
 /** The group of a model that is to be isolated ("" = a process of its own); undefined: it is not.
+ * What is asked for by name counts before what its configuration says, and that before what holds
+ * for all. `isolatesGpus`: models on a GPU are isolated where nothing says otherwise.
  * Errors: InvalidArgument: it is asked for, and what runs the model can't be isolated. */
 export function isolationGroup(
   spec: ModelSpec,
   isolate: readonly string[] = [],
+  isolatesGpus = false,
 ): string | undefined {
-  const named = spec.isolation !== undefined || isolate.includes(spec.name);
-  if (spec.backend !== 'tabular') {
-    return named || isolate.includes(ISOLATE_ALL) ? (spec.isolation?.group ?? '') : undefined;
+  const { mode, group } = spec.isolation ?? { mode: undefined, group: '' };
+  const named = mode === 'process' || isolate.includes(spec.name);
+  if (spec.backend === 'tabular') {
+    if (!named) return undefined;
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `model '${spec.name}': expected no isolation, got 'process': it is served as a plan of ` +
+        'columns, which runs in the server; models that ONNX Runtime runs can be isolated',
+    );
   }
-  if (!named) return undefined;
-  throw new ServalError(
-    ErrorCode.InvalidArgument,
-    `model '${spec.name}': expected no isolation, got 'process': it is served as a plan of ` +
-      'columns, which runs in the server; models that ONNX Runtime runs can be isolated',
-  );
+  if (named) return group;
+  if (mode === 'none') return undefined;
+  if (isolate.includes(ISOLATE_ALL)) return group;
+  if (!isolatesGpus || isolate.includes(ISOLATE_NONE)) return undefined;
+  const onGpu = spec.providers?.some(({ name }) => GPU_PROVIDERS.includes(name)) ?? false;
+  return onGpu ? DEVICE_GROUP : undefined;
 }
 
 /** Arguments of the process, with NUL between. */
@@ -89,7 +105,8 @@ export class Isolation {
 
   /** The call that loads a model. Errors: those of isolationGroup(). */
   loadCall(spec: ModelSpec, bytes: Uint8Array): (native: NativeBinding) => number {
-    const group = isolationGroup(spec, this.options.isolate);
+    const { isolate, isolatesGpus } = this.options;
+    const group = isolationGroup(spec, isolate, isolatesGpus);
     if (group === undefined) return (native) => native.load(bytes);
     const command = (this.#command ??= commandOf(this.options));
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();

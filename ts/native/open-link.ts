@@ -22,8 +22,10 @@ export interface EngineOptions {
   readonly tfCheckMethod?: boolean | undefined;
   /** Whether the process lives while this thread is attached; default true. */
   readonly keepsProcess?: boolean | undefined;
-  /** Models whose sessions are in processes of their own, or `all`. */
+  /** Models whose sessions are in processes of their own, `all`, `none`. */
   readonly isolate?: readonly string[] | undefined;
+  /** Whether models on GPUs are in processes of their own by themselves; default false. */
+  readonly isolatesGpus?: boolean | undefined;
   /** One word that all threads share: 1 where callers' trace context counts. */
   readonly tracing?: SharedArrayBuffer | undefined;
 }
@@ -34,7 +36,7 @@ export function openLink(options: EngineOptions): EngineLink {
   // ONNX Runtime reports usage to its maker by default (1.30). The backend turns that off too; the
   // variable is set here because changing the environment is safe only before threads run.
   process.env['ORT_DISABLE_TELEMETRY'] ??= '1';
-  const { tracing, isolate: _isolate, ...rest } = options;
+  const { tracing, isolate: _isolate, isolatesGpus: _isolatesGpus, ...rest } = options;
   const attach: Record<string, unknown> = {
     ...rest,
     onnxruntimeLibrary: onnxruntimeLibrary(options.onnxruntimeLibrary),

@@ -1,4 +1,5 @@
 // Which process a model goes into; see isolated.h. Control plane: the threads that load.
+#include <algorithm>
 #include <charconv>
 #include <mutex>
 
@@ -15,18 +16,23 @@ constexpr const char* kBytes = "isolated.spec";
 constexpr const char* kGroup = "isolated.group";
 constexpr const char* kArgument = "isolated.argument";
 
-// Of the providers of the first that has a device: the engine sets it for each replica.
+bool is_gpu(const Provider& provider) {
+  return provider.name == "cuda" || provider.name == "tensorrt";
+}
+
+// Of the first provider of a GPU, its device + 1: what the engine set for the replica, what the
+// configuration says, or 0, the runtime's own choice. 0 = no GPU.
 uint64_t device_of(const ModelSpec& spec) {
-  if (spec.devices.empty()) return 0;
-  for (const Provider& provider : spec.providers) {
-    for (const auto& [key, value] : provider.options) {
-      uint32_t device = 0;
-      if (key != "device_id") continue;
-      const char* const end = value.data() + value.size();
-      if (std::from_chars(value.data(), end, device).ptr == end) return uint64_t{device} + 1;
-    }
+  const auto provider = std::find_if(spec.providers.begin(), spec.providers.end(), is_gpu);
+  if (provider == spec.providers.end()) return 0;
+  uint64_t named = 1;
+  for (const auto& [key, value] : provider->options) {
+    uint32_t device = 0;
+    const char* const end = value.data() + value.size();
+    if (key != "device_id" || std::from_chars(value.data(), end, device).ptr != end) continue;
+    named = uint64_t{device} + 1;
   }
-  return 0;
+  return named;
 }
 
 class IsolatedBackend final : public Backend {

@@ -12,11 +12,12 @@
 namespace serval::isolated {
 
 enum class Control : uint32_t {
-  Load = 1,  // to the process: model `id`, a blob of its spec; `value`: device + 1, 0 = as it says
+  Load = 1,  // to the process: model `id`, a blob of its spec; `value`: device + 1, 0 = no GPU
   Unload,    // to the process: model `id`
   Open,      // to the process: slot `value` of model `id`; page, request area, answer area
   Loaded,    // to the server: model `id`, a blob of its info
   Failed,    // to the server: model `id`, a blob of the error
+  Page,      // to the process, first: its ProcessPage
 };
 
 struct Packet {

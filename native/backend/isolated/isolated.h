@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "base/memory_budget.h"
+#include "gpu/pinned_pool.h"
 
 namespace serval {
 
@@ -39,6 +40,7 @@ struct IsolatedReading {
   bool up = false;     // models can be run
   int64_t pid = 0;     // 0 = there is none
   uint64_t resident_bytes = 0;
+  gpu::PinnedReading pinned;
 };
 std::vector<IsolatedReading> isolated_readings();
 // By model and signal's name ("exit" where it ended by itself), since the server started.

@@ -91,7 +91,7 @@ std::vector<IsolatedReading> isolated_readings() {
   for (const auto& one : processes_now()) {
     const int64_t pid = one->pid();
     const uint64_t bytes = pid == 0 ? 0 : resident_bytes(pid);
-    readings.push_back({one->models(), one->device(), one->up(), pid, bytes});
+    readings.push_back({one->models(), one->device(), one->up(), pid, bytes, one->pinned()});
   }
   return readings;
 }

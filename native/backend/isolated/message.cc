@@ -157,6 +157,7 @@ void write_info(const BackendModelInfo& info, Writer& out) {
   write_list(info.providers, out);
   write_list(info.notes, out);
   out.number(static_cast<uint8_t>(info.on_gpu));
+  out.number(info.device_bytes);
   out.number(static_cast<uint8_t>(info.stateful));
 }
 
@@ -182,6 +183,7 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
   info.providers = read_list(in);
   info.notes = read_list(in);
   info.on_gpu = in.flag();
+  info.device_bytes = in.number<int64_t>();
   info.stateful = in.flag();
   if (!in.ok() || !in.ended() || info.signatures.empty()) {
     return make_error(ErrorCode::Internal, "the model's process described it in bytes of no sense");

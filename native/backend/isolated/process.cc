@@ -199,6 +199,13 @@ bool ModelProcess::up() {
          });
 }
 
+gpu::PinnedReading ModelProcess::pinned() {
+  std::lock_guard lock(mutex_);
+  if (page_.data() == nullptr) return {};
+  const gpu::PinnedPage& shown = page().pinned;
+  return {shown.total_bytes.load(), shown.used_bytes.load(), shown.fallbacks.load()};
+}
+
 std::optional<std::string> ModelProcess::outage(const std::string& model, int64_t version) {
   std::lock_guard lock(mutex_);
   for (const auto& [id, entry] : entries_) {
@@ -271,6 +278,8 @@ Status ModelProcess::start_process() {
   }
   Result<Pipe> output = make_pipe();
   if (!output.ok()) return std::move(output.error());
+  Result<Area> page = Area::create("serval-process", sizeof(ProcessPage));
+  if (!page.ok()) return std::move(page.error());
   const Result<int64_t> pid =
       launcher_->start(sockets.value().theirs.get(), event.get(), output.value().writes.get());
   if (!pid.ok()) return pid.error();
@@ -282,6 +291,9 @@ Status ModelProcess::start_process() {
   fault_.clear();
   starts_ns_ = 0;
   started_ns_ = now_ns();
+  page_ = std::move(page.value());
+  const int page_fd = page_.fd();
+  send_packet(socket_.get(), {Control::Page, 0, 0}, {&page_fd, 1});
   for (auto& [id, entry] : entries_) ask(id, entry);
   return {};
 }
@@ -392,6 +404,8 @@ bool ModelProcess::end_life(const End& end, int64_t pid) {
   std::unique_lock lock(mutex_);
   const bool lived = started_ns_ != 0 && now_ns() - started_ns_ > pauses_.lived_ms * kNsPerMs;
   socket_ = Descriptor();
+  if (fault_.empty() && page_.data() != nullptr) fault_ = read_fault(page());
+  page_ = Area();
   deaths_ = lived ? 1 : deaths_ + 1;
   death_ = fault_.empty() ? end.text : fault_;
   const uint64_t pause_ms = pause_ms_after(deaths_, pauses_);

@@ -17,6 +17,7 @@
 #include "backend/isolated/launch.h"
 #include "backend/isolated/message.h"
 #include "backend/isolated/output.h"
+#include "backend/isolated/process_page.h"
 #include "backend/isolated/slot.h"
 #include "backend/isolated/spin.h"
 #include "base/memory_budget.h"
@@ -134,6 +135,8 @@ class ModelProcess {
   std::string device();
   int64_t pid();
   bool up();
+  // Of its pool of pinned memory.
+  gpu::PinnedReading pinned();
   // Why a model that was loaded here cannot be run now; "" where it can, nothing where there is no
   // such model.
   std::optional<std::string> outage(const std::string& model, int64_t version);
@@ -162,6 +165,7 @@ class ModelProcess {
   void ask(uint32_t id, Entry& entry);
   void ask_due();
   int wait_ms(bool ending) const;
+  ProcessPage& page() { return *reinterpret_cast<ProcessPage*>(page_.data()); }
   bool end_life(const End& end, int64_t pid);
   std::string state_text() const;
   std::string state_text(const Entry& entry) const;
@@ -180,6 +184,7 @@ class ModelProcess {
   std::vector<std::weak_ptr<ServerSlot>> slots_;       // of the present process
   std::vector<std::shared_ptr<ServerSlot>> given_up_;  // likewise; what runs there goes on
   Descriptor socket_, cancel_event_, output_;
+  Area page_;  // ProcessPage; of the present process
   int64_t pid_ = 0;
   uint32_t next_id_ = 1;
   uint32_t deaths_ = 0;  // in a row

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ namespace {
 constexpr uint64_t kSleepNs = 10'000'000'000;
 constexpr size_t kSlotsMax = 4096;
 constexpr int kNoSlotCode = 3;  // what the process ends with that has no room for a slot
+constexpr int kFaultCode = 4;   // likewise: no run of it can succeed any more
 
 Error internal(const std::string& what) { return make_error(ErrorCode::Internal, what); }
 
@@ -42,8 +44,11 @@ auto fenced(const Work& work) -> decltype(work()) {
 // One slot of one model, run by a thread of its own.
 class ServedSlot {
  public:
-  ServedSlot(std::shared_ptr<BackendModel> model, Area page, Area requests, Area answers)
+  using EndProcess = std::function<void(const std::string& fault)>;
+  ServedSlot(std::shared_ptr<BackendModel> model, Area page, Area requests, Area answers,
+             EndProcess end_process)
       : model_(std::move(model)),
+        end_process_(std::move(end_process)),
         page_(std::move(page)),
         requests_(std::move(requests)),
         answers_(std::move(answers)),
@@ -52,7 +57,7 @@ class ServedSlot {
   Area& page_area() { return page_; }
   SlotPage& page() { return *reinterpret_cast<SlotPage*>(page_.data()); }
 
-  // Until the slot is closed.
+  // Until the slot is closed, or the process is to end: what runs then is answered by its death.
   void run() {
     uint32_t done = 0;
     for (;;) {
@@ -60,8 +65,13 @@ class ServedSlot {
       if (next == done) return;
       begin(next);
       Status status = fenced([&] { return answer(); });
-      if (!status.ok()) answer_error(status.error());
       end();
+      if (!status.ok()) {
+        if (const std::string fault = model_->lasting_fault(); !fault.empty()) {
+          return end_process_(fault);
+        }
+        answer_error(status.error());
+      }
       done = next;
       SlotPage& shared = page();
       shared.answer.store(done);
@@ -162,6 +172,7 @@ class ServedSlot {
   }
 
   const std::shared_ptr<BackendModel> model_;
+  const EndProcess end_process_;
   Area page_, requests_, answers_;
   const std::unique_ptr<BackendScratch> scratch_;
   Message message_;
@@ -213,7 +224,24 @@ class Server {
     } else if (packet.kind == Control::Open) {
       if (fds.size() == 3) open(packet, fds);
       else lose_slot();
+    } else if (packet.kind == Control::Page && fds.size() == 1) {
+      take_page(std::move(fds[0]));
     }
+  }
+
+  void take_page(Descriptor descriptor) {
+    Result<Area> area = Area::adopt(std::move(descriptor), sizeof(ProcessPage), true);
+    if (!area.ok() || page_.data() != nullptr) return;
+    page_ = std::move(area.value());
+    if (options_.paged) options_.paged(*page());
+  }
+  // Null where the server gave none. It comes before the first load, and stays.
+  ProcessPage* page() { return reinterpret_cast<ProcessPage*>(page_.data()); }
+
+  void end_process(const std::string& fault) {
+    if (page() != nullptr) write_fault(*page(), fault);
+    if (options_.is_process) _exit(kFaultCode);
+    shutdown(options_.socket, SHUT_RDWR);
   }
 
   // Threads are detached, and counted: finish() waits for all. False: there is none to be had.
@@ -287,9 +315,9 @@ class Server {
       if (found != models_.end() && slots_.size() < kSlotsMax) model = found->second;
     }
     if (model == nullptr || !requests.ok() || !answers.ok()) return refuse(page.value());
-    const auto slot =
-        std::make_shared<ServedSlot>(std::move(model), std::move(page.value()),
-                                     std::move(requests.value()), std::move(answers.value()));
+    const auto slot = std::make_shared<ServedSlot>(
+        std::move(model), std::move(page.value()), std::move(requests.value()),
+        std::move(answers.value()), [this](const std::string& fault) { end_process(fault); });
     {
       std::lock_guard lock(mutex_);
       slots_.push_back(slot);
@@ -334,6 +362,7 @@ class Server {
   }
 
   const ServeOptions& options_;
+  Area page_;  // set once, before what reads it starts
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<uint32_t, std::shared_ptr<BackendModel>> models_;  // guarded by mutex_

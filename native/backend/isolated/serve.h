@@ -7,6 +7,7 @@
 #include <span>
 
 #include "backend/backend.h"
+#include "backend/isolated/process_page.h"
 
 namespace serval::isolated {
 
@@ -16,6 +17,7 @@ struct ServeOptions {
   bool is_process = true;  // ends it at once when the server hangs up
   std::function<Result<ModelSpec>(std::span<const uint8_t>)> parse;
   std::function<Backend*(const std::string& name)> backend;  // null = there is none of the name
+  std::function<void(ProcessPage&)> paged;  // told of the page, which stays; may be empty
 };
 
 // Until the server hangs up. Where it returns (it is no process of its own, but a test's thread),

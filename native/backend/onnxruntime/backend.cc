@@ -72,6 +72,23 @@ bool runs_on_gpu(std::span<const std::string> providers) {
   });
 }
 
+// What of a device's memory is gone between two looks at it. Other loads meanwhile count too.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(const GpuDevice* gpu) : gpu_(gpu), before_(free_bytes()) {}
+  int64_t taken() const { return std::max<int64_t>(0, before_ - free_bytes()); }
+
+ private:
+  int64_t free_bytes() const {
+    size_t free = 0, total = 0;
+    if (gpu_ == nullptr || gpu_->calls->set_device(gpu_->device) != 0) return 0;
+    return gpu_->calls->memory_info(&free, &total) == 0 ? static_cast<int64_t>(free) : 0;
+  }
+
+  const GpuDevice* const gpu_;  // null = none
+  const int64_t before_;
+};
+
 // The library's providers, best first by its own order. Empty when the call fails.
 std::vector<std::string> available_providers(const OrtApi& api) {
   std::vector<std::string> names;
@@ -295,6 +312,8 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   if (!file_bytes.ok()) return std::move(file_bytes.error());
   info.file_bytes = file_bytes.value();
 
+  std::unique_ptr<GpuDevice> gpu = GpuDevice::of(runtime, spec.providers);
+  const DeviceMemory memory(gpu.get());
   SessionOptionsHandle options(&api);
   OrtStatus* failed = api.CreateSessionOptions(options.out());
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
@@ -325,7 +344,7 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   name_classes(model.value(), info.signatures[0]);
   const bool cpu_only = info.providers.size() == 1;
   info.on_gpu = runs_on_gpu(info.providers);
-  std::unique_ptr<GpuDevice> gpu = GpuDevice::of(runtime, spec.providers);
+  info.device_bytes = memory.taken();
   loaded->model = std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
                                              GraphNames{}, nullptr, std::move(gpu));
   return std::shared_ptr<BackendModel>(loaded, loaded->model.get());
@@ -429,6 +448,8 @@ Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
   BackendModelInfo info;
   info.file_bytes = weights->bytes();
   info.stateful = !spec.states.empty();
+  const std::unique_ptr<GpuDevice> gpu = GpuDevice::of(runtime, spec.providers);
+  const DeviceMemory memory(gpu.get());
   std::vector<std::shared_ptr<OrtModel>> graphs;
   for (size_t i = 0; i < spec.graphs.size(); ++i) {
     const GraphSpec& graph = spec.graphs[i];
@@ -445,6 +466,7 @@ Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
     info.on_gpu = runs_on_gpu(info.providers);
     graphs.push_back(std::move(loaded.value()));
   }
+  info.device_bytes = memory.taken();
   return std::shared_ptr<BackendModel>(
       std::make_shared<OrtGraphs>(std::move(info), std::move(weights), std::move(graphs)));
 }

@@ -23,6 +23,8 @@ class OrtGraphs final : public BackendModel {
   Status run(uint32_t signature, std::span<const TensorView> inputs,
              std::span<const uint32_t> output_indices, BackendScratch& scratch,
              const RunOptions& options) override;
+  // All sessions are on one device.
+  std::string lasting_fault() override { return graphs_.front()->lasting_fault(); }
 
  private:
   const BackendModelInfo info_;

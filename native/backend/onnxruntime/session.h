@@ -124,6 +124,9 @@ class OrtModel final : public BackendModel {
   Status run(uint32_t signature, std::span<const TensorView> inputs,
              std::span<const uint32_t> output_indices, BackendScratch& scratch,
              const RunOptions& options) override;
+  std::string lasting_fault() override {
+    return gpu_ == nullptr ? std::string() : gpu::lasting_fault(*gpu_->calls, gpu_->device);
+  }
 
  private:
   Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;

@@ -14,6 +14,7 @@
 namespace {
 
 constexpr int kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101;
+constexpr int kIllegalAddress = 700;
 constexpr int kDevices = 2;
 
 struct Copy {
@@ -32,6 +33,7 @@ struct State {
   std::size_t device_bytes = 0;
   std::uint64_t limit = UINT64_MAX;
   int fail_next = 0;  // the next copy answers with this
+  int stuck = 0;      // all calls do
 };
 
 State& state() {
@@ -50,6 +52,26 @@ void count(const char* name) {
 std::uint64_t limit_of(const char* variable, std::uint64_t fallback) {
   const char* text = std::getenv(variable);
   return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
+}
+
+// What a kernel that reads where nothing is leaves behind: an error that all later calls answer
+// with, until the process ends.
+int stuck() {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.stuck;
+}
+
+// A tensor that begins with this number is what such a kernel fails on (FAKE_CUDA_POISON).
+void look_for_poison(const void* from, std::size_t bytes) {
+  static const char* const text = std::getenv("FAKE_CUDA_POISON");
+  float first = 0;
+  if (text == nullptr || bytes < sizeof first) return;
+  std::memcpy(&first, from, sizeof first);
+  if (first != std::strtof(text, nullptr)) return;
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.stuck = kIllegalAddress;
 }
 
 }  // namespace
@@ -72,6 +94,11 @@ void fake_cuda_limit(std::uint64_t bytes) {
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.limit = bytes;
 }
+void fake_cuda_stick(int status) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.stuck = status;
+}
 void fake_cuda_fail_copy(int status) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -86,7 +113,7 @@ int cudaSetDevice(int device) {
   count("cudaSetDevice");
   if (device < 0 || device >= kDevices) return kInvalidDevice;
   current_device = device;
-  return kOk;
+  return stuck();
 }
 int cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   count("cudaHostAlloc");
@@ -123,6 +150,8 @@ int cudaFree(void* memory) {
 }
 int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void* stream) {
   count(kind == 1 ? "to device" : "from device");
+  if (kind == 1) look_for_poison(from, bytes);
+  if (stuck() != kOk) return stuck();
   {
     State& all = state();
     const std::lock_guard<std::mutex> lock(all.mutex);
@@ -153,14 +182,16 @@ int cudaStreamSynchronize(void* stream) {
   return kOk;
 }
 int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  if (stuck() != kOk) return stuck();
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
   *total = std::size_t{8} << 30;
   *free = *total - all.device_bytes;
   return kOk;
 }
-int cudaGetLastError() { return kOk; }
+int cudaGetLastError() { return stuck(); }
 const char* cudaGetErrorString(int status) {
+  if (status == kIllegalAddress) return "an illegal memory access was encountered";
   return status == kOutOfMemory ? "out of memory" : status == kOk ? "no error" : "fake error";
 }
 

@@ -27,6 +27,21 @@ OrtStatus* update(Options& options, const char* const* keys, const char* const* 
   return nullptr;
 }
 
+// What a model's weights take of its device: FAKE_ORT_DEVICE_BYTES, never given back.
+void take_device_memory(const Options& options) {
+  const char* bytes = std::getenv("FAKE_ORT_DEVICE_BYTES");
+  void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (bytes == nullptr || cuda == nullptr) return;
+  int device = 0;
+  for (const auto& [key, value] : options) {
+    if (key == "device_id") device = std::atoi(value.c_str());
+  }
+  const auto set = reinterpret_cast<int (*)(int)>(dlsym(cuda, "cudaSetDevice"));
+  const auto take = reinterpret_cast<int (*)(void**, size_t)>(dlsym(cuda, "cudaMalloc"));
+  void* memory = nullptr;
+  if (set(device) == 0) take(&memory, std::strtoull(bytes, nullptr, 10));
+}
+
 // A limit of one byte is what a device without memory would say.
 OrtStatus* append(const Options& options) {
   for (const auto& [key, value] : options) {
@@ -35,6 +50,7 @@ OrtStatus* append(const Options& options) {
                                 "CUDA failure 2: out of memory ; GPU=0 ; expr=cudaMalloc");
     }
   }
+  take_device_memory(options);
   return nullptr;
 }
 

@@ -39,7 +39,14 @@ describe('models on a GPU', { skip: noCompiler }, () => {
       [
         ...['--model-repository', models, '--pinned-memory-pool-byte-size', String(POOL)],
         ...['--onnxruntime-library', join(gpu, 'libonnxruntime.so.1'), '--log-format', 'json'],
-        ...['--strict-readiness', 'false', '--load-retry-interval-micros', '3600000000'],
+        ...[
+          '--strict-readiness',
+          'false',
+          '--isolate',
+          'none',
+          '--load-retry-interval-micros',
+          '3600000000',
+        ],
       ],
       { FAKE_ORT_REAL: onnxruntimeLibrary(undefined) },
     );

@@ -18,6 +18,7 @@ struct FakeCuda {
   uint64_t (*device_bytes)();
   void (*limit)(uint64_t bytes);
   void (*fail_copy)(int status);
+  void (*stick)(int status);
 
  private:
   FakeCuda() {
@@ -27,6 +28,7 @@ struct FakeCuda {
     find(library, "fake_cuda_device_bytes", device_bytes);
     find(library, "fake_cuda_limit", limit);
     find(library, "fake_cuda_fail_copy", fail_copy);
+    find(library, "fake_cuda_stick", stick);
   }
   template <typename Call>
   static void find(void* library, const char* name, Call& call) {

@@ -41,6 +41,43 @@ TEST_F(Pinned, OneAllocationForAllPieces) {
   EXPECT_EQ(pool_.read().used_bytes, 0u);
 }
 
+TEST_F(Pinned, APageShowsWhatReadWouldAnswer) {
+  PinnedPage page;
+  const auto shows = [&] {
+    const PinnedReading read = pool_.read();
+    EXPECT_EQ(page.total_bytes, read.total_bytes);
+    EXPECT_EQ(page.used_bytes, read.used_bytes);
+    EXPECT_EQ(page.fallbacks, read.fallbacks);
+    return page.used_bytes.load();
+  };
+  uint8_t* a = pool_.take(*cuda_, 1);
+  pool_.show_on(&page);
+  EXPECT_EQ(shows(), 256u);
+  uint8_t* b = pool_.take(*cuda_, 512);
+  EXPECT_EQ(shows(), 768u);
+  EXPECT_EQ(pool_.take(*cuda_, 1 << 20), nullptr);
+  EXPECT_EQ(shows(), 768u);
+  EXPECT_EQ(page.fallbacks, 1u);
+  pool_.give(a);
+  EXPECT_EQ(shows(), 512u);
+  pool_.give(b);
+  EXPECT_EQ(shows(), 0u);
+}
+
+// Only what sticks is a fault that lasts.
+TEST_F(Pinned, AFaultLastsUntilTheProcessEnds) {
+  const FakeCuda& fake = FakeCuda::get();
+  EXPECT_EQ(lasting_fault(*cuda_, 0), "");
+  EXPECT_EQ(lasting_fault(*cuda_, 9), "") << "no such device: no other run fails";
+  fake.stick(2);
+  EXPECT_EQ(lasting_fault(*cuda_, 0), "") << "a full device";
+  fake.stick(700);
+  EXPECT_EQ(lasting_fault(*cuda_, 1), "GPU 1: an illegal memory access was encountered (700)");
+  EXPECT_EQ(lasting_fault(*cuda_, 1), "GPU 1: an illegal memory access was encountered (700)");
+  fake.stick(0);
+  EXPECT_EQ(lasting_fault(*cuda_, 1), "");
+}
+
 TEST_F(Pinned, NeighboursAreJoinedInAnyOrder) {
   for (const std::vector<size_t>& order :
        std::vector<std::vector<size_t>>{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}}) {

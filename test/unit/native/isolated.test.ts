@@ -11,14 +11,45 @@ const spec = (more: Partial<ModelSpec> = {}): ModelSpec => ({
   ...more,
 });
 const table = spec({ backend: 'tabular' });
+const inGroup = spec({ isolation: { mode: 'process', group: 'g' } });
+const inServer = { isolation: { mode: 'none', group: '' } } as const;
+const onGpu = (name: string): Partial<ModelSpec> => ({
+  providers: [
+    { name, options: {} },
+    { name: 'cpu', options: {} },
+  ],
+});
 
 test('a model is isolated by its configuration or by name, or as all are', () => {
   assert.equal(isolationGroup(spec()), undefined);
   assert.equal(isolationGroup(spec(), ['other']), undefined);
   assert.equal(isolationGroup(spec(), ['other', 'm']), '');
   assert.equal(isolationGroup(spec(), ['all']), '');
-  assert.equal(isolationGroup(spec({ isolation: { group: 'g' } })), 'g');
-  assert.equal(isolationGroup(spec({ isolation: { group: 'g' } }), ['m', 'all']), 'g');
+  assert.equal(isolationGroup(inGroup), 'g');
+  assert.equal(isolationGroup(inGroup, ['m', 'all']), 'g');
+});
+
+test('a model on a GPU shares the process of its device, unless something says otherwise', () => {
+  for (const provider of ['cuda', 'tensorrt']) {
+    const model = spec(onGpu(provider));
+    const group = isolationGroup(model, [], true);
+    assert.equal(group, '\0device');
+    assert.equal(isolationGroup(model, ['other'], true), group);
+    assert.equal(isolationGroup(model, ['m'], true), '');
+    assert.equal(isolationGroup(model, ['all'], true), '');
+    assert.equal(isolationGroup(model, ['none'], true), undefined);
+    assert.equal(isolationGroup(model, ['none', 'm'], true), '');
+    assert.equal(isolationGroup(model, []), undefined, 'in a program of its own');
+    assert.equal(isolationGroup({ ...inGroup, ...onGpu(provider) }, [], true), 'g');
+    assert.equal(isolationGroup(spec({ ...inServer, ...onGpu(provider) }), [], true), undefined);
+  }
+  assert.equal(isolationGroup(spec(), [], true), undefined);
+  assert.equal(isolationGroup(spec({ providers: [] }), [], true), undefined);
+});
+
+test('a configuration that says none counts before all, not before the name', () => {
+  assert.equal(isolationGroup(spec(inServer), ['all']), undefined);
+  assert.equal(isolationGroup(spec(inServer), ['all', 'm']), '');
 });
 
 test('a model of columns stays in the server, and says so where it is asked for by name', () => {
@@ -26,7 +57,7 @@ test('a model of columns stays in the server, and says so where it is asked for 
   assert.equal(isolationGroup(table, ['all']), undefined);
   const refused = /model 'm': expected no isolation, got 'process'/;
   assert.throws(() => isolationGroup(table, ['m']), refused);
-  const asked = spec({ backend: 'tabular', isolation: { group: '' } });
+  const asked = spec({ backend: 'tabular', isolation: { mode: 'process', group: '' } });
   assert.throws(() => isolationGroup(asked), refused);
 });
 
@@ -41,10 +72,10 @@ test('config.pbtxt says it by two parameters', () => {
     return { isolation, problems };
   };
   assert.equal(settings().isolation, undefined);
-  assert.equal(settings(['isolation', 'none']).isolation, undefined);
-  assert.deepEqual(settings(['isolation', 'process']).isolation, { group: '' });
+  assert.deepEqual(settings(['isolation', 'none']).isolation, { mode: 'none', group: '' });
+  assert.deepEqual(settings(['isolation', 'process']).isolation, { mode: 'process', group: '' });
   const grouped = settings(['isolation', 'process'], ['isolation_group', 'gpu-0']);
-  assert.deepEqual(grouped.isolation, { group: 'gpu-0' });
+  assert.deepEqual(grouped.isolation, { mode: 'process', group: 'gpu-0' });
   assert.equal(settings(['isolation', 'thread']).problems.length, 1);
   assert.equal(settings(['isolation_group', 'a b']).problems.length, 1);
 });

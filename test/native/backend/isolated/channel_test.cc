@@ -255,6 +255,73 @@ TEST(IsolatedChannel, AModelThatIsNotLoadedAgainIsDownAlone) {
   EXPECT_EQ(reload->pause_ms, 1u);
 }
 
+// Its first run finds the device gone, and says so.
+class FaultyModel final : public BackendModel {
+ public:
+  explicit FaultyModel(std::atomic<bool>& faulty) : faulty_(faulty) {
+    info_.signatures = {null_spec("echo").null_signature};
+  }
+  const BackendModelInfo& info() const override { return info_; }
+  std::unique_ptr<BackendScratch> make_scratch() override { return null_->make_scratch(); }
+  Status run(uint32_t, std::span<const TensorView>, std::span<const uint32_t>, BackendScratch&,
+             const RunOptions&) override {
+    return make_error(ErrorCode::BackendFailed, "one run failed");
+  }
+  std::string lasting_fault() override { return faulty_ ? "GPU 0: it fell off its bus (700)" : ""; }
+
+ private:
+  const std::shared_ptr<BackendModel> null_ = make_null_backend()->load(null_spec("echo")).value();
+  std::atomic<bool>& faulty_;
+  BackendModelInfo info_;
+};
+
+TEST(IsolatedChannel, AFaultThatLastsEndsItsProcessAndIsTheReason) {
+  struct Faulty final : Backend {
+    Result<std::shared_ptr<BackendModel>> load(const ModelSpec&) override {
+      return std::shared_ptr<BackendModel>(std::make_shared<FaultyModel>(faulty));
+    }
+    std::atomic<bool> faulty{false};
+  } backend;
+  std::atomic<int> starts{0};
+  const auto process = process_of([&](int socket, int event, int start) {
+    starts = start;
+    serve_backend(backend, socket, event);
+  });
+  const auto model = load(process, "echo");
+  ASSERT_NE(model, nullptr);
+  take_isolated_deaths();
+  const uint32_t all[] = {0, 1, 2};
+  const Inputs inputs(2, 1);
+  const auto run = [&] { return model->run(0, inputs.views, all, *model->make_scratch(), {}); };
+  const Status failed = run();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "one run failed");
+  EXPECT_EQ(starts, 1);
+  backend.faulty = true;
+  const Status died = run();
+  ASSERT_FALSE(died.ok());
+  EXPECT_EQ(died.error().code, ErrorCode::ModelNotReady) << died.error().message;
+  backend.faulty = false;
+  while (starts != 2 || !model->can_run())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(run().error().message, "one run failed");
+  const std::vector<IsolatedDeath> deaths = take_isolated_deaths();
+  ASSERT_EQ(deaths.size(), 1u);
+  EXPECT_EQ(deaths[0].reason, "GPU 0: it fell off its bus (700)");
+  EXPECT_TRUE(deaths[0].ended);
+}
+
+TEST(IsolatedProcessPage, AnyFaultIsReadWithinItsBounds) {
+  auto page = std::make_unique<ProcessPage>();
+  EXPECT_EQ(read_fault(*page), "");
+  write_fault(*page, "short");
+  EXPECT_EQ(read_fault(*page), "short");
+  write_fault(*page, std::string(5000, 'x'));
+  EXPECT_EQ(read_fault(*page), std::string(kFaultBytesMax, 'x'));
+  page->fault_bytes = UINT32_MAX;
+  EXPECT_EQ(read_fault(*page).size(), kFaultBytesMax);
+}
+
 TEST(IsolatedChannel, ALoadThatEndsItsProcessIsAnErrorOfTheLoad) {
   const auto process = process_of([](int socket, int, int) { shutdown(socket, SHUT_RDWR); });
   const auto loaded = load_isolated(process, source("echo"), nullptr);

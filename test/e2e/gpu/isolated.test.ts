@@ -1,0 +1,155 @@
+// Models on GPUs are in processes of their devices by themselves (fake_gpu_runtime.cc,
+// fake_cudart.cc): a device whose process is down takes no requests, an error of CUDA's that sticks
+// ends that process and no other, and the page of metrics has the numbers of both.
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { onnxruntimeLibrary } from '../../../ts/native/binding.js';
+import { packageRoot } from '../../../ts/package-files.js';
+import { processesOf } from '../isolation/support.js';
+import { infer, logLines, metric, put, v2Body, v2Values } from '../support/operating.js';
+import { until } from '../support/polling.js';
+import { exchange } from '../support/raw-http.js';
+import { startServer, type ServalProcess } from '../support/serval-process.js';
+import { buildLibrary, noCompiler } from './fake-libraries.js';
+
+const MODEL = join(packageRoot(), 'examples', 'models', 'half_plus_three', '123', 'model.onnx');
+const NATIVE = ['-std=c++20', `-I${join(packageRoot(), 'native')}`];
+const POOL = 1 << 20;
+const WEIGHTS = 5 << 20;
+const POISON = 666;
+
+describe('models on GPUs, in processes of their devices', { skip: noCompiler }, () => {
+  const root = mkdtempSync(join(tmpdir(), 'serval-isolated-'));
+  const [gpu, models] = [join(root, 'gpu'), join(root, 'models')];
+  let server: ServalProcess;
+
+  before(async () => {
+    buildLibrary(gpu, 'libonnxruntime.so.1', 'fake_gpu_runtime.cc', NATIVE);
+    buildLibrary(gpu, 'libcudart.so.13', 'fake_cudart.cc');
+    const none = 'parameters { key: "isolation" value { string_value: "none" } }';
+    for (const [name, text] of [
+      ['both', 'instance_group { kind: KIND_GPU gpus: [ 0, 1 ] }'],
+      ['first', 'instance_group { kind: KIND_GPU gpus: [ 0 ] }'],
+      ['here', `instance_group { kind: KIND_GPU gpus: [ 0 ] } ${none}`],
+      ['on_cpu', 'instance_group { kind: KIND_CPU }'],
+    ] as const) {
+      mkdirSync(join(models, name, '1'), { recursive: true });
+      cpSync(MODEL, join(models, name, '1', 'model.onnx'));
+      put(join(models, name, 'config.pbtxt'), text);
+    }
+    server = await startServer(
+      [
+        ...['--model-repository', models, '--pinned-memory-pool-byte-size', String(POOL)],
+        ...['--onnxruntime-library', join(gpu, 'libonnxruntime.so.1'), '--log-format', 'json'],
+        // What others take meanwhile would count as a model's.
+        ...['--num-load-threads', '1'],
+      ],
+      {
+        FAKE_ORT_REAL: onnxruntimeLibrary(undefined),
+        FAKE_ORT_DEVICE_BYTES: String(WEIGHTS),
+        FAKE_CUDA_POISON: String(POISON),
+      },
+    );
+  });
+  after(async () => {
+    await server.stop();
+    rmSync(root, { recursive: true });
+  });
+
+  const statusOf = async (model: string, first = 1): Promise<number> => {
+    const response = await infer(server, model, v2Body('x', [first, 2]));
+    if (response.status === 200) assert.deepEqual(v2Values(response), [first / 2 + 3, 4]);
+    return response.status;
+  };
+  const of = (name: string, device: number): Promise<number> =>
+    metric(server, `serval_isolated_${name}`, `device="${device}"`);
+  const isUp = (device: number, up: 0 | 1): Promise<boolean> =>
+    until('a process to change', async () => (await of('up', device)) === up);
+
+  it('have one process for each device, which all of its models share', async () => {
+    for (const model of ['both', 'first', 'here', 'on_cpu'])
+      assert.equal(await statusOf(model), 200);
+    const pids = await Promise.all([of('pid', 0), of('pid', 1)]);
+    assert.deepEqual([...processesOf(server)].sort(), [...pids].sort());
+  });
+
+  it('pin as much as the server was told to, and show it on its page', async () => {
+    for (let i = 0; i < 4; i++) assert.equal(await statusOf('both'), 200);
+    await Promise.all(Array.from({ length: 32 }, () => statusOf('both')));
+    // Its own pool, for the model that is not isolated, and those of the two devices.
+    assert.equal(await metric(server, 'nv_pinned_memory_pool_total_bytes'), 3 * POOL);
+    const used = await metric(server, 'nv_pinned_memory_pool_used_bytes');
+    assert.ok(used >= 3 * 256 && used < POOL, String(used));
+    assert.equal(await metric(server, 'serval_pinned_memory_fallbacks_total'), 0);
+  });
+
+  it('say what of the memory of their devices they took', async () => {
+    const bytes = (model: string): Promise<number> =>
+      metric(server, 'serval_model_device_memory_bytes', `model="${model}",version="1"`);
+    assert.equal(await bytes('both'), 2 * WEIGHTS);
+    assert.equal(await bytes('first'), WEIGHTS);
+    assert.equal(await bytes('here'), WEIGHTS);
+    const page = (await exchange(server.httpPort, 'GET', '/metrics')).body.toString();
+    assert.ok(!page.includes('serval_model_device_memory_bytes{model="on_cpu"'));
+  });
+
+  it('go on with the other device while one is down', async () => {
+    // Each death makes the pause before the next start twice as long.
+    for (let death = 0; death < 4; death++) {
+      await isUp(0, 1);
+      process.kill(await of('pid', 0), 'SIGKILL');
+      await isUp(0, 0);
+    }
+    for (let i = 0; i < 20; i++) assert.equal(await statusOf('both', i), 200);
+    const many = await Promise.all(Array.from({ length: 64 }, (_, i) => statusOf('both', i)));
+    assert.deepEqual(many, new Array(64).fill(200));
+    for (const model of ['here', 'on_cpu']) assert.equal(await statusOf(model), 200);
+    await isUp(0, 1);
+    assert.equal(await statusOf('first'), 200);
+  });
+
+  it('an error that sticks ends the process of its device alone, and is the reason', async () => {
+    const others = await of('pid', 1);
+    const poisoned = await infer(server, 'first', v2Body('x', [POISON, 2]));
+    const text = poisoned.body.toString();
+    assert.equal(poisoned.status, 503, text);
+    assert.match(
+      text,
+      /model 'first': (GPU 0: an illegal memory access was encountered \(700\)|its process)/,
+    );
+    const reason = 'GPU 0: an illegal memory access was encountered (700)';
+    await until('its line in the log', () =>
+      logLines(server).some(
+        (line) => line['message'] === 'the process of models ended' && line['reason'] === reason,
+      ),
+    );
+    assert.equal(await statusOf('both'), 200);
+    await isUp(0, 1);
+    assert.equal(await statusOf('first'), 200);
+    assert.equal(await of('pid', 1), others);
+    assert.match(
+      readFileSync(`/proc/${others}/cmdline`, 'utf8'),
+      new RegExp(`\0${POOL}\0`),
+      'the size of the pool is handed on',
+    );
+  });
+
+  it('are in the server where --isolate=none says so', async () => {
+    const plain = await startServer(
+      [
+        ...['--model-repository', models, '--isolate', 'none'],
+        ...['--onnxruntime-library', join(gpu, 'libonnxruntime.so.1')],
+      ],
+      { FAKE_ORT_REAL: onnxruntimeLibrary(undefined) },
+    );
+    try {
+      assert.equal((await infer(plain, 'both', v2Body('x', [1, 2]))).status, 200);
+      assert.deepEqual(processesOf(plain), []);
+    } finally {
+      await plain.stop();
+    }
+  });
+});
