@@ -14,7 +14,6 @@
 #include "backend/isolated/serve.h"
 #include "codec/json/text.h"
 #include "engine/spec/codec.h"
-#include "gpu/pinned_pool.h"
 
 namespace serval {
 
@@ -110,20 +109,17 @@ napi_value RunIsolated(Arguments<4>& arguments) {
   if (pinned_pool_bytes < 0) arguments.fail("pinnedPoolBytes");
   if (!arguments.ok()) return nullptr;
   become_isolated(parent);
-  gpu::PinnedPool::process().set_limit(static_cast<uint64_t>(pinned_pool_bytes));
   const std::unique_ptr<Backend> onnxruntime =
       make_onnxruntime_backend(library, static_cast<int>(threads));
   const std::unique_ptr<Backend> null = make_null_backend();
   isolated::ServeOptions options;
   options.socket = kSocket;
   options.cancel_event = kCancelEvent;
+  options.pinned_pool_bytes = static_cast<uint64_t>(pinned_pool_bytes);
   options.parse = [](std::span<const uint8_t> bytes) { return parse_model_spec(bytes); };
   options.backend = [&](const std::string& name) -> Backend* {
     if (name == "onnxruntime") return onnxruntime.get();
     return name == "null" ? null.get() : nullptr;
-  };
-  options.paged = [](isolated::ProcessPage& page) {
-    gpu::PinnedPool::process().show_on(&page.pinned);
   };
   isolated::serve(options);
   _exit(0);

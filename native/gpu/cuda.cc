@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 
 namespace serval::gpu {
@@ -11,7 +13,16 @@ namespace {
 
 constexpr const char* kLibraries[] = {"libcudart.so.13", "libcudart.so.12"};
 constexpr CudaStatus kOutOfMemory = 2;  // cudaErrorMemoryAllocation
-constexpr CudaStatus kInvalidDevice = 101;
+// Errors behind which "the process must be terminated and relaunched": those of kernels, and of
+// hardware. Source: CUDA Runtime API, cudaError_t.
+constexpr CudaStatus kFirstOfKernels = 700, kLastOfKernels = 799;
+constexpr CudaStatus kOfHardware[] = {214, 220, 999};  // ECC, NVLink, unknown
+constexpr int kAsked = 2;  // an error of a call before is told once, a lasting one each time
+
+bool is_lasting(CudaStatus status) {
+  return (status >= kFirstOfKernels && status <= kLastOfKernels) ||
+         std::ranges::find(kOfHardware, status) != std::end(kOfHardware);
+}
 
 // The first of `name` that is missing stays in `missing`.
 template <typename Call>
@@ -70,14 +81,16 @@ Result<const CudaCalls*> open_cuda() {
   return unavailable("CUDA's runtime library cannot be loaded: " + reason);
 }
 
-// What does not stick is forgotten with the first call. A full device is no fault of it.
 std::string lasting_fault(const CudaCalls& calls, int device) {
-  calls.last_error();
-  size_t free = 0, total = 0;
-  CudaStatus status = calls.set_device(device);
-  if (status == 0) status = calls.memory_info(&free, &total);
-  const bool lasts = status != 0 && status != kOutOfMemory && status != kInvalidDevice;
-  return lasts ? cuda_error(calls, status, "GPU " + std::to_string(device)).message : "";
+  CudaStatus status = 0;
+  for (int i = 0; i < kAsked; ++i) {
+    calls.last_error();
+    size_t free = 0, total = 0;
+    status = calls.set_device(device);
+    if (status == 0) status = calls.memory_info(&free, &total);
+    if (!is_lasting(status)) return "";
+  }
+  return cuda_error(calls, status, "GPU " + std::to_string(device)).message;
 }
 
 Error cuda_error(const CudaCalls& calls, CudaStatus status, const std::string& what) {

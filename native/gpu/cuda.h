@@ -49,7 +49,7 @@ Error cuda_error(const CudaCalls& calls, CudaStatus status, const std::string& w
 
 // Why no call of this process can use the device any more: an error that sticks (a kernel that read
 // where nothing is, a device that fell off its bus). "" = calls succeed. Any thread; waits for
-// nothing. Source: CUDA Runtime API, cudaError: "leaves the process in an inconsistent state".
+// nothing. Makes the device this thread's.
 std::string lasting_fault(const CudaCalls& calls, int device);
 
 }  // namespace serval::gpu

@@ -73,7 +73,7 @@ class Model final : public BackendModel {
   ~Model() override { process_->remove(id_); }
 
   const BackendModelInfo& info() const override { return info_; }
-  // Hot path: queue. Of a model on several devices.
+  // Asked before each run of a model on several devices.
   bool can_run() const override { return up_->load(std::memory_order_relaxed); }
   std::unique_ptr<BackendScratch> make_scratch() override {
     return std::make_unique<Scratch>(budget_);

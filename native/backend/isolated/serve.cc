@@ -187,7 +187,9 @@ class ServedSlot {
 
 class Server {
  public:
-  explicit Server(const ServeOptions& options) : options_(options) {}
+  explicit Server(const ServeOptions& options) : options_(options) {
+    if (options.is_process) gpu::PinnedPool::process().set_limit(options.pinned_pool_bytes);
+  }
 
   void run() {
     for (;;) {
@@ -233,7 +235,7 @@ class Server {
     Result<Area> area = Area::adopt(std::move(descriptor), sizeof(ProcessPage), true);
     if (!area.ok() || page_.data() != nullptr) return;
     page_ = std::move(area.value());
-    if (options_.paged) options_.paged(*page());
+    if (options_.is_process) gpu::PinnedPool::process().show_on(&page()->pinned);
   }
   // Null where the server gave none. It comes before the first load, and stays.
   ProcessPage* page() { return reinterpret_cast<ProcessPage*>(page_.data()); }
@@ -278,12 +280,23 @@ class Server {
       std::lock_guard lock(mutex_);
       models_[id] = std::move(loaded.value());
     } else {
+      const std::string fault = fault_of_any();
+      if (!fault.empty()) return end_process(fault);
       write_error(loaded.error(), out);
     }
     const Result<Descriptor> answer = blob_of(out.bytes());
     const int fd = answer.ok() ? answer.value().get() : -1;
     const Control kind = loaded.ok() && answer.ok() ? Control::Loaded : Control::Failed;
     send_packet(options_.socket, {kind, id, 0}, {&fd, answer.ok() ? 1u : 0u});
+  }
+
+  // Of the models that are there: a load may find a device that is of no use to them either.
+  std::string fault_of_any() {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, model] : models_) {
+      if (std::string fault = model->lasting_fault(); !fault.empty()) return fault;
+    }
+    return {};
   }
 
   Result<std::shared_ptr<BackendModel>> load_model(int blob, uint64_t device) {

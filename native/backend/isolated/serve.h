@@ -17,7 +17,7 @@ struct ServeOptions {
   bool is_process = true;  // ends it at once when the server hangs up
   std::function<Result<ModelSpec>(std::span<const uint8_t>)> parse;
   std::function<Backend*(const std::string& name)> backend;  // null = there is none of the name
-  std::function<void(ProcessPage&)> paged;  // told of the page, which stays; may be empty
+  uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;        // of a process; see gpu/pinned_pool.h
 };
 
 // Until the server hangs up. Where it returns (it is no process of its own, but a test's thread),

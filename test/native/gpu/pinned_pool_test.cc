@@ -69,8 +69,14 @@ TEST_F(Pinned, AFaultLastsUntilTheProcessEnds) {
   const FakeCuda& fake = FakeCuda::get();
   EXPECT_EQ(lasting_fault(*cuda_, 0), "");
   EXPECT_EQ(lasting_fault(*cuda_, 9), "") << "no such device: no other run fails";
-  fake.stick(2);
-  EXPECT_EQ(lasting_fault(*cuda_, 0), "") << "a full device";
+  for (const int passing : {1, 2, 46, 100, 101, 699, 800}) {
+    fake.stick(passing);
+    EXPECT_EQ(lasting_fault(*cuda_, 0), "") << passing;
+  }
+  for (const int lasting : {214, 220, 719, 799, 999}) {
+    fake.stick(lasting);
+    EXPECT_EQ(lasting_fault(*cuda_, 0), "GPU 0: fake error (" + std::to_string(lasting) + ")");
+  }
   fake.stick(700);
   EXPECT_EQ(lasting_fault(*cuda_, 1), "GPU 1: an illegal memory access was encountered (700)");
   EXPECT_EQ(lasting_fault(*cuda_, 1), "GPU 1: an illegal memory access was encountered (700)");
