@@ -21,7 +21,7 @@ const NATIVE_MAY_INCLUDE = {
   calls: ['base/', 'engine/', 'transport/', 'calls/'],
   addon: [
     ...['base/', 'codec/', 'backend/', 'batch/', 'stats/', 'engine/'],
-    ...['transport/', 'calls/', 'addon/', 'gpu/pinned_pool.h'],
+    ...['transport/', 'calls/', 'addon/'],
   ],
 };
 const NAPI_HEADER = 'native/addon/napi_api.h';
