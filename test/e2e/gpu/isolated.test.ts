@@ -83,8 +83,8 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
 
   it('pin as much as the server was told to, and show it on its page', async () => {
     const total = (): Promise<number> => metric(server, 'nv_pinned_memory_pool_total_bytes');
-    // Its own pool, for the model that is not isolated, and those of the two devices: each is pinned
-    // by the first run there.
+    // Its own pool, for the model that is not isolated, and those of the two devices: each is
+    // pinned by the first run there.
     await until('a run on each device', async () => {
       const many = await Promise.all(Array.from({ length: 32 }, () => statusOf('both')));
       assert.deepEqual(many, new Array(32).fill(200));
