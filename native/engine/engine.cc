@@ -334,6 +334,7 @@ void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
 // Source: v2-protocol.md 10.
 void write_pinned_metrics(const std::vector<IsolatedReading>& processes, MetricsWriter& writer) {
   gpu::PinnedReading pool = gpu::PinnedPool::process().read();
+  pool.fallbacks += isolated_fallbacks();
   for (const IsolatedReading& one : processes) {
     pool.total_bytes += one.pinned.total_bytes;
     pool.used_bytes += one.pinned.used_bytes;

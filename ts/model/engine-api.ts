@@ -100,6 +100,8 @@ export interface ModelSpec extends engine.ModelSpec {
   readonly placement?: Placement;
   /** The file at `path` is a TensorRT engine, before the engine sees the spec. */
   readonly plan?: PlanSpec;
+  /** Made for this load, with what `path` names in it: see LoadedModel.keepsFolder. */
+  readonly ownFolder?: string;
 }
 
 /** engine.fbs ModelInfo. */
@@ -112,6 +114,9 @@ export interface LoadedModel extends engine.ModelInfo {
   readonly table?: TableDoc;
   /** Where --providers auto put it, and why. */
   readonly placed?: { readonly providers: string; readonly why: string };
+  /** The spec's ownFolder is the engine's now, which removes it behind the unload: the model's
+   * process loads from it again when it comes back. */
+  readonly keepsFolder?: boolean;
 }
 
 /** engine.fbs ModelRoute, with versions by their labels. */

@@ -1,4 +1,6 @@
 // The engine's control calls as promises over tickets. Control plane; the thread that made it.
+import { rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import type {
   EngineControl,
   EngineStats,
@@ -28,6 +30,8 @@ export interface Engine {
 class NativeControl implements EngineControl {
   /** Of what was loaded here and is not unloaded. */
   readonly #handles = new Set<number>();
+  /** That isolated models are loaded from, by handle. */
+  readonly #folders = new Map<number, string>();
 
   constructor(
     private readonly link: EngineLink,
@@ -40,7 +44,9 @@ class NativeControl implements EngineControl {
     const call = this.isolation.loadCall(spec, bytes);
     const loaded = await promised(this.link, call, readModelInfo);
     this.#handles.add(loaded.handle);
-    return loaded;
+    if (spec.ownFolder === undefined || !this.isolation.isolates(spec)) return loaded;
+    this.#folders.set(loaded.handle, spec.ownFolder);
+    return { ...loaded, keepsFolder: true };
   }
 
   /** Of the models that are loaded here. */
@@ -48,13 +54,25 @@ class NativeControl implements EngineControl {
     for (const handle of this.#handles) void this.unload(handle).catch(() => undefined);
   }
 
-  unload(handle: number): Promise<void> {
+  async unload(handle: number): Promise<void> {
     this.#handles.delete(handle);
-    return promised(
-      this.link,
-      (native) => native.unload(handle),
-      () => undefined,
-    );
+    const folder = this.#folders.get(handle);
+    this.#folders.delete(handle);
+    try {
+      await promised(
+        this.link,
+        (native) => native.unload(handle),
+        () => undefined,
+      );
+    } finally {
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Of models that nobody unloads: nothing loads them again. */
+  removeFolders(): void {
+    for (const folder of this.#folders.values()) rmSync(folder, { recursive: true, force: true });
+    this.#folders.clear();
   }
 
   publishRoutes(
@@ -123,6 +141,7 @@ export function createEngine(options: EngineOptions): Promise<Engine> {
     if (!isOpen || shared === undefined) return;
     isOpen = false;
     isolation.close();
+    control.removeFolders();
     shared.holders -= 1;
     if (shared.holders > 0) {
       control.unloadAll();

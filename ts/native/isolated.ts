@@ -56,6 +56,9 @@ export interface IsolationOptions {
   readonly isolatesGpus?: boolean | undefined;
 }
 
+/** Whether --isolate takes it for no model's name. */
+const isWord = (name: string): boolean => name === ISOLATE_ALL || name === ISOLATE_NONE;
+
 /** The group of a model that is to be isolated ("" = a process of its own); undefined: it is not.
  * What is asked for by name counts before what its configuration says, and that before what holds
  * for all. `isolatesGpus`: models on a GPU are isolated where nothing says otherwise.
@@ -66,7 +69,7 @@ export function isolationGroup(
   isolatesGpus = false,
 ): string | undefined {
   const { mode, group } = spec.isolation ?? { mode: undefined, group: '' };
-  const named = mode === 'process' || isolate.includes(spec.name);
+  const named = mode === 'process' || (!isWord(spec.name) && isolate.includes(spec.name));
   if (spec.backend === 'tabular') {
     if (!named) return undefined;
     throw new ServalError(
@@ -105,12 +108,21 @@ export class Isolation {
 
   /** The call that loads a model. Errors: those of isolationGroup(). */
   loadCall(spec: ModelSpec, bytes: Uint8Array): (native: NativeBinding) => number {
-    const { isolate, isolatesGpus } = this.options;
-    const group = isolationGroup(spec, isolate, isolatesGpus);
+    const group = this.#groupOf(spec);
     if (group === undefined) return (native) => native.load(bytes);
     const command = (this.#command ??= commandOf(this.options));
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
     return (native) => native.loadIsolated(bytes, Buffer.from(group), command);
+  }
+
+  /** Whether loadCall() loads it in a process apart. Errors: as there. */
+  isolates(spec: ModelSpec): boolean {
+    return this.#groupOf(spec) !== undefined;
+  }
+
+  #groupOf(spec: ModelSpec): string | undefined {
+    const { isolate, isolatesGpus } = this.options;
+    return isolationGroup(spec, isolate, isolatesGpus);
   }
 
   /** Tells of each death from now on. */

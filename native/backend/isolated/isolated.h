@@ -43,6 +43,8 @@ struct IsolatedReading {
   gpu::PinnedReading pinned;
 };
 std::vector<IsolatedReading> isolated_readings();
+// Of the pools of pinned memory of processes that have ended: a counter never goes back.
+uint64_t isolated_fallbacks();
 // By model and signal's name ("exit" where it ended by itself), since the server started.
 std::map<std::pair<std::string, std::string>, uint64_t> isolated_deaths();
 

@@ -21,6 +21,7 @@ struct Ledger {
   std::vector<std::weak_ptr<isolated::ModelProcess>> processes;  // guarded by mutex, as the rest
   std::map<std::pair<std::string, std::string>, uint64_t> counts;
   std::vector<IsolatedDeath> deaths;
+  uint64_t fallbacks = 0;
 
   // Caller holds mutex.
   void keep(IsolatedDeath death) {
@@ -77,6 +78,12 @@ void note_reload(const std::string& model, const std::string& problem, int64_t p
   all.keep({model, problem, pid, pause_ms, false});
 }
 
+void note_fallbacks(uint64_t count) {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  all.fallbacks += count;
+}
+
 void note_process(const std::shared_ptr<ModelProcess>& process) {
   Ledger& all = ledger();
   std::lock_guard lock(all.mutex);
@@ -111,6 +118,12 @@ std::map<std::pair<std::string, std::string>, uint64_t> isolated_deaths() {
   Ledger& all = ledger();
   std::lock_guard lock(all.mutex);
   return all.counts;
+}
+
+uint64_t isolated_fallbacks() {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  return all.fallbacks;
 }
 
 std::vector<IsolatedDeath> take_isolated_deaths() {

@@ -404,7 +404,10 @@ bool ModelProcess::end_life(const End& end, int64_t pid) {
   std::unique_lock lock(mutex_);
   const bool lived = started_ns_ != 0 && now_ns() - started_ns_ > pauses_.lived_ms * kNsPerMs;
   socket_ = Descriptor();
-  if (fault_.empty() && page_.data() != nullptr) fault_ = read_fault(page());
+  if (page_.data() != nullptr) {
+    if (fault_.empty()) fault_ = read_fault(page());
+    note_fallbacks(page().pinned.fallbacks.load());
+  }
   page_ = Area();
   deaths_ = lived ? 1 : deaths_ + 1;
   death_ = fault_.empty() ? end.text : fault_;

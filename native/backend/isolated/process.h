@@ -204,6 +204,8 @@ void note_death(const std::vector<std::string>& models, const End& end, int64_t 
 // A model that could not be loaded again by a process that goes on.
 void note_reload(const std::string& model, const std::string& problem, int64_t pid,
                  uint64_t pause_ms);
+// What a process that ended had counted of its pool of pinned memory.
+void note_fallbacks(uint64_t count);
 void note_process(const std::shared_ptr<ModelProcess>& process);
 
 }  // namespace serval::isolated

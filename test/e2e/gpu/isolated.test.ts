@@ -44,6 +44,7 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
       [
         ...['--model-repository', models, '--pinned-memory-pool-byte-size', String(POOL)],
         ...['--onnxruntime-library', join(gpu, 'libonnxruntime.so.1'), '--log-format', 'json'],
+        ...['--model-control-mode', 'explicit', '--load-model', '*'],
         // What others take meanwhile would count as a model's.
         ...['--num-load-threads', '1'],
       ],
@@ -135,6 +136,37 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
       new RegExp(`\0${POOL}\0`),
       'the size of the pool is handed on',
     );
+  });
+
+  const repository = (call: string, model: string) =>
+    exchange(server.httpPort, 'POST', `/v2/repository/models/${model}/${call}`, '{}');
+  const pids = (): Promise<readonly number[]> => Promise.all([of('pid', 0), of('pid', 1)]);
+
+  it('of which one finds no memory when it loads leave the others', async () => {
+    const before = await pids();
+    mkdirSync(join(models, 'starved', '1'), { recursive: true });
+    cpSync(MODEL, join(models, 'starved', '1', 'model.onnx'));
+    put(
+      join(models, 'starved', 'config.pbtxt'),
+      `instance_group { kind: KIND_GPU gpus: [ 0 ] }
+       parameters { key: "gpu_mem_limit" value { string_value: "1" } }`,
+    );
+    const refused = await repository('load', 'starved');
+    assert.notEqual(refused.status, 200);
+    assert.match(refused.body.toString(), /'starved'.*out of memory/);
+    for (const model of ['both', 'first', 'here', 'on_cpu'])
+      assert.equal(await statusOf(model), 200);
+    assert.deepEqual(await pids(), before);
+  });
+
+  it('end with the last model that they run', async () => {
+    const [zero] = await pids();
+    assert.equal((await repository('unload', 'both')).status, 200);
+    await until('one process', () => processesOf(server).join(' ') === String(zero));
+    assert.equal(await statusOf('first'), 200);
+    assert.equal((await repository('load', 'both')).status, 200);
+    assert.equal(await statusOf('both'), 200);
+    assert.equal(processesOf(server).length, 2);
   });
 
   it('are in the server where --isolate=none says so', async () => {

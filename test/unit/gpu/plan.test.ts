@@ -158,6 +158,7 @@ interface Loading {
   readonly path: string;
   readonly cache: string;
   fail: string;
+  keepsFolder: boolean;
 }
 
 function loading(context: TestContext, content: string | Uint8Array = ENGINE): Loading {
@@ -173,7 +174,9 @@ function loading(context: TestContext, content: string | Uint8Array = ENGINE): L
       const beside = join(dirname(spec.path ?? ''), 'model.plan');
       assert.deepEqual(readFileSync(beside), readFileSync(path));
       return state.fail === ''
-        ? Promise.resolve(loadedModel(1))
+        ? Promise.resolve(
+            state.keepsFolder ? { ...loadedModel(1), keepsFolder: true } : loadedModel(1),
+          )
         : Promise.reject(
             new ServalError(ErrorCode.ModelInvalid, state.fail.replaceAll('PLAN', beside)),
           );
@@ -187,6 +190,7 @@ function loading(context: TestContext, content: string | Uint8Array = ENGINE): L
     path,
     cache,
     fail: '',
+    keepsFolder: false,
   };
   return state;
 }
@@ -210,6 +214,15 @@ test('the engine is handed the model in a folder that is gone behind the load', 
   assert.equal(basename(spec?.path ?? ''), 'model.onnx');
   assert.equal(existsSync(dirname(spec?.path ?? '')), false);
   assert.deepEqual(readdirSync(join(cache, 'tensorrt')), []);
+});
+
+test('a folder that the engine keeps stays, whole', async (context) => {
+  const state = loading(context);
+  state.keepsFolder = true;
+  await state.load();
+  const folder = state.asked[0]?.ownFolder ?? '';
+  assert.equal(dirname(state.asked[0]?.path ?? ''), folder);
+  assert.deepEqual(readdirSync(folder).sort(), ['model.onnx', 'model.plan']);
 });
 
 test('what the engine says of the folder names the file instead', async (context) => {

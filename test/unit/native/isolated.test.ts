@@ -47,6 +47,16 @@ test('a model on a GPU shares the process of its device, unless something says o
   assert.equal(isolationGroup(spec({ providers: [] }), [], true), undefined);
 });
 
+test("the words of --isolate are no models' names", () => {
+  for (const name of ['all', 'none']) {
+    assert.equal(isolationGroup(spec({ name }), ['none']), undefined);
+    assert.equal(isolationGroup(spec({ name, ...onGpu('cuda') }), ['none'], true), undefined);
+    assert.equal(isolationGroup(spec({ name, ...inServer }), ['all', 'none']), undefined);
+    assert.equal(isolationGroup(spec({ ...inGroup, name }), ['none']), 'g');
+  }
+  assert.equal(isolationGroup(spec({ backend: 'tabular', name: 'none' }), ['none']), undefined);
+});
+
 test('a configuration that says none counts before all, not before the name', () => {
   assert.equal(isolationGroup(spec(inServer), ['all']), undefined);
   assert.equal(isolationGroup(spec(inServer), ['all', 'm']), '');

@@ -1,5 +1,6 @@
 // Loads a TensorRT engine (model.plan): an ONNX model around it, in a folder of its own for as long
-// as the load takes. Control plane, main thread.
+// as the load takes; where the model is isolated, for as long as it is loaded, since its process
+// may load it again. Control plane, main thread.
 import { constants } from 'node:fs';
 import { copyFile, link, mkdir, mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,20 +36,22 @@ export async function loadPlan(
   const model = about(path, () => planModel(plan, PLAN_FILE));
   const providers = about(path, () => planProviders(spec, facts));
   const folder = await makeFolder(cacheFolder);
+  let keeps = false;
   try {
     const wrapper = join(folder, WRAPPER_FILE);
     await writeFile(wrapper, model);
     await linkOrCopy(path, join(folder, PLAN_FILE));
     // Optimizations have nothing to do with one node, and would look at it for nothing.
-    const own = { ...rest, path: wrapper, providers, graphOptimization: 0 };
+    const own = { ...rest, path: wrapper, providers, graphOptimization: 0, ownFolder: folder };
     const loaded = await engine.load(own);
+    keeps = loaded.keepsFolder === true;
     const on = providers.map(({ name }) => name).join(', ');
     const placed = { providers: on, why: 'it is a TensorRT engine' };
     return { ...loaded, producer: 'tensorrt', fileBytes: bytes, placed };
   } catch (error) {
     throw named(error, folder, path);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    if (!keeps) await rm(folder, { recursive: true, force: true });
   }
 }
 
