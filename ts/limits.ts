@@ -3,6 +3,8 @@
 
 /** Of the host, pinned for GPUs: Triton's default. */
 export const PINNED_POOL_BYTES_DEFAULT = 268_435_456;
+/** Sizes of batches that a configuration may ask CUDA graphs for. */
+export const GRAPHS_MAX = 31;
 /** Default of --body-bytes-max and --grpc-message-bytes-max: 2 GiB - 1, protobuf's own. */
 export const BODY_BYTES_MAX_DEFAULT = 2_147_483_647;
 /** The least that --memory-limit may be, and the least that is found at start. */

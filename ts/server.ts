@@ -273,9 +273,10 @@ function loadLineOf({ logFormat, logFile, logLevel }: Config): LoadLine | undefi
 }
 
 /** What models on GPUs are placed by. */
-function placingOptions({ onnxruntimeLibrary: library, modelCache }: Config): PlacingOptions {
-  const runtime = onnxruntimeLibrary(library);
-  return { runtime, cacheFolder: modelCache ?? '', binding: loadBinding() };
+function placingOptions(config: Config): PlacingOptions {
+  const { modelCache = '', cudaGraphs } = config;
+  const runtime = onnxruntimeLibrary(config.onnxruntimeLibrary);
+  return { runtime, cacheFolder: modelCache, cudaGraphs, binding: loadBinding() };
 }
 
 /** TensorFlow Serving's path of metrics, "" = off. A bad file is an error: nobody would notice. */

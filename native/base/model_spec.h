@@ -39,7 +39,8 @@ struct ModelSpec {
   bool extended_v2 = false;            // of a model of tensors: V2's extension too
   std::vector<TensorOverride> inputs;  // what a configuration says of them
   std::vector<TensorOverride> outputs;
-  std::vector<int> devices;  // one session each; empty = one session
+  std::vector<int> devices;          // one session each; empty = one session
+  std::vector<uint32_t> graph_rows;  // batches that CUDA graphs are made of; 0: a model without one
   std::vector<std::pair<std::string, std::string>> session_config;
   ExecMode exec_mode = ExecMode::Auto;
   int inline_us_max = 100;

@@ -122,6 +122,8 @@ export interface Config {
   readonly savedModelTags: readonly string[];
   /** Models in processes of their own; `all` among them: every one that can be. */
   readonly isolate: readonly string[];
+  /** Models on GPUs have CUDA graphs where they can. */
+  readonly cudaGraphs: boolean;
   /** TensorFlow models whose answers depend on random numbers are served. */
   readonly allowRandom: boolean;
   /** Where compiled models are kept; undefined = nowhere. */
@@ -210,7 +212,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
       graphOptimization: graphOptimizationValue(written('graph-optimization')),
       providers: providersValue(written('providers')),
     },
-    isolate: (given('isolate')?.texts ?? []).flatMap((text) => text.split(',')),
+    ...{ isolate: namesOf(given('isolate')), cudaGraphs: bool('cuda-graphs') },
     listeners: listenersSettings(read),
     ...{ host, grpcHost: hostOf('grpc-address') },
     httpPort: int('http-port'),
@@ -247,6 +249,9 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   checkTogether(config, written);
   return config;
 }
+
+const namesOf = (from: Written | undefined): readonly string[] =>
+  (from?.texts ?? []).flatMap((text) => text.split(','));
 
 function memorySettings({
   int,

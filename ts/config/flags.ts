@@ -384,6 +384,13 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'instance threads of each model',
   ),
   flag(
+    'cuda-graphs',
+    'BOOL',
+    { kind: 'bool' },
+    'false',
+    'record the runs of models on GPUs as CUDA graphs, where they can be; see gpu.md',
+  ),
+  flag(
     'isolate',
     'NAMES',
     { kind: 'text' },

@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, reasonOf, ServalError } from '../errors.js';
+import { usualGraphRows } from '../model-config/graph-rows.js';
 import type {
   EngineControl,
   LoadedModel,
@@ -23,6 +24,8 @@ export interface PlacingOptions {
   readonly runtime: string;
   /** --model-cache; "" = none. */
   readonly cacheFolder: string;
+  /** --cuda-graphs; default false. */
+  readonly cudaGraphs?: boolean;
   readonly binding: Pick<NativeBinding, 'probeDriver' | 'probeLibrary'>;
 }
 
@@ -54,20 +57,41 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
     const providers = placed?.providers ?? spec.providers ?? [];
     refuseGraphs(providers);
     if (placed === undefined && !providers.some(({ name }) => name === TENSORRT)) {
-      return engine.load(spec);
+      return loadWithGraphs(engine, spec, options.cudaGraphs);
     }
     const cached = await withCache({ ...spec, providers }, machine, options.cacheFolder);
-    const loaded = await engine.load(cached);
+    const loaded = await loadWithGraphs(engine, cached, options.cudaGraphs);
     return placed === undefined ? loaded : { ...loaded, placed: told(placed) };
   };
   return withLoad(engine, load);
 }
 
+/** With --cuda-graphs a model on a GPU has them where it can, and a note where it cannot: nobody
+ * asked for this one by name. */
+async function loadWithGraphs(
+  engine: EngineControl,
+  spec: ModelSpec,
+  graphs = false,
+): Promise<LoadedModel> {
+  const onGpu = spec.providers?.some(({ name }) => name === TENSORRT || name === 'cuda') ?? false;
+  if (!graphs || !onGpu || spec.graphRows !== undefined) return engine.load(spec);
+  const { batch } = spec;
+  const graphRows = usualGraphRows(batch?.rowsMax ?? 0);
+  const pads = batch?.mode === 'on' && batch.allowedRows.length === 0;
+  const padded = pads ? { batch: { ...batch, allowedRows: graphRows } } : {};
+  try {
+    return await engine.load({ ...spec, ...padded, graphRows });
+  } catch (error) {
+    const loaded = await engine.load(spec);
+    return { ...loaded, notes: [...(loaded.notes ?? []), `no CUDA graphs: ${reasonOf(error)}`] };
+  }
+}
+
 /** Options that ask for CUDA graphs, which replay a run at the addresses that it had. */
 const GRAPH_OPTIONS = ['enable_cuda_graph', 'trt_cuda_graph_enable'];
 
-/** Errors: Unimplemented: inputs are copied to other addresses with each run, so that a graph would
- * answer with those of another request. */
+/** Errors: InvalidArgument: the option alone would record runs without memory of their own, and
+ * replay one with another request's inputs. */
 function refuseGraphs(providers: readonly ProviderOptions[]): void {
   for (const { name, options } of providers) {
     const asked = GRAPH_OPTIONS.find((key) =>
@@ -75,8 +99,8 @@ function refuseGraphs(providers: readonly ProviderOptions[]): void {
     );
     if (asked === undefined) continue;
     throw new ServalError(
-      ErrorCode.Unimplemented,
-      `provider ${name}: expected no ${asked}: inputs have no fixed address on the device here`,
+      ErrorCode.InvalidArgument,
+      `provider ${name}: expected no ${asked}, got 1: ask for CUDA graphs by optimization { cuda { graphs: true } } or --cuda-graphs`,
     );
   }
 }

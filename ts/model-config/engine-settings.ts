@@ -15,6 +15,7 @@ import type {
 } from '../model/engine-api.js';
 import type { TensorInfo } from '../model/snapshot.js';
 import { NO_BATCHING } from './batching-parameters.js';
+import { graphRows } from './graph-rows.js';
 import { openInputs, tensorrtProfiles } from './tensorrt-profiles.js';
 import { read } from '../protobuf/schema.js';
 import type { MessageValue } from '../protobuf/schema.js';
@@ -62,6 +63,7 @@ export function engineSettings(
     ...tensorSettings(config, labels),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
     ...isolationSettings(config),
+    ...graphSettings(config),
     ...(isNull ? nullSettings(config) : sessionSettings(config)),
   };
 }
@@ -110,12 +112,15 @@ function delaySettings(batching: MessageValue): Partial<BatchPolicy> {
   };
 }
 
+const graphBatches = (config: TritonConfig): readonly number[] =>
+  graphRows(config).filter((rows) => rows > 0);
+
 function extraBatchSettings(config: TritonConfig): Partial<BatchPolicy> {
   const allowed = parameter(config, 'serval.allowed_rows');
   return {
     split: isTrue(parameter(config, 'serval.split')),
     padInner: isTrue(parameter(config, 'serval.pad_inner')),
-    allowedRows: allowed === undefined ? [] : allowed.split(',').map(Number),
+    allowedRows: allowed === undefined ? graphBatches(config) : allowed.split(',').map(Number),
   };
 }
 
@@ -231,6 +236,12 @@ function cudaParameters(config: TritonConfig): Readonly<Record<string, string>> 
     if (value !== undefined) options.set(name, words[Number(value)] ?? value);
   }
   return Object.fromEntries(options);
+}
+
+/** CUDA graphs, and batches padded to the sizes that have one. */
+function graphSettings(config: TritonConfig): Partial<ModelSpec> {
+  const rows = graphRows(config);
+  return rows.length === 0 ? {} : { graphRows: rows };
 }
 
 /** Sessions in a process of their own, or not. */

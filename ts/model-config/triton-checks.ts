@@ -11,7 +11,7 @@ import {
 import { MODEL_CONFIG } from '../protobuf/generated/model-config.js';
 import { echo, nearestWord } from '../text.js';
 import { fieldNotes } from './field-notes.js';
-import { MODEL_THREADS_MAX } from '../limits.js';
+import { GRAPHS_MAX, MODEL_THREADS_MAX } from '../limits.js';
 import { TABULAR_PLATFORMS } from '../model/platforms.js';
 import { VERIFICATION_MODES } from '../model/platforms.js';
 import { read } from '../protobuf/schema.js';
@@ -312,8 +312,28 @@ class Check {
     }
   }
 
+  #graphs(optimization: MessageValue | undefined): void {
+    const max = read.int(this.#config, 'max_batch_size');
+    const cuda = read.child(optimization, 'cuda');
+    if (cuda === undefined) return;
+    const specs = read.children(cuda, 'graph_spec');
+    for (const spec of specs) {
+      const size = read.int(spec, 'batch_size');
+      if (size >= Math.min(1, max) && size <= max) continue;
+      const expected = max > 0 ? `1 to ${max}, max_batch_size` : '0, as there is no max_batch_size';
+      this.#problem(spec, 'batch_size', `expected ${expected}, got ${size}`);
+    }
+    if (specs.length > GRAPHS_MAX) {
+      this.#problem(cuda, 'graph_spec', `expected at most ${GRAPHS_MAX}, got ${specs.length}`);
+    }
+    if (specs.length > 0 && !read.bool(cuda, 'graphs')) {
+      this.#warn(cuda, 'graph_spec', 'no effect without graphs: true');
+    }
+  }
+
   accelerators(): void {
     const optimization = read.child(this.#config, 'optimization');
+    this.#graphs(optimization);
     const lists = read.child(optimization, 'execution_accelerators');
     if (lists === undefined) return;
     const known = {

@@ -188,6 +188,14 @@ Status append_provider(const OrtRuntime& runtime, OrtSessionOptions* session,
   return ok_status();
 }
 
+// With its option for CUDA graphs; what the configuration says of that itself counts.
+Provider recording(Provider provider) {
+  const bool tensorrt = short_name(provider.name) == "tensorrt";
+  provider.options.insert(provider.options.begin(),
+                          {tensorrt ? "trt_cuda_graph_enable" : "enable_cuda_graph", "1"});
+  return provider;
+}
+
 // Threads of the session: the shared pool, or its own when the spec asks for a number.
 OrtStatus* set_threads(const OrtRuntime& runtime, const ModelSpec& spec,
                        OrtSessionOptions* options) {
@@ -265,9 +273,14 @@ Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionO
     return take_error(api, failed, ErrorCode::ModelInvalid, "session options");
   }
   if (Status set = set_session_config(api, spec, options); !set.ok()) return set;
+  bool records = !spec.graph_rows.empty();
   for (const Provider& provider : spec.providers) {
-    Status status = append_provider(runtime, options, provider, providers);
+    // The first GPU provider records what it runs: all of the model, or the runtime refuses it.
+    const bool first = records && runs_on_gpu({&provider.name, 1});
+    Status status =
+        append_provider(runtime, options, first ? recording(provider) : provider, providers);
     if (!status.ok()) return status;
+    if (first) records = false;
   }
   providers.push_back(kCpuProvider);
   return ok_status();
@@ -345,8 +358,9 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   const bool cpu_only = info.providers.size() == 1;
   info.on_gpu = runs_on_gpu(info.providers);
   info.device_bytes = memory.taken();
-  loaded->model = std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
-                                             GraphNames{}, nullptr, std::move(gpu));
+  loaded->model =
+      std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
+                                 GraphNames{}, nullptr, std::move(gpu), spec.graph_rows);
   return std::shared_ptr<BackendModel>(loaded, loaded->model.get());
 }
 
@@ -408,7 +422,7 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   if (uses == nullptr) gpu = GpuDevice::of(runtime, spec.providers);
   return std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
                                     GraphNames{graph.input_names, graph.output_names},
-                                    std::move(uses), std::move(gpu));
+                                    std::move(uses), std::move(gpu), spec.graph_rows);
 }
 
 // Whether a session of one can stand for the other: names and datatypes in the same order.

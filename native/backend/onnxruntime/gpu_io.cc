@@ -93,7 +93,7 @@ Status GpuIo::begin() {
 }
 
 // Ordinary memory would be copied by the driver, in pieces and with this thread waiting.
-Status GpuIo::send(size_t index, const TensorView& view, const std::string& name) {
+Status GpuIo::send(size_t index, const TensorView& view, const std::string& name, GpuIo* other) {
   GpuTensor& tensor = inputs_[index];
   same_shapes_ &= tensor.has_shape(view.shape);
   Status shaped =
@@ -105,7 +105,8 @@ Status GpuIo::send(size_t index, const TensorView& view, const std::string& name
   if (view.bytes == 0) return ok_status();
   const uint8_t* from = view.data;
   uint8_t* const place = tensor.host.data();
-  if (from != place || place == nullptr) {
+  const bool stands = other != nullptr && other != this && other->has_in_place(index, from);
+  if (!stands && (from != place || place == nullptr)) {
     uint8_t* const own = tensor.host.grow(view.bytes);
     if (own != nullptr && tensor.host.pinned()) {
       std::memcpy(own, from, view.bytes);

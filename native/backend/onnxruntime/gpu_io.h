@@ -72,8 +72,9 @@ class GpuIo {
   Status begin();
   // Whether each input of this run has the shape that it had in the run before.
   bool same_shapes() const { return same_shapes_; }
-  // Starts copying an input; one that is in its place already is copied once.
-  Status send(size_t index, const TensorView& view, const std::string& name);
+  // Starts copying an input; one that is in its place already, or in that of `other`, is copied
+  // once.
+  Status send(size_t index, const TensorView& view, const std::string& name, GpuIo* other);
   // Waits for the inputs, and binds them. Errors: CUDA's, the runtime's.
   Status bind_inputs(std::span<const char* const> names);
   // Binds one output: to memory of the device, where `like` has its type and shape, else to what
@@ -92,6 +93,10 @@ class GpuIo {
 
  private:
   Status wait(const char* what);
+  bool has_in_place(size_t index, const uint8_t* data) {
+    gpu::HostBlock& host = inputs_[index].host;
+    return host.data() == data && host.pinned();
+  }
 
   const OrtRuntime& runtime_;
   const OrtApi& api_;

@@ -27,10 +27,10 @@ bool OrtModel::fits_gpu(std::span<const TensorView> inputs,
 }
 
 Status OrtModel::send_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const {
-  GpuIo& io = *scratch.gpu_;
+  GpuIo& io = *scratch.io_;
   Status status = io.begin();
   for (size_t i = 0; status.ok() && i < inputs.size(); ++i) {
-    status = io.send(i, inputs[i], info_.signatures.front().inputs[i].name);
+    status = io.send(i, inputs[i], info_.signatures.front().inputs[i].name, scratch.gpu_.get());
   }
   if (status.ok()) status = io.bind_inputs(input_names_);
   return status;
@@ -41,7 +41,7 @@ Status OrtModel::bind_outputs(OrtScratch& scratch, bool own) const {
   for (size_t i = 0; i < scratch.output_indices_.size(); ++i) {
     const bool kept = own && fixed_by_inputs_[scratch.output_indices_[i]];
     Status bound =
-        scratch.gpu_->bind_output(i, scratch.output_names_[i], kept ? &scratch.views_[i] : nullptr);
+        scratch.io_->bind_output(i, scratch.output_names_[i], kept ? &scratch.views_[i] : nullptr);
     if (!bound.ok()) return bound;
   }
   return ok_status();
@@ -50,7 +50,11 @@ Status OrtModel::bind_outputs(OrtScratch& scratch, bool own) const {
 Status OrtModel::run_bound(std::span<const TensorView> inputs, OrtScratch& scratch,
                            const CancelFlag* cancel) {
   if (cancel != nullptr) cancel->begin_run(scratch);
-  OrtStatus* failed = scratch.gpu_->run(session_.get(), scratch.run_options_.get());
+  OrtStatus* failed = nullptr;
+  {
+    const std::unique_lock<std::mutex> turn = graph_turn();
+    failed = scratch.io_->run(session_.get(), scratch.options_);
+  }
   if (cancel != nullptr) {
     cancel->leave_run(scratch);
     if (cancel->cancelled()) {
@@ -70,7 +74,7 @@ Status OrtModel::run_bound(std::span<const TensorView> inputs, OrtScratch& scrat
 
 // `broken`: an output on the device has another shape than the model declares.
 Status OrtModel::fetch_outputs(OrtScratch& scratch, bool& broken) const {
-  GpuIo& io = *scratch.gpu_;
+  GpuIo& io = *scratch.io_;
   Status status = io.take_outputs(scratch.output_values_);
   for (size_t i = 0; status.ok() && i < scratch.output_values_.size(); ++i) {
     if (!io.is_on_device(i)) {
@@ -89,12 +93,23 @@ Status OrtModel::fetch_outputs(OrtScratch& scratch, bool& broken) const {
   return status;
 }
 
-// Hot path: run. A model that breaks its declared shapes is run again without memory of ours for
-// outputs, and never given any again.
+// A session that records graphs runs in turns; others at once.
+std::unique_lock<std::mutex> OrtModel::graph_turn() const {
+  return graphs_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(graphs_->turn);
+}
+
 Status OrtModel::run_on_gpu(std::span<const TensorView> inputs, OrtScratch& scratch,
                             const CancelFlag* cancel) {
+  return graphs_ == nullptr ? run_plainly(inputs, scratch, cancel)
+                            : run_with_graphs(inputs, scratch, cancel);
+}
+
+// Hot path: run. A model that breaks its declared shapes is run again without memory of ours for
+// outputs, and never given any again.
+Status OrtModel::run_plainly(std::span<const TensorView> inputs, OrtScratch& scratch,
+                             const CancelFlag* cancel) {
   Status status = send_inputs(inputs, scratch);
-  bool own = status.ok() && scratch.shapes_known_ && scratch.gpu_->same_shapes() &&
+  bool own = status.ok() && scratch.shapes_known_ && scratch.io_->same_shapes() &&
              reuse_device_outputs_.load(std::memory_order_relaxed);
   bool broken = false;
   if (status.ok()) status = bind_outputs(scratch, own);

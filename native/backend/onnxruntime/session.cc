@@ -56,6 +56,7 @@ OrtScratch::OrtScratch(const OrtApi& api, size_t input_count, std::unique_ptr<Gp
       inputs_(input_count),
       input_values_(input_count) {
   drop_status(api_, api_.CreateRunOptions(run_options_.out()));
+  use_own();
 }
 
 OrtScratch::~OrtScratch() {
@@ -83,13 +84,13 @@ void OrtScratch::leave_out(size_t index) {
 
 // The runtime looks between two operators, those of a loop's body too.
 void OrtScratch::end_run() {
-  if (run_options_.get() == nullptr) return;
-  drop_status(api_, api_.RunOptionsSetTerminate(run_options_.get()));
+  if (options_ == nullptr) return;
+  drop_status(api_, api_.RunOptionsSetTerminate(options_));
 }
 
 void OrtScratch::forget_end() {
-  if (run_options_.get() == nullptr) return;
-  drop_status(api_, api_.RunOptionsUnsetTerminate(run_options_.get()));
+  if (options_ == nullptr) return;
+  drop_status(api_, api_.RunOptionsUnsetTerminate(options_));
 }
 
 // Gives the runtime's output values back; our own stay.
@@ -216,7 +217,7 @@ void OrtScratch::select_outputs(std::span<const uint32_t> indices, const GraphNa
 
 OrtModel::OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info,
                    bool cpu_only, GraphNames names, std::unique_ptr<StateUses> states,
-                   std::unique_ptr<GpuDevice> gpu)
+                   std::unique_ptr<GpuDevice> gpu, std::vector<uint32_t> graph_rows)
     : runtime_(runtime),
       api_(*runtime.api),
       session_(std::move(session)),
@@ -230,6 +231,9 @@ OrtModel::OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendMode
   for (const TensorSpec& output : signature.outputs) {
     fixed_by_inputs_.push_back(is_fixed_by_inputs(output, signature));
   }
+  if (gpu_ != nullptr && states_ == nullptr && !graph_rows.empty()) {
+    graphs_ = std::make_unique<GraphRules>(std::move(graph_rows));
+  }
 }
 
 std::unique_ptr<BackendScratch> OrtModel::make_scratch() {
@@ -237,7 +241,9 @@ std::unique_ptr<BackendScratch> OrtModel::make_scratch() {
   if (gpu_ != nullptr) {
     io = std::make_unique<GpuIo>(runtime_, *gpu_, session_.get(), input_names_.size());
   }
-  return std::make_unique<OrtScratch>(api_, input_names_.size(), std::move(io));
+  auto scratch = std::make_unique<OrtScratch>(api_, input_names_.size(), std::move(io));
+  if (graphs_ != nullptr) warm_graphs(*scratch);
+  return scratch;
 }
 
 Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const {
@@ -289,10 +295,13 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
     return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
   }
   OrtScratch& scratch = static_cast<OrtScratch&>(scratch_base);
+  if (graphs_ != nullptr && !scratch.says_no_graph_) [[unlikely]]
+    return make_error(ErrorCode::MemoryFull, "no memory for the options of a run");
   scratch.select_outputs(output_indices, names_);
   if (gpu_ != nullptr && fits_gpu(inputs, output_indices)) {
     return run_on_gpu(inputs, scratch, cancel);
   }
+  const std::unique_lock<std::mutex> turn = graph_turn();
   Status status = bind_inputs(inputs, scratch);
   if (!status.ok()) return status;
   give_own_outputs(scratch);

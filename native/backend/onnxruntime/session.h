@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "backend/onnxruntime/error.h"
+#include "backend/onnxruntime/gpu_graph.h"
 #include "backend/onnxruntime/gpu_io.h"
 #include "backend/onnxruntime/library.h"
 #include "backend/onnxruntime/state.h"
@@ -89,11 +90,24 @@ class OrtScratch final : public BackendScratch, private RunEnder {
   void drop_input(Input& input);
   void drop_outputs();
   void end_run() override;  // RunEnder's
+  // What the next run is on: a graph's, or the scratch's own.
+  void use(GpuIo& io, OrtRunOptions* options) {
+    io_ = &io;
+    options_ = options;
+  }
+  void use_own() {
+    io_ = gpu_.get();
+    options_ = run_options_.get();
+  }
   void forget_end();
 
   const OrtApi& api_;
   const std::unique_ptr<GpuIo> gpu_;
   RunOptionsHandle run_options_;  // holds null where memory is out: such a run cannot be ended
+  GpuGraphs graphs_;
+  bool says_no_graph_ = false;        // its own run options do: see OrtModel::make_scratch()
+  GpuIo* io_ = nullptr;               // of the present run; null: on no GPU
+  OrtRunOptions* options_ = nullptr;  // likewise
   std::vector<Input> inputs_;
   std::vector<const OrtValue*> input_values_;  // null: left out
   std::vector<const char*> fed_names_;         // of those that are there, where some are not
@@ -114,10 +128,11 @@ class OrtModel final : public BackendModel {
  public:
   // Takes the session. `info` holds one signature. `cpu_only`: no provider but the CPU's.
   // `names` empty: those of the signature. `states`: what runs read and assign besides, or null.
-  // `gpu`: the device that it runs on, where that is known.
+  // `gpu`: the device that it runs on, where that is known. `graph_rows`: see GraphRules; empty =
+  // no graphs.
   OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info, bool cpu_only,
            GraphNames names = {}, std::unique_ptr<StateUses> states = nullptr,
-           std::unique_ptr<GpuDevice> gpu = nullptr);
+           std::unique_ptr<GpuDevice> gpu = nullptr, std::vector<uint32_t> graph_rows = {});
 
   const BackendModelInfo& info() const override { return info_; }
   std::unique_ptr<BackendScratch> make_scratch() override;
@@ -131,9 +146,20 @@ class OrtModel final : public BackendModel {
  private:
   Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
   void give_own_outputs(OrtScratch& scratch) const;
+  void warm_graphs(OrtScratch& scratch);
+  void warm_graph(uint32_t rows, OrtScratch& scratch);
+  bool are_fixed(const OrtScratch& scratch) const;
   bool fits_gpu(std::span<const TensorView> inputs, std::span<const uint32_t> outputs) const;
   Status run_on_gpu(std::span<const TensorView> inputs, OrtScratch& scratch,
                     const CancelFlag* cancel);
+  Status run_plainly(std::span<const TensorView> inputs, OrtScratch& scratch,
+                     const CancelFlag* cancel);
+  std::unique_lock<std::mutex> graph_turn() const;
+  Status run_with_graphs(std::span<const TensorView> inputs, OrtScratch& scratch,
+                         const CancelFlag* cancel);
+  void prepare_graph(std::span<const TensorView> inputs, OrtScratch& scratch);
+  Status run_graph(GpuGraph& graph, std::span<const TensorView> inputs, OrtScratch& scratch,
+                   const CancelFlag* cancel, bool& broken);
   Status send_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
   Status bind_outputs(OrtScratch& scratch, bool own) const;
   Status run_bound(std::span<const TensorView> inputs, OrtScratch& scratch,
@@ -158,6 +184,7 @@ class OrtModel final : public BackendModel {
   std::atomic<bool> reuse_outputs_{true};  // false once the model broke that declaration
   const std::unique_ptr<GpuDevice> gpu_;   // null: the runtime copies, if anybody does
   std::atomic<bool> reuse_device_outputs_{true};  // as reuse_outputs_
+  std::unique_ptr<GraphRules> graphs_;            // null: no CUDA graphs
 };
 
 }  // namespace serval::ort

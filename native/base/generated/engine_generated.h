@@ -1326,12 +1326,13 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_INPUTS = 46,
     VT_OUTPUTS = 48,
     VT_DEVICES = 50,
-    VT_SESSION_CONFIG = 52,
-    VT_GRAPHS = 54,
-    VT_WEIGHTS = 56,
-    VT_WEIGHT_FILES = 58,
-    VT_STATES = 60,
-    VT_EXTENDED_V2 = 62
+    VT_GRAPH_ROWS = 52,
+    VT_SESSION_CONFIG = 54,
+    VT_GRAPHS = 56,
+    VT_WEIGHTS = 58,
+    VT_WEIGHT_FILES = 60,
+    VT_STATES = 62,
+    VT_EXTENDED_V2 = 64
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1405,6 +1406,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<int32_t> *devices() const {
     return GetPointer<const flatbuffers::Vector<int32_t> *>(VT_DEVICES);
   }
+  const flatbuffers::Vector<uint32_t> *graph_rows() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_GRAPH_ROWS);
+  }
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>> *session_config() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>> *>(VT_SESSION_CONFIG);
   }
@@ -1465,6 +1469,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(outputs()) &&
            VerifyOffset(verifier, VT_DEVICES) &&
            verifier.VerifyVector(devices()) &&
+           VerifyOffset(verifier, VT_GRAPH_ROWS) &&
+           verifier.VerifyVector(graph_rows()) &&
            VerifyOffset(verifier, VT_SESSION_CONFIG) &&
            verifier.VerifyVector(session_config()) &&
            verifier.VerifyVectorOfTables(session_config()) &&
@@ -1560,6 +1566,9 @@ struct ModelSpecBuilder {
   void add_devices(flatbuffers::Offset<flatbuffers::Vector<int32_t>> devices) {
     fbb_.AddOffset(ModelSpec::VT_DEVICES, devices);
   }
+  void add_graph_rows(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows) {
+    fbb_.AddOffset(ModelSpec::VT_GRAPH_ROWS, graph_rows);
+  }
   void add_session_config(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> session_config) {
     fbb_.AddOffset(ModelSpec::VT_SESSION_CONFIG, session_config);
   }
@@ -1617,6 +1626,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>>> inputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>>> outputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<int32_t>> devices = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> session_config = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::GraphSpec>>> graphs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::Weight>>> weights = 0,
@@ -1631,6 +1641,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
   builder_.add_weights(weights);
   builder_.add_graphs(graphs);
   builder_.add_session_config(session_config);
+  builder_.add_graph_rows(graph_rows);
   builder_.add_devices(devices);
   builder_.add_outputs(outputs);
   builder_.add_inputs(inputs);
@@ -1683,6 +1694,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<flatbuffers::Offset<serval::fb::TensorOverride>> *inputs = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::TensorOverride>> *outputs = nullptr,
     const std::vector<int32_t> *devices = nullptr,
+    const std::vector<uint32_t> *graph_rows = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::KeyValue>> *session_config = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::GraphSpec>> *graphs = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::Weight>> *weights = nullptr,
@@ -1698,6 +1710,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorOverride>>(*inputs) : 0;
   auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorOverride>>(*outputs) : 0;
   auto devices__ = devices ? _fbb.CreateVector<int32_t>(*devices) : 0;
+  auto graph_rows__ = graph_rows ? _fbb.CreateVector<uint32_t>(*graph_rows) : 0;
   auto session_config__ = session_config ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::KeyValue>>(*session_config) : 0;
   auto graphs__ = graphs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::GraphSpec>>(*graphs) : 0;
   auto weights__ = weights ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Weight>>(*weights) : 0;
@@ -1729,6 +1742,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       inputs__,
       outputs__,
       devices__,
+      graph_rows__,
       session_config__,
       graphs__,
       weights__,

@@ -229,6 +229,23 @@ Status read_devices(const fb::ModelSpec& from, std::vector<int>& devices) {
   return fits;
 }
 
+// CUDA graphs cost memory of the device, each.
+constexpr size_t kGraphRowsMax = 32;
+constexpr uint32_t kGraphRowMax = 1u << 20;
+
+Status read_graph_rows(const fb::ModelSpec& from, std::vector<uint32_t>& rows) {
+  unpack(from.graph_rows(), rows);
+  Status fits = check_count("graph_rows", rows.size(), kGraphRowsMax, "entries");
+  for (size_t i = 0; fits.ok() && i < rows.size(); ++i) {
+    const bool alone = rows[i] == 0 && rows.size() > 1;
+    if (alone || rows[i] > kGraphRowMax) {
+      return out_of_range(at("graph_rows", i), rows[i],
+                          "1 to " + std::to_string(kGraphRowMax) + ", or 0 alone");
+    }
+  }
+  return fits;
+}
+
 Status read_session_config(const fb::ModelSpec& from, ModelSpec& spec) {
   unpack(from.session_config(), spec.session_config);
   for (size_t i = 0; i < spec.session_config.size(); ++i) {
@@ -250,6 +267,7 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_queue(from, spec.queue);
   if (read.ok()) read = read_tensors(from, spec);
   if (read.ok()) read = read_devices(from, spec.devices);
+  if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
   if (read.ok()) read = read_session_config(from, spec);
   return read;
 }

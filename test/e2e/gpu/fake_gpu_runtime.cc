@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +47,11 @@ void take_device_memory(const Options& options) {
 // A limit of one byte is what a device without memory would say.
 OrtStatus* append(const Options& options) {
   for (const auto& [key, value] : options) {
+    const bool records = key == "enable_cuda_graph" || key == "trt_cuda_graph_enable";
+    if (records && std::getenv("FAKE_ORT_NO_GRAPHS") != nullptr) {
+      return real->CreateStatus(ORT_FAIL,
+                                "This session cannot use the graph capture feature as requested");
+    }
     if (key == "gpu_mem_limit" && value == "1") {
       return real->CreateStatus(ORT_RUNTIME_EXCEPTION,
                                 "CUDA failure 2: out of memory ; GPU=0 ; expr=cudaMalloc");
@@ -111,10 +118,113 @@ void fill_table() {
       };
 }
 
+// What CUDA graphs come to: the first run of a number records which addresses are bound, a later
+// one may have no others; and no session runs twice at one time. Counted.
+struct Graphs {
+  std::mutex mutex;
+  std::map<const OrtRunOptions*, int> ids;
+  std::map<const OrtIoBinding*, std::map<std::string, const OrtValue*>> bound;
+  std::map<std::pair<const OrtSession*, int>, std::vector<const void*>> recorded;
+  std::map<const OrtSession*, int> running;
+  uint64_t recordings = 0, replays = 0;
+};
+Graphs& graphs() {
+  static auto* one = new Graphs;
+  return *one;
+}
+
+std::vector<const void*> addresses_of(const std::map<std::string, const OrtValue*>& values) {
+  std::vector<const void*> found;
+  for (const auto& [name, value] : values) {
+    void* data = nullptr;
+    if (value != nullptr) real->GetTensorMutableData(const_cast<OrtValue*>(value), &data);
+    found.push_back(data);
+  }
+  return found;
+}
+
+OrtStatus* begin_graph(OrtSession* session, const OrtRunOptions* options,
+                       const OrtIoBinding* binding) {
+  Graphs& all = graphs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto id = all.ids.find(options);
+  if (id == all.ids.end()) return nullptr;  // a session without graphs
+  if (++all.running[session] > 1) {
+    return real->CreateStatus(ORT_FAIL, "two runs of a session with graphs at one time");
+  }
+  if (id->second < 0) return nullptr;
+  const auto addresses = addresses_of(all.bound[binding]);
+  const auto [place, fresh] = all.recorded.try_emplace({session, id->second}, addresses);
+  ++(fresh ? all.recordings : all.replays);
+  if (place->second == addresses) return nullptr;
+  return real->CreateStatus(ORT_FAIL, "a graph is replayed at other addresses");
+}
+
+void end_graph(OrtSession* session, const OrtRunOptions* options) {
+  Graphs& all = graphs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (all.ids.contains(options)) --all.running[session];
+}
+
+void bind(const OrtIoBinding* binding, const char* name, const OrtValue* value) {
+  Graphs& all = graphs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.bound[binding][name] = value;
+}
+
+void fill_graph_table() {
+  table.AddRunConfigEntry = [](OrtRunOptions* options, const char* key, const char* value) {
+    Graphs& all = graphs();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    if (std::string(key) == "gpu_graph_id") all.ids[options] = std::atoi(value);
+    return real->AddRunConfigEntry(options, key, value);
+  };
+  table.ReleaseRunOptions = [](OrtRunOptions* options) {
+    Graphs& all = graphs();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    all.ids.erase(options);
+    real->ReleaseRunOptions(options);
+  };
+  table.ReleaseSession = [](OrtSession* session) {
+    Graphs& all = graphs();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    std::erase_if(all.recorded, [session](const auto& one) { return one.first.first == session; });
+    all.running.erase(session);
+    real->ReleaseSession(session);
+  };
+  table.BindInput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) {
+    bind(binding, name, value);
+    return real->BindInput(binding, name, value);
+  };
+  table.BindOutput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) {
+    bind(binding, name, value);
+    return real->BindOutput(binding, name, value);
+  };
+  table.BindOutputToDevice = [](OrtIoBinding* binding, const char* name,
+                                const OrtMemoryInfo* info) {
+    bind(binding, name, nullptr);
+    return real->BindOutputToDevice(binding, name, info);
+  };
+  table.ReleaseIoBinding = [](OrtIoBinding* binding) {
+    Graphs& all = graphs();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    all.bound.erase(binding);
+    real->ReleaseIoBinding(binding);
+  };
+  table.RunWithBinding = [](OrtSession* session, const OrtRunOptions* options,
+                            const OrtIoBinding* binding) {
+    OrtStatus* failed = begin_graph(session, options, binding);
+    if (failed == nullptr) failed = real->RunWithBinding(session, options, binding);
+    end_graph(session, options);
+    return failed;
+  };
+}
+
 const OrtApi* get_api(uint32_t version) {
   real = real_base->GetApi(version);
   if (real == nullptr) return nullptr;
   fill_table();
+  fill_graph_table();
   return &table;
 }
 
@@ -123,6 +233,16 @@ const char* version_text() { return real_base->GetVersionString(); }
 const OrtApiBase kBase = {get_api, version_text};
 
 }  // namespace
+
+// What tests ask.
+extern "C" uint64_t fake_ort_recordings() {
+  const std::lock_guard<std::mutex> lock(graphs().mutex);
+  return graphs().recordings;
+}
+extern "C" uint64_t fake_ort_replays() {
+  const std::lock_guard<std::mutex> lock(graphs().mutex);
+  return graphs().replays;
+}
 
 extern "C" const OrtApiBase* OrtGetApiBase() {
   const char* path = std::getenv("FAKE_ORT_REAL");

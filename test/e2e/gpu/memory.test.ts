@@ -28,6 +28,13 @@ describe('models on a GPU', { skip: noCompiler }, () => {
     for (const [name, text] of [
       ['batched', config('dynamic_batching { max_queue_delay_microseconds: 2000 }')],
       ['single', config('')],
+      [
+        'graphs',
+        config(
+          `dynamic_batching { max_queue_delay_microseconds: 2000 }
+           optimization { cuda { graphs: true graph_spec { batch_size: 4 } } }`,
+        ),
+      ],
       ['on_cpu', 'instance_group { kind: KIND_CPU }'],
       ['starved', config('parameters { key: "gpu_mem_limit" value { string_value: "1" } }')],
     ] as const) {
@@ -84,7 +91,7 @@ describe('models on a GPU', { skip: noCompiler }, () => {
   });
 
   it('answer as on the CPU, one by one and many at once', async () => {
-    for (const model of ['single', 'batched', 'on_cpu']) {
+    for (const model of ['single', 'batched', 'graphs', 'on_cpu']) {
       for (let i = 0; i < 20; i++) await answers(model, i);
       await Promise.all(Array.from({ length: 64 }, (_, i) => answers(model, i * 10)));
     }

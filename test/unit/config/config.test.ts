@@ -90,6 +90,7 @@ test('defaults are those of the issue', async () => {
     listeners: { http: true, grpc: true, reuseHttpPort: false, reuseGrpcPort: false },
     platformConfigFile: undefined,
     isolate: [],
+    cudaGraphs: false,
     host: '0.0.0.0',
     grpcHost: '0.0.0.0',
     httpPort: 8000,
@@ -252,7 +253,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'saved-model-tags': 'serve,gpu',
     'allow-random': 'true',
     'model-cache': 'cache',
-    isolate: 'a,b',
+    ...{ isolate: 'a,b', 'cuda-graphs': 'true' },
   };
   const untested = SERVE_FLAGS.map((row) => row.name).filter(
     (name) => !(name in values) && !ELSEWHERE.has(name),
@@ -281,7 +282,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     },
     ...LISTENING_CONFIG,
     platformConfigFile: undefined,
-    isolate: ['a', 'b'],
+    ...{ isolate: ['a', 'b'], cudaGraphs: true },
     host: '::1',
     grpcHost: '127.0.0.1',
     connectionsMax: 40,

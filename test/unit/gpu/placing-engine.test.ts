@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { NO_BATCHING } from '../../../ts/model-config/batching-parameters.js';
 import { placingEngine, type DriverProbe } from '../../../ts/gpu/placing-engine.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
 import { loadedModel } from '../registry/fakes.js';
@@ -23,6 +24,7 @@ function machine(
   files: readonly string[],
   driver = DRIVER,
   cache = false,
+  graphs?: { readonly refuses: boolean },
 ): Machine {
   const folder = tempFolder(context);
   for (const name of files) writeFileSync(join(folder, name), '');
@@ -32,12 +34,16 @@ function machine(
   const engine: Partial<EngineControl> = {
     load: (spec) => {
       asked.push(spec);
-      return Promise.resolve(loadedModel(1));
+      const isRefused = graphs?.refuses === true && spec.graphRows !== undefined;
+      return isRefused
+        ? Promise.reject(new Error('a node on the CPU'))
+        : Promise.resolve(loadedModel(1));
     },
   };
   const placing = placingEngine(engine as EngineControl, {
     runtime: join(folder, 'libonnxruntime.so.1.30.0'),
     cacheFolder: cache ? join(folder, 'cache') : '',
+    cudaGraphs: graphs !== undefined,
     binding: {
       probeDriver: () => {
         probes += 1;
@@ -96,7 +102,7 @@ test('with a GPU it is the default, and the machine is looked at once', async (c
   assert.deepEqual(asked[2]?.providers, cpu.providers);
 });
 
-test('CUDA graphs are refused: they would answer with inputs of another request', async (context) => {
+test('the options of CUDA graphs alone are refused, with the way that there is', async (context) => {
   const { load, asked } = machine(context, ALL);
   const graphs = (name: string, key: string, value: string) =>
     load({ providers: [{ name, options: { [key]: value } }] });
@@ -130,4 +136,33 @@ test('TensorRT gets folders below --model-cache, unless it is told others', asyn
   const own = { name: 'tensorrt', options: { trt_engine_cache_enable: '0' } };
   await load({ providers: [own] });
   assert.equal(asked[2]?.providers?.[0]?.options['trt_engine_cache_enable'], '0');
+});
+
+test('--cuda-graphs asks for them where a model is on a GPU and says nothing itself', async (context) => {
+  const { load, asked } = machine(context, ALL, DRIVER, false, { refuses: false });
+  const policy = { ...NO_BATCHING, rowsMax: 6 };
+  const rows = [1, 2, 4, 6];
+  await load(auto);
+  assert.deepEqual(asked.at(-1)?.graphRows, [0]);
+  await load({ ...auto, batch: { ...policy, mode: 'auto' } });
+  assert.deepEqual(asked.at(-1)?.graphRows, rows);
+  assert.deepEqual(asked.at(-1)?.batch?.allowedRows, []);
+  await load({ ...onTensorrt, batch: { ...policy, mode: 'on' } });
+  assert.deepEqual(asked.at(-1)?.graphRows, rows);
+  assert.deepEqual(asked.at(-1)?.batch?.allowedRows, rows);
+  await load({ ...auto, graphRows: [3] });
+  assert.deepEqual(asked.at(-1)?.graphRows, [3]);
+  await load({ providers: [{ name: 'cpu', options: {} }] });
+  assert.equal(asked.at(-1)?.graphRows, undefined);
+});
+
+test('--cuda-graphs leaves a model that cannot have them without, and says so', async (context) => {
+  const { load, asked } = machine(context, ALL, DRIVER, false, { refuses: true });
+  const { notes } = await load(auto);
+  assert.equal(notes?.at(-1), 'no CUDA graphs: a node on the CPU');
+  assert.deepEqual(
+    asked.map((one) => one.graphRows),
+    [[0], undefined],
+  );
+  await assert.rejects(load({ ...auto, graphRows: [1, 2] }), /a node on the CPU/);
 });

@@ -114,6 +114,19 @@ const TRITON_SAMPLES: Samples = {
     'eager_batching: true',
   ],
   'ModelOptimizationPolicy.Graph': ['optimization { graph { @ } }', 'level: -1'],
+  'ModelOptimizationPolicy.Cuda': [
+    'max_batch_size: 4 optimization { cuda { @ } }',
+    'graphs: true',
+    'busy_wait_events: true',
+    'graph_spec { batch_size: 3 } graphs: true',
+    'output_copy_stream: true',
+  ],
+  'ModelOptimizationPolicy.Cuda.GraphSpec': [
+    'max_batch_size: 4 optimization { cuda { graphs: true graph_spec { @ } } }',
+    'batch_size: 2',
+    'input { key: "x" value { dim: 2 } } batch_size: 2',
+    'graph_lower_bound { batch_size: 1 } batch_size: 2',
+  ],
   'ModelOptimizationPolicy.ExecutionAccelerators': [
     'instance_group { kind: KIND_GPU } optimization { execution_accelerators { @ } }',
     'gpu_execution_accelerator { name: "tensorrt" }',
@@ -359,7 +372,7 @@ test('in JSON, in a list, two of them', () => {
   const { problems, warnings } = tritonConfigFromJson(
     JSON.stringify({
       instance_group: [{ host_policy: 'a' }, { name: 'g', rate_limiter: { priority: 1 } }],
-      optimization: { cuda: { graphs: true }, eager_batching: false },
+      optimization: { cuda: { busy_wait_events: true }, eager_batching: false },
       input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [1], optional: true }],
     }),
     'j',
@@ -370,7 +383,7 @@ test('in JSON, in a list, two of them', () => {
   assert.deepEqual(places(warnings), [
     'j: instance_group[0].host_policy',
     'j: instance_group[1].rate_limiter',
-    'j: optimization.cuda',
+    'j: optimization.cuda.busy_wait_events',
   ]);
 });
 

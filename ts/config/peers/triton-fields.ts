@@ -50,7 +50,7 @@ export const TRITON_FIELDS: FieldTable = {
   ModelOptimizationPolicy: {
     ...works('graph'),
     priority: noEffect('models share the processor alike'),
-    cuda: noEffect('there are no CUDA graphs: inputs have no fixed address on the device here'),
+    ...works('cuda'),
     ...works('execution_accelerators'),
     input_pinned_memory: IN_PLACE,
     output_pinned_memory: IN_PLACE,
@@ -58,6 +58,16 @@ export const TRITON_FIELDS: FieldTable = {
     eager_batching: noEffect('a batch is put together when an instance is free for it'),
   },
   'ModelOptimizationPolicy.Graph': works('level'),
+  'ModelOptimizationPolicy.Cuda': {
+    ...works('graphs', 'graph_spec'),
+    busy_wait_events: noEffect('an instance sleeps until its copies are there'),
+    output_copy_stream: noEffect('each instance has a stream of its own for its copies'),
+  },
+  'ModelOptimizationPolicy.Cuda.GraphSpec': {
+    ...works('batch_size'),
+    input: noEffect('dims come from the inputs of the configuration'),
+    graph_lower_bound: noEffect('batches are padded up to the next size that has a graph'),
+  },
   'ModelOptimizationPolicy.ExecutionAccelerators': {
     gpu_execution_accelerator: worksBut('tensorrt and cuda, on instance groups of KIND_GPU'),
     cpu_execution_accelerator: worksBut('openvino'),

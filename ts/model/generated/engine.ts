@@ -329,6 +329,8 @@ export interface ModelSpec {
   readonly outputs?: readonly TensorOverride[];
   /** one session per device, instances take turns; empty = one session */
   readonly devices?: readonly number[];
+  /** batches that CUDA graphs are made of; 0 = of a model without one */
+  readonly graphRows?: readonly number[];
   /** ONNX Runtime session options by name */
   readonly sessionConfig?: Readonly<Record<string, string>>;
   /** instead of the file at `path`: one session per signature */

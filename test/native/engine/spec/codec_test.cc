@@ -287,6 +287,13 @@ TEST(ParseModelSpec, WrongTensorOverrides) {
             "inputs has 4097 tensors, expected at most 4096");
 }
 
+auto with_graph_rows(std::vector<uint32_t> rows) {
+  return [rows](Builder& builder) {
+    const auto at = builder.CreateVector(rows);
+    return [at](SpecBuilder& spec) { spec.add_graph_rows(at); };
+  };
+}
+
 auto with_devices(std::vector<int32_t> devices) {
   return [devices](Builder& builder) {
     const auto at = builder.CreateVector(devices);
@@ -306,6 +313,10 @@ TEST(ParseModelSpec, DevicesAndOptions) {
   const Result<ModelSpec> devices = parse(with_devices({1, 0, 1}));
   ASSERT_TRUE(devices.ok());
   EXPECT_EQ(devices.value().devices, (std::vector<int>{1, 0, 1}));
+  const Result<ModelSpec> graphs = parse(with_graph_rows({1, 8}));
+  ASSERT_TRUE(graphs.ok());
+  EXPECT_EQ(graphs.value().graph_rows, (std::vector<uint32_t>{1, 8}));
+  EXPECT_TRUE(parse(with_graph_rows({0})).ok());
   const Result<ModelSpec> option = parse(with_option("session.x", "1"));
   ASSERT_TRUE(option.ok());
   ASSERT_EQ(option.value().session_config.size(), 1u);
@@ -319,6 +330,10 @@ TEST(ParseModelSpec, DevicesAndOptions) {
 
 TEST(ParseModelSpec, WrongDevicesAndOptions) {
   EXPECT_EQ(refusal(with_devices({0, -1})), "devices[1] is -1, expected at least 0");
+  EXPECT_EQ(refusal(with_graph_rows({1, 0})),
+            "graph_rows[1] is 0, expected 1 to 1048576, or 0 alone");
+  EXPECT_EQ(refusal(with_graph_rows({1 << 21})),
+            "graph_rows[0] is 2097152, expected 1 to 1048576, or 0 alone");
   EXPECT_EQ(refusal(with_devices(std::vector<int32_t>(257))),
             "devices has 257 entries, expected at most 256");
   EXPECT_EQ(refusal(with_option("", "1")),

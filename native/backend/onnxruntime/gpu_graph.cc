@@ -1,0 +1,136 @@
+// See gpu_graph.h; and OrtModel's runs on graphs. Hot path; any thread, each with its own scratch.
+#include "backend/onnxruntime/gpu_graph.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/onnxruntime/session.h"
+
+namespace serval::ort {
+
+OrtStatus* set_graph(const OrtApi& api, OrtRunOptions* options, int id) {
+  return api.AddRunConfigEntry(options, "gpu_graph_id", std::to_string(id).c_str());
+}
+
+bool GraphRules::wants(std::span<const TensorView> inputs) const {
+  if (off.load(std::memory_order_relaxed) || inputs.empty()) return false;
+  if (rows.front() == 0) return true;
+  if (inputs[0].shape.rank() == 0) return false;
+  return std::ranges::any_of(rows, [&](uint32_t one) { return inputs[0].shape[0] == one; });
+}
+
+GpuGraph* GpuGraphs::find(std::span<const TensorView> inputs,
+                          std::span<const uint32_t> outputs) const {
+  const auto found = std::ranges::find_if(graphs_, [&](const auto& graph) {
+    return std::ranges::equal(graph->outputs, outputs) &&
+           std::ranges::equal(
+               graph->shapes, inputs,
+               [](const Shape& shape, const TensorView& input) { return shape == input.shape; });
+  });
+  return found == graphs_.end() ? nullptr : found->get();
+}
+
+void GpuGraphs::drop(const GpuGraph* graph) {
+  std::erase_if(graphs_, [graph](const auto& one) { return one.get() == graph; });
+}
+
+// After a run of these shapes whose outputs have the shapes that the model declares. Where there is
+// no memory for it, there is no graph.
+void OrtModel::prepare_graph(std::span<const TensorView> inputs, OrtScratch& scratch) {
+  if (!scratch.graphs_.has_room()) return;
+  auto graph = std::make_unique<GpuGraph>(runtime_, *gpu_, session_.get(), input_names_.size());
+  for (const TensorView& input : inputs) graph->shapes.push_back(input.shape);
+  graph->outputs = scratch.output_indices_;
+  graph->like = scratch.views_;
+  OrtStatus* failed = api_.CreateRunOptions(graph->options.out());
+  const int id = graphs_->next_id.fetch_add(1, std::memory_order_relaxed);
+  if (failed == nullptr) failed = set_graph(api_, graph->options.get(), id);
+  if (failed != nullptr) return drop_status(api_, failed);
+  scratch.graphs_.add(std::move(graph));
+}
+
+// Hot path: run (CUDA graph). The first one records, all others replay.
+Status OrtModel::run_graph(GpuGraph& graph, std::span<const TensorView> inputs, OrtScratch& scratch,
+                           const CancelFlag* cancel, bool& broken) {
+  scratch.use(graph.io, graph.options.get());
+  scratch.views_ = graph.like;
+  Status status = send_inputs(inputs, scratch);
+  for (size_t i = 0; status.ok() && i < graph.like.size(); ++i) {
+    status = graph.io.bind_output(i, scratch.output_names_[i], &graph.like[i]);
+  }
+  if (status.ok()) status = run_bound(inputs, scratch, cancel);
+  if (status.ok()) status = fetch_outputs(scratch, broken);
+  scratch.use_own();
+  scratch.has_outputs_ = status.ok() && !broken;
+  scratch.shapes_known_ = false;  // of the run before on the scratch's own memory
+  if (!scratch.has_outputs_) scratch.drop_outputs();
+  return status;
+}
+
+// What has a shape of its own each time, and text, is on no graph.
+bool OrtModel::are_fixed(const OrtScratch& scratch) const {
+  return std::ranges::all_of(scratch.output_indices_, [this](uint32_t index) {
+    const TensorSpec& output = info_.signatures.front().outputs[index];
+    return fixed_by_inputs_[index] != 0 && output.dtype != DType::Bytes;
+  });
+}
+
+// Of inputs whose dims are known but for the batch, zeros: a run that sizes the outputs, and one
+// that is recorded. What fails here is no error: there is no graph of it then.
+void OrtModel::warm_graph(uint32_t rows, OrtScratch& scratch) {
+  const Signature& signature = info_.signatures.front();
+  std::vector<TensorView> inputs;
+  size_t bytes_max = 0;
+  for (const TensorSpec& spec : signature.inputs) {
+    std::vector<int64_t> dims = spec.dims;
+    if (rows > 0 && !dims.empty() && dims[0] < 0) dims[0] = rows;
+    const bool open = std::ranges::any_of(dims, [](int64_t dim) { return dim < 0; });
+    if (open || spec.unknown_rank || dims.size() > kRankMax || spec.dtype == DType::Bytes) return;
+    TensorView& view = inputs.emplace_back();
+    view.dtype = spec.dtype;
+    view.shape = Shape(dims);
+    view.bytes = view.shape.elements().value_or(0) * dtype_bytes(spec.dtype);
+    bytes_max = std::max(bytes_max, view.bytes);
+  }
+  if (!graphs_->wants(inputs)) return;
+  const std::vector<uint8_t> zeros(bytes_max);
+  for (TensorView& view : inputs) view.data = zeros.data();
+  std::vector<uint32_t> outputs(signature.outputs.size());
+  std::iota(outputs.begin(), outputs.end(), 0u);
+  for (int i = 0; i < 2; ++i) {
+    if (!run(0, inputs, outputs, scratch, {}).ok()) return;
+    scratch.release_outputs();
+  }
+}
+
+// Before its first request. Without the number the runtime would record whatever is run first.
+void OrtModel::warm_graphs(OrtScratch& scratch) {
+  OrtRunOptions* const options = scratch.run_options_.get();
+  if (options == nullptr) return;
+  OrtStatus* failed = set_graph(api_, options, kNoGraph);
+  if (failed != nullptr) return drop_status(api_, failed);
+  scratch.says_no_graph_ = true;
+  for (const uint32_t rows : graphs_->rows) warm_graph(rows, scratch);
+}
+
+// A run of which a graph can be made: by its graph, else plainly, and then there is to be one. A
+// graph that fails is forgotten, and the run is plain; with some of them no more are made.
+Status OrtModel::run_with_graphs(std::span<const TensorView> inputs, OrtScratch& scratch,
+                                 const CancelFlag* cancel) {
+  const bool wanted = graphs_->wants(inputs) && are_fixed(scratch);
+  if (GpuGraph* graph = wanted ? scratch.graphs_.find(inputs, scratch.output_indices_) : nullptr) {
+    bool broken = false;
+    Status status = run_graph(*graph, inputs, scratch, cancel, broken);
+    if (status.ok() && !broken) return status;
+    scratch.graphs_.drop(graph);
+    if (cancel != nullptr && cancel->cancelled()) return status;
+    if (broken || graphs_->failures.fetch_add(1, std::memory_order_relaxed) >= kGraphFailuresMax) {
+      graphs_->off.store(true, std::memory_order_relaxed);
+    }
+  }
+  Status status = run_plainly(inputs, scratch, cancel);
+  if (status.ok() && wanted && graphs_->wants(inputs)) prepare_graph(inputs, scratch);
+  return status;
+}
+
+}  // namespace serval::ort

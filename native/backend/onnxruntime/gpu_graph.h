@@ -1,0 +1,71 @@
+// CUDA graphs: a run of one set of shapes is recorded once and replayed from then on, which saves
+// the launch of each kernel. A replay reads and writes the addresses that were recorded, so each
+// graph has memory of the device for itself. Hot path; any thread, each with its own scratch.
+// Source: ONNX Runtime's CUDA provider, "Using CUDA Graphs"; its run option gpu_graph_id.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "backend/onnxruntime/error.h"
+#include "backend/onnxruntime/gpu_io.h"
+
+namespace serval::ort {
+
+// Graphs of one scratch: more shapes are run as ever.
+inline constexpr size_t kGraphsMax = 32;
+// Graphs of a model that may fail before no more are made: each costs a run.
+inline constexpr int kGraphFailuresMax = 8;
+// The run option's value for a run that neither records nor replays.
+inline constexpr int kNoGraph = -1;
+
+// Sets the run option. Errors: the runtime's.
+OrtStatus* set_graph(const OrtApi& api, OrtRunOptions* options, int id);
+
+// Of one model. Any thread.
+struct GraphRules {
+  // Of which batches graphs are made; {0}: whatever the shapes, of a model without a batch.
+  const std::vector<uint32_t> rows;
+  // Sessions that record run one at a time: held around each run.
+  std::mutex turn;
+  // Of one graph of one scratch: nothing else may replay it.
+  std::atomic<int> next_id{1};
+  std::atomic<int> failures{0};
+  // A run broke what the model declares of its outputs, or too many graphs failed.
+  std::atomic<bool> off{false};
+
+  explicit GraphRules(std::vector<uint32_t> of) : rows(std::move(of)) {}
+  // Whether a run of these shapes is to have a graph.
+  bool wants(std::span<const TensorView> inputs) const;
+};
+
+// One set of shapes with its memory. One thread at a time.
+struct GpuGraph {
+  GpuGraph(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs)
+      : io(runtime, device, session, inputs), options(runtime.api) {}
+
+  std::vector<Shape> shapes;      // of the inputs
+  std::vector<uint32_t> outputs;  // indices, in the order of the request
+  std::vector<TensorView> like;   // types, shapes and sizes of these
+  GpuIo io;
+  RunOptionsHandle options;
+};
+
+// Those of one scratch. One thread at a time.
+class GpuGraphs {
+ public:
+  // Null: there is none of these shapes and outputs.
+  GpuGraph* find(std::span<const TensorView> inputs, std::span<const uint32_t> outputs) const;
+  bool has_room() const { return graphs_.size() < kGraphsMax; }
+  void add(std::unique_ptr<GpuGraph> graph) { graphs_.push_back(std::move(graph)); }
+  void drop(const GpuGraph* graph);
+
+ private:
+  std::vector<std::unique_ptr<GpuGraph>> graphs_;
+};
+
+}  // namespace serval::ort

@@ -1,0 +1,201 @@
+// CUDA graphs on a GPU that is none (test/e2e/gpu): which runs are recorded, that a replay has the
+// addresses of its recording (the fake runtime refuses others), and what runs plainly.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "backend/onnxruntime/gpu_graph.h"
+#include "gpu/fake_cuda.h"
+#include "gpu/pinned_pool.h"
+#include "support/onnxruntime_fixture.h"
+
+namespace serval {
+namespace {
+
+using onnx::Dim;
+using Dims = std::vector<Dim>;
+
+constexpr int kFloat = 1;
+
+struct Recorded {
+  uint64_t recordings = 0, replays = 0;
+};
+
+class OnGraphs : public OnnxRuntimeTest {
+ protected:
+  void SetUp() override {
+    SKIP_WITHOUT_ONNXRUNTIME();
+    FakeCuda::get();
+    setenv("FAKE_ORT_REAL", onnxruntime_library().c_str(), 1);
+    backend_ = make_onnxruntime_backend(FAKE_GPU_RUNTIME, 2);
+  }
+  void load_with(std::vector<uint32_t> rows, const onnx::Model& graph = onnx::half_plus_three()) {
+    ModelSpec spec;
+    spec.providers.push_back({"cuda", {{"device_id", "0"}}});
+    spec.graph_rows = std::move(rows);
+    model_ = load(graph, spec);
+    ASSERT_NE(model_, nullptr);
+  }
+  static Recorded recorded() {
+    void* const fake = dlopen(FAKE_GPU_RUNTIME, RTLD_NOW | RTLD_NOLOAD);
+    if (fake == nullptr) return {};
+    const auto ask = [fake](const char* name) {
+      return reinterpret_cast<uint64_t (*)()>(dlsym(fake, name))();
+    };
+    return {ask("fake_ort_recordings"), ask("fake_ort_replays")};
+  }
+  // What one run recorded and replayed; its answer is checked.
+  Recorded run_rows(BackendScratch& scratch, size_t rows, float first) {
+    const Recorded before = recorded();
+    std::vector<float> values(rows), expected(rows);
+    for (size_t i = 0; i < rows; ++i) {
+      values[i] = first + static_cast<float>(i);
+      expected[i] = values[i] / 2 + 3;
+    }
+    const TestTensor<float> x(DType::Fp32, {static_cast<int64_t>(rows)}, values);
+    const Status status = run(*model_, scratch, {x.view()});
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    if (status.ok()) EXPECT_EQ(values_of<float>(scratch.outputs()[0]), expected);
+    scratch.release_outputs();
+    const Recorded after = recorded();
+    return {after.recordings - before.recordings, after.replays - before.replays};
+  }
+  void expect(const Recorded& got, uint64_t recordings, uint64_t replays) {
+    EXPECT_EQ(got.recordings, recordings);
+    EXPECT_EQ(got.replays, replays);
+  }
+
+  std::shared_ptr<BackendModel> model_;
+};
+
+TEST_F(OnGraphs, AreRecordedWhenAnInstanceStartsAndReplayedFromThenOn) {
+  load_with({1, 4});
+  const Recorded before = recorded();
+  const auto scratch = model_->make_scratch();
+  EXPECT_EQ(recorded().recordings - before.recordings, 2u);
+  for (int i = 0; i < 5; ++i) {
+    expect(run_rows(*scratch, 1, 10.0f * i), 0, 1);
+    expect(run_rows(*scratch, 4, 100.0f * i), 0, 1);
+    expect(run_rows(*scratch, 3, 7.0f * i), 0, 0);  // no graph is of three
+  }
+}
+
+TEST_F(OnGraphs, CopyAndAllocateNoMoreThanPlainRuns) {
+  load_with({4});
+  const auto scratch = model_->make_scratch();
+  run_rows(*scratch, 4, 1);
+  const FakeCuda& cuda = FakeCuda::get();
+  const uint64_t to = cuda.calls("to device"), from = cuda.calls("from device");
+  const uint64_t memory = cuda.calls("cudaMalloc") + cuda.calls("cudaHostAlloc");
+  for (int i = 0; i < 10; ++i) run_rows(*scratch, 4, static_cast<float>(i));
+  EXPECT_EQ(cuda.calls("to device") - to, 10u);
+  EXPECT_EQ(cuda.calls("from device") - from, 10u);
+  EXPECT_EQ(cuda.calls("cudaMalloc") + cuda.calls("cudaHostAlloc"), memory);
+}
+
+// A batch that was gathered into the scratch's pinned memory is copied to the device from there.
+TEST_F(OnGraphs, TakeWhatWasGatheredInPlace) {
+  load_with({2});
+  const auto scratch = model_->make_scratch();
+  for (int i = 0; i < 3; ++i) {
+    auto* place = reinterpret_cast<float*>(scratch->input_place(0, 2 * sizeof(float)));
+    ASSERT_NE(place, nullptr);
+    place[0] = static_cast<float>(i);
+    place[1] = -2;
+    TensorView view;
+    view.dtype = DType::Fp32;
+    const int64_t dims[] = {2};
+    view.shape = Shape(dims);
+    view.data = reinterpret_cast<const uint8_t*>(place);
+    view.bytes = 2 * sizeof(float);
+    ASSERT_TRUE(run(*model_, *scratch, {view}).ok());
+    EXPECT_EQ(values_of<float>(scratch->outputs()[0]),
+              (std::vector<float>{static_cast<float>(i) / 2 + 3, 2}));
+    scratch->release_outputs();
+  }
+}
+
+TEST_F(OnGraphs, OfAModelWithoutABatchHaveAnyShape) {
+  load_with({0});
+  const auto scratch = model_->make_scratch();
+  expect(run_rows(*scratch, 5, 1), 0, 0);  // sizes its outputs
+  expect(run_rows(*scratch, 5, 2), 1, 0);
+  expect(run_rows(*scratch, 5, 3), 0, 1);
+  expect(run_rows(*scratch, 2, 3), 0, 0);
+  expect(run_rows(*scratch, 5, 4), 0, 1);
+  // Of so many and no more: memory of the device is bounded.
+  for (size_t rows = 10; rows < 10 + 2 * ort::kGraphsMax; ++rows) {
+    for (int i = 0; i < 3; ++i) run_rows(*scratch, rows, 1);
+  }
+  expect(run_rows(*scratch, 10 + ort::kGraphsMax, 1), 0, 0);
+}
+
+// Each instance has memory, and so a graph, of its own; the session runs one at a time.
+TEST_F(OnGraphs, OfManyThreadsAreTheirOwn) {
+  load_with({1, 2, 3});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      const auto own = model_->make_scratch();
+      for (int i = 0; i < 60; ++i) {
+        const size_t rows = 1 + static_cast<size_t>(t + i) % 4;
+        std::vector<float> values(rows, static_cast<float>(t * 1000 + i));
+        const TestTensor<float> x(DType::Fp32, {static_cast<int64_t>(rows)}, values);
+        const Status status = run(*model_, *own, {x.view()});
+        ASSERT_TRUE(status.ok()) << status.error().message;
+        EXPECT_EQ(values_of<float>(own->outputs()[0]), std::vector<float>(rows, values[0] / 2 + 3));
+        own->release_outputs();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A copy that fails forgets the graph, and the run after it is plain and whole.
+TEST_F(OnGraphs, OneThatFailsIsForgotten) {
+  load_with({2});
+  const auto scratch = model_->make_scratch();
+  expect(run_rows(*scratch, 2, 1), 0, 1);
+  FakeCuda::get().fail_copy(700);
+  expect(run_rows(*scratch, 2, 1), 0, 0);
+  expect(run_rows(*scratch, 2, 5), 1, 0);
+  expect(run_rows(*scratch, 2, 6), 0, 1);
+}
+
+TEST_F(OnGraphs, AreNotMadeOfOutputsWhoseShapesAreTheRuntimes) {
+  onnx::Model graph;
+  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"m"});
+  graph.node("Cast", {"x"}, {"b"}, {onnx::attribute("to", int64_t{9})})
+      .node("Compress", {"x", "b"}, {"y"});
+  load_with({3}, graph);
+  const Recorded before = recorded();
+  const auto scratch = model_->make_scratch();
+  for (int i = 0; i < 4; ++i) {
+    const TestTensor<float> x(DType::Fp32, {3}, {1, static_cast<float>(i % 2), 2});
+    ASSERT_TRUE(run(*model_, *scratch, {x.view()}).ok());
+    EXPECT_EQ(scratch->outputs()[0].shape[0], 2 + i % 2);
+    scratch->release_outputs();
+  }
+  EXPECT_EQ(recorded().recordings, before.recordings);
+}
+
+// Its outputs are of other shapes than it declares: no graph of it, and every answer is whole.
+TEST_F(OnGraphs, OfAModelThatBreaksItsShapesAreGivenUp) {
+  onnx::Model graph;
+  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"});
+  graph.node("Cast", {"x"}, {"b"}, {onnx::attribute("to", int64_t{9})})
+      .node("Compress", {"x", "b"}, {"y"});
+  load_with({3}, graph);
+  const auto scratch = model_->make_scratch();
+  for (int i = 0; i < 6; ++i) {
+    const TestTensor<float> x(DType::Fp32, {3}, {1, static_cast<float>(i % 2), 2});
+    const Status status = run(*model_, *scratch, {x.view()});
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_EQ(scratch->outputs()[0].shape[0], 2 + i % 2);
+    scratch->release_outputs();
+  }
+}
+
+}  // namespace
+}  // namespace serval
