@@ -27,6 +27,7 @@ struct BackendModelInfo {
   std::vector<std::string> providers;
   std::shared_ptr<const TableSchema> table;  // of a tabular model, else null; one signature
   std::vector<std::string> notes;            // what of the model is not served, each a sentence
+  std::vector<ProviderNodes> nodes;          // where there are providers besides the CPU's
   bool on_gpu = false;                       // runs wait for a device: never on a listener's thread
   int64_t device_bytes = 0;                  // of the GPU's memory, what was gone behind the load
   bool stateful = false;  // runs change what later runs see: one at a time, never batched

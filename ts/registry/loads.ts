@@ -82,7 +82,7 @@ export class Loads {
       await this.#prepare(servable, loaded);
       this.#count('loads');
       const loadMs = Math.round(loaded.loadUs / 1000);
-      logger.info('model loaded', { ...fields, loadMs, ...loaded.placed });
+      logger.info('model loaded', { ...fields, loadMs, ...loaded.placed, ...nodesOf(loaded) });
       for (const note of loaded.notes ?? []) logger.warn('not served', { ...fields, what: note });
       tellBatching(logger, fields, loaded);
       return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };
@@ -171,6 +171,15 @@ function completeJson({ name, desired }: Servable, loaded: LoadedModel): string 
   const { instances = 1 } = spec;
   const complete = completeConfig(name, config, loaded, { maxBatchSize, instances, platform });
   return JSON.stringify(complete);
+}
+
+/** How many nodes of its graph went to which provider: "tensorrt 118, cuda 7, cpu 3". */
+function nodesOf({ nodes = [] }: LoadedModel): { readonly nodes?: string } {
+  if (nodes.length === 0) return {};
+  const short = (name: string): string => name.replace(/ExecutionProvider$/, '').toLowerCase();
+  return {
+    nodes: nodes.map(({ provider, nodes: count }) => `${short(provider)} ${count}`).join(', '),
+  };
 }
 
 /** Says what the engine found of rows that come together, where that is not what is done. */

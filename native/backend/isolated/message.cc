@@ -156,6 +156,11 @@ void write_info(const BackendModelInfo& info, Writer& out) {
   out.number(info.file_bytes);
   write_list(info.providers, out);
   write_list(info.notes, out);
+  out.number(static_cast<uint64_t>(info.nodes.size()));
+  for (const auto& [provider, nodes] : info.nodes) {
+    out.text(provider);
+    out.number(nodes);
+  }
   out.number(static_cast<uint8_t>(info.on_gpu));
   out.number(info.device_bytes);
   out.number(static_cast<uint8_t>(info.stateful));
@@ -182,6 +187,11 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
   info.file_bytes = in.number<int64_t>();
   info.providers = read_list(in);
   info.notes = read_list(in);
+  for (size_t left = in.count(sizeof(uint64_t) + sizeof(uint32_t)); left > 0 && in.ok(); --left) {
+    ProviderNodes& one = info.nodes.emplace_back();
+    one.provider = in.text();
+    one.nodes = in.number<uint32_t>();
+  }
   info.on_gpu = in.flag();
   info.device_bytes = in.number<int64_t>();
   info.stateful = in.flag();

@@ -28,6 +28,8 @@ struct OrtKernelInfo;
 struct OrtMemoryInfo;
 struct OrtModelMetadata;
 struct OrtRunOptions;
+struct OrtEpAssignedSubgraph;
+struct OrtEpAssignedNode;
 struct OrtSession;
 struct OrtSessionOptions;
 struct OrtShapeInferContext;
@@ -335,7 +337,16 @@ struct OrtApi {
   void* slots_280[110];
   // Since 1.24: to be called only with the table of kOrtShapeApiVersion.
   bool (*TensorTypeAndShape_HasShape)(const OrtTensorTypeAndShapeInfo* info);
-  void* slots_391[23];
+  void* slots_391[16];
+  OrtStatus* (*Session_GetEpGraphAssignmentInfo)(const OrtSession* session,
+                                                 const OrtEpAssignedSubgraph* const** ep_subgraphs,
+                                                 size_t* num_ep_subgraphs);
+  OrtStatus* (*EpAssignedSubgraph_GetEpName)(const OrtEpAssignedSubgraph* ep_subgraph,
+                                             const char** out);
+  OrtStatus* (*EpAssignedSubgraph_GetNodes)(const OrtEpAssignedSubgraph* ep_subgraph,
+                                            const OrtEpAssignedNode* const** ep_nodes,
+                                            size_t* num_ep_nodes);
+  void* slots_410[4];
   OrtStatus* (*GetTensorElementTypeAndShapeDataReference)(const OrtValue* value,
                                                           ONNXTensorElementDataType* elem_type,
                                                           const int64_t** shape_data,

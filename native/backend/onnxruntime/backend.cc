@@ -15,6 +15,7 @@
 #include "backend/onnxruntime/gpu_libraries.h"
 #include "backend/onnxruntime/graphs.h"
 #include "backend/onnxruntime/library.h"
+#include "backend/onnxruntime/node_counts.h"
 #include "backend/onnxruntime/session.h"
 #include "backend/onnxruntime/signature.h"
 #include "backend/onnxruntime/weights.h"
@@ -282,6 +283,12 @@ Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionO
     if (!status.ok()) return status;
     if (first) records = false;
   }
+  if (!providers.empty()) {
+    failed = record_nodes(runtime, options);
+    if (failed != nullptr) {
+      return take_error(api, failed, ErrorCode::ModelInvalid, "session options");
+    }
+  }
   providers.push_back(kCpuProvider);
   return ok_status();
 }
@@ -358,6 +365,7 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   const bool cpu_only = info.providers.size() == 1;
   info.on_gpu = runs_on_gpu(info.providers);
   info.device_bytes = memory.taken();
+  if (!cpu_only) count_nodes(runtime, *session.get(), info.nodes);
   loaded->model =
       std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
                                  GraphNames{}, nullptr, std::move(gpu), spec.graph_rows);
@@ -416,6 +424,7 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
   info.signatures.push_back(graph.signature);
   const bool cpu_only = info.providers.size() == 1;
+  if (!cpu_only) count_nodes(runtime, *session.get(), info.nodes);
   std::unique_ptr<StateUses> uses;
   if (!graph.states.empty()) uses = std::make_unique<StateUses>(states, graph.states);
   std::unique_ptr<GpuDevice> gpu;
@@ -477,6 +486,7 @@ Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
     if (!loaded.ok()) return std::move(loaded.error());
     info.file_bytes += static_cast<int64_t>(graph.model.size());
     info.providers = loaded.value()->info().providers;
+    add_nodes(loaded.value()->info().nodes, info.nodes);
     info.on_gpu = runs_on_gpu(info.providers);
     graphs.push_back(std::move(loaded.value()));
   }

@@ -57,6 +57,9 @@ struct ProviderBuilder;
 struct ModelSpec;
 struct ModelSpecBuilder;
 
+struct ProviderNodes;
+struct ProviderNodesBuilder;
+
 struct ModelInfo;
 struct ModelInfoBuilder;
 
@@ -1751,6 +1754,70 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       extended_v2);
 }
 
+struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ProviderNodesBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PROVIDER = 4,
+    VT_NODES = 6
+  };
+  const flatbuffers::String *provider() const {
+    return GetPointer<const flatbuffers::String *>(VT_PROVIDER);
+  }
+  uint32_t nodes() const {
+    return GetField<uint32_t>(VT_NODES, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_PROVIDER) &&
+           verifier.VerifyString(provider()) &&
+           VerifyField<uint32_t>(verifier, VT_NODES, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct ProviderNodesBuilder {
+  typedef ProviderNodes Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_provider(flatbuffers::Offset<flatbuffers::String> provider) {
+    fbb_.AddOffset(ProviderNodes::VT_PROVIDER, provider);
+  }
+  void add_nodes(uint32_t nodes) {
+    fbb_.AddElement<uint32_t>(ProviderNodes::VT_NODES, nodes, 0);
+  }
+  explicit ProviderNodesBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<ProviderNodes> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<ProviderNodes>(end);
+    fbb_.Required(o, ProviderNodes::VT_PROVIDER);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<ProviderNodes> CreateProviderNodes(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> provider = 0,
+    uint32_t nodes = 0) {
+  ProviderNodesBuilder builder_(_fbb);
+  builder_.add_nodes(nodes);
+  builder_.add_provider(provider);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<ProviderNodes> CreateProviderNodesDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *provider = nullptr,
+    uint32_t nodes = 0) {
+  auto provider__ = provider ? _fbb.CreateString(provider) : 0;
+  return serval::fb::CreateProviderNodes(
+      _fbb,
+      provider__,
+      nodes);
+}
+
 struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ModelInfoBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -1769,7 +1836,8 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_INPUTS_BATCHABLE = 28,
     VT_BATCH_PROOF = 30,
     VT_BATCH_FINDING = 32,
-    VT_NOTES = 34
+    VT_NOTES = 34,
+    VT_NODES = 36
   };
   uint32_t handle() const {
     return GetField<uint32_t>(VT_HANDLE, 0);
@@ -1819,6 +1887,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *notes() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_NOTES);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>> *nodes() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>> *>(VT_NODES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
@@ -1850,6 +1921,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_NOTES) &&
            verifier.VerifyVector(notes()) &&
            verifier.VerifyVectorOfStrings(notes()) &&
+           VerifyOffset(verifier, VT_NODES) &&
+           verifier.VerifyVector(nodes()) &&
+           verifier.VerifyVectorOfTables(nodes()) &&
            verifier.EndTable();
   }
 };
@@ -1906,6 +1980,9 @@ struct ModelInfoBuilder {
   void add_notes(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> notes) {
     fbb_.AddOffset(ModelInfo::VT_NOTES, notes);
   }
+  void add_nodes(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>>> nodes) {
+    fbb_.AddOffset(ModelInfo::VT_NODES, nodes);
+  }
   explicit ModelInfoBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1934,11 +2011,13 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfo(
     bool inputs_batchable = false,
     serval::fb::BatchProof batch_proof = serval::fb::BatchProof::Untried,
     flatbuffers::Offset<flatbuffers::String> batch_finding = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> notes = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> notes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>>> nodes = 0) {
   ModelInfoBuilder builder_(_fbb);
   builder_.add_load_us(load_us);
   builder_.add_file_bytes(file_bytes);
   builder_.add_model_version(model_version);
+  builder_.add_nodes(nodes);
   builder_.add_notes(notes);
   builder_.add_batch_finding(batch_finding);
   builder_.add_providers(providers);
@@ -1972,7 +2051,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
     bool inputs_batchable = false,
     serval::fb::BatchProof batch_proof = serval::fb::BatchProof::Untried,
     const char *batch_finding = nullptr,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *notes = nullptr) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *notes = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::ProviderNodes>> *nodes = nullptr) {
   auto signatures__ = signatures ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Signature>>(*signatures) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto graph_name__ = graph_name ? _fbb.CreateString(graph_name) : 0;
@@ -1982,6 +2062,7 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
   auto providers__ = providers ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*providers) : 0;
   auto batch_finding__ = batch_finding ? _fbb.CreateString(batch_finding) : 0;
   auto notes__ = notes ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*notes) : 0;
+  auto nodes__ = nodes ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::ProviderNodes>>(*nodes) : 0;
   return serval::fb::CreateModelInfo(
       _fbb,
       handle,
@@ -1999,7 +2080,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
       inputs_batchable,
       batch_proof,
       batch_finding__,
-      notes__);
+      notes__,
+      nodes__);
 }
 
 struct VersionRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

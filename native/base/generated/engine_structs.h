@@ -129,4 +129,16 @@ void each_member(const Table& from, Provider& to, Visit visit) {
   visit(from.options(), to.options);
 }
 
+// How many nodes of a model's graph a provider has, by ONNX Runtime's name of it.
+struct ProviderNodes {
+  std::string provider;
+  uint32_t nodes = 0;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, ProviderNodes& to, Visit visit) {
+  visit(from.provider(), to.provider);
+  visit(from.nodes(), to.nodes);
+}
+
 }  // namespace serval

@@ -402,10 +402,15 @@ bool write_model_info(Model& model, ByteBuffer& out) {
   const BatchFinding& finding = model.batch_finding();
   const auto found = builder.CreateString(finding.text);
   const auto notes = builder.CreateVectorOfStrings(info.notes);
+  std::vector<flatbuffers::Offset<fb::ProviderNodes>> nodes;
+  for (const auto& [provider, count] : info.nodes) {
+    nodes.push_back(fb::CreateProviderNodesDirect(builder, provider.c_str(), count));
+  }
+  const auto nodes_at = builder.CreateVector(nodes);
   builder.Finish(fb::CreateModelInfo(
       builder, model.handle(), signatures_at, producer, graph_name, description, domain,
       info.model_version, metadata_at, info.file_bytes, model.load_us(), providers,
-      model.batch_mode(), model.inputs_batchable(), finding.proof, found, notes));
+      model.batch_mode(), model.inputs_batchable(), finding.proof, found, notes, nodes_at));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 

@@ -90,6 +90,15 @@ describe('models on a GPU', { skip: noCompiler }, () => {
     }
   });
 
+  it('say at their load how many nodes went to which provider', () => {
+    const nodesOf = (name: string): unknown =>
+      logLines(server).find(
+        (line) => line['message'] === 'model loaded' && line['model'] === name,
+      )?.['nodes'];
+    assert.equal(nodesOf('single'), 'cpu 2'); // the fake providers take none
+    assert.equal(nodesOf('on_cpu'), undefined);
+  });
+
   it('answer as on the CPU, one by one and many at once', async () => {
     for (const model of ['single', 'batched', 'graphs', 'on_cpu']) {
       for (let i = 0; i < 20; i++) await answers(model, i);

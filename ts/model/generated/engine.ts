@@ -343,6 +343,12 @@ export interface ModelSpec {
   readonly extendedV2?: boolean;
 }
 
+/** How many nodes of a model's graph a provider has, by ONNX Runtime's name of it. */
+export interface ProviderNodes {
+  readonly provider: string;
+  readonly nodes: number;
+}
+
 /** What a load answers. */
 export interface ModelInfo {
   readonly handle: number;
@@ -366,6 +372,8 @@ export interface ModelInfo {
   readonly batchFinding: string;
   /** what of the model is not served, each a sentence */
   readonly notes?: readonly string[];
+  /** of its graph, where providers besides the CPU's are in use */
+  readonly nodes?: readonly ProviderNodes[];
 }
 
 export interface VersionRoute {

@@ -136,6 +136,11 @@ export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members:
   { name: 'extendedV2', kind: 'bool', optional: true },
 ] };
 
+export const PROVIDER_NODES: Table<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
+  { name: 'provider', kind: 'string' },
+  { name: 'nodes', kind: 'uint' },
+] };
+
 export const MODEL_INFO: Table<engine.ModelInfo> = { name: 'ModelInfo', members: [
   { name: 'handle', kind: 'uint' },
   { name: 'signatures', kind: SIGNATURE, many: true },
@@ -153,6 +158,7 @@ export const MODEL_INFO: Table<engine.ModelInfo> = { name: 'ModelInfo', members:
   { name: 'batchProof', kind: BATCH_PROOF },
   { name: 'batchFinding', kind: 'string' },
   { name: 'notes', kind: 'string', many: true, optional: true },
+  { name: 'nodes', kind: PROVIDER_NODES, many: true, optional: true },
 ] };
 
 export const VERSION_ROUTE: Table<engine.VersionRoute> = { name: 'VersionRoute', members: [

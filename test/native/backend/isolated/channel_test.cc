@@ -425,6 +425,7 @@ TEST(IsolatedMessage, DescriptionsComeBackAsTheyWere) {
   info.metadata = {{"k", "v"}};
   info.providers = {"CPUExecutionProvider"};
   info.notes = {"a note"};
+  info.nodes = {{"CUDAExecutionProvider", 7}, {"CPUExecutionProvider", 2}};
   info.on_gpu = true;
   info.stateful = true;
   Writer out;
@@ -437,6 +438,8 @@ TEST(IsolatedMessage, DescriptionsComeBackAsTheyWere) {
                          again.bytes().end()));
   EXPECT_EQ(back.value().signatures[1].inputs[2].rank_of, "MatMul");
   EXPECT_TRUE(back.value().on_gpu);
+  ASSERT_EQ(back.value().nodes.size(), 2u);
+  EXPECT_EQ(back.value().nodes[1].nodes, 2u);
   EXPECT_TRUE(back.value().stateful);
   const TensorView& kept = *back.value().signatures[0].inputs[0].default_value;
   EXPECT_EQ(std::memcmp(kept.data, value, sizeof value), 0);

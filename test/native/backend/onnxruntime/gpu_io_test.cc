@@ -97,6 +97,16 @@ TEST_F(OnGpu, WhatStandsInItsPlaceIsCopiedFromThere) {
   EXPECT_EQ(scratch_->input_place(1, 4), nullptr);
 }
 
+// The fake provider takes no node: the runtime's own record says so.
+TEST_F(OnGpu, TheLoadSaysWhoseNodesThereAre) {
+  load_on_gpu(onnx::half_plus_three());
+  ASSERT_EQ(model_->info().nodes.size(), 1u);
+  EXPECT_EQ(model_->info().nodes[0].provider, "CPUExecutionProvider");
+  EXPECT_EQ(model_->info().nodes[0].nodes, 2u);
+  const auto on_cpu = load(onnx::half_plus_three(), ModelSpec());
+  EXPECT_TRUE(on_cpu->info().nodes.empty());  // nothing to tell apart
+}
+
 TEST_F(OnGpu, ShapesMayChangeFromRunToRun) {
   load_on_gpu(onnx::half_plus_three());
   for (const int64_t rows : {1, 1, 1000, 1000, 3, 3, 0, 0, 2, 5000, 5000}) {
