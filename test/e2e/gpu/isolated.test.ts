@@ -34,6 +34,12 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
       ['both', 'instance_group { kind: KIND_GPU gpus: [ 0, 1 ] }'],
       ['first', 'instance_group { kind: KIND_GPU gpus: [ 0 ] }'],
       ['here', `instance_group { kind: KIND_GPU gpus: [ 0 ] } ${none}`],
+      [
+        'graphs',
+        `max_batch_size: 8 instance_group { kind: KIND_GPU gpus: [ 0 ] }
+         dynamic_batching { max_queue_delay_microseconds: 2000 }
+         optimization { cuda { graphs: true graph_spec { batch_size: 4 } } }`,
+      ],
       ['on_cpu', 'instance_group { kind: KIND_CPU }'],
     ] as const) {
       mkdirSync(join(models, name, '1'), { recursive: true });
@@ -94,6 +100,12 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
     const used = await metric(server, 'nv_pinned_memory_pool_used_bytes');
     assert.ok(used >= 3 * 256 && used < POOL, String(used));
     assert.equal(await metric(server, 'serval_pinned_memory_fallbacks_total'), 0);
+  });
+
+  it('have CUDA graphs there, whose answers are each its own', async () => {
+    for (let i = 0; i < 20; i++) assert.equal(await statusOf('graphs', i), 200);
+    const many = await Promise.all(Array.from({ length: 64 }, (_, i) => statusOf('graphs', i)));
+    assert.deepEqual(many, new Array(64).fill(200));
   });
 
   it('say what of the memory of their devices they took', async () => {
