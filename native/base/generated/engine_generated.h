@@ -1329,13 +1329,13 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_INPUTS = 46,
     VT_OUTPUTS = 48,
     VT_DEVICES = 50,
-    VT_GRAPH_ROWS = 52,
-    VT_SESSION_CONFIG = 54,
-    VT_GRAPHS = 56,
-    VT_WEIGHTS = 58,
-    VT_WEIGHT_FILES = 60,
-    VT_STATES = 62,
-    VT_EXTENDED_V2 = 64
+    VT_SESSION_CONFIG = 52,
+    VT_GRAPHS = 54,
+    VT_WEIGHTS = 56,
+    VT_WEIGHT_FILES = 58,
+    VT_STATES = 60,
+    VT_EXTENDED_V2 = 62,
+    VT_GRAPH_ROWS = 64
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1409,9 +1409,6 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<int32_t> *devices() const {
     return GetPointer<const flatbuffers::Vector<int32_t> *>(VT_DEVICES);
   }
-  const flatbuffers::Vector<uint32_t> *graph_rows() const {
-    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_GRAPH_ROWS);
-  }
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>> *session_config() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>> *>(VT_SESSION_CONFIG);
   }
@@ -1429,6 +1426,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   }
   bool extended_v2() const {
     return GetField<uint8_t>(VT_EXTENDED_V2, 0) != 0;
+  }
+  const flatbuffers::Vector<uint32_t> *graph_rows() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_GRAPH_ROWS);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
@@ -1472,8 +1472,6 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(outputs()) &&
            VerifyOffset(verifier, VT_DEVICES) &&
            verifier.VerifyVector(devices()) &&
-           VerifyOffset(verifier, VT_GRAPH_ROWS) &&
-           verifier.VerifyVector(graph_rows()) &&
            VerifyOffset(verifier, VT_SESSION_CONFIG) &&
            verifier.VerifyVector(session_config()) &&
            verifier.VerifyVectorOfTables(session_config()) &&
@@ -1489,6 +1487,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_STATES) &&
            verifier.VerifyVector(states()) &&
            VerifyField<uint8_t>(verifier, VT_EXTENDED_V2, 1) &&
+           VerifyOffset(verifier, VT_GRAPH_ROWS) &&
+           verifier.VerifyVector(graph_rows()) &&
            verifier.EndTable();
   }
 };
@@ -1569,9 +1569,6 @@ struct ModelSpecBuilder {
   void add_devices(flatbuffers::Offset<flatbuffers::Vector<int32_t>> devices) {
     fbb_.AddOffset(ModelSpec::VT_DEVICES, devices);
   }
-  void add_graph_rows(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows) {
-    fbb_.AddOffset(ModelSpec::VT_GRAPH_ROWS, graph_rows);
-  }
   void add_session_config(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> session_config) {
     fbb_.AddOffset(ModelSpec::VT_SESSION_CONFIG, session_config);
   }
@@ -1589,6 +1586,9 @@ struct ModelSpecBuilder {
   }
   void add_extended_v2(bool extended_v2) {
     fbb_.AddElement<uint8_t>(ModelSpec::VT_EXTENDED_V2, static_cast<uint8_t>(extended_v2), 0);
+  }
+  void add_graph_rows(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows) {
+    fbb_.AddOffset(ModelSpec::VT_GRAPH_ROWS, graph_rows);
   }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -1629,22 +1629,22 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>>> inputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>>> outputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<int32_t>> devices = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> session_config = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::GraphSpec>>> graphs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::Weight>>> weights = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> weight_files = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> states = 0,
-    bool extended_v2 = false) {
+    bool extended_v2 = false,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_graph_rows(graph_rows);
   builder_.add_states(states);
   builder_.add_weight_files(weight_files);
   builder_.add_weights(weights);
   builder_.add_graphs(graphs);
   builder_.add_session_config(session_config);
-  builder_.add_graph_rows(graph_rows);
   builder_.add_devices(devices);
   builder_.add_outputs(outputs);
   builder_.add_inputs(inputs);
@@ -1697,13 +1697,13 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<flatbuffers::Offset<serval::fb::TensorOverride>> *inputs = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::TensorOverride>> *outputs = nullptr,
     const std::vector<int32_t> *devices = nullptr,
-    const std::vector<uint32_t> *graph_rows = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::KeyValue>> *session_config = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::GraphSpec>> *graphs = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::Weight>> *weights = nullptr,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *weight_files = nullptr,
     const std::vector<uint32_t> *states = nullptr,
-    bool extended_v2 = false) {
+    bool extended_v2 = false,
+    const std::vector<uint32_t> *graph_rows = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -1713,12 +1713,12 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorOverride>>(*inputs) : 0;
   auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorOverride>>(*outputs) : 0;
   auto devices__ = devices ? _fbb.CreateVector<int32_t>(*devices) : 0;
-  auto graph_rows__ = graph_rows ? _fbb.CreateVector<uint32_t>(*graph_rows) : 0;
   auto session_config__ = session_config ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::KeyValue>>(*session_config) : 0;
   auto graphs__ = graphs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::GraphSpec>>(*graphs) : 0;
   auto weights__ = weights ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Weight>>(*weights) : 0;
   auto weight_files__ = weight_files ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*weight_files) : 0;
   auto states__ = states ? _fbb.CreateVector<uint32_t>(*states) : 0;
+  auto graph_rows__ = graph_rows ? _fbb.CreateVector<uint32_t>(*graph_rows) : 0;
   return serval::fb::CreateModelSpec(
       _fbb,
       name__,
@@ -1745,13 +1745,13 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       inputs__,
       outputs__,
       devices__,
-      graph_rows__,
       session_config__,
       graphs__,
       weights__,
       weight_files__,
       states__,
-      extended_v2);
+      extended_v2,
+      graph_rows__);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -329,8 +329,6 @@ export interface ModelSpec {
   readonly outputs?: readonly TensorOverride[];
   /** one session per device, instances take turns; empty = one session */
   readonly devices?: readonly number[];
-  /** batches that CUDA graphs are made of; 0 = of a model without one */
-  readonly graphRows?: readonly number[];
   /** ONNX Runtime session options by name */
   readonly sessionConfig?: Readonly<Record<string, string>>;
   /** instead of the file at `path`: one session per signature */
@@ -341,6 +339,8 @@ export interface ModelSpec {
   readonly states?: readonly number[];
   /** of a model of tensors: V2's extension too (tabular.md 2.1 X1) */
   readonly extendedV2?: boolean;
+  /** batches that CUDA graphs are made of; 0 = of a model without one */
+  readonly graphRows?: readonly number[];
 }
 
 /** How many nodes of a model's graph a provider has, by ONNX Runtime's name of it. */

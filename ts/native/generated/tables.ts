@@ -127,13 +127,13 @@ export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members:
   { name: 'inputs', kind: TENSOR_OVERRIDE, many: true, optional: true },
   { name: 'outputs', kind: TENSOR_OVERRIDE, many: true, optional: true },
   { name: 'devices', kind: 'int', many: true, optional: true },
-  { name: 'graphRows', kind: 'uint', many: true, optional: true },
   { name: 'sessionConfig', kind: 'pairs', optional: true },
   { name: 'graphs', kind: GRAPH_SPEC, many: true, optional: true },
   { name: 'weights', kind: WEIGHT, many: true, optional: true },
   { name: 'weightFiles', kind: 'string', many: true, optional: true },
   { name: 'states', kind: 'uint', many: true, optional: true },
   { name: 'extendedV2', kind: 'bool', optional: true },
+  { name: 'graphRows', kind: 'uint', many: true, optional: true },
 ] };
 
 export const PROVIDER_NODES: Table<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
