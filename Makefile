@@ -51,7 +51,7 @@ t: install-deps ## one test, in seconds: T=path[:name], TypeScript, C++ or Pytho
 	@node test/run/one.mjs '$(T)'
 
 .PHONY: tidy test-unit test-native test-boundary test-conformance test-e2e
-.PHONY: test-package test-quickstart
+.PHONY: test-package test-quickstart test-gpu
 tidy: ## the style rules, checked
 	@node test/tidy/tidy.mjs
 test-unit: build ## unit tests of the TypeScript and of the scripts
@@ -68,6 +68,8 @@ test-package: build models ## make the package, unpack it elsewhere, one inferen
 	@node test/run/suites.mjs package
 test-quickstart: test-tools build ## the quick starts of the pages, from an empty folder
 	@node test/run/suites.mjs quickstart
+test-gpu: build models ## on a GPU: answers, memory, processes (ends with 2 where there is none)
+	@node test/gpu/run.mjs $(ARGS)
 
 .PHONY: coverage
 coverage: test-tools install-deps ## lines that native and unit tests run (ARGS="native" or "ts")

@@ -1,0 +1,67 @@
+// The GPU that the suite runs on, as run.mjs found it, and servers on it. Test time only.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { put } from '../e2e/support/operating.js';
+import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
+
+export interface GpuMachine {
+  /** ONNX Runtime's, with the CUDA provider beside it. */
+  readonly library: string;
+  readonly providers: readonly ('cuda' | 'tensorrt')[];
+  readonly devices: number;
+  /** The libraries are stand-ins that the tests built: nothing here is a GPU. */
+  readonly isFake: boolean;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Of run.mjs; without it nothing can be tested, which is an error here. */
+export function machineOf(): GpuMachine {
+  const text = process.env['SERVAL_TEST_GPU'];
+  assert.ok(text !== undefined, 'run by test/gpu/run.mjs: make test-gpu');
+  return JSON.parse(text) as GpuMachine;
+}
+
+/** config.pbtxt's instance group, and what asks for TensorRT. */
+export function onGpu(provider: 'cuda' | 'tensorrt', more = 'gpus: [ 0 ]'): string {
+  const group = `instance_group { kind: KIND_GPU ${more} }`;
+  if (provider === 'cuda') return group;
+  return `${group} optimization { execution_accelerators {
+    gpu_execution_accelerator { name: "tensorrt" } } }`;
+}
+export const ON_CPU = 'instance_group { kind: KIND_CPU }';
+
+/** A model repository that is removed again, and a server of it. */
+export class GpuServer {
+  readonly root = mkdtempSync(join(tmpdir(), 'serval-gpu-'));
+  readonly models = join(this.root, 'models');
+  readonly #machine = machineOf();
+  #server: ServalProcess | undefined;
+
+  get server(): ServalProcess {
+    assert.ok(this.#server !== undefined, 'not started');
+    return this.#server;
+  }
+
+  add(name: string, bytes: Uint8Array, config: string, version = 1): void {
+    put(join(this.models, name, String(version), 'model.onnx'), bytes);
+    put(join(this.models, name, 'config.pbtxt'), config);
+  }
+
+  async start(...args: readonly string[]): Promise<void> {
+    const { library, env } = this.#machine;
+    this.#server = await startServer(
+      [
+        ...['--model-repository', this.models, '--onnxruntime-library', library],
+        ...['--log-format', 'json', '--strict-readiness', 'false', ...args],
+      ],
+      env,
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.#server?.stop();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

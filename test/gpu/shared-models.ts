@@ -1,0 +1,8 @@
+// Where TensorFlow Serving's own test models are. Test time only.
+import { join } from 'node:path';
+import { packageRoot } from '../../ts/package-files.js';
+
+/** They need not be there. */
+export const sharedModels = (): string =>
+  process.env['SERVAL_TFSERVING_MODELS'] ??
+  join(packageRoot(), '..', 'shared', 'models', 'tfserving');
