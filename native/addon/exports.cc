@@ -468,6 +468,7 @@ constexpr Export kExports[] = {
     exported<"grpcAccess", GrpcAccess>(),
     exported<"grpcStop", GrpcStop>(),
     exported<"registerRegion", RegisterRegion>(),
+    exported<"registerCudaRegion", RegisterCudaRegion>(),
     exported<"unregisterRegion", UnregisterRegion>(),
     exported<"regions", Regions>(),
     exported<"loadIsolated", LoadIsolated>(),

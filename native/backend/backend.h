@@ -29,6 +29,7 @@ struct BackendModelInfo {
   std::vector<std::string> notes;            // what of the model is not served, each a sentence
   std::vector<ProviderNodes> nodes;          // where there are providers besides the CPU's
   bool on_gpu = false;                       // runs wait for a device: never on a listener's thread
+  bool takes_device_memory = false;  // inputs and outputs may lie on a GPU (TensorView::device)
   int64_t device_bytes = 0;                  // of the GPU's memory, what was gone behind the load
   bool stateful = false;  // runs change what later runs see: one at a time, never batched
 };
@@ -51,6 +52,9 @@ struct RunOptions {
   const CancelFlag* cancel;       // may be null; once it is up the run ends as soon as it can
   bool null_for_invalid = false;  // tabular: a row that cannot be answered is answered as missing
   uint64_t output_bytes_max = UINT64_MAX;  // tabular: more is refused before there is room for it
+  // By position of the outputs, or empty. Of a model that takes device memory: an output that fits
+  // is written to its place, and its view says so; one that does not, or is text, is on the host.
+  std::span<const OutputPlace> places;
 };
 
 class BackendModel {

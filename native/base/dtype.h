@@ -90,6 +90,16 @@ constexpr bool dtype_is_real(DType dtype) {
   return visit(dtype, []<typename T>(TypeTag<T>) { return IsReal<T>; });
 }
 
+// Whether any bits are as good as others to whoever computes with them. What kernels look at before
+// they rely on it (indices and divisors of 32 and 64 bits, BOOL) has other bits that are not.
+constexpr bool dtype_takes_any_bits(DType dtype) {
+  return visit(dtype, []<typename T>(TypeTag<T>) {
+    if constexpr (std::is_void_v<T>) return false;
+    else if constexpr (IsReal<T>) return true;
+    else return IsInteger<T> && sizeof(T) <= 2;
+  });
+}
+
 // The dtype whose elements are T.
 template <typename T>
 constexpr DType dtype_for() {

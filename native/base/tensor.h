@@ -10,9 +10,15 @@
 
 namespace serval {
 
+namespace gpu {
+class SharedMemory;
+}
+
 // Fixed-size dtypes: `data`, `bytes` (row-major, little-endian, shape.elements() * dtype_bytes).
 // Bytes, String: `strings`, one view per element; data and bytes are unused.
 // The memory belongs to the body, the arena or the backend's scratch; the view says nothing of it.
+// With `device`, `data` is an address within that memory of a GPU, which the host cannot read: only
+// inputs of a model that takes such (BackendModelInfo), and outputs that were asked for there.
 //
 // A tabular model's fields and outputs, R rows each: scalars have shape [R]; vectors (Vector) and
 // lists (the dtype of their elements) have [R,D] or, of rows of different length, [R,-1] with
@@ -27,6 +33,13 @@ struct TensorView {
   const uint8_t* states = nullptr;    // tabular: of each row, 0 valid, 1 missing; null = all valid
   const uint32_t* lengths = nullptr;  // tabular, [R,-1]: elements of each row
   uint8_t precision = 0, scale = 0;   // Decimal
+  const gpu::SharedMemory* device = nullptr;
+};
+
+// Where an output is wanted: `memory` null = on the host, wherever.
+struct OutputPlace {
+  const gpu::SharedMemory* memory = nullptr;
+  uint64_t offset = 0, bytes = 0;  // within it; room for the output
 };
 
 // Whether rows of it differ in length.

@@ -31,7 +31,7 @@ size_t first_bad_bool(std::span<const uint8_t> raw) {
   return at;
 }
 
-Error wrong_size(size_t got, uint64_t expected, DType dtype, const Shape& shape,
+Status wrong_size(uint64_t got, uint64_t expected, DType dtype, const Shape& shape,
                  std::string_view input) {
   return invalid_argument(quoted(input) + ": expected " + std::to_string(expected) +
                           " bytes (shape " + shape.to_string() + " of " +
@@ -40,8 +40,7 @@ Error wrong_size(size_t got, uint64_t expected, DType dtype, const Shape& shape,
 
 }  // namespace
 
-Status raw_fixed_tensor(std::span<const uint8_t> raw, DType dtype, const Shape& shape,
-                        std::string_view input, Arena& arena, TensorView& out) {
+Status check_raw_size(uint64_t bytes, DType dtype, const Shape& shape, std::string_view input) {
   const size_t element_bytes = dtype_bytes(dtype);
   const auto elements = shape.elements();
   uint64_t expected = 0;
@@ -50,7 +49,12 @@ Status raw_fixed_tensor(std::span<const uint8_t> raw, DType dtype, const Shape& 
     return invalid_argument(quoted(input) + ": shape " + shape.to_string() + " of " +
                             std::string(dtype_name(dtype)) + " has no size in bytes");
   }
-  if (expected != raw.size()) return wrong_size(raw.size(), expected, dtype, shape, input);
+  return expected == bytes ? ok_status() : wrong_size(bytes, expected, dtype, shape, input);
+}
+
+Status raw_fixed_tensor(std::span<const uint8_t> raw, DType dtype, const Shape& shape,
+                        std::string_view input, Arena& arena, TensorView& out) {
+  if (Status fits = check_raw_size(raw.size(), dtype, shape, input); !fits.ok()) return fits;
   if (dtype == DType::Bool) {
     const size_t bad = first_bad_bool(raw);
     if (bad != raw.size()) {
@@ -62,7 +66,7 @@ Status raw_fixed_tensor(std::span<const uint8_t> raw, DType dtype, const Shape& 
   out.shape = shape;
   out.bytes = raw.size();
   out.strings = {};
-  if (!raw.empty() && reinterpret_cast<uintptr_t>(raw.data()) % element_bytes == 0) {
+  if (!raw.empty() && reinterpret_cast<uintptr_t>(raw.data()) % dtype_bytes(dtype) == 0) {
     out.data = raw.data();
     count_viewed(raw.size());
     return {};

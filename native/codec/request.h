@@ -62,6 +62,9 @@ struct DecodedRequest {
   std::vector<TensorView> inputs;
   std::vector<RequestedOutput> outputs;  // never empty after a successful decode
   std::vector<SharedTensor> shared;      // those in shared memory; most requests have none
+  // By position of `outputs` where one of them goes to a GPU's memory, else empty; set by the
+  // engine.
+  std::vector<OutputPlace> places;
   TableOptions table;
 
   void clear() {
@@ -71,6 +74,7 @@ struct DecodedRequest {
     inputs.clear();
     outputs.clear();
     shared.clear();
+    places.clear();
     table = {};
   }
 };

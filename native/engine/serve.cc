@@ -304,8 +304,13 @@ Status decode_request(const ServeInput& input, const Model& model, const ServeSe
     inputs.pop_back();  // it may be absent
   }
   if (!decoded.shared.empty()) {
-    done = attach_shared(model.services().shared_regions,
-                         model.signatures()[decoded.signature_index], arena, decoded);
+    const SharedRegions* const regions = model.services().shared_regions;
+    if (input.displace != nullptr && names_device(regions, decoded)) {
+      input.displace->cancel(EndCause::Displaced);
+      return ended_error(model, input.displace->cause());
+    }
+    done = attach_shared(regions, model.signatures()[decoded.signature_index],
+                         model.takes_device_memory(), arena, decoded);
     if (!done.ok()) return done;
   }
   done = check_inputs(input.protocol, model, decoded);

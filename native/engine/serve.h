@@ -33,6 +33,7 @@ struct ServeInput {
   const CancelFlag* cancel = nullptr;
   // The body is a MultiInferenceRequest: the signature of that task of it that is to be served.
   const std::string_view* task = nullptr;
+  CancelFlag* displace = nullptr;  // on a listener's thread: the flag of `cancel`; else null
 };
 
 // A queued request's. Borrows it.
@@ -56,6 +57,7 @@ inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* c
   RunOptions options(cancel);
   options.null_for_invalid = decoded.table.null_for_invalid;
   options.output_bytes_max = limits.response_bytes_max;
+  options.places = decoded.places;
   return options;
 }
 

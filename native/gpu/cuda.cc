@@ -12,6 +12,7 @@ namespace serval::gpu {
 namespace {
 
 constexpr const char* kLibraries[] = {"libcudart.so.13", "libcudart.so.12"};
+constexpr const char* kDriver = "libcuda.so.1";
 constexpr CudaStatus kOutOfMemory = 2;  // cudaErrorMemoryAllocation
 // Errors behind which "the process must be terminated and relaunched": those of kernels, and of
 // hardware. Source: CUDA Runtime API, cudaError_t.
@@ -52,6 +53,14 @@ const char* read_calls(void* library, CudaCalls& calls) {
   return missing;
 }
 
+// What the runtime library has no call for.
+void read_driver_calls(CudaCalls& calls) {
+  void* driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
+  const char* missing = nullptr;
+  calls.address_range = nullptr;
+  if (driver != nullptr) find(driver, "cuMemGetAddressRange_v2", calls.address_range, missing);
+}
+
 Error unavailable(std::string message) {
   return make_error(ErrorCode::RuntimeUnavailable, std::move(message));
 }
@@ -75,6 +84,7 @@ Result<const CudaCalls*> open_cuda() {
     if (const char* missing = read_calls(library, calls); missing != nullptr) {
       return unavailable(std::string(name) + " has no function " + missing);
     }
+    read_driver_calls(calls);
     open = true;
     return &calls;
   }

@@ -20,7 +20,7 @@ struct CudaIpcHandle {
 };
 enum class CudaCopy : int { ToDevice = 1, ToHost = 2, Default = 4 };
 
-// The library's functions, none of them null.
+// The library's functions, none of them null but for the last.
 struct CudaCalls {
   CudaStatus (*get_device_count)(int* count);
   CudaStatus (*set_device)(int device);
@@ -37,6 +37,9 @@ struct CudaCalls {
   CudaStatus (*memory_info)(size_t* free, size_t* total);
   CudaStatus (*last_error)();  // and forgets it, where it does not stick
   const char* (*error_text)(CudaStatus status);
+  // The driver's cuMemGetAddressRange: the allocation that `address` lies in. Null where
+  // libcuda.so.1 is not there.
+  int (*address_range)(void** base, size_t* bytes, void* address);
 };
 
 // The library, once per process: what is open by its name, else what the loader finds.

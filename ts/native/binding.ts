@@ -110,10 +110,17 @@ export interface NativeBinding {
     bytes: number,
     regionsMax: number,
   ): number;
-  /** One, or all where the name is empty. */
-  unregisterRegion(name: Buffer): number;
-  /** JSON: a list of one, or of all where the name is empty. */
-  regions(name: Buffer): number;
+  registerCudaRegion(
+    name: Buffer,
+    handle: Buffer,
+    device: number,
+    bytes: number,
+    regionsMax: number,
+  ): number;
+  /** One, or all of the kind where the name is empty. `cuda`: 0 or 1. */
+  unregisterRegion(name: Buffer, cuda: number): number;
+  /** JSON: a list of one, or of all of the kind where the name is empty. */
+  regions(name: Buffer, cuda: number): number;
   /** `command`: of the process, its arguments with NUL between. */
   loadIsolated(spec: Uint8Array, group: Buffer, command: Buffer): number;
   /** JSON: the deaths, and the loads after them that failed, since the last call. */

@@ -6,6 +6,7 @@
 #include "backend/isolated/isolated.h"
 #include "backend/isolated/model.h"
 #include "backend/isolated/process.h"
+#include "gpu/shared_memory.h"
 
 namespace serval {
 
@@ -100,6 +101,7 @@ void isolate(ModelSpec& spec, const Isolation& isolation, std::span<const uint8_
 }
 
 std::unique_ptr<Backend> make_isolated_backend(MemoryBudget* budget) {
+  gpu::on_shared_memory_closed(isolated::forget_memory);
   return std::make_unique<IsolatedBackend>(budget);
 }
 

@@ -18,6 +18,7 @@ enum class Control : uint32_t {
   Loaded,    // to the server: model `id`, a blob of its info
   Failed,    // to the server: model `id`, a blob of the error
   Page,      // to the process, first: its ProcessPage
+  Forget,    // to the process: device memory `value`, which no request names any more
 };
 
 struct Packet {

@@ -91,6 +91,10 @@ void note_process(const std::shared_ptr<ModelProcess>& process) {
   all.processes.push_back(process);
 }
 
+void forget_memory(uint64_t id) {
+  for (const auto& one : processes_now()) one->forget_memory(id);
+}
+
 }  // namespace isolated
 
 std::vector<IsolatedReading> isolated_readings() {

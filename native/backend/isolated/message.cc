@@ -162,6 +162,7 @@ void write_info(const BackendModelInfo& info, Writer& out) {
     out.number(nodes);
   }
   out.number(static_cast<uint8_t>(info.on_gpu));
+  out.number(static_cast<uint8_t>(info.takes_device_memory));
   out.number(info.device_bytes);
   out.number(static_cast<uint8_t>(info.stateful));
 }
@@ -193,6 +194,7 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
     one.nodes = in.number<uint32_t>();
   }
   info.on_gpu = in.flag();
+  info.takes_device_memory = in.flag();
   info.device_bytes = in.number<int64_t>();
   info.stateful = in.flag();
   if (!in.ok() || !in.ended() || info.signatures.empty()) {

@@ -1,6 +1,7 @@
 // See model.h. Hot path; any thread.
 #include "backend/isolated/model.h"
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -39,6 +40,34 @@ class Ender final : public RunEnder {
   std::atomic<uint64_t> ending_ns_{0};
 };
 
+// What of devices' memory a request names, and where its outputs are wanted. Read by
+// ServedSlot::read_devices().
+void write_devices(const DeviceList& devices, std::span<const OutputPlace> places, Writer& head) {
+  head.number(static_cast<uint64_t>(devices.size()));
+  for (const gpu::SharedMemory* one : devices) {
+    head.number(one->id());
+    head.number(one->spec().device);
+    head.number(one->bytes());
+    head.raw(one->spec().handle.reserved, gpu::kIpcHandleBytes);
+  }
+  if (devices.empty()) return;
+  head.number(static_cast<uint64_t>(places.size()));
+  for (const OutputPlace& one : places) {
+    const auto found = std::find(devices.begin(), devices.end(), one.memory);
+    const auto place = static_cast<uint64_t>(found - devices.begin());
+    head.number(one.memory == nullptr ? uint64_t{0} : place + 1);
+    head.number(one.offset);
+    head.number(one.bytes);
+  }
+}
+
+// An output on a device is where it was asked for, or it is none.
+bool is_in_place(const TensorView& output, const OutputPlace& place) {
+  if (output.device == nullptr) return true;
+  return output.device == place.memory && output.data == place.memory->data() + place.offset &&
+         output.bytes <= place.bytes;
+}
+
 class Scratch final : public BackendScratch {
  public:
   explicit Scratch(MemoryBudget* budget) { copy_.charge_to(budget); }
@@ -57,6 +86,7 @@ class Scratch final : public BackendScratch {
   Writer head_;
   Message message_;
   ByteBuffer copy_;
+  DeviceList devices_;  // of this run
   std::vector<TensorView> outputs_;
 };
 
@@ -93,10 +123,11 @@ class Model final : public BackendModel {
       return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
     }
     if (Status ready = have_slot(scratch); !ready.ok()) return ready;
-    const Result<uint64_t> bytes = write(signature, inputs, output_indices, scratch);
+    const Result<uint64_t> bytes =
+        write(signature, inputs, output_indices, options.places, scratch);
     if (!bytes.ok()) return bytes.error();
     const ServerSlot::Outcome outcome = wait(scratch, bytes.value(), cancel);
-    Status status = read(signature, output_indices, outcome, scratch);
+    Status status = read(signature, output_indices, options.places, outcome, scratch);
     if (!status.ok() && cancel != nullptr && cancel->cancelled()) {
       return make_error(ErrorCode::Cancelled, "the model's run was ended");
     }
@@ -114,15 +145,21 @@ class Model final : public BackendModel {
   }
 
   Result<uint64_t> write(uint32_t signature, std::span<const TensorView> inputs,
-                         std::span<const uint32_t> output_indices, Scratch& scratch) const {
+                         std::span<const uint32_t> output_indices,
+                         std::span<const OutputPlace> places, Scratch& scratch) const {
     Writer& head = scratch.head_;
     ServerSlot& slot = *scratch.slot_;
+    DeviceList& devices = scratch.devices_;
     head.clear();
     head.number(signature);
     head.number(slot.answer_bytes_max());
     head.number(static_cast<uint64_t>(output_indices.size()));
     for (const uint32_t one : output_indices) head.number(one);
-    const std::optional<uint64_t> elements = write_records(inputs, head);
+    devices.clear();
+    for (const TensorView& one : inputs) list_device(one.device, devices);
+    for (const OutputPlace& one : places) list_device(one.memory, devices);
+    write_devices(devices, places, head);
+    const std::optional<uint64_t> elements = write_records(inputs, devices, head);
     const uint64_t bytes = elements ? message_bytes(head, *elements) : UINT64_MAX;
     if (!elements || !slot.hold(bytes, 0)) {
       return make_error(ErrorCode::MemoryFull, "no memory for a request's tensors of " +
@@ -147,9 +184,10 @@ class Model final : public BackendModel {
   }
 
   Status read(uint32_t signature, std::span<const uint32_t> output_indices,
-              ServerSlot::Outcome outcome, Scratch& scratch) const {
+              std::span<const OutputPlace> places, ServerSlot::Outcome outcome,
+              Scratch& scratch) const {
     if (outcome == ServerSlot::Outcome::Answered) {
-      return read_answer(signature, output_indices, scratch);
+      return read_answer(signature, output_indices, places, scratch);
     }
     const std::shared_ptr<ServerSlot> slot = std::move(scratch.slot_);
     switch (outcome) {
@@ -165,7 +203,7 @@ class Model final : public BackendModel {
 
   // All that the process wrote is checked before it is used.
   Status read_answer(uint32_t signature, std::span<const uint32_t> output_indices,
-                     Scratch& scratch) const {
+                     std::span<const OutputPlace> places, Scratch& scratch) const {
     ServerSlot& slot = *scratch.slot_;
     const uint64_t bytes = slot.page().answer_bytes.load();
     if (bytes > kAnswerBytesMax) return of_no_sense(scratch);
@@ -181,11 +219,12 @@ class Model final : public BackendModel {
     if (failed == 1) return read_error(head);
     std::vector<TensorView>& outputs = scratch.outputs_;
     const std::vector<TensorSpec>& specs = info_.signatures[signature].outputs;
-    bool sound =
-        scratch.message_.read_tensors(head, outputs) && outputs.size() == output_indices.size();
+    bool sound = scratch.message_.read_tensors(head, scratch.devices_, outputs) &&
+                 outputs.size() == output_indices.size();
     for (size_t i = 0; sound && i < outputs.size(); ++i) {
-      sound =
-          output_indices[i] < specs.size() && outputs[i].dtype == specs[output_indices[i]].dtype;
+      sound = output_indices[i] < specs.size() &&
+              outputs[i].dtype == specs[output_indices[i]].dtype &&
+              is_in_place(outputs[i], i < places.size() ? places[i] : OutputPlace());
     }
     return sound ? keep(scratch) : of_no_sense(scratch);
   }
@@ -202,7 +241,8 @@ class Model final : public BackendModel {
   static Status keep(Scratch& scratch) {
     uint64_t bytes = 0;
     const auto copied = [](const TensorView& one) {
-      return one.bytes > 0 && (one.bytes <= kCopiedBytesMax || !dtype_is_real(one.dtype));
+      return one.device == nullptr && one.bytes > 0 &&
+             (one.bytes <= kCopiedBytesMax || !dtype_is_real(one.dtype));
     };
     const auto room = [](const TensorView& one) {
       return (one.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;

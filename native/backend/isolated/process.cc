@@ -168,6 +168,23 @@ void ModelProcess::end(const std::string& why) {
   launcher_->kill(pid_);
 }
 
+void ModelProcess::forget_memory(uint64_t id) {
+  {
+    std::lock_guard lock(forgotten_mutex_);
+    forgotten_.push_back(id);
+  }
+  wake();
+}
+
+void ModelProcess::send_forgotten(int socket) {
+  std::vector<uint64_t> ids;
+  {
+    std::lock_guard lock(forgotten_mutex_);
+    ids.swap(forgotten_);
+  }
+  for (const uint64_t id : ids) send_packet(socket, {Control::Forget, 0, id}, {});
+}
+
 // Caller holds mutex_. In order, each once: neither the order of loads nor how many versions a
 // model has shows in a log line or a metric's label.
 std::vector<std::string> ModelProcess::names() const {
@@ -319,6 +336,7 @@ void ModelProcess::serve_process() {
     if (watched[0].revents != 0 && !next_packet(socket)) return output.pass_on(models());
     uint64_t count = 0;
     if (watched[1].revents != 0 && read(wake_event_.get(), &count, sizeof count) < 0) continue;
+    send_forgotten(socket);
     std::lock_guard lock(mutex_);
     forget_idle();
     ask_due();

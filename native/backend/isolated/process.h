@@ -129,6 +129,9 @@ class ModelProcess {
   // Ends the process, which is not what it should be; it is started again as after any death.
   void end(const std::string& why);
 
+  // No request names this device memory of a client any more. Does not block.
+  void forget_memory(uint64_t id);
+
   // "m1,m2": in order, each once.
   std::string models();
   // Of its models, "0"; "" = those that a model says itself, or none.
@@ -164,6 +167,7 @@ class ModelProcess {
   void note_reload(uint32_t id, Entry& entry, const std::string& problem);
   void ask(uint32_t id, Entry& entry);
   void ask_due();
+  void send_forgotten(int socket);
   int wait_ms(bool ending) const;
   ProcessPage& page() { return *reinterpret_cast<ProcessPage*>(page_.data()); }
   bool end_life(const End& end, int64_t pid);
@@ -193,6 +197,8 @@ class ModelProcess {
   std::string death_;       // how the last one ended
   std::string fault_;       // why we end it ourselves
   bool stopping_ = false;
+  std::mutex forgotten_mutex_;
+  std::vector<uint64_t> forgotten_;  // guarded by forgotten_mutex_
 };
 
 // "m1,m2"
@@ -207,5 +213,7 @@ void note_reload(const std::string& model, const std::string& problem, int64_t p
 // What a process that ended had counted of its pool of pinned memory.
 void note_fallbacks(uint64_t count);
 void note_process(const std::shared_ptr<ModelProcess>& process);
+// Tells all processes of device memory that a client shared and that is closed now.
+void forget_memory(uint64_t id);
 
 }  // namespace serval::isolated

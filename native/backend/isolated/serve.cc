@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,13 +42,46 @@ auto fenced(const Work& work) -> decltype(work()) {
   }
 }
 
+// The device memory that clients of the server share, as far as requests have named it here. Any
+// thread.
+class OpenMemory {
+ public:
+  // Opened with the first request that names it. Errors: those of gpu::SharedMemory::open().
+  Result<std::shared_ptr<gpu::SharedMemory>> get(const gpu::SharedMemorySpec& spec, uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = open_.find(id); found != open_.end()) return found->second;
+    Result<std::shared_ptr<gpu::SharedMemory>> opened = gpu::SharedMemory::open(spec, id);
+    if (!opened.ok()) {
+      opened.error().message = "the model's process cannot use the client's CUDA shared memory: " +
+                               opened.error().message;
+      return opened;
+    }
+    open_[id] = opened.value();
+    return opened;
+  }
+  // It is closed when no run uses it any more.
+  void forget(uint64_t id) {
+    std::shared_ptr<gpu::SharedMemory> gone;
+    const std::lock_guard lock(mutex_);
+    if (const auto found = open_.find(id); found != open_.end()) {
+      gone = std::move(found->second);
+      open_.erase(found);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<gpu::SharedMemory>> open_;  // guarded by mutex_
+};
+
 // One slot of one model, run by a thread of its own.
 class ServedSlot {
  public:
   using EndProcess = std::function<void(const std::string& fault)>;
-  ServedSlot(std::shared_ptr<BackendModel> model, Area page, Area requests, Area answers,
-             EndProcess end_process)
+  ServedSlot(std::shared_ptr<BackendModel> model, OpenMemory& memory, Area page, Area requests,
+             Area answers, EndProcess end_process)
       : model_(std::move(model)),
+        memory_(memory),
         end_process_(std::move(end_process)),
         page_(std::move(page)),
         requests_(std::move(requests)),
@@ -66,6 +100,7 @@ class ServedSlot {
       begin(next);
       Status status = fenced([&] { return answer(); });
       end();
+      held_.clear();
       if (!status.ok()) {
         if (const std::string fault = model_->lasting_fault(); !fault.empty()) {
           return end_process_(fault);
@@ -134,7 +169,8 @@ class ServedSlot {
     outputs_.resize(head.count(sizeof(uint32_t)));
     for (uint32_t& one : outputs_) one = head.number<uint32_t>();
     const std::vector<Signature>& signatures = model_->info().signatures;
-    if (!message_.read_tensors(head, inputs_) || signature >= signatures.size()) {
+    if (Status there = read_devices(head); !there.ok()) return there;
+    if (!message_.read_tensors(head, devices_, inputs_) || signature >= signatures.size()) {
       return internal("a request that cannot be read");
     }
     const size_t there = signatures[signature].outputs.size();
@@ -142,17 +178,55 @@ class ServedSlot {
       if (one >= there) return internal("no output " + std::to_string(one));
     }
     scratch_->release_outputs();
-    Status status = model_->run(signature, inputs_, outputs_, *scratch_, {&flag_});
+    RunOptions options(&flag_);
+    options.places = places_;
+    Status status = model_->run(signature, inputs_, outputs_, *scratch_, options);
     if (status.ok()) status = answer_tensors(bytes_max);
     scratch_->release_outputs();
     message_.trim();
     return status;
   }
 
+  // What write_devices() wrote: opens what is not open yet.
+  Status read_devices(Reader& head) {
+    constexpr size_t kBytesEach = 2 * sizeof(uint64_t) + sizeof(int) + gpu::kIpcHandleBytes;
+    devices_.clear();
+    places_.clear();
+    held_.clear();
+    const size_t count = head.count(kBytesEach);
+    for (size_t i = 0; i < count; ++i) {
+      const auto id = head.number<uint64_t>();
+      gpu::SharedMemorySpec spec;
+      spec.device = head.number<int>();
+      spec.bytes = head.number<uint64_t>();
+      const std::span<const uint8_t> handle = head.raw(gpu::kIpcHandleBytes);
+      if (!head.ok()) return internal("a request that cannot be read");
+      std::memcpy(spec.handle.reserved, handle.data(), handle.size());
+      Result<std::shared_ptr<gpu::SharedMemory>> opened = memory_.get(spec, id);
+      if (!opened.ok()) return std::move(opened.error());
+      devices_.push_back(opened.value().get());
+      held_.push_back(std::move(opened.value()));
+    }
+    if (count == 0) return {};
+    places_.resize(head.count(3 * sizeof(uint64_t)));
+    for (OutputPlace& one : places_) {
+      const auto place = head.number<uint64_t>();
+      one.offset = head.number<uint64_t>();
+      one.bytes = head.number<uint64_t>();
+      if (!head.ok() || place > devices_.size()) return internal("no such device memory");
+      one.memory = place == 0 ? nullptr : devices_[place - 1];
+      const uint64_t there = place == 0 ? UINT64_MAX : one.memory->bytes();
+      if (one.offset > there || one.bytes > there - one.offset) {
+        return internal("an output's place that is beyond its device memory");
+      }
+    }
+    return {};
+  }
+
   Status answer_tensors(uint64_t bytes_max) {
     head_.clear();
     head_.number<uint8_t>(0);
-    const std::optional<uint64_t> bytes = write_records(scratch_->outputs(), head_);
+    const std::optional<uint64_t> bytes = write_records(scratch_->outputs(), devices_, head_);
     if (!bytes || *bytes > bytes_max) {
       return make_error(ErrorCode::MemoryFull,
                         "the model's outputs take " + std::to_string(bytes.value_or(0)) +
@@ -172,6 +246,7 @@ class ServedSlot {
   }
 
   const std::shared_ptr<BackendModel> model_;
+  OpenMemory& memory_;
   const EndProcess end_process_;
   Area page_, requests_, answers_;
   const std::unique_ptr<BackendScratch> scratch_;
@@ -179,6 +254,9 @@ class ServedSlot {
   Writer head_;
   std::vector<TensorView> inputs_;
   std::vector<uint32_t> outputs_;
+  DeviceList devices_;                                    // of this request
+  std::vector<std::shared_ptr<gpu::SharedMemory>> held_;  // likewise
+  std::vector<OutputPlace> places_;
   Spin spin_;
   std::mutex mutex_;
   CancelFlag flag_;       // reset under mutex_
@@ -228,6 +306,8 @@ class Server {
       else lose_slot();
     } else if (packet.kind == Control::Page && fds.size() == 1) {
       take_page(std::move(fds[0]));
+    } else if (packet.kind == Control::Forget) {
+      memory_.forget(packet.value);
     }
   }
 
@@ -329,7 +409,7 @@ class Server {
     }
     if (model == nullptr || !requests.ok() || !answers.ok()) return refuse(page.value());
     const auto slot = std::make_shared<ServedSlot>(
-        std::move(model), std::move(page.value()), std::move(requests.value()),
+        std::move(model), memory_, std::move(page.value()), std::move(requests.value()),
         std::move(answers.value()), [this](const std::string& fault) { end_process(fault); });
     {
       std::lock_guard lock(mutex_);
@@ -375,7 +455,8 @@ class Server {
   }
 
   const ServeOptions& options_;
-  Area page_;  // set once, before what reads it starts
+  Area page_;          // set once, before what reads it starts
+  OpenMemory memory_;  // outlives the slots
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<uint32_t, std::shared_ptr<BackendModel>> models_;  // guarded by mutex_

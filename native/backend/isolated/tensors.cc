@@ -1,6 +1,7 @@
 // See tensors.h. Hot path, any thread.
 #include "backend/isolated/tensors.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/limits.h"
@@ -11,8 +12,8 @@ namespace {
 
 constexpr size_t kHeadBytesMax = 4u << 20;
 constexpr size_t kTextsKeepBytes = 1u << 20;
-// Of a head's record: datatype, rank, offset, bytes, elements.
-constexpr size_t kRecordBytesMin = 1 + 1 + 3 * sizeof(uint64_t);
+// Of a head's record: datatype, rank, device memory, offset, bytes, elements.
+constexpr size_t kRecordBytesMin = 1 + 1 + 4 * sizeof(uint64_t);
 
 constexpr uint64_t aligned(uint64_t bytes) {
   return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
@@ -20,8 +21,9 @@ constexpr uint64_t aligned(uint64_t bytes) {
 
 uint64_t elements_at(size_t head_bytes) { return aligned(sizeof(uint64_t) + head_bytes); }
 
-// Of one tensor's elements; texts are their lengths, then their bytes.
+// Of one tensor's elements in the message; texts are their lengths, then their bytes.
 std::optional<uint64_t> bytes_of(const TensorView& tensor) {
+  if (tensor.device != nullptr) return 0;
   if (!dtype_is_text(tensor.dtype)) return tensor.bytes;
   uint64_t bytes = 0;
   if (__builtin_mul_overflow(tensor.strings.size(), sizeof(uint64_t), &bytes)) return std::nullopt;
@@ -32,6 +34,7 @@ std::optional<uint64_t> bytes_of(const TensorView& tensor) {
 }
 
 void put_elements(const TensorView& tensor, uint8_t* to) {
+  if (tensor.device != nullptr) return;
   if (!dtype_is_text(tensor.dtype)) {
     if (tensor.bytes != 0) std::memcpy(to, tensor.data, tensor.bytes);
     return;
@@ -46,9 +49,22 @@ void put_elements(const TensorView& tensor, uint8_t* to) {
   }
 }
 
+// Counted from 1; 0 = it lies in the message.
+uint64_t place_in(const DeviceList& devices, const gpu::SharedMemory* memory) {
+  if (memory == nullptr) return 0;
+  const auto found = std::find(devices.begin(), devices.end(), memory);
+  return static_cast<uint64_t>(found - devices.begin()) + 1;
+}
+
 }  // namespace
 
-std::optional<uint64_t> write_records(std::span<const TensorView> tensors, Writer& head) {
+void list_device(const gpu::SharedMemory* memory, DeviceList& list) {
+  if (memory == nullptr || std::find(list.begin(), list.end(), memory) != list.end()) return;
+  list.push_back(memory);
+}
+
+std::optional<uint64_t> write_records(std::span<const TensorView> tensors,
+                                      const DeviceList& devices, Writer& head) {
   head.number(static_cast<uint64_t>(tensors.size()));
   uint64_t offset = 0;
   for (const TensorView& tensor : tensors) {
@@ -57,6 +73,13 @@ std::optional<uint64_t> write_records(std::span<const TensorView> tensors, Write
     head.number(static_cast<uint8_t>(tensor.dtype));
     head.number(static_cast<uint8_t>(tensor.shape.rank()));
     for (const int64_t dim : tensor.shape.dims()) head.number(dim);
+    head.number(place_in(devices, tensor.device));
+    if (tensor.device != nullptr) {
+      head.number(static_cast<uint64_t>(tensor.data - tensor.device->data()));
+      head.number(static_cast<uint64_t>(tensor.bytes));
+      head.number(uint64_t{0});
+      continue;
+    }
     head.number(offset);
     head.number(*bytes);
     head.number(static_cast<uint64_t>(tensor.strings.size()));
@@ -101,7 +124,7 @@ bool Message::read(Area& area, uint64_t bytes) {
   return true;
 }
 
-bool Message::read_tensors(Reader& in, std::vector<TensorView>& out) {
+bool Message::read_tensors(Reader& in, const DeviceList& devices, std::vector<TensorView>& out) {
   out.clear();
   views_.clear();
   texts_.clear();
@@ -116,16 +139,21 @@ bool Message::read_tensors(Reader& in, std::vector<TensorView>& out) {
     for (uint8_t at = 0; at < rank; ++at) {
       if (!one.shape.push_back(in.number<int64_t>())) return false;
     }
+    const auto place = in.number<uint64_t>();
     const auto offset = in.number<uint64_t>();
     const auto bytes = in.number<uint64_t>();
     const auto texts = in.number<uint64_t>();
-    if (!in.ok() || offset > elements_.size() || bytes > elements_.size() - offset) return false;
+    if (!in.ok() || place > devices.size()) return false;
+    one.device = place == 0 ? nullptr : devices[place - 1];
+    const uint64_t there = place == 0 ? elements_.size() : one.device->bytes();
+    if (offset > there || bytes > there - offset) return false;
     if (one.dtype == DType::Invalid) continue;  // an input that is left out
-    if (dtype_is_tabular(one.dtype) || offset % kTensorAlignment != 0) return false;
+    if (dtype_is_tabular(one.dtype)) return false;
+    if (place == 0 ? offset % kTensorAlignment != 0 : dtype_is_text(one.dtype)) return false;
     const std::optional<uint64_t> elements = one.shape.elements();
-    const std::span<const uint8_t> data = elements_.subspan(offset, bytes);
     if (!elements) return false;
     if (dtype_is_text(one.dtype)) {
+      const std::span<const uint8_t> data = elements_.subspan(offset, bytes);
       if (texts != *elements || texts > bytes / sizeof(uint64_t)) return false;
       views_.emplace_back(texts);
       if (!read_texts(data, one)) return false;
@@ -133,7 +161,7 @@ bool Message::read_tensors(Reader& in, std::vector<TensorView>& out) {
     }
     const size_t each = dtype_bytes(one.dtype);
     if (texts != 0 || bytes % each != 0 || bytes / each != *elements) return false;
-    one.data = data.data();
+    one.data = (place == 0 ? elements_.data() : one.device->data()) + offset;
     one.bytes = bytes;
   }
   return in.ok();

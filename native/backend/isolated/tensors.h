@@ -1,5 +1,6 @@
 // A request or an answer in shared memory: a head (numbers, a record for each tensor) and the
-// tensors' elements behind it, 64-byte aligned. Both ends. Hot path, any thread.
+// tensors' elements behind it, 64-byte aligned. Of a tensor that lies on a device, only where.
+// Both ends. Hot path, any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,19 @@
 #include "backend/isolated/message.h"
 #include "backend/isolated/slot.h"
 #include "base/tensor.h"
+#include "gpu/shared_memory.h"
 
 namespace serval::isolated {
 
-// Adds the records of `tensors` to a head. Answers how many bytes their elements take; nullopt
-// where that is no number.
-std::optional<uint64_t> write_records(std::span<const TensorView> tensors, Writer& head);
+// The device memory that a request names, in its order; each once.
+using DeviceList = std::vector<const gpu::SharedMemory*>;
+// Adds `memory` where it is not there yet; null is nothing.
+void list_device(const gpu::SharedMemory* memory, DeviceList& list);
+
+// Adds the records of `tensors` to a head; what device memory they lie in is in `devices`. Answers
+// how many bytes their elements take; nullopt where that is no number.
+std::optional<uint64_t> write_records(std::span<const TensorView> tensors,
+                                      const DeviceList& devices, Writer& head);
 
 // How many bytes the whole message takes.
 uint64_t message_bytes(const Writer& head, uint64_t element_bytes);
@@ -33,8 +41,10 @@ class Message {
   [[nodiscard]] bool read(Area& area, uint64_t bytes);
   Reader head() const { return Reader(head_); }
   // The tensors whose records come next in `in`. Texts are copied, so that whoever writes there can
-  // change no byte of them, and views stay until the next read. False: they are none.
-  [[nodiscard]] bool read_tensors(Reader& in, std::vector<TensorView>& out);
+  // change no byte of them, and views stay until the next read. False: they are none, or do not lie
+  // within `devices`.
+  [[nodiscard]] bool read_tensors(Reader& in, const DeviceList& devices,
+                                  std::vector<TensorView>& out);
   // Lets go of what large texts took.
   void trim();
 

@@ -488,6 +488,8 @@ Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
     info.providers = loaded.value()->info().providers;
     add_nodes(loaded.value()->info().nodes, info.nodes);
     info.on_gpu = runs_on_gpu(info.providers);
+    info.takes_device_memory =
+        loaded.value()->info().takes_device_memory && (i == 0 || info.takes_device_memory);
     graphs.push_back(std::move(loaded.value()));
   }
   info.device_bytes = memory.taken();

@@ -46,7 +46,7 @@ struct GraphRules {
 // One set of shapes with its memory. One thread at a time.
 struct GpuGraph {
   GpuGraph(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs)
-      : io(runtime, device, session, inputs), options(runtime.api) {}
+      : io(runtime, device, session, inputs, true), options(runtime.api) {}
 
   std::vector<Shape> shapes;      // of the inputs
   std::vector<uint32_t> outputs;  // indices, in the order of the request

@@ -14,6 +14,12 @@ namespace {
 
 constexpr ErrorCode kFailed = ErrorCode::BackendFailed;
 constexpr unsigned kBesideOthers = 1;  // cudaStreamNonBlocking
+// What cudaMalloc() aligns to, and kernels may count on.
+constexpr size_t kDeviceAlignment = 256;
+
+bool is_aligned(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) % kDeviceAlignment == 0;
+}
 
 bool is_nvidia(const Provider& provider) {
   return provider.name == "cuda" || provider.name == "tensorrt";
@@ -49,22 +55,30 @@ std::unique_ptr<GpuDevice> GpuDevice::of(const OrtRuntime& runtime,
   return nullptr;
 }
 
-Status GpuTensor::shape_to(const OrtRuntime& runtime, const GpuDevice& on, DType dtype,
-                           const Shape& shape, size_t bytes, const std::string& what) {
-  if (Status grown = device.grow(bytes, what); !grown.ok()) return grown;
-  if (value.get() != nullptr && place_ == device.data() && shape_ == shape) return ok_status();
+Status GpuTensor::shape_to(const OrtRuntime& runtime, const GpuDevice& on, const TensorView& like,
+                           void* there, const std::string& what) {
+  if (there == nullptr) {
+    if (Status grown = device.grow(like.bytes, what); !grown.ok()) return grown;
+    there = device.data();
+  }
+  if (value.get() != nullptr && place_ == there && shape_ == like.shape) return ok_status();
   place_ = nullptr;
   OrtStatus* failed = runtime.api->CreateTensorWithDataAsOrtValue(
-      on.memory.get(), device.data(), bytes, shape.dims().data(), shape.rank(),
-      element_type_of(dtype), value.out());
+      on.memory.get(), there, like.bytes, like.shape.dims().data(), like.shape.rank(),
+      element_type_of(like.dtype), value.out());
   if (failed != nullptr) return take_error(*runtime.api, failed, kFailed, what);
-  place_ = device.data();
-  shape_ = shape;
+  place_ = there;
+  shape_ = like.shape;
   return ok_status();
 }
 
-GpuIo::GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs)
-    : runtime_(runtime), api_(*runtime.api), device_(device), binding_(&api_) {
+GpuIo::GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs,
+             bool own_only)
+    : runtime_(runtime),
+      api_(*runtime.api),
+      device_(device),
+      own_only_(own_only),
+      binding_(&api_) {
   for (size_t i = 0; i < inputs; ++i) inputs_.emplace_back(api_, *device.calls);
   OrtStatus* failed = api_.CreateIoBinding(session, binding_.out());
   if (failed != nullptr) made_ = take_error(api_, failed, kFailed, device.name);
@@ -92,17 +106,47 @@ Status GpuIo::begin() {
   return cuda_error(*device_.calls, status, device_.name);
 }
 
+Status GpuIo::copy(void* to, const void* from, size_t bytes, gpu::CudaCopy kind,
+                   const std::string& what) {
+  const gpu::CudaStatus status =
+      device_.calls->copy_async(to, from, bytes, static_cast<int>(kind), stream_);
+  return status == 0 ? ok_status() : cuda_error(*device_.calls, status, what + device_.name);
+}
+
+// Where the session may read a client's memory itself: not what it looks at before it relies on it,
+// as the client may write meanwhile.
+void* GpuIo::input_there(const TensorView& view) const {
+  const bool fits = view.device != nullptr && view.device->device() == device_.device &&
+                    view.bytes != 0 && dtype_takes_any_bits(view.dtype) && is_aligned(view.data);
+  return fits && !own_only_ ? const_cast<uint8_t*>(view.data) : nullptr;
+}
+
+// Where it may write a client's memory itself.
+void* GpuIo::output_there(const TensorView& like, const OutputPlace& place) const {
+  if (own_only_ || place.memory == nullptr || place.memory->device() != device_.device) {
+    return nullptr;
+  }
+  uint8_t* const there = place.memory->data() + place.offset;
+  return like.bytes != 0 && like.bytes <= place.bytes && is_aligned(there) ? there : nullptr;
+}
+
 // Ordinary memory would be copied by the driver, in pieces and with this thread waiting.
 Status GpuIo::send(size_t index, const TensorView& view, const std::string& name, GpuIo* other) {
   GpuTensor& tensor = inputs_[index];
   same_shapes_ &= tensor.has_shape(view.shape);
-  Status shaped =
-      tensor.shape_to(runtime_, device_, view.dtype, view.shape, view.bytes, device_.name);
-  if (!shaped.ok()) {
-    shaped.error().message = "input \"" + name + "\": " + shaped.error().message;
-    return shaped;
+  void* const there = input_there(view);
+  Status sent = tensor.shape_to(runtime_, device_, view, there, device_.name);
+  if (sent.ok() && view.bytes != 0 && there == nullptr) {
+    sent = view.device == nullptr
+               ? send_host(index, view, other)
+               : copy(tensor.device.data(), view.data, view.bytes, gpu::CudaCopy::Default, "copy on ");
   }
-  if (view.bytes == 0) return ok_status();
+  if (!sent.ok()) sent.error().message = "input \"" + name + "\": " + sent.error().message;
+  return sent;
+}
+
+Status GpuIo::send_host(size_t index, const TensorView& view, GpuIo* other) {
+  GpuTensor& tensor = inputs_[index];
   const uint8_t* from = view.data;
   uint8_t* const place = tensor.host.data();
   const bool stands = other != nullptr && other != this && other->has_in_place(index, from);
@@ -113,10 +157,7 @@ Status GpuIo::send(size_t index, const TensorView& view, const std::string& name
       from = own;
     }
   }
-  const gpu::CudaStatus status = device_.calls->copy_async(
-      tensor.device.data(), from, view.bytes, static_cast<int>(gpu::CudaCopy::ToDevice), stream_);
-  if (status == 0) return ok_status();
-  return cuda_error(*device_.calls, status, "input \"" + name + "\": copy to " + device_.name);
+  return copy(tensor.device.data(), from, view.bytes, gpu::CudaCopy::ToDevice, "copy to ");
 }
 
 Status GpuIo::wait(const char* what) {
@@ -142,17 +183,21 @@ void GpuIo::clear_outputs() {
 }
 
 // Bound with each run: the runtime would take what it answered with for memory to write into.
-Status GpuIo::bind_output(size_t position, const char* name, const TensorView* like) {
+Status GpuIo::bind_output(size_t position, const char* name, const TensorView* like,
+                          const OutputPlace& place) {
   while (outputs_.size() <= position) outputs_.emplace_back(api_, *device_.calls);
-  if (on_device_.size() <= position) on_device_.resize(position + 1);
-  on_device_[position] = like != nullptr ? 1 : 0;
+  if (sides_.size() <= position) sides_.resize(position + 1);
   OrtStatus* failed = nullptr;
   if (like == nullptr) {
-    failed = api_.BindOutputToDevice(binding_.get(), name, runtime_.cpu_memory);
+    const bool there = place.memory != nullptr;
+    sides_[position] = there ? OutputSide::Runtimes : OutputSide::Host;
+    failed = api_.BindOutputToDevice(binding_.get(), name,
+                                     there ? device_.memory.get() : runtime_.cpu_memory);
   } else {
     GpuTensor& tensor = outputs_[position];
-    Status shaped =
-        tensor.shape_to(runtime_, device_, like->dtype, like->shape, like->bytes, device_.name);
+    void* const there = output_there(*like, place);
+    sides_[position] = there == nullptr ? OutputSide::Kept : OutputSide::Shared;
+    Status shaped = tensor.shape_to(runtime_, device_, *like, there, device_.name);
     if (!shaped.ok()) return shaped;
     failed = api_.BindOutput(binding_.get(), name, tensor.value.get());
   }
@@ -180,19 +225,19 @@ Status GpuIo::take_outputs(std::span<OrtValue*> values) {
 }
 
 // Where the graph hands an input through, the value is another one than was bound.
-Status GpuIo::fetch(size_t position, OrtValue* value, TensorView& view) {
-  GpuTensor& tensor = outputs_[position];
-  uint8_t* const host = tensor.host.grow(view.bytes);
-  if (host == nullptr) return make_error(ErrorCode::MemoryFull, "no memory for an output");
-  view.data = host;
+Status GpuIo::fetch(size_t position, OrtValue* value, const OutputPlace& place, TensorView& view) {
+  const bool there = place.memory != nullptr && view.bytes <= place.bytes;
+  uint8_t* const to = there ? place.memory->data() + place.offset
+                            : outputs_[position].host.grow(view.bytes);
+  if (to == nullptr) return make_error(ErrorCode::MemoryFull, "no memory for an output");
+  view.data = to;
+  view.device = there ? place.memory : nullptr;
   if (view.bytes == 0) return ok_status();
   void* from = nullptr;
   OrtStatus* failed = api_.GetTensorMutableData(value, &from);
   if (failed != nullptr) return take_error(api_, failed, kFailed, "no bytes");
-  const gpu::CudaStatus status = device_.calls->copy_async(
-      host, from, view.bytes, static_cast<int>(gpu::CudaCopy::Default), stream_);
-  if (status == 0) return ok_status();
-  return cuda_error(*device_.calls, status, "copy from " + device_.name);
+  if (from == to) return ok_status();
+  return copy(to, from, view.bytes, gpu::CudaCopy::Default, "copy from ");
 }
 
 Status GpuIo::finish() { return wait("outputs"); }

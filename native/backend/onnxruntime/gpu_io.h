@@ -14,6 +14,7 @@
 #include "base/shape.h"
 #include "base/tensor.h"
 #include "gpu/pinned_pool.h"
+#include "gpu/shared_memory.h"
 
 namespace serval::ort {
 
@@ -41,10 +42,10 @@ class GpuTensor {
   GpuTensor(const OrtApi& api, const gpu::CudaCalls& calls)
       : host(calls), device(calls), value(&api) {}
 
-  // Memory of the device for `bytes`, as a value of this type and shape.
-  // Errors: CUDA's; the runtime's.
-  Status shape_to(const OrtRuntime& runtime, const GpuDevice& on, DType dtype, const Shape& shape,
-                  size_t bytes, const std::string& what);
+  // Memory of the device for the elements of `like`, as a value of its type and shape: at `there`,
+  // or, where that is null, in `device`. Errors: CUDA's; the runtime's.
+  Status shape_to(const OrtRuntime& runtime, const GpuDevice& on, const TensorView& like,
+                  void* there, const std::string& what);
 
   // Whether its latest shape was this one.
   bool has_shape(const Shape& shape) const { return value.get() != nullptr && shape_ == shape; }
@@ -58,10 +59,17 @@ class GpuTensor {
   void* place_ = nullptr;  // of the value
 };
 
+// Where an output of a run is: on the host, in memory that is kept for it, in memory that a client
+// shares (as it was asked for), or in what the runtime took of the device.
+enum class OutputSide : uint8_t { Host, Kept, Shared, Runtimes };
+
 // Memory and binding of one scratch. One thread at a time.
 class GpuIo {
  public:
-  GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs);
+  // `own_only`: the session is given no memory but what is kept here (a recorded run reads and
+  // writes the same addresses each time); what clients share is copied on the device.
+  GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs,
+        bool own_only = false);
   ~GpuIo();
   GpuIo(const GpuIo&) = delete;
   GpuIo& operator=(const GpuIo&) = delete;
@@ -73,26 +81,33 @@ class GpuIo {
   // Whether each input of this run has the shape that it had in the run before.
   bool same_shapes() const { return same_shapes_; }
   // Starts copying an input; one that is in its place already, or in that of `other`, is copied
-  // once.
+  // once. One that lies on the device stays where it is, or is copied there.
   Status send(size_t index, const TensorView& view, const std::string& name, GpuIo* other);
   // Waits for the inputs, and binds them. Errors: CUDA's, the runtime's.
   Status bind_inputs(std::span<const char* const> names);
   // Binds one output: to memory of the device, where `like` has its type and shape, else to what
-  // the runtime makes of it, on the host.
-  Status bind_output(size_t position, const char* name, const TensorView* like);
+  // the runtime makes of it: on the device where it is wanted there (`place`), else on the host.
+  Status bind_output(size_t position, const char* name, const TensorView* like,
+                     const OutputPlace& place);
   OrtStatus* run(OrtSession* session, const OrtRunOptions* options);
   // The values of all outputs, in the order of binding, owned by the caller.
   Status take_outputs(std::span<OrtValue*> values);
-  // Starts copying an output that was bound to the device; `value`: what the runtime answered with.
-  Status fetch(size_t position, OrtValue* value, TensorView& view);
+  // Starts copying an output that is on the device to its place, or to the host; `value`: what the
+  // runtime answered with. `view` has its type, shape and size, and says afterwards where it is.
+  Status fetch(size_t position, OrtValue* value, const OutputPlace& place, TensorView& view);
   // Waits for the outputs.
   Status finish();
   // Forgets which outputs are bound.
   void clear_outputs();
-  bool is_on_device(size_t position) const { return on_device_[position] != 0; }
+  OutputSide side(size_t position) const { return sides_[position]; }
 
  private:
   Status wait(const char* what);
+  Status copy(void* to, const void* from, size_t bytes, gpu::CudaCopy kind,
+              const std::string& what);
+  Status send_host(size_t index, const TensorView& view, GpuIo* other);
+  void* input_there(const TensorView& view) const;
+  void* output_there(const TensorView& like, const OutputPlace& place) const;
   bool has_in_place(size_t index, const uint8_t* data) {
     gpu::HostBlock& host = inputs_[index].host;
     return host.data() == data && host.pinned();
@@ -101,11 +116,12 @@ class GpuIo {
   const OrtRuntime& runtime_;
   const OrtApi& api_;
   const GpuDevice& device_;
+  const bool own_only_;
   BindingHandle binding_;
   gpu::CudaStream stream_ = nullptr;
   Status made_;
   std::vector<GpuTensor> inputs_, outputs_;
-  std::vector<char> on_device_;  // per output
+  std::vector<OutputSide> sides_;  // per output
   bool same_shapes_ = false;
 };
 

@@ -1,6 +1,7 @@
 // OrtModel's runs on a GPU: inputs to the device, the session on its binding, outputs back. Hot
 // path; any thread, each with its own scratch. The plain way is in session.cc.
 #include <algorithm>
+#include <utility>
 
 #include "backend/onnxruntime/session.h"
 
@@ -36,12 +37,43 @@ Status OrtModel::send_inputs(std::span<const TensorView> inputs, OrtScratch& scr
   return status;
 }
 
-// `own`: outputs whose shapes follow from the inputs' stay on the device, in memory that is kept.
+// Tensors that lie on a device, for a run that the device's memory is not bound to. What they hold
+// lives as long as the scratch, or until the next such run.
+Status OrtModel::land(std::span<const TensorView>& inputs, OrtScratch& scratch) {
+  scratch.landed_.assign(inputs.begin(), inputs.end());
+  scratch.landed_bytes_.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TensorView& view = scratch.landed_[i];
+    if (view.device == nullptr) continue;
+    const gpu::SharedMemory& memory = *std::exchange(view.device, nullptr);
+    ByteBuffer& bytes = scratch.landed_bytes_[i];
+    bytes.clear();
+    uint8_t* const to = bytes.grow(view.bytes);
+    if (to == nullptr) return make_error(ErrorCode::MemoryFull, "no memory for an input");
+    const auto offset = static_cast<uint64_t>(view.data - memory.data());
+    if (Status read = memory.read(to, offset, view.bytes); !read.ok()) return read;
+    view.data = to;
+  }
+  inputs = scratch.landed_;
+  return ok_status();
+}
+
+// Where output `position` is wanted; text is nowhere but on the host.
+const OutputPlace& OrtModel::place_of(const OrtScratch& scratch, size_t position) const {
+  static constexpr OutputPlace kHost;
+  const TensorSpec& spec = info_.signatures.front().outputs[scratch.output_indices_[position]];
+  return position < scratch.places_.size() && spec.dtype != DType::Bytes ? scratch.places_[position]
+                                                                         : kHost;
+}
+
+// `own`: outputs whose shapes follow from the inputs' stay on the device, in memory that is kept or
+// that is a client's.
 Status OrtModel::bind_outputs(OrtScratch& scratch, bool own) const {
   for (size_t i = 0; i < scratch.output_indices_.size(); ++i) {
     const bool kept = own && fixed_by_inputs_[scratch.output_indices_[i]];
     Status bound =
-        scratch.io_->bind_output(i, scratch.output_names_[i], kept ? &scratch.views_[i] : nullptr);
+        scratch.io_->bind_output(i, scratch.output_names_[i], kept ? &scratch.views_[i] : nullptr,
+                                 place_of(scratch, i));
     if (!bound.ok()) return bound;
   }
   return ok_status();
@@ -77,17 +109,17 @@ Status OrtModel::fetch_outputs(OrtScratch& scratch, bool& broken) const {
   GpuIo& io = *scratch.io_;
   Status status = io.take_outputs(scratch.output_values_);
   for (size_t i = 0; status.ok() && i < scratch.output_values_.size(); ++i) {
-    if (!io.is_on_device(i)) {
+    const OutputSide side = io.side(i);
+    if (side == OutputSide::Host) {
       status = view_output(scratch, i);
       continue;
     }
     TensorView& view = scratch.views_[i];
-    OutputShape shape;
-    OrtStatus* failed = read_type_and_shape(scratch.output_values_[i], shape);
-    if (failed != nullptr) return take_error(api_, failed, kFailed, "no tensor");
-    broken = !std::ranges::equal(view.shape.dims(), std::span(shape.dims, shape.rank));
+    const Shape expected = view.shape;
+    status = view_shape(scratch, i);
+    broken = side != OutputSide::Runtimes && !(status.ok() && view.shape == expected);
     if (broken) return ok_status();
-    status = io.fetch(i, scratch.output_values_[i], view);
+    if (status.ok()) status = io.fetch(i, scratch.output_values_[i], place_of(scratch, i), view);
   }
   if (status.ok()) status = io.finish();
   return status;

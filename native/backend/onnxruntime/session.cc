@@ -231,6 +231,7 @@ OrtModel::OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendMode
   for (const TensorSpec& output : signature.outputs) {
     fixed_by_inputs_.push_back(is_fixed_by_inputs(output, signature));
   }
+  info_.takes_device_memory = gpu_ != nullptr && states_ == nullptr;
   if (gpu_ != nullptr && states_ == nullptr && !graph_rows.empty()) {
     graphs_ = std::make_unique<GraphRules>(std::move(graph_rows));
   }
@@ -298,8 +299,13 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
   if (graphs_ != nullptr && !scratch.says_no_graph_) [[unlikely]]
     return make_error(ErrorCode::MemoryFull, "no memory for the options of a run");
   scratch.select_outputs(output_indices, names_);
+  scratch.places_ = options.places;
   if (gpu_ != nullptr && fits_gpu(inputs, output_indices)) {
     return run_on_gpu(inputs, scratch, cancel);
+  }
+  const auto lies_there = [](const TensorView& input) { return input.device != nullptr; };
+  if (gpu_ != nullptr && std::ranges::any_of(inputs, lies_there)) {
+    if (Status landed = land(inputs, scratch); !landed.ok()) return landed;
   }
   const std::unique_lock<std::mutex> turn = graph_turn();
   Status status = bind_inputs(inputs, scratch);
@@ -418,12 +424,12 @@ Status OrtModel::read_strings(const OrtValue* value, size_t count, StringOutput&
   return ok_status();
 }
 
-Status OrtModel::view_output(OrtScratch& scratch, size_t position) const {
+// Type, shape and size of an output.
+Status OrtModel::view_shape(OrtScratch& scratch, size_t position) const {
   const TensorSpec& spec = info_.signatures.front().outputs[scratch.output_indices_[position]];
-  OrtValue* value = scratch.output_values_[position];
   TensorView& view = scratch.views_[position];
   OutputShape shape;
-  OrtStatus* failed = read_type_and_shape(value, shape);
+  OrtStatus* failed = read_type_and_shape(scratch.output_values_[position], shape);
   if (failed != nullptr) return output_error(take_error(api_, failed, kFailed, "no tensor"), spec);
   view.dtype = dtype_of(shape.type);
   view.shape = Shape({shape.dims, std::min(shape.rank, kRankMax)});
@@ -436,20 +442,29 @@ Status OrtModel::view_output(OrtScratch& scratch, size_t position) const {
                                 std::to_string(shape.rank)),
         spec);
   }
+  view.bytes = *elements * dtype_bytes(view.dtype);
+  return ok_status();
+}
+
+// One that is on the host.
+Status OrtModel::view_output(OrtScratch& scratch, size_t position) const {
+  if (Status shaped = view_shape(scratch, position); !shaped.ok()) return shaped;
+  const TensorSpec& spec = info_.signatures.front().outputs[scratch.output_indices_[position]];
+  OrtValue* value = scratch.output_values_[position];
+  TensorView& view = scratch.views_[position];
+  view.device = nullptr;
   if (view.dtype == DType::Bytes) {
     StringOutput& strings = scratch.strings_[position];
-    Status status = read_strings(value, *elements, strings);
+    Status status = read_strings(value, *view.shape.elements(), strings);
     if (!status.ok()) return output_error(std::move(status.error()), spec);
     view.data = nullptr;
-    view.bytes = 0;
     view.strings = strings.views;
     return status;
   }
   void* data = nullptr;
-  failed = api_.GetTensorMutableData(value, &data);
+  OrtStatus* failed = api_.GetTensorMutableData(value, &data);
   if (failed != nullptr) return output_error(take_error(api_, failed, kFailed, "no bytes"), spec);
   view.data = static_cast<const uint8_t*>(data);
-  view.bytes = *elements * dtype_bytes(view.dtype);
   view.strings = {};
   return ok_status();
 }

@@ -121,6 +121,9 @@ class OrtScratch final : public BackendScratch, private RunEnder {
   std::vector<OwnOutput> own_outputs_;
   std::vector<TensorView> views_;
   std::vector<StringOutput> strings_;
+  std::span<const OutputPlace> places_;  // of this run
+  std::vector<TensorView> landed_;       // see OrtModel::land()
+  std::vector<ByteBuffer> landed_bytes_;
   bool has_outputs_ = false;
 };
 
@@ -169,6 +172,9 @@ class OrtModel final : public BackendModel {
   Status run_until_ended(OrtScratch& scratch, const CancelFlag& cancel);
   Status call_session(OrtScratch& scratch, const CancelFlag* cancel);
   OrtStatus* run_session(OrtScratch& scratch, const CancelFlag* cancel);
+  static Status land(std::span<const TensorView>& inputs, OrtScratch& scratch);
+  const OutputPlace& place_of(const OrtScratch& scratch, size_t position) const;
+  Status view_shape(OrtScratch& scratch, size_t position) const;
   Status view_output(OrtScratch& scratch, size_t position) const;
   OrtStatus* read_type_and_shape(const OrtValue* value, OutputShape& shape) const;
   Status read_strings(const OrtValue* value, size_t count, StringOutput& strings) const;
@@ -176,7 +182,7 @@ class OrtModel final : public BackendModel {
   const OrtRuntime& runtime_;
   const OrtApi& api_;
   SessionHandle session_;
-  const BackendModelInfo info_;
+  BackendModelInfo info_;  // constant once it is made
   const GraphNames names_;
   std::vector<const char*> input_names_;
   const std::unique_ptr<StateUses> states_;

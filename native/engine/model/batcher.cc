@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "engine/lane/lane.h"
 #include "engine/model/instance.h"
+#include "engine/shm/tensors.h"
 
 namespace serval {
 
@@ -76,6 +77,7 @@ void Batcher::admit(Request* request) {
         member->joinable &= input_view.shape.rank() > 0 && member->rows > 0 &&
                             input_view.shape[0] == static_cast<int64_t>(member->rows);
       }
+      member->joinable &= member->decoded.shared.empty() || !is_on_device(member->decoded);
       member->output_indices.clear();
       for (const RequestedOutput& output : member->decoded.outputs) {
         member->output_indices.push_back(output.index);

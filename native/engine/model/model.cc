@@ -70,6 +70,7 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       policy_(replicas[0]->info().on_gpu ? ExecMode::Queued : spec_.exec_mode, spec_.inline_us_max),
       queue_(spec_.queue) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
+    takes_device_memory_ &= backend->info().takes_device_memory;
     replicas_.push_back(std::make_unique<Replica>(std::move(backend)));
   }
   queue_.set_consumers(

@@ -129,6 +129,8 @@ class Model {
 
   // What BatchPolicy.mode came to, and what the probe found.
   BatchMode batch_mode() const { return batch_mode_; }
+  // Whether its inputs may lie on a GPU, wherever it runs.
+  bool takes_device_memory() const { return takes_device_memory_; }
   const BatchFinding& batch_finding() const { return batch_finding_; }
   // Of a tabular model, else null.
   const TableSchema* table() const { return table_.get(); }
@@ -172,6 +174,7 @@ class Model {
   const std::shared_ptr<const TableSchema> table_;
   const BatchFinding batch_finding_;
   const BatchMode batch_mode_;
+  bool takes_device_memory_ = true;  // constant once it is made
   InlinePolicy policy_;
   RequestQueue queue_;
   RunningRequests running_;

@@ -1,15 +1,5 @@
-// See region.h. Opened on the main thread; checked by any.
+// See region.h: what both kinds share, and memory of a GPU. Control plane.
 #include "engine/shm/region.h"
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <string_view>
-#include <utility>
 
 #include "codec/json/echo.h"
 
@@ -17,139 +7,42 @@ namespace serval {
 
 namespace {
 
-constexpr const char* kFolder = "/dev/shm";
-constexpr size_t kFileNameMax = 255;
-// What Triton keeps for its Python backend. Source: Triton's shared memory manager.
-constexpr std::string_view kReservedPrefix = "triton_python_backend_shm_region_";
+class CudaRegion final : public SharedRegion {
+ public:
+  CudaRegion(RegionSpec spec, std::shared_ptr<gpu::SharedMemory> memory)
+      : SharedRegion(std::move(spec)), memory_(std::move(memory)) {}
 
-// Closes what was opened, unless it is taken.
-struct Descriptor {
-  int number = -1;
-  Descriptor() = default;
-  explicit Descriptor(int opened) : number(opened) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-  int take() { return std::exchange(number, -1); }
+  const gpu::SharedMemory* device() const override { return memory_.get(); }
+
+ private:
+  const std::shared_ptr<gpu::SharedMemory> memory_;
 };
-
-std::string quoted(std::string_view text) { return "'" + echo_text(text) + "'"; }
-
-Error refused(const RegionSpec& spec, const std::string& why) {
-  return invalid_argument("failed to register shared memory region " + quoted(spec.name) + ": " +
-                          why);
-}
-
-// The file's name in /dev/shm, or "" where the key is none.
-std::string_view file_name(std::string_view key) {
-  while (key.starts_with('/')) key.remove_prefix(1);
-  const bool path = key.find('/') != std::string_view::npos;
-  const bool cut = key.find('\0') != std::string_view::npos;
-  return path || cut || key == "." || key == ".." || key.size() > kFileNameMax ? "" : key;
-}
-
-Status open_object(const RegionSpec& spec, Descriptor& file, uint64_t& size) {
-  const std::string name(file_name(spec.key));
-  if (name.empty()) {
-    return refused(spec,
-                   "invalid args: key " + quoted(spec.key) +
-                       ": expected the name of a shared memory object, 1 to 255 bytes without "
-                       "'/' but in front");
-  }
-  if (name.starts_with(kReservedPrefix)) {
-    return invalid_argument("cannot register shared memory region " + quoted(spec.name) +
-                            " with key " + quoted(spec.key) +
-                            " as the key contains the reserved prefix '" +
-                            std::string(kReservedPrefix) + "'");
-  }
-  const Descriptor folder(open(kFolder, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  // No link is followed, and a pipe does not wait for its other end.
-  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  file.number = folder.number < 0 ? -1 : openat(folder.number, name.c_str(), kFlags);
-  if (file.number < 0) {
-    const char* why = errno == ELOOP ? "it is a symbolic link" : std::strerror(errno);
-    return invalid_argument("Unable to open shared memory region: " + quoted(spec.key) +
-                            " (region " + quoted(spec.name) + "): " + why);
-  }
-  struct stat about = {};
-  if (fstat(file.number, &about) != 0 || !S_ISREG(about.st_mode)) {
-    return refused(spec, "invalid args: " + quoted(spec.key) + " is no shared memory object");
-  }
-  size = static_cast<uint64_t>(about.st_size);
-  return {};
-}
 
 }  // namespace
 
+std::string quoted_name(std::string_view name) { return "'" + echo_text(name) + "'"; }
+
+Error region_refused(const RegionSpec& spec, const std::string& why) {
+  const char* const kind = spec.kind == RegionKind::Cuda ? "CUDA " : "";
+  return invalid_argument("failed to register " + std::string(kind) + "shared memory region " +
+                          quoted_name(spec.name) + ": " + why);
+}
+
+Result<std::shared_ptr<SharedRegion>> open_cuda_region(RegionSpec spec) {
+  Result<std::shared_ptr<gpu::SharedMemory>> opened =
+      gpu::SharedMemory::open({spec.handle, spec.device, spec.bytes});
+  if (!opened.ok()) {
+    Error error = region_refused(spec, opened.error().message);
+    error.code = opened.error().code;
+    return error;
+  }
+  return std::shared_ptr<SharedRegion>(
+      std::make_shared<CudaRegion>(std::move(spec), std::move(opened.value())));
+}
+
 Result<std::shared_ptr<SharedRegion>> SharedRegion::open(RegionSpec spec) {
-  Descriptor file;
-  uint64_t size = 0;
-  if (Status opened = open_object(spec, file, size); !opened.ok()) return opened.error();
-  uint64_t end = 0;
-  if (spec.bytes == 0) return refused(spec, "invalid args: byte_size: expected 1 or more, got 0");
-  if (__builtin_add_overflow(spec.offset, spec.bytes, &end) || end > size) {
-    return refused(spec, "invalid args: offset " + std::to_string(spec.offset) + " and byte_size " +
-                             std::to_string(spec.bytes) + " go beyond the " + std::to_string(size) +
-                             " bytes of " + quoted(spec.key));
-  }
-  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  const auto lead = static_cast<size_t>(spec.offset % page);
-  const auto wanted = static_cast<size_t>(spec.bytes) + lead;
-  const size_t whole = (wanted + page - 1) / page * page;
-  void* mapped = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file.number,
-                      static_cast<off_t>(spec.offset - lead));
-  if (mapped == MAP_FAILED) {
-    return make_error(ErrorCode::MemoryFull, "failed to register shared memory region " +
-                                                 quoted(spec.name) + ": cannot map " +
-                                                 std::to_string(whole) +
-                                                 " bytes: " + std::strerror(errno));
-  }
-  GuardedRegion* guarded = guard_region(mapped, whole);
-  if (guarded == nullptr) {
-    munmap(mapped, whole);
-    return refused(spec, std::to_string(kGuardedRegionsMax) +
-                             " regions are mapped, those that requests still use included");
-  }
-  return std::make_shared<SharedRegion>(std::move(spec), file.take(), static_cast<uint8_t*>(mapped),
-                                        whole, lead, guarded);
-}
-
-SharedRegion::SharedRegion(RegionSpec spec, int file, uint8_t* mapped, size_t mapped_bytes,
-                           size_t lead, GuardedRegion* guarded)
-    : spec_(std::move(spec)),
-      file_(file),
-      mapped_(mapped),
-      mapped_bytes_(mapped_bytes),
-      lead_(lead),
-      guarded_(guarded) {}
-
-SharedRegion::~SharedRegion() {
-  release_region(guarded_);
-  munmap(mapped_, mapped_bytes_);
-  close(file_);
-}
-
-// Hot path: decode. Of requests that name a region.
-Status SharedRegion::check() const {
-  struct stat about = {};
-  const bool known = fstat(file_, &about) == 0;
-  const uint64_t size = known ? static_cast<uint64_t>(about.st_size) : 0;
-  const uint64_t end = spec_.offset + spec_.bytes;
-  const bool broken = guarded_->broken.load(std::memory_order_acquire);
-  if (size >= end && !broken) return {};
-  const std::string region =
-      "shared memory region " + quoted(spec_.name) + " (key " + quoted(spec_.key) + ")";
-  if (size < end) {
-    return invalid_argument(region + " has shrunk: expected an object of " + std::to_string(end) +
-                            " bytes or more, got " + std::to_string(size));
-  }
-  return invalid_argument(region +
-                          ": memory of it was missing when it was used (the object shrank, or "
-                          "/dev/shm was full): expected " +
-                          std::to_string(spec_.bytes) +
-                          " bytes that stay, got fewer for a while; register it anew");
+  return spec.kind == RegionKind::Cuda ? open_cuda_region(std::move(spec))
+                                       : open_system_region(std::move(spec));
 }
 
 }  // namespace serval

@@ -1,52 +1,68 @@
-// One region of POSIX shared memory that a client registered, mapped. Control plane where it is
-// made; requests read and write its bytes. Any thread.
+// One region of memory that a client registered: POSIX shared memory, mapped; or memory of a GPU,
+// opened. Control plane where it is made; requests read and write its bytes. Any thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
-#include "engine/shm/fault_guard.h"
+#include "gpu/shared_memory.h"
 
 namespace serval {
 
-// What a client says of a region. Source: Triton's system shared memory extension.
+enum class RegionKind : uint8_t { System, Cuda };
+
+// What a client says of a region. Source: Triton's system and CUDA shared memory extensions.
 struct RegionSpec {
   std::string name;
-  std::string key;      // of shm_open(): a name below /dev/shm, "/" in front or not
-  uint64_t offset = 0;  // of its first byte in the object
+  std::string key;      // System: of shm_open(): a name below /dev/shm, "/" in front or not
+  uint64_t offset = 0;  // System: of its first byte in the object
   uint64_t bytes = 0;
+  RegionKind kind = RegionKind::System;
+  gpu::CudaIpcHandle handle{};  // Cuda
+  int device = 0;               // Cuda
 };
+
+// How a region or tensor is named in a text.
+std::string quoted_name(std::string_view name);
+// Why a region is not registered.
+Error region_refused(const RegionSpec& spec, const std::string& why);
 
 class SharedRegion {
  public:
-  // Opens and maps the object. Only regular files right below /dev/shm are opened, no links.
-  // Errors: invalid_argument (key, no such object, offset and size against the object's, too many
-  // regions); memory_full (no room to map it).
+  // System: opens and maps the object. Only regular files right below /dev/shm are opened, no
+  // links. Errors: invalid_argument (key, no such object, offset and size against the object's, too
+  // many regions); memory_full (no room to map it).
+  // Cuda: opens the handle. Errors: those of gpu::SharedMemory::open().
   static Result<std::shared_ptr<SharedRegion>> open(RegionSpec spec);
 
-  SharedRegion(RegionSpec spec, int file, uint8_t* mapped, size_t mapped_bytes, size_t lead,
-               GuardedRegion* guarded);
-  ~SharedRegion();
+  virtual ~SharedRegion() = default;
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
 
   const RegionSpec& spec() const { return spec_; }
-  uint8_t* data() const { return mapped_ + lead_; }
+  // System: its first byte; else null.
+  virtual uint8_t* data() const { return nullptr; }
+  // Cuda: its memory; else null.
+  virtual const gpu::SharedMemory* device() const { return nullptr; }
 
-  // Whether the object still holds all of the region, as it is now, and no page of it was missing
-  // since it was registered: one system call.
+  // System: whether the object still holds all of the region, as it is now, and no page of it was
+  // missing since it was registered: one system call. Cuda: always.
   // Errors: invalid_argument naming the region, expected and got.
-  Status check() const;
+  virtual Status check() const { return {}; }
+
+ protected:
+  explicit SharedRegion(RegionSpec spec) : spec_(std::move(spec)) {}
 
  private:
   const RegionSpec spec_;
-  const int file_;
-  uint8_t* const mapped_;
-  const size_t mapped_bytes_;
-  const size_t lead_;  // bytes of the first page in front of the region
-  GuardedRegion* const guarded_;
 };
+
+// The two of SharedRegion::open().
+Result<std::shared_ptr<SharedRegion>> open_system_region(RegionSpec spec);
+Result<std::shared_ptr<SharedRegion>> open_cuda_region(RegionSpec spec);
 
 }  // namespace serval

@@ -1,29 +1,27 @@
 // See tensors.h. Hot path of requests that name a region; any thread.
 #include "engine/shm/tensors.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/copies.h"
 #include "codec/bytes_tensor.h"
 #include "codec/checked.h"
-#include "codec/json/echo.h"
 
 namespace serval {
 
 namespace {
 
-std::string quoted(std::string_view text) { return "'" + echo_text(text) + "'"; }
-
 // Pins the region and checks the place within it. Source: Triton's shared memory manager.
 Status pin(const SharedRegions* regions, SharedTensor& tensor) {
   tensor.pin = regions == nullptr ? nullptr : regions->find(tensor.region);
   if (tensor.pin == nullptr) {
-    return invalid_argument("Unable to find shared memory region: " + quoted(tensor.region));
+    return invalid_argument("Unable to find shared memory region: " + quoted_name(tensor.region));
   }
   const uint64_t bytes = tensor.pin->spec().bytes;
   const std::string_view name = tensor.region;
   if (tensor.offset >= bytes) {
-    return invalid_argument("Invalid offset for shared memory region: " + quoted(name) +
+    return invalid_argument("Invalid offset for shared memory region: " + quoted_name(name) +
                             ": expected less than " + std::to_string(bytes) + ", got " +
                             std::to_string(tensor.offset));
   }
@@ -31,45 +29,65 @@ Status pin(const SharedRegions* regions, SharedTensor& tensor) {
     return invalid_argument("Integer overflow detected: byte_size (" +
                             std::to_string(tensor.bytes) + ") + offset (" +
                             std::to_string(tensor.offset) + ") exceeds maximum value (" +
-                            std::to_string(UINT64_MAX) + ") for region " + quoted(name));
+                            std::to_string(UINT64_MAX) + ") for region " + quoted_name(name));
   }
   if (tensor.offset + tensor.bytes > bytes) {
-    return invalid_argument("Invalid offset + byte size for shared memory region: " + quoted(name) +
+    return invalid_argument("Invalid offset + byte size for shared memory region: " + quoted_name(name) +
                             ": expected at most " + std::to_string(bytes) + ", got " +
                             std::to_string(tensor.offset) + " + " + std::to_string(tensor.bytes));
   }
   return tensor.pin->check();
 }
 
-// Whether any bits are as good as others to whoever computes with them.
-bool may_change(DType dtype) {
-  switch (dtype) {
-    case DType::Fp16:
-    case DType::Bf16:
-    case DType::Fp32:
-    case DType::Fp64:
-    case DType::Int8:
-    case DType::Uint8:
-    case DType::Int16:
-    case DType::Uint16: return true;
-    default: return false;
+Error no_memory(std::string_view tensor, uint64_t bytes) {
+  return make_error(ErrorCode::MemoryFull, std::string(tensor) + ": no memory for " +
+                                               std::to_string(bytes) + " bytes");
+}
+
+// Of elements that stay on the device. The view has its shape already.
+Status view_device(const SharedTensor& given, const TensorSpec& spec, TensorView& view) {
+  Status fits = check_raw_size(given.bytes, spec.dtype, view.shape, spec.name);
+  if (!fits.ok()) return fits;
+  const gpu::SharedMemory* const memory = given.pin->device();
+  view.dtype = spec.dtype;
+  view.data = memory->data() + given.offset;
+  view.bytes = static_cast<size_t>(given.bytes);
+  view.strings = {};
+  view.device = memory;
+  return {};
+}
+
+// Elements of a GPU that the host is to look at.
+Status land(const SharedTensor& given, uint8_t* to) {
+  Status read = given.pin->device()->read(to, given.offset, static_cast<size_t>(given.bytes));
+  if (!read.ok()) {
+    read.error().message =
+        "shared memory region " + quoted_name(given.region) + ": " + read.error().message;
   }
+  count_copied(given.bytes);
+  return read;
 }
 
 // The elements of one input. The view has its shape already.
-Status read_input(const SharedTensor& given, const TensorSpec& spec, Arena& arena,
-                  TensorView& view) {
-  std::span<const uint8_t> raw(given.pin->data() + given.offset, static_cast<size_t>(given.bytes));
+Status read_input(const SharedTensor& given, const TensorSpec& spec, bool takes_device,
+                  Arena& arena, TensorView& view) {
+  const bool on_device = given.pin->device() != nullptr;
+  const bool is_number = dtype_bytes(spec.dtype) != 0 && spec.dtype != DType::Bool;
+  if (on_device && takes_device && is_number) return view_device(given, spec, view);
+  const auto bytes = static_cast<size_t>(given.bytes);
+  std::span<const uint8_t> raw;
+  if (!on_device) raw = {given.pin->data() + given.offset, bytes};
   const Shape shape = view.shape;
-  if (!may_change(spec.dtype) && !raw.empty()) {
-    auto* copy = static_cast<uint8_t*>(arena.allocate(raw.size()));
-    if (copy == nullptr) {
-      return make_error(ErrorCode::MemoryFull, "input " + quoted(spec.name) + ": no memory for " +
-                                                   std::to_string(raw.size()) + " bytes");
+  if (bytes != 0 && (on_device || !dtype_takes_any_bits(spec.dtype))) {
+    auto* copy = static_cast<uint8_t*>(arena.allocate(bytes));
+    if (copy == nullptr) return no_memory("input " + quoted_name(spec.name), bytes);
+    if (on_device) {
+      if (Status landed = land(given, copy); !landed.ok()) return landed;
+    } else {
+      std::memcpy(copy, raw.data(), bytes);
+      count_copied(bytes);
     }
-    std::memcpy(copy, raw.data(), raw.size());
-    count_copied(raw.size());
-    raw = {copy, raw.size()};
+    raw = {copy, bytes};
   }
   if (spec.dtype != DType::Bytes) {
     return raw_fixed_tensor(raw, spec.dtype, shape, spec.name, arena, view);
@@ -77,20 +95,58 @@ Status read_input(const SharedTensor& given, const TensorSpec& spec, Arena& aren
   return decode_raw_bytes(raw, shape.elements().value_or(0), spec.name, arena, view);
 }
 
+// Where the outputs are wanted, once one of them goes to a GPU.
+void note_place(const SharedTensor& given, size_t position, DecodedRequest& request) {
+  if (given.pin->device() == nullptr) return;
+  request.places.resize(request.outputs.size());
+  request.places[position] = {given.pin->device(), given.offset, given.bytes};
+}
+
+// Into a region on a GPU, which the model has not written to itself.
+Status write_device(const SharedTensor& place, const TensorView& output, uint64_t bytes) {
+  const gpu::SharedMemory& memory = *place.pin->device();
+  if (output.device == &memory && output.data == memory.data() + place.offset) return {};
+  if (!dtype_is_text(output.dtype)) return memory.write(place.offset, output.data, bytes);
+  ByteBuffer texts;
+  uint8_t* const to = texts.grow(bytes);
+  if (to == nullptr) return no_memory("region " + quoted_name(place.region), bytes);
+  write_raw_tensor(to, output);
+  return memory.write(place.offset, to, bytes);
+}
+
 }  // namespace
 
+bool names_device(const SharedRegions* regions, const DecodedRequest& request) {
+  return regions != nullptr &&
+         std::ranges::any_of(request.shared, [regions](const SharedTensor& one) {
+           const std::shared_ptr<SharedRegion> region = regions->find(one.region);
+           return region != nullptr && region->device() != nullptr;
+         });
+}
+
+bool is_on_device(const DecodedRequest& request) {
+  return !request.places.empty() ||
+         std::ranges::any_of(request.inputs,
+                             [](const TensorView& input) { return input.device != nullptr; });
+}
+
 // Hot path: decode. Of requests that name a region.
-Status attach_shared(const SharedRegions* regions, const Signature& signature, Arena& arena,
-                     DecodedRequest& request) {
+Status attach_shared(const SharedRegions* regions, const Signature& signature, bool takes_device,
+                     Arena& arena, DecodedRequest& request) {
   for (SharedTensor& one : request.shared) {
     if (Status pinned = pin(regions, one); !pinned.ok()) return pinned;
     if (one.input == SharedTensor::kOutput) continue;
-    Status read = read_input(one, signature.inputs[one.input], arena, request.inputs[one.input]);
+    Status read = read_input(one, signature.inputs[one.input], takes_device, arena,
+                             request.inputs[one.input]);
     if (!read.ok()) {
       // Lengths that make no sense are often those of a file that was cut under us.
       Status whole = one.pin->check();
       return whole.ok() ? std::move(read) : std::move(whole);
     }
+  }
+  for (size_t i = 0; i < request.outputs.size(); ++i) {
+    const uint32_t shared = request.outputs[i].shared;
+    if (shared != 0) note_place(request.shared[shared - 1], i, request);
   }
   return {};
 }
@@ -119,9 +175,13 @@ Status write_shared(const DecodedRequest& request, const Signature& signature,
     const uint64_t bytes = raw_tensor_size(outputs[i]);
     if (bytes > place.bytes) {
       return invalid_argument("shared memory size specified with the request for output " +
-                              quoted(signature.outputs[request.outputs[i].index].name) + " (" +
+                              quoted_name(signature.outputs[request.outputs[i].index].name) + " (" +
                               std::to_string(place.bytes) + " bytes) should be at least " +
                               std::to_string(bytes) + " bytes to hold the results");
+    }
+    if (place.pin->device() != nullptr) {
+      if (Status written = write_device(place, outputs[i], bytes); !written.ok()) return written;
+      continue;
     }
     uint8_t* const target = place.pin->data() + place.offset;
     if (dtype_is_text(outputs[i].dtype)) {

@@ -23,7 +23,7 @@ class InlineRuns {
   // `limit_ns`: from when on a run does not belong on this thread.
   void begin(InlineWatch& watch, uint64_t limit_ns);
   void end(InlineWatch& watch);
-  const CancelFlag* flag() const { return &flag_; }
+  CancelFlag* flag() { return &flag_; }
 
  private:
   friend class InlineWatch;
