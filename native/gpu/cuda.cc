@@ -39,6 +39,8 @@ const char* read_calls(void* library, CudaCalls& calls) {
   find(library, "cudaSetDevice", calls.set_device, missing);
   find(library, "cudaHostAlloc", calls.host_alloc, missing);
   find(library, "cudaFreeHost", calls.free_host, missing);
+  find(library, "cudaHostRegister", calls.pin, missing);
+  find(library, "cudaHostUnregister", calls.unpin, missing);
   find(library, "cudaMalloc", calls.allocate, missing);
   find(library, "cudaFree", calls.free, missing);
   find(library, "cudaMemcpyAsync", calls.copy_async, missing);

@@ -26,6 +26,8 @@ struct CudaCalls {
   CudaStatus (*set_device)(int device);
   CudaStatus (*host_alloc)(void** memory, size_t bytes, unsigned flags);
   CudaStatus (*free_host)(void* memory);
+  CudaStatus (*pin)(void* memory, size_t bytes, unsigned flags);  // cudaHostRegister
+  CudaStatus (*unpin)(void* memory);
   CudaStatus (*allocate)(void** memory, size_t bytes);
   CudaStatus (*free)(void* memory);
   CudaStatus (*copy_async)(void* to, const void* from, size_t bytes, int kind, CudaStream stream);

@@ -105,7 +105,8 @@ Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
     return make_error(ErrorCode::ModelNotReady,
                       "model '" + entry.source.name + "': " + state_text(entry));
   }
-  Result<std::shared_ptr<ServerSlot>> made = ServerSlot::create(budget_, cancel_event_.get());
+  const size_t keep = entry.info.value().on_gpu ? kGpuAreaKeepBytes : kAreaKeepBytes;
+  Result<std::shared_ptr<ServerSlot>> made = ServerSlot::create(budget_, cancel_event_.get(), keep);
   if (!made.ok()) return made;
   ServerSlot& slot = *made.value();
   const int fds[] = {slot.page_area().fd(), slot.requests().fd(), slot.answers().fd()};

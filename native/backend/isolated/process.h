@@ -53,7 +53,9 @@ struct ModelSource {
 // The server's end of a slot. One run at a time.
 class ServerSlot {
  public:
-  static Result<std::shared_ptr<ServerSlot>> create(MemoryBudget* budget, int cancel_event);
+  // `keep_bytes`: of each area, see Area::set_keep().
+  static Result<std::shared_ptr<ServerSlot>> create(MemoryBudget* budget, int cancel_event,
+                                                    size_t keep_bytes = kAreaKeepBytes);
   // Closes it.
   ~ServerSlot();
   ServerSlot(const ServerSlot&) = delete;
@@ -88,13 +90,15 @@ class ServerSlot {
   bool dead() const { return dead_.load(std::memory_order_acquire); }
 
  private:
-  ServerSlot(Area page, Area requests, Area answers, Descriptor cancel_event, MemoryBudget* budget);
+  ServerSlot(Area page, Area requests, Area answers, Descriptor cancel_event, MemoryBudget* budget,
+             size_t keep_bytes);
   Outcome outcome(uint32_t number);
   Outcome sleep(uint32_t number, const std::atomic<uint64_t>& ending_ns);
 
   Area page_, requests_, answers_;
   const Descriptor cancel_event_;
   MemoryBudget* const budget_;
+  const uint64_t keep_;
   uint64_t held_ = 0;  // counted in budget_
   uint64_t request_bytes_ = 0, answer_bytes_ = 0;
   std::atomic<bool> dead_{false};

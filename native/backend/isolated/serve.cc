@@ -18,6 +18,7 @@
 #include "backend/isolated/control.h"
 #include "backend/isolated/spin.h"
 #include "backend/isolated/tensors.h"
+#include "gpu/pinned_range.h"
 
 namespace serval::isolated {
 
@@ -86,7 +87,11 @@ class ServedSlot {
         page_(std::move(page)),
         requests_(std::move(requests)),
         answers_(std::move(answers)),
-        scratch_(model_->make_scratch()) {}
+        scratch_(model_->make_scratch()) {
+    answers_.set_keep(this->page().keep_bytes.load());
+    if (!model_->info().takes_device_memory) return;
+    if (const auto calls = gpu::open_cuda(); calls.ok()) cuda_ = calls.value();
+  }
 
   Area& page_area() { return page_; }
   SlotPage& page() { return *reinterpret_cast<SlotPage*>(page_.data()); }
@@ -96,7 +101,7 @@ class ServedSlot {
     uint32_t done = 0;
     for (;;) {
       const uint32_t next = wait(done);
-      if (next == done) return;
+      if (next == done) return pinned_.drop();
       begin(next);
       Status status = fenced([&] { return answer(); });
       end();
@@ -162,7 +167,9 @@ class ServedSlot {
 
   // Hot path: run. The request in the slot, its answer into the slot.
   Status answer() {
-    if (!message_.read(requests_, page().request_bytes.load())) return internal("no request");
+    const uint64_t bytes = page().request_bytes.load();
+    if (bytes > requests_.mapped()) pinned_.drop();  // it is mapped anew
+    if (!message_.read(requests_, bytes)) return internal("no request");
     Reader head = message_.head();
     const auto signature = head.number<uint32_t>();
     const auto bytes_max = head.number<uint64_t>();
@@ -182,9 +189,18 @@ class ServedSlot {
     options.places = places_;
     Status status = model_->run(signature, inputs_, outputs_, *scratch_, options);
     if (status.ok()) status = answer_tensors(bytes_max);
+    if (status.ok()) pin();
     scratch_->release_outputs();
     message_.trim();
     return status;
+  }
+
+  // What of the request area stays, for the next request: the GPU then copies from there. Behind a
+  // run, which has made the device this thread's. Where it cannot be pinned it is not tried again.
+  void pin() {
+    const size_t bytes = std::min(requests_.mapped(), page().keep_bytes.load());
+    if (cuda_ == nullptr || pinned_.holds(requests_.data(), bytes)) return;
+    if (!pinned_.take(*cuda_, requests_.data(), bytes)) cuda_ = nullptr;
   }
 
   // What write_devices() wrote: opens what is not open yet.
@@ -249,6 +265,8 @@ class ServedSlot {
   OpenMemory& memory_;
   const EndProcess end_process_;
   Area page_, requests_, answers_;
+  const gpu::CudaCalls* cuda_ = nullptr;  // null: nothing is to be pinned
+  gpu::PinnedRange pinned_;               // of requests_
   const std::unique_ptr<BackendScratch> scratch_;
   Message message_;
   Writer head_;
@@ -398,7 +416,6 @@ class Server {
 
   void open(const Packet& packet, std::vector<Descriptor>& fds) {
     Result<Area> page = Area::adopt(std::move(fds[0]), sizeof(SlotPage), true);
-    Result<Area> requests = Area::adopt(std::move(fds[1]), kAreaFirstBytes, false);
     Result<Area> answers = Area::adopt(std::move(fds[2]), kAreaFirstBytes, true);
     if (!page.ok()) return lose_slot();
     std::shared_ptr<BackendModel> model;
@@ -407,7 +424,11 @@ class Server {
       const auto found = models_.find(packet.id);
       if (found != models_.end() && slots_.size() < kSlotsMax) model = found->second;
     }
-    if (model == nullptr || !requests.ok() || !answers.ok()) return refuse(page.value());
+    if (model == nullptr || !answers.ok()) return refuse(page.value());
+    // Only what may be written can be pinned for a GPU.
+    const bool on_gpu = model->info().takes_device_memory;
+    Result<Area> requests = Area::adopt(std::move(fds[1]), kAreaFirstBytes, on_gpu);
+    if (!requests.ok()) return refuse(page.value());
     const auto slot = std::make_shared<ServedSlot>(
         std::move(model), memory_, std::move(page.value()), std::move(requests.value()),
         std::move(answers.value()), [this](const std::string& fault) { end_process(fault); });

@@ -25,7 +25,8 @@ uint64_t bytes_of(uint64_t request_bytes, uint64_t answer_bytes) {
 
 }  // namespace
 
-Result<std::shared_ptr<ServerSlot>> ServerSlot::create(MemoryBudget* budget, int cancel_event) {
+Result<std::shared_ptr<ServerSlot>> ServerSlot::create(MemoryBudget* budget, int cancel_event,
+                                                       size_t keep_bytes) {
   Result<Area> page = Area::create("serval-slot", kPageBytes);
   if (!page.ok()) return std::move(page.error());
   Result<Area> requests = Area::create("serval-requests", kAreaFirstBytes);
@@ -36,19 +37,23 @@ Result<std::shared_ptr<ServerSlot>> ServerSlot::create(MemoryBudget* budget, int
   if (event.get() < 0) return make_error(ErrorCode::Internal, "no descriptor for a slot");
   return std::shared_ptr<ServerSlot>(
       new ServerSlot(std::move(page.value()), std::move(requests.value()),
-                     std::move(answers.value()), std::move(event), budget));
+                     std::move(answers.value()), std::move(event), budget, keep_bytes));
 }
 
 ServerSlot::ServerSlot(Area page, Area requests, Area answers, Descriptor cancel_event,
-                       MemoryBudget* budget)
+                       MemoryBudget* budget, size_t keep_bytes)
     : page_(std::move(page)),
       requests_(std::move(requests)),
       answers_(std::move(answers)),
       cancel_event_(std::move(cancel_event)),
       budget_(budget),
+      keep_(keep_bytes),
       held_(bytes_of(0, 0)) {
   static_assert(sizeof(SlotPage) <= kPageBytes);
   new (page_.data()) SlotPage();
+  this->page().keep_bytes.store(keep_bytes);
+  requests_.set_keep(keep_bytes);
+  answers_.set_keep(keep_bytes);
   if (budget_ != nullptr) budget_->add(held_);
 }
 
@@ -78,11 +83,11 @@ uint64_t ServerSlot::answer_bytes_max() const {
 }
 
 void ServerSlot::trim() {
-  if (request_bytes_ <= kAreaKeepBytes && answer_bytes_ <= kAreaKeepBytes) return;
+  if (request_bytes_ <= keep_ && answer_bytes_ <= keep_) return;
   requests_.trim(request_bytes_);
   answers_.trim(answer_bytes_);
-  request_bytes_ = std::min<uint64_t>(request_bytes_, kAreaKeepBytes);
-  answer_bytes_ = std::min<uint64_t>(answer_bytes_, kAreaKeepBytes);
+  request_bytes_ = std::min(request_bytes_, keep_);
+  answer_bytes_ = std::min(answer_bytes_, keep_);
   const uint64_t left = bytes_of(request_bytes_, answer_bytes_);
   if (left >= held_) return;
   if (budget_ != nullptr) budget_->give(held_ - left);

@@ -67,6 +67,7 @@ Area& Area::operator=(Area&& other) noexcept {
   fd_ = std::move(other.fd_);
   data_ = std::exchange(other.data_, nullptr);
   mapped_ = std::exchange(other.mapped_, 0);
+  keep_ = other.keep_;
   writable_ = other.writable_;
   return *this;
 }
@@ -113,7 +114,7 @@ bool Area::map(size_t bytes) {
 // fallocate() takes the pages now, so that a system without memory is an error here and no signal
 // in whoever writes.
 bool Area::reserve(size_t bytes) {
-  if (bytes <= mapped_ && bytes <= kAreaKeepBytes) return true;
+  if (bytes <= mapped_ && bytes <= keep_) return true;
   if (bytes > kAreaBytesMax) return false;
   const size_t wanted = whole_pages(bytes);
   int failed = 0;
@@ -132,9 +133,9 @@ bool Area::see(size_t bytes) {
 }
 
 void Area::trim(size_t used_bytes) {
-  if (used_bytes <= kAreaKeepBytes) return;
-  fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kAreaKeepBytes,
-            static_cast<off_t>(whole_pages(used_bytes) - kAreaKeepBytes));
+  if (used_bytes <= keep_) return;
+  fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(keep_),
+            static_cast<off_t>(whole_pages(used_bytes) - keep_));
 }
 
 Result<Descriptor> blob_of(std::span<const uint8_t> bytes) {

@@ -17,8 +17,10 @@
 
 namespace serval::isolated {
 
-// What an area keeps after use; what is more is given back to the system.
+// What an area keeps after use; what is more is given back to the system. Of a model on a GPU: more,
+// as what is kept is pinned there, so that the GPU copies from it by itself.
 inline constexpr size_t kAreaKeepBytes = 1u << 20;
+inline constexpr size_t kGpuAreaKeepBytes = 64u << 20;
 inline constexpr size_t kAreaFirstBytes = 64 * 1024;
 
 // A file descriptor that is owned.
@@ -50,6 +52,7 @@ struct SlotPage {
   std::atomic<uint32_t> cancel{0};               // server: number of a request that is to end
   std::atomic<uint32_t> server_cpu{0};           // server: where it handed that over
   std::atomic<uint64_t> request_bytes{0};        // server
+  std::atomic<uint64_t> keep_bytes{0};           // server, before all else: of both areas
   alignas(64) std::atomic<uint32_t> child_sleeps{0};
   alignas(64) std::atomic<uint32_t> answer{0};  // process: number of the latest that is answered
   std::atomic<uint32_t> child_cpu{0};           // process: where it ran that
@@ -81,11 +84,13 @@ class Area {
   // Errors: internal (none that cannot shrink, or smaller).
   static Result<Area> adopt(Descriptor fd, size_t bytes, bool writable);
 
+  // Other than kAreaKeepBytes; before its first use.
+  void set_keep(size_t bytes) { keep_ = bytes; }
   // The writer's: room for `bytes`, of memory that is there (or false: there is none).
   [[nodiscard]] bool reserve(size_t bytes);
   // The reader's: maps `bytes`; false where the area has not so many.
   [[nodiscard]] bool see(size_t bytes);
-  // Gives back what lies beyond kAreaKeepBytes; its content is gone. Only by who created it.
+  // Gives back what lies beyond what it keeps; its content is gone. Only by who created it.
   void trim(size_t used_bytes);
 
   uint8_t* data() { return data_; }
@@ -99,6 +104,7 @@ class Area {
   Descriptor fd_;
   uint8_t* data_ = nullptr;
   size_t mapped_ = 0;
+  size_t keep_ = kAreaKeepBytes;
   bool writable_ = true;
 };
 

@@ -7,6 +7,7 @@
 
 #include "backend/onnxruntime/gpu_libraries.h"
 #include "backend/onnxruntime/signature.h"
+#include "gpu/pinned_range.h"
 
 namespace serval::ort {
 
@@ -149,7 +150,8 @@ Status GpuIo::send_host(size_t index, const TensorView& view, GpuIo* other) {
   GpuTensor& tensor = inputs_[index];
   const uint8_t* from = view.data;
   uint8_t* const place = tensor.host.data();
-  const bool stands = other != nullptr && other != this && other->has_in_place(index, from);
+  const bool stands = (other != nullptr && other != this && other->has_in_place(index, from)) ||
+                      gpu::is_pinned(from, view.bytes);
   if (!stands && (from != place || place == nullptr)) {
     uint8_t* const own = tensor.host.grow(view.bytes);
     if (own != nullptr && tensor.host.pinned()) {

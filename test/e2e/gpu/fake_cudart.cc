@@ -125,6 +125,14 @@ int cudaFreeHost(void* memory) {
   std::free(memory);
   return kOk;
 }
+int cudaHostRegister(void*, std::size_t, unsigned) {
+  count("cudaHostRegister");
+  return kOk;
+}
+int cudaHostUnregister(void*) {
+  count("cudaHostUnregister");
+  return kOk;
+}
 int cudaMalloc(void** memory, std::size_t bytes) {
   count("cudaMalloc");
   State& all = state();

@@ -364,7 +364,7 @@ TEST(IsolatedChannel, NoAnswerIsTrusted) {
       const Inputs inputs(4, number);
       Writer head;
       head.number<uint8_t>(random() % 8 == 0 ? 1 : 0);
-      const auto bytes = write_records(inputs.views, head);
+      const auto bytes = write_records(inputs.views, {}, head);
       ASSERT_TRUE(answers.see(kAreaFirstBytes));
       ASSERT_TRUE(write_message(head, *bytes, inputs.views, answers).ok());
       uint64_t total = message_bytes(head, *bytes);
