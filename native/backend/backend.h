@@ -30,7 +30,7 @@ struct BackendModelInfo {
   std::vector<ProviderNodes> nodes;          // where there are providers besides the CPU's
   bool on_gpu = false;                       // runs wait for a device: never on a listener's thread
   bool takes_device_memory = false;  // inputs and outputs may lie on a GPU (TensorView::device)
-  int64_t device_bytes = 0;                  // of the GPU's memory, what was gone behind the load
+  int64_t device_bytes = 0;          // of the GPU's memory, what was gone behind the load
   bool stateful = false;  // runs change what later runs see: one at a time, never batched
 };
 

@@ -32,7 +32,7 @@ size_t first_bad_bool(std::span<const uint8_t> raw) {
 }
 
 Status wrong_size(uint64_t got, uint64_t expected, DType dtype, const Shape& shape,
-                 std::string_view input) {
+                  std::string_view input) {
   return invalid_argument(quoted(input) + ": expected " + std::to_string(expected) +
                           " bytes (shape " + shape.to_string() + " of " +
                           std::string(dtype_name(dtype)) + "), got " + std::to_string(got));

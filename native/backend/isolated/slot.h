@@ -17,8 +17,8 @@
 
 namespace serval::isolated {
 
-// What an area keeps after use; what is more is given back to the system. Of a model on a GPU: more,
-// as what is kept is pinned there, so that the GPU copies from it by itself.
+// What an area keeps after use; what is more is given back to the system. Of a model on a GPU:
+// more, as what is kept is pinned there, so that the GPU copies from it by itself.
 inline constexpr size_t kAreaKeepBytes = 1u << 20;
 inline constexpr size_t kGpuAreaKeepBytes = 64u << 20;
 inline constexpr size_t kAreaFirstBytes = 64 * 1024;

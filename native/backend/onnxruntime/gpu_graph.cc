@@ -56,8 +56,8 @@ Status OrtModel::run_graph(GpuGraph& graph, std::span<const TensorView> inputs, 
   scratch.views_ = graph.like;
   Status status = send_inputs(inputs, scratch);
   for (size_t i = 0; status.ok() && i < graph.like.size(); ++i) {
-    status = graph.io.bind_output(i, scratch.output_names_[i], &graph.like[i],
-                                  place_of(scratch, i));
+    status =
+        graph.io.bind_output(i, scratch.output_names_[i], &graph.like[i], place_of(scratch, i));
   }
   if (status.ok()) status = run_bound(inputs, scratch, cancel);
   if (status.ok()) status = fetch_outputs(scratch, broken);

@@ -75,11 +75,7 @@ Status GpuTensor::shape_to(const OrtRuntime& runtime, const GpuDevice& on, const
 
 GpuIo::GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs,
              bool own_only)
-    : runtime_(runtime),
-      api_(*runtime.api),
-      device_(device),
-      own_only_(own_only),
-      binding_(&api_) {
+    : runtime_(runtime), api_(*runtime.api), device_(device), own_only_(own_only), binding_(&api_) {
   for (size_t i = 0; i < inputs; ++i) inputs_.emplace_back(api_, *device.calls);
   OrtStatus* failed = api_.CreateIoBinding(session, binding_.out());
   if (failed != nullptr) made_ = take_error(api_, failed, kFailed, device.name);
@@ -138,9 +134,9 @@ Status GpuIo::send(size_t index, const TensorView& view, const std::string& name
   void* const there = input_there(view);
   Status sent = tensor.shape_to(runtime_, device_, view, there, device_.name);
   if (sent.ok() && view.bytes != 0 && there == nullptr) {
-    sent = view.device == nullptr
-               ? send_host(index, view, other)
-               : copy(tensor.device.data(), view.data, view.bytes, gpu::CudaCopy::Default, "copy on ");
+    sent = view.device == nullptr ? send_host(index, view, other)
+                                  : copy(tensor.device.data(), view.data, view.bytes,
+                                         gpu::CudaCopy::Default, "copy on ");
   }
   if (!sent.ok()) sent.error().message = "input \"" + name + "\": " + sent.error().message;
   return sent;
@@ -229,8 +225,8 @@ Status GpuIo::take_outputs(std::span<OrtValue*> values) {
 // Where the graph hands an input through, the value is another one than was bound.
 Status GpuIo::fetch(size_t position, OrtValue* value, const OutputPlace& place, TensorView& view) {
   const bool there = place.memory != nullptr && view.bytes <= place.bytes;
-  uint8_t* const to = there ? place.memory->data() + place.offset
-                            : outputs_[position].host.grow(view.bytes);
+  uint8_t* const to =
+      there ? place.memory->data() + place.offset : outputs_[position].host.grow(view.bytes);
   if (to == nullptr) return make_error(ErrorCode::MemoryFull, "no memory for an output");
   view.data = to;
   view.device = there ? place.memory : nullptr;

@@ -71,9 +71,8 @@ const OutputPlace& OrtModel::place_of(const OrtScratch& scratch, size_t position
 Status OrtModel::bind_outputs(OrtScratch& scratch, bool own) const {
   for (size_t i = 0; i < scratch.output_indices_.size(); ++i) {
     const bool kept = own && fixed_by_inputs_[scratch.output_indices_[i]];
-    Status bound =
-        scratch.io_->bind_output(i, scratch.output_names_[i], kept ? &scratch.views_[i] : nullptr,
-                                 place_of(scratch, i));
+    Status bound = scratch.io_->bind_output(
+        i, scratch.output_names_[i], kept ? &scratch.views_[i] : nullptr, place_of(scratch, i));
     if (!bound.ok()) return bound;
   }
   return ok_status();

@@ -34,8 +34,8 @@ bool append_region(ByteBuffer& out, const RegionSpec& spec) {
 
 Error unknown_region(std::string_view name, RegionKind kind) {
   const char* const text = kind == RegionKind::Cuda ? "cuda" : "system";
-  return invalid_argument("Unable to find " + std::string(text) + " shared memory region: " +
-                          quoted_name(name));
+  return invalid_argument("Unable to find " + std::string(text) +
+                          " shared memory region: " + quoted_name(name));
 }
 
 // `kind`: what was asked for.

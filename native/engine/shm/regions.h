@@ -1,5 +1,6 @@
-// The regions of memory that clients have registered, by name whatever their kind: one table for the process's
-// engine. Registered and unregistered by the control plane; requests look names up. Any thread.
+// The regions of memory that clients have registered, by name whatever their kind: one table for
+// the process's engine. Registered and unregistered by the control plane; requests look names up.
+// Any thread.
 #pragma once
 
 #include <map>
@@ -15,8 +16,8 @@ namespace serval {
 
 class SharedRegions {
  public:
-  // Maps and names a region. One thread at a time. Errors: those of SharedRegion::open(); invalid_argument (the name is
-  // taken; `regions_max` are registered).
+  // Maps and names a region. One thread at a time. Errors: those of SharedRegion::open();
+  // invalid_argument (the name is taken; `regions_max` are registered).
   Status add(RegionSpec spec, size_t regions_max);
   // Takes one of this kind out, or all of them where `name` is "". One that requests use stays
   // mapped till the last of them ends. A name that is not there, or is one of the other kind, is no

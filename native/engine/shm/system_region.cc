@@ -46,10 +46,10 @@ std::string_view file_name(std::string_view key) {
 Status open_object(const RegionSpec& spec, Descriptor& file, uint64_t& size) {
   const std::string name(file_name(spec.key));
   if (name.empty()) {
-    return region_refused(spec,
-                   "invalid args: key " + quoted_name(spec.key) +
-                       ": expected the name of a shared memory object, 1 to 255 bytes without "
-                       "'/' but in front");
+    return region_refused(
+        spec, "invalid args: key " + quoted_name(spec.key) +
+                  ": expected the name of a shared memory object, 1 to 255 bytes without "
+                  "'/' but in front");
   }
   if (name.starts_with(kReservedPrefix)) {
     return invalid_argument("cannot register shared memory region " + quoted_name(spec.name) +
@@ -68,7 +68,8 @@ Status open_object(const RegionSpec& spec, Descriptor& file, uint64_t& size) {
   }
   struct stat about = {};
   if (fstat(file.number, &about) != 0 || !S_ISREG(about.st_mode)) {
-    return region_refused(spec, "invalid args: " + quoted_name(spec.key) + " is no shared memory object");
+    return region_refused(spec,
+                          "invalid args: " + quoted_name(spec.key) + " is no shared memory object");
   }
   size = static_cast<uint64_t>(about.st_size);
   return {};
@@ -108,11 +109,13 @@ Result<std::shared_ptr<SharedRegion>> open_system_region(RegionSpec spec) {
   uint64_t size = 0;
   if (Status opened = open_object(spec, file, size); !opened.ok()) return opened.error();
   uint64_t end = 0;
-  if (spec.bytes == 0) return region_refused(spec, "invalid args: byte_size: expected 1 or more, got 0");
+  if (spec.bytes == 0)
+    return region_refused(spec, "invalid args: byte_size: expected 1 or more, got 0");
   if (__builtin_add_overflow(spec.offset, spec.bytes, &end) || end > size) {
-    return region_refused(spec, "invalid args: offset " + std::to_string(spec.offset) + " and byte_size " +
-                             std::to_string(spec.bytes) + " go beyond the " + std::to_string(size) +
-                             " bytes of " + quoted_name(spec.key));
+    return region_refused(spec, "invalid args: offset " + std::to_string(spec.offset) +
+                                    " and byte_size " + std::to_string(spec.bytes) +
+                                    " go beyond the " + std::to_string(size) + " bytes of " +
+                                    quoted_name(spec.key));
   }
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const auto lead = static_cast<size_t>(spec.offset % page);
@@ -130,7 +133,7 @@ Result<std::shared_ptr<SharedRegion>> open_system_region(RegionSpec spec) {
   if (guarded == nullptr) {
     munmap(mapped, whole);
     return region_refused(spec, std::to_string(kGuardedRegionsMax) +
-                             " regions are mapped, those that requests still use included");
+                                    " regions are mapped, those that requests still use included");
   }
   return std::shared_ptr<SharedRegion>(std::make_shared<SystemRegion>(
       std::move(spec), file.take(), static_cast<uint8_t*>(mapped), whole, lead, guarded));

@@ -32,16 +32,17 @@ Status pin(const SharedRegions* regions, SharedTensor& tensor) {
                             std::to_string(UINT64_MAX) + ") for region " + quoted_name(name));
   }
   if (tensor.offset + tensor.bytes > bytes) {
-    return invalid_argument("Invalid offset + byte size for shared memory region: " + quoted_name(name) +
-                            ": expected at most " + std::to_string(bytes) + ", got " +
-                            std::to_string(tensor.offset) + " + " + std::to_string(tensor.bytes));
+    return invalid_argument(
+        "Invalid offset + byte size for shared memory region: " + quoted_name(name) +
+        ": expected at most " + std::to_string(bytes) + ", got " + std::to_string(tensor.offset) +
+        " + " + std::to_string(tensor.bytes));
   }
   return tensor.pin->check();
 }
 
 Error no_memory(std::string_view tensor, uint64_t bytes) {
-  return make_error(ErrorCode::MemoryFull, std::string(tensor) + ": no memory for " +
-                                               std::to_string(bytes) + " bytes");
+  return make_error(ErrorCode::MemoryFull,
+                    std::string(tensor) + ": no memory for " + std::to_string(bytes) + " bytes");
 }
 
 // Of elements that stay on the device. The view has its shape already.

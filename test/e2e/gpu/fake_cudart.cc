@@ -1,6 +1,14 @@
 // A CUDA runtime whose devices are memory of the host: what a test loads instead of
-// libcudart.so.13. Copies are made when their stream is waited for, and not before, so that who
-// forgets to wait reads old bytes. Calls are counted. Source: CUDA Runtime API.
+// libcudart.so.13, and of the driver's libcuda.so.1. An address of a device cannot be read or
+// written (the bytes are mapped a second time, where only copies look), so that who forgets a copy
+// is ended. Copies are made when their stream is waited for, and not before, so that who forgets to
+// wait reads old bytes. Calls are counted. Source: CUDA Runtime API.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +22,7 @@
 namespace {
 
 constexpr int kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101;
+constexpr int kInvalidContext = 201, kInvalidHandle = 400;
 constexpr int kIllegalAddress = 700;
 constexpr int kDevices = 2;
 
@@ -26,10 +35,21 @@ struct Stream {
   std::vector<Copy> copies;
 };
 
+// One allocation, of this process or opened: a file of memory, mapped twice.
+struct Allocation {
+  std::uint8_t* device = nullptr;  // its address; nobody reads there
+  std::uint8_t* host = nullptr;    // its bytes
+  std::size_t bytes = 0;
+  std::size_t mapped = 0;
+  int file = -1;         // of what was allocated here
+  std::uint64_t of = 0;  // what was opened: its file's number
+  int opened = 0;        // how often
+};
+
 struct State {
   std::mutex mutex;
   std::map<std::string, std::uint64_t> calls;
-  std::map<void*, std::size_t> device_memory;
+  std::map<std::uint8_t*, Allocation> memory;  // by address
   std::size_t device_bytes = 0;
   std::uint64_t limit = UINT64_MAX;
   int fail_next = 0;  // the next copy answers with this
@@ -47,6 +67,45 @@ void count(const char* name) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
   ++all.calls[name];
+}
+
+// Caller holds the mutex. Null: no address of a device.
+const Allocation* allocation_of(const void* address) {
+  State& all = state();
+  const auto* at = static_cast<const std::uint8_t*>(address);
+  auto after = all.memory.upper_bound(const_cast<std::uint8_t*>(at));
+  if (after == all.memory.begin()) return nullptr;
+  const Allocation& one = (--after)->second;
+  return at < one.device + one.mapped ? &one : nullptr;
+}
+
+// Caller holds the mutex. Where the bytes of [address, address + bytes) are; null: beyond the
+// allocation.
+void* bytes_at(const void* address, std::size_t bytes, bool& on_device) {
+  const Allocation* one = allocation_of(address);
+  on_device = one != nullptr;
+  if (one == nullptr) return const_cast<void*>(address);
+  const auto lead =
+      static_cast<std::size_t>(static_cast<const std::uint8_t*>(address) - one->device);
+  return lead <= one->bytes && bytes <= one->bytes - lead ? one->host + lead : nullptr;
+}
+
+// Maps `file` twice. False: there is no memory.
+bool map_twice(int file, std::size_t bytes, Allocation& one) {
+  constexpr std::size_t kPage = 4096;
+  one.bytes = bytes;
+  one.mapped = (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage;
+  void* device = mmap(nullptr, one.mapped, PROT_NONE, MAP_SHARED, file, 0);
+  void* host = mmap(nullptr, one.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  one.device = static_cast<std::uint8_t*>(device);
+  one.host = static_cast<std::uint8_t*>(host);
+  return device != MAP_FAILED && host != MAP_FAILED;
+}
+
+void unmap(const Allocation& one) {
+  munmap(one.device, one.mapped);
+  munmap(one.host, one.mapped);
+  if (one.file >= 0) close(one.file);
 }
 
 std::uint64_t limit_of(const char* variable, std::uint64_t fallback) {
@@ -139,37 +198,50 @@ int cudaMalloc(void** memory, std::size_t bytes) {
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (all.limit == UINT64_MAX) all.limit = limit_of("FAKE_CUDA_LIMIT", UINT64_MAX - 1);
   if (all.device_bytes + bytes > all.limit) return kOutOfMemory;
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  if (*memory == nullptr) return kOutOfMemory;
-  all.device_memory[*memory] = bytes;
+  Allocation one;
+  one.file = memfd_create("fake-device", MFD_CLOEXEC);
+  if (one.file < 0 ||
+      ftruncate(one.file, static_cast<off_t>(std::max<std::size_t>(bytes, 1))) != 0 ||
+      !map_twice(one.file, bytes, one)) {
+    return kOutOfMemory;
+  }
+  all.memory[one.device] = one;
   all.device_bytes += bytes;
+  *memory = one.device;
   return kOk;
 }
 int cudaFree(void* memory) {
   count("cudaFree");
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  const auto found = all.device_memory.find(memory);
-  if (found == all.device_memory.end()) return kInvalidValue;
-  all.device_bytes -= found->second;
-  all.device_memory.erase(found);
-  std::free(memory);
+  const auto found = all.memory.find(static_cast<std::uint8_t*>(memory));
+  if (found == all.memory.end() || found->second.opened > 0) return kInvalidValue;
+  all.device_bytes -= found->second.bytes;
+  unmap(found->second);
+  all.memory.erase(found);
   return kOk;
 }
-int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void* stream) {
-  count(kind == 1 ? "to device" : "from device");
-  if (kind == 1) look_for_poison(from, bytes);
+int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* stream) {
   if (stuck() != kOk) return stuck();
+  State& all = state();
+  bool to_device = false, from_device = false;
+  void* target = nullptr;
+  const void* source = nullptr;
   {
-    State& all = state();
     const std::lock_guard<std::mutex> lock(all.mutex);
+    target = bytes_at(to, bytes, to_device);
+    source = bytes_at(from, bytes, from_device);
+    if (target == nullptr || source == nullptr) return kInvalidValue;
     if (all.fail_next != 0) {
       const int status = all.fail_next;
       all.fail_next = 0;
       return status;
     }
   }
-  static_cast<Stream*>(stream)->copies.push_back({to, from, bytes});
+  count(to_device ? from_device ? "within device" : "to device" : "from device");
+  if (to_device) look_for_poison(source, bytes);
+  if (stuck() != kOk) return stuck();
+  static_cast<Stream*>(stream)->copies.push_back({target, source, bytes});
   return kOk;
 }
 int cudaStreamCreateWithFlags(void** stream, unsigned) {
@@ -185,7 +257,7 @@ int cudaStreamDestroy(void* stream) {
 int cudaStreamSynchronize(void* stream) {
   count("cudaStreamSynchronize");
   std::vector<Copy>& copies = static_cast<Stream*>(stream)->copies;
-  for (const Copy& copy : copies) std::memcpy(copy.to, copy.from, copy.bytes);
+  for (const Copy& copy : copies) std::memmove(copy.to, copy.from, copy.bytes);
   copies.clear();
   return kOk;
 }
@@ -203,24 +275,104 @@ const char* cudaGetErrorString(int status) {
   return status == kOutOfMemory ? "out of memory" : status == kOk ? "no error" : "fake error";
 }
 
-// A handle is an address of this process, and how many bytes lie there.
+// A handle says whose file of memory it is.
 struct FakeIpcHandle {
-  char reserved[64];
+  char magic[8];
+  std::int64_t pid;
+  std::int64_t file;
+  std::uint64_t bytes;
+  char reserved[32];
 };
+static_assert(sizeof(FakeIpcHandle) == 64);
+
 int cudaIpcGetMemHandle(FakeIpcHandle* handle, void* memory) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const Allocation* one = allocation_of(memory);
+  if (one == nullptr || one->file < 0) return kInvalidValue;
   std::memset(handle, 0, sizeof *handle);
-  std::memcpy(handle->reserved, "fake", 4);
-  std::memcpy(handle->reserved + 8, &memory, sizeof memory);
+  std::memcpy(handle->magic, "fakeipc", 8);
+  handle->pid = getpid();
+  handle->file = one->file;
+  handle->bytes = one->bytes;
   return kOk;
 }
+// Not by the process that made it; once more gives what is open.
 int cudaIpcOpenMemHandle(void** memory, FakeIpcHandle handle, unsigned) {
   count("cudaIpcOpenMemHandle");
-  if (std::memcmp(handle.reserved, "fake", 4) != 0) return kInvalidValue;
-  std::memcpy(memory, handle.reserved + 8, sizeof *memory);
+  if (stuck() != kOk) return stuck();
+  if (std::memcmp(handle.magic, "fakeipc", 8) != 0) return kInvalidHandle;
+  if (handle.pid == getpid()) return kInvalidContext;
+  const std::string path =
+      "/proc/" + std::to_string(handle.pid) + "/fd/" + std::to_string(handle.file);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat is {};
+  if (file < 0 || fstat(file, &is) != 0) return kInvalidHandle;
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  for (auto& [address, one] : all.memory) {
+    if (one.opened == 0 || one.of != is.st_ino) continue;
+    ++one.opened;
+    close(file);
+    *memory = one.device;
+    return kOk;
+  }
+  Allocation one;
+  const bool mapped = map_twice(file, handle.bytes, one);
+  close(file);
+  if (!mapped) return kOutOfMemory;
+  one.of = is.st_ino;
+  one.opened = 1;
+  all.memory[one.device] = one;
+  *memory = one.device;
   return kOk;
 }
-int cudaIpcCloseMemHandle(void*) {
+int cudaIpcCloseMemHandle(void* memory) {
   count("cudaIpcCloseMemHandle");
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.memory.find(static_cast<std::uint8_t*>(memory));
+  if (found == all.memory.end() || found->second.opened == 0) return kInvalidValue;
+  if (--found->second.opened > 0) return kOk;
+  unmap(found->second);
+  all.memory.erase(found);
   return kOk;
+}
+// Handles that are open.
+std::uint64_t fake_cuda_ipc_open() {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  std::uint64_t open = 0;
+  for (const auto& [address, one] : all.memory) open += static_cast<std::uint64_t>(one.opened);
+  return open;
+}
+
+// The driver's. Source: CUDA Driver API.
+int cuMemGetAddressRange_v2(void** base, std::size_t* bytes, void* address) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const Allocation* one = allocation_of(address);
+  if (one == nullptr) return kInvalidValue;
+  *base = one->device;
+  *bytes = one->bytes;
+  return kOk;
+}
+// Where a provider that computes on the host finds what lies at an address of a device; any other
+// address is its own.
+void* fake_cuda_host_view(void* address) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  bool on_device = false;
+  return bytes_at(address, 0, on_device);
+}
+// The other way round.
+void* fake_cuda_device_view(void* address) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto* at = static_cast<const std::uint8_t*>(address);
+  for (const auto& [device, one] : all.memory) {
+    if (at >= one.host && at < one.host + one.mapped) return device + (at - one.host);
+  }
+  return address;
 }
 }

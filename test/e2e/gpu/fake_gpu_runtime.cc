@@ -1,6 +1,6 @@
 // ONNX Runtime with providers for GPUs that run on the CPU: the real library (FAKE_ORT_REAL), but
-// for what names a GPU. "Cuda" memory is memory of the host, as fake_cudart.cc has it, so that a
-// session runs on the very bytes that were copied to the device.
+// for what names a GPU. A value at an address of a device is one over the bytes that fake_cudart.cc
+// has there, so that a session runs on the very bytes that were copied to the device.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -77,6 +77,27 @@ OrtStatus* memory_info(const char* name, OrtAllocatorType type, int id, OrtMemTy
   return real->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, out);
 }
 
+// The address that fake_cudart.cc has another name for: of a device's bytes, or of a device.
+void* other_view(const char* which, void* address) {
+  void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (cuda == nullptr) return address;
+  address = reinterpret_cast<void* (*)(void*)>(dlsym(cuda, which))(address);
+  dlclose(cuda);
+  return address;
+}
+
+OrtStatus* value_over(const OrtMemoryInfo* info, void* data, size_t bytes, const int64_t* dims,
+                      size_t rank, ONNXTensorElementDataType type, OrtValue** out) {
+  return real->CreateTensorWithDataAsOrtValue(info, other_view("fake_cuda_host_view", data), bytes,
+                                              dims, rank, type, out);
+}
+
+OrtStatus* data_of(OrtValue* value, void** out) {
+  OrtStatus* failed = real->GetTensorMutableData(value, out);
+  if (failed == nullptr) *out = other_view("fake_cuda_device_view", *out);
+  return failed;
+}
+
 template <typename Opaque>
 Options& options_of(Opaque* options) {
   return *reinterpret_cast<Options*>(options);
@@ -87,6 +108,8 @@ void fill_table() {
   table.GetAvailableProviders = available;
   table.ReleaseAvailableProviders = [](char**, int) -> OrtStatus* { return nullptr; };
   table.CreateMemoryInfo = memory_info;
+  table.CreateTensorWithDataAsOrtValue = value_over;
+  table.GetTensorMutableData = data_of;
   table.CreateCUDAProviderOptions = [](OrtCUDAProviderOptionsV2** out) -> OrtStatus* {
     *out = reinterpret_cast<OrtCUDAProviderOptionsV2*>(new Options);
     return nullptr;
