@@ -49,7 +49,9 @@ struct Allocation {
 struct State {
   std::mutex mutex;
   std::map<std::string, std::uint64_t> calls;
-  std::map<std::uint8_t*, Allocation> memory;  // by address
+  std::map<std::uint8_t*, Allocation> memory;   // by address
+  std::map<std::uint8_t*, std::size_t> pinned;  // where it lay
+  int refused_handles = 0;
   std::size_t device_bytes = 0;
   std::uint64_t limit = UINT64_MAX;
   int fail_next = 0;  // the next copy answers with this
@@ -88,6 +90,16 @@ void* bytes_at(const void* address, std::size_t bytes, bool& on_device) {
   const auto lead =
       static_cast<std::size_t>(static_cast<const std::uint8_t*>(address) - one->device);
   return lead <= one->bytes && bytes <= one->bytes - lead ? one->host + lead : nullptr;
+}
+
+bool is_pinned(const void* address, std::size_t bytes) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto* at = static_cast<const std::uint8_t*>(address);
+  auto after = all.pinned.upper_bound(const_cast<std::uint8_t*>(at));
+  if (after == all.pinned.begin()) return false;
+  --after;
+  return at + bytes <= after->first + after->second;
 }
 
 // Maps `file` twice. False: there is no memory.
@@ -158,6 +170,12 @@ void fake_cuda_stick(int status) {
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.stuck = status;
 }
+// So many handles to come are refused; 0 = none.
+void fake_cuda_refuse_handles(int count) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.refused_handles = count;
+}
 void fake_cuda_fail_copy(int status) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -184,13 +202,18 @@ int cudaFreeHost(void* memory) {
   std::free(memory);
   return kOk;
 }
-int cudaHostRegister(void*, std::size_t, unsigned) {
+int cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
   count("cudaHostRegister");
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.pinned[static_cast<std::uint8_t*>(memory)] = bytes;
   return kOk;
 }
-int cudaHostUnregister(void*) {
+int cudaHostUnregister(void* memory) {
   count("cudaHostUnregister");
-  return kOk;
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.pinned.erase(static_cast<std::uint8_t*>(memory)) == 1 ? kOk : kInvalidValue;
 }
 int cudaMalloc(void** memory, std::size_t bytes) {
   count("cudaMalloc");
@@ -239,6 +262,7 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* st
     }
   }
   count(to_device ? from_device ? "within device" : "to device" : "from device");
+  if (to_device && is_pinned(source, bytes)) count("to device of pinned");
   if (to_device) look_for_poison(source, bytes);
   if (stuck() != kOk) return stuck();
   static_cast<Stream*>(stream)->copies.push_back({target, source, bytes});
@@ -310,6 +334,11 @@ int cudaIpcOpenMemHandle(void** memory, FakeIpcHandle handle, unsigned) {
   if (file < 0 || fstat(file, &is) != 0) return kInvalidHandle;
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
+  if (all.refused_handles > 0) {
+    --all.refused_handles;
+    close(file);
+    return kInvalidHandle;
+  }
   for (auto& [address, one] : all.memory) {
     if (one.opened == 0 || one.of != is.st_ino) continue;
     ++one.opened;

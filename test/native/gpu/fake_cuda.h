@@ -19,6 +19,7 @@ struct FakeCuda {
   void (*limit)(uint64_t bytes);
   void (*fail_copy)(int status);
   void (*stick)(int status);
+  void (*refuse_handles)(int count);
 
  private:
   FakeCuda() {
@@ -29,6 +30,7 @@ struct FakeCuda {
     find(library, "fake_cuda_limit", limit);
     find(library, "fake_cuda_fail_copy", fail_copy);
     find(library, "fake_cuda_stick", stick);
+    find(library, "fake_cuda_refuse_handles", refuse_handles);
   }
   template <typename Call>
   static void find(void* library, const char* name, Call& call) {

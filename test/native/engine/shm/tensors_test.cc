@@ -6,42 +6,11 @@
 
 #include "base/copies.h"
 #include "engine/engine_fixture.h"
+#include "engine/shm/shared_wire.h"
 #include "engine/shm/shm_object.h"
 
 namespace serval::test {
 namespace {
-
-WireBuilder text_entry(std::string_view key, std::string_view value) {
-  return WireBuilder().bytes(1, key).message(2, WireBuilder().bytes(3, value));
-}
-WireBuilder number_entry(std::string_view key, int64_t value) {
-  return WireBuilder().bytes(1, key).message(2, WireBuilder().varint(2, value));
-}
-
-// Adds the parameters of a place, in field `number` of `tensor`.
-WireBuilder placed(WireBuilder tensor, uint32_t number, std::string_view region, int64_t bytes,
-                   int64_t offset = 0) {
-  tensor.message(number, text_entry("shared_memory_region", region));
-  tensor.message(number, number_entry("shared_memory_byte_size", bytes));
-  if (offset != 0) tensor.message(number, number_entry("shared_memory_offset", offset));
-  return tensor;
-}
-
-WireBuilder input_at(std::string_view region, int64_t bytes, int64_t offset = 0,
-                     std::string_view name = "x", std::string_view dtype = "FP32",
-                     std::initializer_list<int64_t> shape = {2}) {
-  return placed(wire_input(name, dtype, shape), 4, region, bytes, offset);
-}
-
-WireBuilder output_at(std::string_view region, int64_t bytes, int64_t offset = 0,
-                      std::string_view name = "y") {
-  return placed(WireBuilder().bytes(1, name), 2, region, bytes, offset);
-}
-
-// InferOutputTensor of an output of two floats at a place.
-WireBuilder answer_at(std::string_view region, int64_t bytes, int64_t offset) {
-  return placed(wire_input("y", "FP32", {2}), 4, region, bytes, offset);
-}
 
 class SharedTensors : public EngineTest {
  protected:
@@ -286,7 +255,8 @@ TEST_F(SharedTensors, ShrinkingUnderARequestIsItsError) {
   const Signature signature = null_spec("m", "echo", ExecMode::Inline).null_signature;
   Arena arena;
   DecodedRequest request = echo_of_region(signature);
-  const Status attached = attach_shared(&engine_->shared_regions(), signature, arena, request);
+  const Status attached =
+      attach_shared(&engine_->shared_regions(), signature, false, arena, request);
   ASSERT_TRUE(attached.ok()) << attached.error().message;
   memory.resize(4096);
   EXPECT_EQ(*reinterpret_cast<const volatile float*>(request.inputs[0].data), 0.0f);
