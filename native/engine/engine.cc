@@ -37,6 +37,10 @@ Engine::Engine(EngineOptions options)
       freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_lanes(true); }) {
   gpu::PinnedPool::process().set_limit(options_.pinned_pool_bytes);
+  const size_t slash = options_.onnxruntime_library.rfind('/');
+  if (slash != std::string::npos) {  // `serval gpu install` puts CUDA's beside it
+    gpu::set_cuda_folder(options_.onnxruntime_library.substr(0, slash));
+  }
   backends_["null"] = make_null_backend();
   auto& onnxruntime = backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);

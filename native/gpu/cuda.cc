@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace serval::gpu {
 
@@ -23,6 +25,17 @@ constexpr int kAsked = 2;  // an error of a call before is told once, a lasting 
 bool is_lasting(CudaStatus status) {
   return (status >= kFirstOfKernels && status <= kLastOfKernels) ||
          std::ranges::find(kOfHardware, status) != std::end(kOfHardware);
+}
+
+struct Opened {
+  std::mutex mutex;
+  std::string folder;  // guarded by mutex, as the rest
+  CudaCalls calls;
+  bool open = false;
+};
+Opened& opened() {
+  static Opened one;
+  return one;
 }
 
 // The first of `name` that is missing stays in `missing`.
@@ -69,26 +82,34 @@ Error unavailable(std::string message) {
 
 }  // namespace
 
+void set_cuda_folder(std::string folder) {
+  Opened& all = opened();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.folder = std::move(folder);
+}
+
 Result<const CudaCalls*> open_cuda() {
-  static std::mutex mutex;
-  static CudaCalls calls;
-  static bool open = false;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (open) return &calls;
-  std::string reason;
+  Opened& all = opened();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (all.open) return &all.calls;
+  std::vector<std::string> paths(std::begin(kLibraries), std::end(kLibraries));
   for (const char* name : kLibraries) {
-    void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (!all.folder.empty()) paths.push_back(all.folder + "/" + name);
+  }
+  std::string reason;
+  for (const std::string& path : paths) {
+    void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) {
       const char* text = dlerror();
       if (reason.empty()) reason = text == nullptr ? "no reason given" : text;
       continue;
     }
-    if (const char* missing = read_calls(library, calls); missing != nullptr) {
-      return unavailable(std::string(name) + " has no function " + missing);
+    if (const char* missing = read_calls(library, all.calls); missing != nullptr) {
+      return unavailable(path + " has no function " + missing);
     }
-    read_driver_calls(calls);
-    open = true;
-    return &calls;
+    read_driver_calls(all.calls);
+    all.open = true;
+    return &all.calls;
   }
   return unavailable("CUDA's runtime library cannot be loaded: " + reason);
 }

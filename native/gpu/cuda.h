@@ -44,7 +44,11 @@ struct CudaCalls {
   int (*address_range)(void** base, size_t* bytes, void* address);
 };
 
-// The library, once per process: what is open by its name, else what the loader finds.
+// Where the library may lie besides: a folder. Of the process; the latest counts.
+void set_cuda_folder(std::string folder);
+
+// The library, once per process: what is open by its name, else what the loader finds, else what
+// lies in the folder.
 // Errors: runtime_unavailable: not there (the loader's text), or a function is missing.
 Result<const CudaCalls*> open_cuda();
 

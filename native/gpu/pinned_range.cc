@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 
@@ -20,7 +21,7 @@ struct Ranges {
 
 // Not destroyed: threads may still ask at the very end.
 Ranges& ranges() {
-  static auto* const all = new Ranges;  // NOLINT: see above
+  static Ranges* const all = std::make_unique<Ranges>().release();
   return *all;
 }
 

@@ -76,8 +76,7 @@ Result<std::shared_ptr<SharedMemory>> SharedMemory::open(const SharedMemorySpec&
     return fits.error();
   }
   if (id == 0) id = latest_id.fetch_add(1) + 1;
-  return std::shared_ptr<SharedMemory>(
-      new SharedMemory(calls, spec, id, static_cast<uint8_t*>(opened)));
+  return std::make_shared<SharedMemory>(calls, spec, id, static_cast<uint8_t*>(opened));
 }
 
 SharedMemory::~SharedMemory() {

@@ -25,6 +25,9 @@ class SharedMemory {
   // Errors: invalid_argument (no such device, a handle that CUDA refuses, more bytes than were
   // allocated); runtime_unavailable (no CUDA, or no driver to ask for the allocation's size).
   static Result<std::shared_ptr<SharedMemory>> open(const SharedMemorySpec& spec, uint64_t id = 0);
+  // Takes what open() opened.
+  SharedMemory(const CudaCalls& calls, const SharedMemorySpec& spec, uint64_t id, uint8_t* data)
+      : calls_(calls), spec_(spec), id_(id), data_(data) {}
   // Closes the handle. Whoever copies, or has a model look at it, holds it till then.
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
@@ -44,8 +47,6 @@ class SharedMemory {
   Status write(uint64_t offset, const void* from, size_t bytes) const;
 
  private:
-  SharedMemory(const CudaCalls& calls, const SharedMemorySpec& spec, uint64_t id, uint8_t* data)
-      : calls_(calls), spec_(spec), id_(id), data_(data) {}
   Status copy(void* to, const void* from, size_t bytes) const;
 
   const CudaCalls& calls_;
