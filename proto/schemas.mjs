@@ -21,6 +21,7 @@ const ROOTS = {
       'ServerMetadataResponse',
       'ServerReadyResponse',
       'SystemSharedMemoryStatusResponse',
+      'CudaSharedMemoryStatusResponse',
     ],
   },
   'tensorflow_serving.proto': { names: ['ModelServerConfig'], simpleNames: true },

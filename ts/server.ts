@@ -16,6 +16,7 @@ import { createLogger, LevelControl, levelSwitches, type Logger } from './logger
 import { loadBinding, onnxruntimeLibrary } from './native/binding.js';
 import { createEngine, type Engine } from './native/engine.js';
 import { deathRecord } from './native/isolated.js';
+import { hasCudaBeside } from './gpu/libraries.js';
 import { placingEngine, type PlacingOptions } from './gpu/placing-engine.js';
 import { importingEngine } from './import/importing-engine.js';
 import { ModelSource } from './registry/sources/model-source.js';
@@ -127,6 +128,8 @@ function listenerPool(
     host: config.host,
     serverVersion: servalVersion(),
     clientShm: config.access.clientShm,
+    cudaShm:
+      config.access.clientShm && hasCudaBeside(onnxruntimeLibrary(config.onnxruntimeLibrary)),
     logLevel: config.logLevel,
     logFormat: config.logFormat,
     logFile: config.logFile,

@@ -1,7 +1,7 @@
 // What a protocol may ask of the server as a whole: the repository, its models' life, log settings.
 // The registry's thread answers; other threads ask through ts/admin/remote-control.ts. Control
 // plane. Types only.
-import type { SharedRegion } from '../model/engine-api.js';
+import type { CudaRegion, SharedRegion } from '../model/engine-api.js';
 
 /** Triton's states. */
 export type RepositoryState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE';
@@ -43,6 +43,12 @@ export interface SharedMemoryControl {
   registerSharedRegion(region: SharedRegion): Promise<void>;
   /** One region, or all where the name is ""; a name that is not there is no error. */
   unregisterSharedRegion(name: string): Promise<void>;
+  /** The same of GPUs' memory. Errors: InvalidArgument (no such region). */
+  cudaRegions(name: string): Promise<readonly CudaRegion[]>;
+  /** `handle`: a cudaIpcMemHandle_t. Errors: Unimplemented (clients may not); InvalidArgument (no
+   * name, no handle); those of SharedRegions.registerCuda(). */
+  registerCudaRegion(region: CudaRegion, handle: Uint8Array): Promise<void>;
+  unregisterCudaRegion(name: string): Promise<void>;
 }
 
 /** All reject with ServalError. Settle on the caller's thread. */

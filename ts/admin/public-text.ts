@@ -120,6 +120,9 @@ export function publicControl(control: ModelControl, shown: Shown): ModelControl
     sharedRegions: (name) => control.sharedRegions(name),
     registerSharedRegion: (region) => control.registerSharedRegion(region),
     unregisterSharedRegion: (name) => control.unregisterSharedRegion(name),
+    cudaRegions: (name) => control.cudaRegions(name),
+    registerCudaRegion: (region, handle) => control.registerCudaRegion(region, handle),
+    unregisterCudaRegion: (name) => control.unregisterCudaRegion(name),
     async traceSettings(model) {
       return traces(await control.traceSettings(model));
     },

@@ -10,7 +10,7 @@ import type {
   TraceSettings,
 } from './control.js';
 import { publicControl } from './public-text.js';
-import type { SharedRegion } from '../model/engine-api.js';
+import type { CudaRegion, SharedRegion } from '../model/engine-api.js';
 
 /** One call. `files` of a load: "version/file" and its bytes. */
 export type ControlCall =
@@ -35,7 +35,14 @@ export type ControlCall =
     }
   | { readonly method: 'sharedRegions'; readonly name: string }
   | { readonly method: 'registerSharedRegion'; readonly region: SharedRegion }
-  | { readonly method: 'unregisterSharedRegion'; readonly name: string };
+  | { readonly method: 'unregisterSharedRegion'; readonly name: string }
+  | { readonly method: 'cudaRegions'; readonly name: string }
+  | {
+      readonly method: 'registerCudaRegion';
+      readonly region: CudaRegion;
+      readonly handle: Uint8Array;
+    }
+  | { readonly method: 'unregisterCudaRegion'; readonly name: string };
 
 /** To the main thread; structured-cloneable. */
 export interface ControlRequest {
@@ -156,6 +163,19 @@ export class RemoteControl implements ModelControl {
     return this.#ask({ method: 'unregisterSharedRegion', name }) as Promise<void>;
   }
 
+  cudaRegions(name: string): Promise<readonly CudaRegion[]> {
+    return this.#ask({ method: 'cudaRegions', name }) as Promise<readonly CudaRegion[]>;
+  }
+
+  registerCudaRegion(region: CudaRegion, handle: Uint8Array): Promise<void> {
+    const call = { method: 'registerCudaRegion', region, handle: ownBytes(handle) } as const;
+    return this.#ask(call) as Promise<void>;
+  }
+
+  unregisterCudaRegion(name: string): Promise<void> {
+    return this.#ask({ method: 'unregisterCudaRegion', name }) as Promise<void>;
+  }
+
   /** Takes an answer from the main thread. */
   settle(answer: ControlAnswer): void {
     const waiting = this.#calls.byId.get(answer.id);
@@ -204,6 +224,12 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
       return control.registerSharedRegion(call.region);
     case 'unregisterSharedRegion':
       return control.unregisterSharedRegion(call.name);
+    case 'cudaRegions':
+      return control.cudaRegions(call.name);
+    case 'registerCudaRegion':
+      return control.registerCudaRegion(call.region, call.handle);
+    case 'unregisterCudaRegion':
+      return control.unregisterCudaRegion(call.name);
   }
 }
 

@@ -1,5 +1,7 @@
-// The libraries that the GPU providers need, and which package brings each. Control plane; data
-// only. Source: the NEEDED entries of ONNX Runtime 1.30.0's providers.
+// The libraries that the GPU providers need, and which package brings each. Control plane. Source: the NEEDED entries of ONNX Runtime 1.30.0's providers.
+
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 export interface GpuLibrary {
   /** What the loader looks for. */
@@ -34,6 +36,13 @@ export const GPU_LIBRARIES: readonly GpuLibrary[] = [
   tensorrt('libnvinfer.so.10'),
   tensorrt('libnvonnxparser.so.10'),
 ];
+
+const CUDA_RUNTIMES: readonly string[] = ['libcudart.so.13', 'libcudart.so.12'];
+
+/** Whether CUDA's runtime library lies where ONNX Runtime's does (`serval gpu install`). Where only
+ * the system has one, GPUs work all the same. */
+export const hasCudaBeside = (runtime: string): boolean =>
+  runtime !== '' && CUDA_RUNTIMES.some((name) => existsSync(join(dirname(runtime), name)));
 
 /** Of cuDriverGetVersion(): CUDA 13.0, with which the libraries come. */
 export const DRIVER_VERSION_MIN = 13_000;

@@ -134,7 +134,14 @@ export interface SharedRegion {
   readonly byte_size: number;
 }
 
-/** The engine's table of them. All throw ServalError. */
+/** A region of a GPU's memory that a client registered, by Triton's names. */
+export interface CudaRegion {
+  readonly name: string;
+  readonly device_id: number;
+  readonly byte_size: number;
+}
+
+/** The engine's table of both kinds; their names are one space. All throw ServalError. */
 export interface SharedRegions {
   /** Maps it. Errors: InvalidArgument (name taken, key, no such object, size, too many);
    * MemoryFull. */
@@ -144,6 +151,12 @@ export interface SharedRegions {
   unregister(name: string): void;
   /** One, or all where the name is "". Errors: InvalidArgument (no such region). */
   list(name: string): readonly SharedRegion[];
+  /** Opens the cudaIpcMemHandle_t. The first one takes as long as CUDA takes to start. Errors:
+   * InvalidArgument (name taken, handle, device, size, too many); RuntimeUnavailable (no CUDA). */
+  registerCuda(region: CudaRegion, handle: Uint8Array): void;
+  /** As unregister(), list(), of this kind. */
+  unregisterCuda(name: string): void;
+  listCuda(name: string): readonly CudaRegion[];
 }
 
 /** The engine's control calls. All promises settle on the thread that called. */

@@ -7,6 +7,7 @@ import type {
   LoadedModel,
   ModelRoute,
   ModelSpec,
+  CudaRegion,
   SharedRegion,
   SharedRegions,
 } from '../model/engine-api.js';
@@ -103,6 +104,10 @@ class NativeControl implements EngineControl {
   }
 }
 
+/** Kinds of regions, as the addon has them. */
+const SYSTEM = 0;
+const CUDA = 1;
+
 class NativeRegions implements SharedRegions {
   constructor(private readonly link: EngineLink) {}
 
@@ -114,12 +119,34 @@ class NativeRegions implements SharedRegions {
   }
 
   unregister(name: string): void {
-    this.link.run((native) => native.unregisterRegion(Buffer.from(name)));
+    this.link.run((native) => native.unregisterRegion(Buffer.from(name), SYSTEM));
   }
 
   list(name: string): readonly SharedRegion[] {
-    const text = this.link.read((native) => native.regions(Buffer.from(name)));
-    return JSON.parse(text.toString('utf8')) as readonly SharedRegion[];
+    return this.#list(name, SYSTEM) as readonly SharedRegion[];
+  }
+
+  registerCuda(
+    { name, device_id: device, byte_size: bytes }: CudaRegion,
+    handle: Uint8Array,
+  ): void {
+    const named = Buffer.from(name);
+    this.link.run((native) =>
+      native.registerCudaRegion(named, Buffer.from(handle), device, bytes, SHARED_REGIONS_MAX),
+    );
+  }
+
+  unregisterCuda(name: string): void {
+    this.link.run((native) => native.unregisterRegion(Buffer.from(name), CUDA));
+  }
+
+  listCuda(name: string): readonly CudaRegion[] {
+    return this.#list(name, CUDA) as readonly CudaRegion[];
+  }
+
+  #list(name: string, kind: number): unknown {
+    const text = this.link.read((native) => native.regions(Buffer.from(name), kind));
+    return JSON.parse(text.toString('utf8'));
   }
 }
 

@@ -29,7 +29,7 @@ export function accessOf(thread: ListenerThread): AccessOf {
 
 export function grpcServices(
   thread: ListenerThread,
-  { serverVersion, clientShm }: ServerFacts,
+  { serverVersion, clientShm, cudaShm = false }: ServerFacts,
 ): readonly GrpcService[] {
   const { link, readings } = thread;
   const control = thread.control.seenBy(() => seesPaths(thread.policy, 'grpc'));
@@ -44,6 +44,7 @@ export function grpcServices(
       infer: link,
       serverVersion,
       clientShm,
+      cudaShm,
       control,
       readings,
       encodeConfig,

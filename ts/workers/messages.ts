@@ -20,6 +20,8 @@ export interface ListenerSettings {
   readonly serverVersion: string;
   /** Clients may register shared memory. */
   readonly clientShm: boolean;
+  /** Of GPUs too. */
+  readonly cudaShm?: boolean;
   readonly bodyBytesMax: number;
   readonly jsonDepthMax: number;
   /** What requests and answers may hold in all. */

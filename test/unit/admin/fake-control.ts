@@ -1,5 +1,5 @@
 // A ModelControl that remembers what it was asked and answers what the test says.
-import type { SharedRegion } from '../../../ts/model/engine-api.js';
+import type { CudaRegion, SharedRegion } from '../../../ts/model/engine-api.js';
 import type {
   LoadModelRequest,
   LogSettings,
@@ -37,6 +37,7 @@ export const ENTRIES: readonly RepositoryIndexEntry[] = [
 ];
 
 export const REGION: SharedRegion = { name: 'r', key: '/k', offset: 8, byte_size: 64 };
+export const CUDA_REGION: CudaRegion = { name: 'c', device_id: 1, byte_size: 4096 };
 
 export class FakeControl implements ModelControl {
   /** Method and arguments of each call. */
@@ -95,6 +96,16 @@ export class FakeControl implements ModelControl {
   }
   unregisterSharedRegion(name: string): Promise<void> {
     return this.#answer(undefined, 'unregisterSharedRegion', name);
+  }
+  cudaRegions(name: string): Promise<readonly CudaRegion[]> {
+    return this.#answer([CUDA_REGION], 'cudaRegions', name);
+  }
+  registerCudaRegion(region: CudaRegion, handle: Uint8Array): Promise<void> {
+    const bytes = Buffer.from(handle).toString('hex');
+    return this.#answer(undefined, 'registerCudaRegion', region, bytes);
+  }
+  unregisterCudaRegion(name: string): Promise<void> {
+    return this.#answer(undefined, 'unregisterCudaRegion', name);
   }
 
   async #answer<T>(value: T, ...call: unknown[]): Promise<T> {

@@ -10,7 +10,7 @@ import {
   type ControlRequest,
 } from '../../../ts/admin/remote-control.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { ENTRIES, FakeControl, LOG_SETTINGS, REGION } from './fake-control.js';
+import { ENTRIES, FakeControl, LOG_SETTINGS, CUDA_REGION, REGION } from './fake-control.js';
 
 function connected(context: TestContext) {
   const { port1, port2 } = new MessageChannel();
@@ -49,6 +49,11 @@ describe('remote control', () => {
     assert.deepEqual(await remote.sharedRegions('r'), [REGION]);
     assert.equal(await remote.registerSharedRegion(REGION), undefined);
     assert.equal(await remote.unregisterSharedRegion(''), undefined);
+    assert.deepEqual(await remote.cudaRegions('c'), [CUDA_REGION]);
+    const handle = Buffer.from('a0b1', 'hex');
+    assert.equal(await remote.registerCudaRegion(CUDA_REGION, handle), undefined);
+    assert.equal(handle.toString('hex'), 'a0b1', 'it is still the caller’s');
+    assert.equal(await remote.unregisterCudaRegion('c'), undefined);
     assert.deepEqual(control.calls, [
       ['index', 'r', false],
       ['index', '', true],
@@ -61,6 +66,9 @@ describe('remote control', () => {
       ['sharedRegions', 'r'],
       ['registerSharedRegion', REGION],
       ['unregisterSharedRegion', ''],
+      ['cudaRegions', 'c'],
+      ['registerCudaRegion', CUDA_REGION, 'a0b1'],
+      ['unregisterCudaRegion', 'c'],
     ]);
   });
 

@@ -128,3 +128,13 @@ const SYSTEM_SHARED_MEMORY_STATUS_RESPONSE_REGION_STATUS: MessageSchema = messag
   offset: one(3, 'uint64'),
   byte_size: one(4, 'uint64'),
 }));
+
+export const CUDA_SHARED_MEMORY_STATUS_RESPONSE: MessageSchema = message('CudaSharedMemoryStatusResponse', () => ({
+  regions: map(1, 'string', CUDA_SHARED_MEMORY_STATUS_RESPONSE_REGION_STATUS),
+}));
+
+const CUDA_SHARED_MEMORY_STATUS_RESPONSE_REGION_STATUS: MessageSchema = message('CudaSharedMemoryStatusResponse.RegionStatus', () => ({
+  name: one(1, 'string'),
+  device_id: one(2, 'uint64'),
+  byte_size: one(3, 'uint64'),
+}));

@@ -26,6 +26,23 @@ export function wrongKind(member: string, expected: string, value: unknown): Ser
   );
 }
 
+/** Node's decoder passes over what it does not know; nothing may lose bytes so. Errors:
+ * InvalidArgument naming `where`. */
+export function base64Bytes(where: string, value: unknown): Uint8Array {
+  if (typeof value !== 'string') throw wrongKind(where, 'a string with base64', value);
+  const bytes = Buffer.from(value, 'base64');
+  const padding = /={0,2}$/.exec(value.slice(-2))?.[0].length ?? 0;
+  const digits = value.length - padding;
+  const whole = Math.floor((digits * 3) / 4);
+  const badAt = value.search(/[^A-Za-z0-9+/=]/);
+  if (badAt < 0 && value.length % 4 === 0 && bytes.length === whole) return bytes;
+  const got =
+    badAt < 0
+      ? `${value.length} characters that do not end as base64 does`
+      : `another character at index ${badAt}`;
+  throw new ServalError(ErrorCode.InvalidArgument, `${where}: expected base64, got ${got}`);
+}
+
 function unknownParameter(name: string, expected: string): ServalError {
   return new ServalError(
     ErrorCode.InvalidArgument,

@@ -21,6 +21,8 @@ export interface ServerFacts {
   readonly serverVersion: string;
   /** Clients may register shared memory. */
   readonly clientShm: boolean;
+  /** Of GPUs too: CUDA's runtime library is there. */
+  readonly cudaShm?: boolean;
 }
 
 const EXTENSIONS: readonly string[] = [
@@ -38,8 +40,10 @@ const EXTENSIONS: readonly string[] = [
 ];
 
 /** Exactly what works. */
-export function extensionsOf({ clientShm }: Pick<ServerFacts, 'clientShm'>): readonly string[] {
-  return clientShm ? [...EXTENSIONS, 'system_shared_memory'].sort() : EXTENSIONS;
+export function extensionsOf(facts: Pick<ServerFacts, 'clientShm' | 'cudaShm'>): readonly string[] {
+  if (!facts.clientShm) return EXTENSIONS;
+  const cuda = facts.cudaShm === true ? ['cuda_shared_memory'] : [];
+  return [...EXTENSIONS, ...cuda, 'system_shared_memory'].sort();
 }
 
 const DEFAULT_SIGNATURE = 'serving_default';

@@ -15,6 +15,7 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import type { Route } from '../../transport/listener.js';
 import { BodyRoute, LaterRoute, type Answer, type BodyLimits } from '../rest/body-route.js';
 import {
+  base64Bytes,
   loadModel,
   loadRequest,
   unloadDependents,
@@ -70,22 +71,6 @@ function parametersOf(object: JsonObject): ControlParameters {
   return parameters === undefined ? [] : Object.entries(asObject('parameters', parameters));
 }
 
-// Node's decoder passes over what it does not know; a file must not lose bytes so.
-function fileBytes(where: string, value: unknown): Uint8Array {
-  if (typeof value !== 'string') throw wrongKind(where, 'a string with base64', value);
-  const bytes = Buffer.from(value, 'base64');
-  const padding = /={0,2}$/.exec(value.slice(-2))?.[0].length ?? 0;
-  const digits = value.length - padding;
-  const whole = Math.floor((digits * 3) / 4);
-  const badAt = value.search(/[^A-Za-z0-9+/=]/);
-  if (badAt < 0 && value.length % 4 === 0 && bytes.length === whole) return bytes;
-  const got =
-    badAt < 0
-      ? `${value.length} characters that do not end as base64 does`
-      : `another character at index ${badAt}`;
-  throw new ServalError(ErrorCode.InvalidArgument, `${where}: expected base64, got ${got}`);
-}
-
 export const json = (value: unknown): Answer => ({
   contentType: JSON_TYPE,
   body: JSON.stringify(value),
@@ -127,7 +112,7 @@ function indexRoute(context: ControlContext, repository: string): Route {
 
 function loadRoute(context: ControlContext, repository: string, model: string): Route {
   return bodyRoute(context, LOAD_BODY_BYTES_MAX, async (body) => {
-    const request = loadRequest(model, parametersOf(body), fileBytes);
+    const request = loadRequest(model, parametersOf(body), base64Bytes);
     await loadModel(context.control, repository, request);
     return NOTHING;
   });

@@ -39,6 +39,9 @@ describe('V2 metadata', () => {
     );
     const allowed = serverMetadataJson({ serverVersion: '1.2.3', clientShm: true });
     assert.match(allowed, /"statistics","system_shared_memory","tabular_v1","trace"\]/);
+    assert.doesNotMatch(allowed, /cuda/);
+    const onGpu = serverMetadataJson({ serverVersion: '1.2.3', clientShm: true, cudaShm: true });
+    assert.match(onGpu, /"classification","cuda_shared_memory","logging"/);
   });
 
   it('describes a model: ready versions, platform, tensors', () => {

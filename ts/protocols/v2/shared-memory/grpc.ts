@@ -2,13 +2,16 @@
 // thread hands them on. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
 import { SHARED_MEMORY, SHARED_MEMORY_CHANGE, type CallKind } from '../../../access/groups.js';
 import type { SharedMemoryControl } from '../../../admin/control.js';
-import type { SharedRegion } from '../../../model/engine-api.js';
-import { SYSTEM_SHARED_MEMORY_STATUS_RESPONSE } from '../../../protobuf/generated/inference.js';
+import type { CudaRegion, SharedRegion } from '../../../model/engine-api.js';
+import {
+  CUDA_SHARED_MEMORY_STATUS_RESPONSE,
+  SYSTEM_SHARED_MEMORY_STATUS_RESPONSE,
+} from '../../../protobuf/generated/inference.js';
 import { exactReader } from '../../../protobuf/reader.js';
 import { encodeMessage } from '../../../protobuf/schema-write.js';
 import type { GrpcUnaryHandler } from '../../../transport/grpc-call.js';
-import { answering, answeringLater } from '../../grpc/unary.js';
-import { checkNoCudaRegion, cudaRefusal, sharedRegion } from './region.js';
+import { answeringLater } from '../../grpc/unary.js';
+import { cudaRegion, sharedRegion } from './region.js';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -39,6 +42,22 @@ function readRegion(message: Buffer): SharedRegion {
   return sharedRegion(name, key, offset, byteSize);
 }
 
+function readCudaRegion(message: Buffer): { region: CudaRegion; handle: Uint8Array } {
+  const reader = exactReader(message, 'CudaSharedMemoryRegisterRequest');
+  let name = '';
+  let handle: Uint8Array = NOTHING;
+  let device = 0;
+  let byteSize = 0;
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else if (reader.field === 2) handle = reader.view();
+    else if (reader.field === 3) device = Number(reader.int64());
+    else if (reader.field === 4) byteSize = reader.number();
+    else reader.skip();
+  }
+  return { region: cudaRegion(name, device, byteSize), handle };
+}
+
 async function status(control: SharedMemoryControl, message: Buffer): Promise<Buffer> {
   const regions = await control.sharedRegions(readName(message, 'SystemSharedMemoryStatusRequest'));
   const byName = regions.map((region) => [region.name, { ...region }]);
@@ -46,6 +65,12 @@ async function status(control: SharedMemoryControl, message: Buffer): Promise<Bu
     { regions: Object.fromEntries(byName) },
     SYSTEM_SHARED_MEMORY_STATUS_RESPONSE,
   );
+}
+
+async function cudaStatus(control: SharedMemoryControl, message: Buffer): Promise<Buffer> {
+  const regions = await control.cudaRegions(readName(message, 'CudaSharedMemoryStatusRequest'));
+  const byName = regions.map((region) => [region.name, { ...region }]);
+  return encodeMessage({ regions: Object.fromEntries(byName) }, CUDA_SHARED_MEMORY_STATUS_RESPONSE);
 }
 
 /** The calls by name. */
@@ -63,15 +88,14 @@ export function sharedMemoryCalls(
       await control.unregisterSharedRegion(name);
       return NOTHING;
     }),
-    CudaSharedMemoryStatus: answering((message) => {
-      checkNoCudaRegion(readName(message, 'CudaSharedMemoryStatusRequest'));
+    CudaSharedMemoryStatus: answeringLater((message) => cudaStatus(control, message)),
+    CudaSharedMemoryRegister: answeringLater(async (message) => {
+      const { region, handle } = readCudaRegion(message);
+      await control.registerCudaRegion(region, handle);
       return NOTHING;
     }),
-    CudaSharedMemoryRegister: answering((message) => {
-      throw cudaRefusal(readName(message, 'CudaSharedMemoryRegisterRequest'));
-    }),
-    CudaSharedMemoryUnregister: answering((message) => {
-      readName(message, 'CudaSharedMemoryUnregisterRequest');
+    CudaSharedMemoryUnregister: answeringLater(async (message) => {
+      await control.unregisterCudaRegion(readName(message, 'CudaSharedMemoryUnregisterRequest'));
       return NOTHING;
     }),
   };

@@ -1,10 +1,9 @@
-// Triton's shared memory extensions as REST and gRPC share them: what a registration may say, and
-// what is said of CUDA's memory, of which there is none. Control plane, the listener's thread.
+// Triton's shared memory extensions as REST and gRPC share them: what a registration may say.
+// Control plane, the listener's thread.
 // Source: Triton's system and CUDA shared memory extensions.
 import { ErrorCode, ServalError } from '../../../errors.js';
-import type { SharedRegion } from '../../../model/engine-api.js';
-import { echoed } from '../../request-text.js';
-import { wrongKind } from '../control.js';
+import type { CudaRegion, SharedRegion } from '../../../model/engine-api.js';
+import { base64Bytes, wrongKind } from '../control.js';
 
 function wholeNumber(member: string, value: unknown): number {
   if (typeof value !== 'number') throw wrongKind(member, 'a whole number', value);
@@ -37,20 +36,20 @@ export function sharedRegion(
   };
 }
 
-/** Why no CUDA memory is registered. */
-export function cudaRefusal(name: string): ServalError {
-  return new ServalError(
-    ErrorCode.Unimplemented,
-    `failed to register CUDA shared memory region '${echoed(name)}': this server takes system ` +
-      'shared memory only',
-  );
+/** Errors: InvalidArgument naming the member. */
+export function cudaRegion(name: string, device: unknown, byteSize: unknown): CudaRegion {
+  return {
+    name,
+    device_id: wholeNumber('device_id', device),
+    byte_size: wholeNumber('byte_size', byteSize),
+  };
 }
 
-/** Of a status of one. Errors: InvalidArgument. */
-export function checkNoCudaRegion(name: string): void {
-  if (name === '') return;
-  throw new ServalError(
-    ErrorCode.InvalidArgument,
-    `Unable to find cuda shared memory region: '${echoed(name)}'`,
-  );
+/** The bytes of `{"b64": TEXT}`. Errors: InvalidArgument naming the member. */
+export function rawHandle(value: unknown): Uint8Array {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrongKind('raw_handle', 'an object with b64', value);
+  }
+  const text: unknown = Object.hasOwn(value, 'b64') ? Reflect.get(value, 'b64') : undefined;
+  return base64Bytes('raw_handle.b64', text);
 }

@@ -11,8 +11,8 @@ import {
   member,
   type ControlContext,
 } from '../rest-control.js';
-import { answerWith, decodedName, failV2, type Endpoint } from '../rest-replies.js';
-import { checkNoCudaRegion, cudaRefusal, sharedRegion } from './region.js';
+import { decodedName, failV2, type Endpoint } from '../rest-replies.js';
+import { cudaRegion, rawHandle, sharedRegion } from './region.js';
 
 const URL = /^\/v2\/(system|cuda)sharedmemory(?:\/region\/([^/]+))?\/(status|register|unregister)$/;
 
@@ -39,16 +39,21 @@ function systemRoute(context: ControlContext, verb: Verb, name: string): Route {
 }
 
 function cudaRoute(context: ControlContext, verb: Verb, name: string): Route {
+  const { control } = context;
   switch (verb) {
     case 'status':
-      return answerWith(() => {
-        checkNoCudaRegion(name);
-        return '[]';
-      });
+      return new LaterRoute(failV2, async () => json(await control.cudaRegions(name)));
     case 'register':
-      return bodyRoute(context, SMALL_BODY_BYTES_MAX, () => Promise.reject(cudaRefusal(name)));
-    case 'unregister': // of regions that are not there, and so done
-      return bodyRoute(context, SMALL_BODY_BYTES_MAX, () => Promise.resolve(NOTHING));
+      return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+        const region = cudaRegion(name, member(body, 'device_id'), member(body, 'byte_size'));
+        await control.registerCudaRegion(region, rawHandle(member(body, 'raw_handle')));
+        return NOTHING;
+      });
+    case 'unregister':
+      return bodyRoute(context, SMALL_BODY_BYTES_MAX, async () => {
+        await control.unregisterCudaRegion(name);
+        return NOTHING;
+      });
   }
 }
 

@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../../ts/errors.js';
 import { inferenceService } from '../../../../../ts/protocols/v2/grpc.js';
 import { GrpcListener } from '../../../../../ts/transport/grpc-listener.js';
-import { FakeControl, REGION } from '../../../admin/fake-control.js';
+import { CUDA_REGION, FakeControl, REGION } from '../../../admin/fake-control.js';
 import { FakeReadings } from '../../fake-readings.js';
 import { RawClient, decode, encode, messageTypes } from '../../raw-client.js';
 import { registry } from '../../snapshots.js';
@@ -26,6 +26,7 @@ describe('V2 gRPC: shared memory', () => {
       readings: new FakeReadings(),
       serverVersion: '1',
       clientShm: true,
+      cudaShm: true,
       infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
@@ -85,27 +86,31 @@ describe('V2 gRPC: shared memory', () => {
     assert.equal(cut.code, INVALID);
   });
 
-  it('has no CUDA memory, forgets all of it and takes none', async () => {
+  it('of GPUs: registers, lists and forgets', async () => {
+    const raw_handle = Buffer.alloc(64, 7);
+    assert.deepEqual(await ask('CudaSharedMemoryRegister', { ...CUDA_REGION, raw_handle }), {});
     assert.deepEqual(JSON.parse(JSON.stringify(await ask('CudaSharedMemoryStatus', {}))), {
-      regions: [],
+      regions: [{ key: 'c', value: { name: 'c', device_id: '1', byte_size: '4096' } }],
     });
-    assert.deepEqual(await ask('CudaSharedMemoryStatus', { name: 'c' }), {
+    assert.deepEqual(await ask('CudaSharedMemoryUnregister', { name: 'c' }), {});
+    assert.deepEqual(control.calls, [
+      ['registerCudaRegion', CUDA_REGION, raw_handle.toString('hex')],
+      ['cudaRegions', ''],
+      ['unregisterCudaRegion', 'c'],
+    ]);
+    const negative = await ask('CudaSharedMemoryRegister', { name: 'c', device_id: -1 });
+    assert.deepEqual(negative, {
       code: INVALID,
-      details: "Unable to find cuda shared memory region: 'c'",
+      details: 'device_id: expected a whole number from 0 to 9007199254740991, got -1',
     });
-    assert.deepEqual(await ask('CudaSharedMemoryUnregister', {}), {});
-    assert.deepEqual(await ask('CudaSharedMemoryRegister', { name: 'c', byte_size: 64 }), {
-      code: UNIMPLEMENTED,
-      details:
-        "failed to register CUDA shared memory region 'c': this server takes system shared " +
-        'memory only',
-    });
-    assert.deepEqual(control.calls, []);
+    control.error = new ServalError(ErrorCode.Unimplemented, 'not here');
+    const refused = await ask('CudaSharedMemoryRegister', { ...CUDA_REGION, raw_handle });
+    assert.deepEqual(refused, { code: UNIMPLEMENTED, details: 'not here' });
   });
 
   it('shows the extension', async () => {
     const { extensions } = (await ask('ServerMetadata', {})) as { extensions: string[] };
     assert.ok(extensions.includes('system_shared_memory'));
-    assert.ok(!extensions.includes('cuda_shared_memory'));
+    assert.ok(extensions.includes('cuda_shared_memory'));
   });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sharedMemoryEndpoint } from '../../../../../ts/protocols/v2/shared-memory/rest.js';
-import { FakeControl, REGION } from '../../../admin/fake-control.js';
+import { CUDA_REGION, FakeControl, REGION } from '../../../admin/fake-control.js';
 import { ask, type Sent } from '../../fake-http.js';
 
 const SYSTEM = '/v2/systemsharedmemory';
@@ -102,15 +102,48 @@ describe('system shared memory over REST', () => {
 });
 
 describe('CUDA shared memory over REST', () => {
-  it('has no regions, forgets all of them and takes none', async () => {
-    const { control, send, refused } = setUp();
-    assert.equal((await send('GET', `${CUDA}/status`)).body, '[]');
-    const one = await send('GET', `${CUDA}/region/c/status`);
-    assert.deepEqual([one.status, /Unable to find cuda/.test(one.body)], [400, true]);
+  const handle = Buffer.alloc(64, 7);
+  const register = (members: object): string =>
+    JSON.stringify({
+      raw_handle: { b64: handle.toString('base64') },
+      device_id: 1,
+      byte_size: 4096,
+      ...members,
+    });
+
+  it('registers, lists and forgets', async () => {
+    const { control, send } = setUp();
+    const registered = await send('POST', `${CUDA}/region/c/register`, register({ more: 1 }));
+    assert.deepEqual([registered.status, registered.body], [200, '']);
+    for (const path of [`${CUDA}/status`, `${CUDA}/region/c/status`]) {
+      const { status, body } = await send('GET', path);
+      assert.deepEqual([status, JSON.parse(body)], [200, [CUDA_REGION]]);
+    }
     assert.equal((await send('POST', `${CUDA}/unregister`)).status, 200);
     assert.equal((await send('POST', `${CUDA}/region/c/unregister`)).status, 200);
-    const handle = '{"raw_handle":{"b64":"AAAA"},"device_id":0,"byte_size":64}';
-    await refused(`${CUDA}/region/c/register`, handle, 501, /takes system shared memory only/);
+    assert.deepEqual(control.calls, [
+      ['registerCudaRegion', CUDA_REGION, handle.toString('hex')],
+      ['cudaRegions', ''],
+      ['cudaRegions', 'c'],
+      ['unregisterCudaRegion', ''],
+      ['unregisterCudaRegion', 'c'],
+    ]);
+  });
+
+  it('refuses what is no region, before anybody is asked', async () => {
+    const { control, refused } = setUp();
+    const url = `${CUDA}/region/c/register`;
+    for (const [members, text] of [
+      [{ raw_handle: undefined }, /raw_handle: expected an object with b64/],
+      [{ raw_handle: 'AAAA' }, /raw_handle: expected an object with b64, got a string/],
+      [{ raw_handle: {} }, /raw_handle\.b64: expected a string with base64/],
+      [{ raw_handle: { b64: 'A*==' } }, /raw_handle\.b64: expected base64, got another character/],
+      [{ device_id: -1 }, /device_id: .*got -1/],
+      [{ device_id: '0' }, /device_id: expected a whole number, got a string/],
+      [{ byte_size: 1.5 }, /byte_size: .*got 1\.5/],
+    ] as const) {
+      await refused(url, register(members), 400, text);
+    }
     assert.deepEqual(control.calls, []);
   });
 });
