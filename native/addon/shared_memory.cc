@@ -1,8 +1,6 @@
 // See shared_memory.h.
 #include "addon/shared_memory.h"
 
-#include <cstring>
-
 namespace serval {
 
 namespace {
@@ -37,16 +35,14 @@ uint32_t RegisterCudaRegion(Link& link, Arguments<5>& arguments) {
   RegionSpec spec;
   spec.kind = RegionKind::Cuda;
   spec.name = text_of(arguments.buffer(0, "name"));
-  const std::span<const uint8_t> handle = arguments.buffer(1, "handle");
+  spec.handle = text_of(arguments.buffer(1, "handle"));
   const uint32_t device = arguments.u32(2, "device");
   const int64_t bytes = arguments.i64(3, "bytes");
   const uint32_t regions_max = arguments.u32(4, "regionsMax");
   if (spec.name.empty()) arguments.fail("name");
-  if (handle.size() != gpu::kIpcHandleBytes) arguments.fail("handle");
   if (device > INT32_MAX) arguments.fail("device");
   if (bytes < 0) arguments.fail("bytes");
   if (!arguments.ok()) return {};
-  std::memcpy(spec.handle.reserved, handle.data(), handle.size());
   spec.device = static_cast<int>(device);
   spec.bytes = static_cast<uint64_t>(bytes);
   const Status added = regions_of(link).add(std::move(spec), regions_max);

@@ -37,7 +37,13 @@ export class GpuServer {
   readonly root = mkdtempSync(join(tmpdir(), 'serval-gpu-'));
   readonly models = join(this.root, 'models');
   readonly #machine = machineOf();
+  readonly #env: Readonly<Record<string, string>>;
   #server: ServalProcess | undefined;
+
+  /** `env`: of the server besides. */
+  constructor(env: Readonly<Record<string, string>> = {}) {
+    this.#env = env;
+  }
 
   get server(): ServalProcess {
     assert.ok(this.#server !== undefined, 'not started');
@@ -56,7 +62,7 @@ export class GpuServer {
         ...['--model-repository', this.models, '--onnxruntime-library', library],
         ...['--log-format', 'json', '--strict-readiness', 'false', ...args],
       ],
-      env,
+      { ...env, ...this.#env },
     );
   }
 

@@ -4,7 +4,7 @@
 // --compiled: the tests are compiled already. Exit code: 0 all passed, 1 something failed, 2 there
 // is no GPU, and nothing was tested. Test time only.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -40,12 +40,13 @@ async function fakeMachine(folder) {
   const flags = ['-std=c++20', `-I${join(root, 'native')}`];
   buildLibrary(folder, 'libonnxruntime.so.1', 'fake_gpu_runtime.cc', flags);
   buildLibrary(folder, 'libcudart.so.13', 'fake_cudart.cc');
+  symlinkSync('libcudart.so.13', join(folder, 'libcuda.so.1')); // it stands for the driver's too
   return {
     library: join(folder, 'libonnxruntime.so.1'),
     providers: ['cuda', 'tensorrt'],
     devices: 2,
     isFake: true,
-    env: { FAKE_ORT_REAL: onnxruntimeLibrary(undefined) },
+    env: { FAKE_ORT_REAL: onnxruntimeLibrary(undefined), LD_LIBRARY_PATH: folder },
   };
 }
 

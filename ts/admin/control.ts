@@ -46,7 +46,7 @@ export interface SharedMemoryControl {
   /** The same of GPUs' memory. Errors: InvalidArgument (no such region). */
   cudaRegions(name: string): Promise<readonly CudaRegion[]>;
   /** `handle`: a cudaIpcMemHandle_t. Errors: Unimplemented (clients may not); InvalidArgument (no
-   * name, no handle); those of SharedRegions.registerCuda(). */
+   * name); those of SharedRegions.registerCuda(). */
   registerCudaRegion(region: CudaRegion, handle: Uint8Array): Promise<void>;
   unregisterCudaRegion(name: string): Promise<void>;
 }

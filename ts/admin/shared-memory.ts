@@ -14,27 +14,22 @@ export function sharedMemoryControl(regions: SharedRegions | undefined): SharedM
     unregisterSharedRegion: async (name) => regions.unregister(name),
     cudaRegions: async (name) => regions.listCuda(name),
     registerCudaRegion: async (region, handle) => {
-      checkCudaRegion(region, handle);
+      checkCudaRegion(region);
       regions.registerCuda(region, handle);
     },
     unregisterCudaRegion: async (name) => regions.unregisterCuda(name),
   };
 }
 
-/** sizeof(cudaIpcMemHandle_t). */
-const CUDA_HANDLE_BYTES = 64;
 const DEVICE_MAX = 0x7fff_ffff;
 
-function checkCudaRegion({ name, device_id: device }: CudaRegion, handle: Uint8Array): void {
+function checkCudaRegion({ name, device_id: device }: CudaRegion): void {
   const refuse = (what: string): ServalError =>
     new ServalError(
       ErrorCode.InvalidArgument,
       `failed to register CUDA shared memory region${name === '' ? '' : ` '${shown(name)}'`}: ${what}`,
     );
   if (name === '') throw refuse('expected a name, got none');
-  if (handle.length !== CUDA_HANDLE_BYTES) {
-    throw refuse(`raw_handle: expected ${CUDA_HANDLE_BYTES} bytes, got ${handle.length}`);
-  }
   if (device > DEVICE_MAX) throw refuse(`device_id: expected at most ${DEVICE_MAX}, got ${device}`);
 }
 

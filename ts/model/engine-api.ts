@@ -152,7 +152,8 @@ export interface SharedRegions {
   /** One, or all where the name is "". Errors: InvalidArgument (no such region). */
   list(name: string): readonly SharedRegion[];
   /** Opens the cudaIpcMemHandle_t. The first one takes as long as CUDA takes to start. Errors:
-   * InvalidArgument (name taken, handle, device, size, too many); RuntimeUnavailable (no CUDA). */
+   * InvalidArgument (name taken, handle, device, size, too many); Unimplemented (no CUDA here);
+   * RuntimeUnavailable (no driver). */
   registerCuda(region: CudaRegion, handle: Uint8Array): void;
   /** As unregister(), list(), of this kind. */
   unregisterCuda(name: string): void;

@@ -1,6 +1,8 @@
 // See region.h: what both kinds share, and memory of a GPU. Control plane.
 #include "engine/shm/region.h"
 
+#include <cstring>
+
 #include "codec/json/echo.h"
 
 namespace serval {
@@ -29,8 +31,19 @@ Error region_refused(const RegionSpec& spec, const std::string& why) {
 }
 
 Result<std::shared_ptr<SharedRegion>> open_cuda_region(RegionSpec spec) {
-  Result<std::shared_ptr<gpu::SharedMemory>> opened =
-      gpu::SharedMemory::open({spec.handle, spec.device, spec.bytes});
+  if (const auto cuda = gpu::open_cuda(); !cuda.ok()) {
+    Error error = region_refused(
+        spec, "this server takes system shared memory only: " + cuda.error().message);
+    error.code = ErrorCode::Unimplemented;
+    return error;
+  }
+  if (spec.handle.size() != gpu::kIpcHandleBytes) {
+    return region_refused(spec, "raw_handle: expected " + std::to_string(gpu::kIpcHandleBytes) +
+                                    " bytes, got " + std::to_string(spec.handle.size()));
+  }
+  gpu::SharedMemorySpec memory{{}, spec.device, spec.bytes};
+  std::memcpy(memory.handle.reserved, spec.handle.data(), gpu::kIpcHandleBytes);
+  Result<std::shared_ptr<gpu::SharedMemory>> opened = gpu::SharedMemory::open(memory);
   if (!opened.ok()) {
     Error error = region_refused(spec, opened.error().message);
     error.code = opened.error().code;

@@ -22,8 +22,8 @@ struct RegionSpec {
   uint64_t offset = 0;  // System: of its first byte in the object
   uint64_t bytes = 0;
   RegionKind kind = RegionKind::System;
-  gpu::CudaIpcHandle handle{};  // Cuda
-  int device = 0;               // Cuda
+  std::string handle;  // Cuda: cudaIpcMemHandle_t
+  int device = 0;      // Cuda
 };
 
 // How a region or tensor is named in a text.
@@ -36,7 +36,8 @@ class SharedRegion {
   // System: opens and maps the object. Only regular files right below /dev/shm are opened, no
   // links. Errors: invalid_argument (key, no such object, offset and size against the object's, too
   // many regions); memory_full (no room to map it).
-  // Cuda: opens the handle. Errors: those of gpu::SharedMemory::open().
+  // Cuda: opens the handle. Errors: unimplemented (no CUDA here); invalid_argument (a handle of
+  // another size); those of gpu::SharedMemory::open().
   static Result<std::shared_ptr<SharedRegion>> open(RegionSpec spec);
 
   virtual ~SharedRegion() = default;

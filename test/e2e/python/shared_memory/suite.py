@@ -203,7 +203,7 @@ class SharedMemorySuite(ServalCase):
         self.client.unregister_cuda_shared_memory("c")
         self.assertEqual(self.cuda_status(), [])
         self.refused(lambda: self.client.register_cuda_shared_memory("c", b"AAAA", 0, 64),
-                     self.UNIMPLEMENTED, "this server takes system shared memory only")
+                     self.UNIMPLEMENTED, "this server takes system shared memory only: CUDA")
 
     def test_extension(self):
         self.assertIn("system_shared_memory", self.extensions())

@@ -20,7 +20,7 @@ class GpuTensors : public EngineTest {
     RegionSpec spec;
     spec.name = name;
     spec.kind = RegionKind::Cuda;
-    spec.handle = client_.spec().handle;
+    spec.handle.assign(client_.spec().handle.reserved, gpu::kIpcHandleBytes);
     spec.bytes = 8192;
     return engine_->shared_regions().add(spec, 16);
   }
@@ -163,11 +163,15 @@ TEST_F(GpuTensors, ARefusalNamesTheRegion) {
   RegionSpec spec;
   spec.name = "h";
   spec.kind = RegionKind::Cuda;
-  spec.handle = client_.spec().handle;
+  spec.handle.assign(client_.spec().handle.reserved, gpu::kIpcHandleBytes);
   spec.bytes = 8193;
   EXPECT_EQ(engine_->shared_regions().add(spec, 16).error().message,
             "failed to register CUDA shared memory region 'h': byte_size: expected at most the "
             "8192 bytes that were allocated, got 8193");
+  spec.handle.pop_back();
+  EXPECT_EQ(engine_->shared_regions().add(spec, 16).error().message,
+            "failed to register CUDA shared memory region 'h': raw_handle: expected 64 bytes, got "
+            "63");
 }
 
 TEST_F(GpuTensors, UnregisteredRegionsStayTillTheRequestEnds) {

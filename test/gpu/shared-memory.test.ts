@@ -1,0 +1,135 @@
+// CUDA shared memory with Triton's Python clients, unmodified: what its examples do, over HTTP and
+// gRPC, against models on a GPU (in the server, and in its device's process) and on the CPU. Over
+// stand-ins also: what was copied, and that no handle stays open. Test time only.
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { encodeModel, type OnnxModel } from '../../ts/onnx/builder.js';
+import { packageRoot } from '../../ts/package-files.js';
+import { metric } from '../e2e/support/operating.js';
+import { until } from '../e2e/support/polling.js';
+import { findPython, runPythonSuite } from '../e2e/support/python-suites.js';
+import { simpleModel } from '../e2e/shared-memory/simple-model.js';
+import { GpuServer, machineOf, ON_CPU, onGpu } from './machine.js';
+
+const machine = machineOf();
+const SUITES = ['cuda_shared_memory.test_http', 'cuda_shared_memory.test_grpc'];
+
+const port = (name: string, dim: string) => ({ name, type: 'float', shape: [dim] }) as const;
+const constant = (name: string, value: number) =>
+  ({ name, type: 'float', dims: [], data: new Uint8Array(Float32Array.of(value).buffer) }) as const;
+
+const HALF: OnnxModel = {
+  graph: {
+    name: 'half',
+    inputs: [port('x', 'n')],
+    outputs: [port('y', 'n')],
+    initializers: [constant('half', 0.5), constant('three', 3)],
+    nodes: [
+      { op: 'Mul', inputs: ['x', 'half'], outputs: ['h'] },
+      { op: 'Add', inputs: ['h', 'three'], outputs: ['y'] },
+    ],
+  },
+};
+const CHOSEN: OnnxModel = {
+  graph: {
+    name: 'chosen',
+    inputs: [port('x', 'n')],
+    outputs: [port('y', 'm')],
+    initializers: [],
+    nodes: [
+      { op: 'Cast', inputs: ['x'], outputs: ['b'], attributes: { to: { int: 9 } } },
+      { op: 'Compress', inputs: ['x', 'b'], outputs: ['y'] },
+    ],
+  },
+};
+
+/** What the CUDA runtime that stands in says of a process. */
+function reportOf(folder: string, pid: number): ReadonlyMap<string, number> {
+  const file = join(folder, String(pid));
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+  return new Map(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ');
+      return [line.slice(0, at), Number(line.slice(at + 1))];
+    }),
+  );
+}
+
+function libraries(): NodeJS.ProcessEnv {
+  const beside = join(dirname(machine.library), 'libcudart.so.13');
+  const driver = join(dirname(machine.library), 'libcuda.so.1');
+  return {
+    PYTHONPATH: join(packageRoot(), 'test', 'gpu', 'python'),
+    ...(existsSync(beside) && { SERVAL_TEST_CUDART: beside }),
+    ...(existsSync(driver) && { SERVAL_TEST_LIBCUDA: driver }),
+  };
+}
+
+for (const isolate of ['device', 'none'] as const) {
+  describe(`CUDA shared memory, models ${isolate === 'none' ? 'in the server' : 'in processes'}`, () => {
+    const reports = mkdtempSync(join(tmpdir(), 'serval-cuda-reports-'));
+    const gpu = new GpuServer({ FAKE_CUDA_REPORT: reports });
+    const { python, missing } = findPython();
+    before(async () => {
+      for (const [suffix, config] of [
+        ['gpu', onGpu('cuda')],
+        ['cpu', ON_CPU],
+      ] as const) {
+        gpu.add(`half_${suffix}`, encodeModel(HALF), config);
+        gpu.add(`chosen_${suffix}`, encodeModel(CHOSEN), config);
+        const batched = 'max_batch_size: 8 dynamic_batching { }';
+        gpu.add(`simple_${suffix}`, encodeModel(simpleModel()), `${batched} ${config}`);
+      }
+      const where = isolate === 'none' ? ['--isolate', 'none'] : [];
+      await gpu.start('--allow-client-shm=true', ...where);
+    });
+    after(async () => {
+      await gpu.stop();
+      rmSync(reports, { recursive: true, force: true });
+    });
+    const env = (): NodeJS.ProcessEnv => ({
+      ...libraries(),
+      SERVAL_CUDA_MODELS: 'gpu,cpu',
+      SERVAL_CUDA_DEVICES: String(machine.devices),
+    });
+
+    for (const suite of SUITES) {
+      it(suite, async (context) => {
+        if (missing !== '') return context.skip(missing);
+        await runPythonSuite(context, python, suite, gpu.server, env());
+        assert.ok(gpu.server.running, gpu.server.stderr);
+      });
+    }
+
+    it('works on when the process of the device was killed', async (context) => {
+      if (missing !== '') return context.skip(missing);
+      if (isolate === 'none') return context.skip('there is none');
+      const pid = await metric(gpu.server, 'serval_isolated_pid', 'device="0"');
+      process.kill(pid, 'SIGKILL');
+      await until(
+        'another process',
+        async () => (await metric(gpu.server, 'serval_isolated_up', 'device="0"')) === 1,
+      );
+      const more = { ...env(), SERVAL_PYTHON_TESTS: 'test_example' };
+      const [suite = ''] = SUITES;
+      await runPythonSuite(context, python, suite, gpu.server, more);
+    });
+
+    it('leaves no handle open', async (context) => {
+      if (!machine.isFake) return context.skip('the real runtime does not tell');
+      if (missing !== '') return context.skip(missing);
+      const pids = [gpu.server.ready?.pid ?? 0];
+      if (isolate === 'device') {
+        pids.push(await metric(gpu.server, 'serval_isolated_pid', 'device="0"'));
+      }
+      for (const pid of pids) {
+        const opened = reportOf(reports, pid).get('cudaIpcOpenMemHandle') ?? 0;
+        assert.ok(opened > 0, `${pid} opened some`);
+        await until(`${pid} to close all`, () => reportOf(reports, pid).get('ipc open') === 0);
+      }
+    });
+  });
+}
