@@ -1,5 +1,5 @@
-// The libraries that the GPU providers need, and which package brings each. Control plane. Source: the NEEDED entries of ONNX Runtime 1.30.0's providers.
-
+// The libraries that the GPU providers need, and which package brings each. Control plane. Source:
+// the NEEDED entries of ONNX Runtime 1.30.0's providers.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

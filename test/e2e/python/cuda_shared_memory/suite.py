@@ -1,8 +1,8 @@
 """What Triton's examples for CUDA shared memory do (simple_{http,grpc}_cudashm_client.py), with the
 clients' own tools, written once for HTTP and gRPC, and what such clients may get wrong.
 test_http.py and test_grpc.py fill in the client. SERVAL_CUDA_MODELS names the suffixes of the
-models: on a GPU, on the CPU. `simple`: sum and difference of two [n, 16] of INT32; `half`: x / 2 + 3
-of FP32; `chosen`: the elements of x that are not 0. Test time only.
+models: on a GPU, on the CPU. `simple`: sum and difference of two [n, 16] of INT32; `half`:
+x / 2 + 3 of FP32; `chosen`: the elements of x that are not 0. Test time only.
 Source: v2-protocol.md 2, 11; tritonclient.utils.cuda_shared_memory."""
 import os
 import threading
