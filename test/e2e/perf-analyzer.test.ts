@@ -2,12 +2,11 @@
 // finishes, and its report has the server's side, which it makes of the statistics extension. The
 // program comes from test/env/perf-analyzer.sh. Source: v2-protocol.md 6.3, 11.
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../ts/package-files.js';
 import { ModelFolders } from './support/model-folders.js';
+import { findPerfAnalyzer } from './support/perf-analyzer.js';
 import { startServer, type ServalProcess } from './support/serval-process.js';
 
 const MODEL = 'mlp';
@@ -18,15 +17,6 @@ const TRIALS = 10;
 const RUN_MS = 60_000;
 const run = promisify(execFile);
 
-/** The program, or why there is none. */
-function findProgram(): { readonly program: string; readonly missing: string } {
-  const script = join(packageRoot(), 'test', 'env', 'perf-analyzer.sh');
-  const { status, stdout, stderr } = spawnSync(script, { encoding: 'utf8' });
-  if (status === 0) return { program: stdout.trim(), missing: '' };
-  assert.equal(status, 77, stderr);
-  return { program: '', missing: stderr.trim() };
-}
-
 /** The first number behind `label`, which must be there. */
 function figure(report: string, label: string): number {
   const match = new RegExp(`${label}: *([0-9.]+)`).exec(report);
@@ -36,7 +26,7 @@ function figure(report: string, label: string): number {
 
 describe('perf_analyzer', () => {
   const folders = new ModelFolders();
-  const { program, missing } = findProgram();
+  const { program, missing } = findPerfAnalyzer();
   let server: ServalProcess;
   before(async () => {
     server = await startServer([folders.repository('perf', [MODEL]), '--allow-client-shm=true']);

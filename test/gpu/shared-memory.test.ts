@@ -2,13 +2,17 @@
 // gRPC, against models on a GPU (in the server, and in its device's process) and on the CPU. Over
 // stand-ins also: what was copied, and that no handle stays open. Test time only.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { encodeModel, type OnnxModel } from '../../ts/onnx/builder.js';
 import { packageRoot } from '../../ts/package-files.js';
+import { buildLibrary } from '../e2e/gpu/fake-libraries.js';
 import { metric } from '../e2e/support/operating.js';
+import { findPerfAnalyzer } from '../e2e/support/perf-analyzer.js';
 import { until } from '../e2e/support/polling.js';
 import { findPython, runPythonSuite } from '../e2e/support/python-suites.js';
 import { simpleModel } from '../e2e/shared-memory/simple-model.js';
@@ -68,6 +72,21 @@ function libraries(): NodeJS.ProcessEnv {
   };
 }
 
+/** Standard output of perf_analyzer, whose CUDA runtime is another version than the server's. */
+async function analyzed(program: string, args: readonly string[]): Promise<string> {
+  const beside = join(dirname(program), 'lib');
+  const folder = mkdtempSync(join(tmpdir(), 'serval-cudart12-'));
+  try {
+    if (machine.isFake) buildLibrary(folder, 'libcudart.so.12', 'fake_cudart.cc');
+    const env = { ...process.env, LD_LIBRARY_PATH: `${folder}:${beside}` };
+    const options = { timeout: 120_000, env };
+    const { stdout } = await promisify(execFile)(`${program}.bin`, [...args], options);
+    return stdout;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 for (const isolate of ['device', 'none'] as const) {
   describe(`CUDA shared memory, models ${isolate === 'none' ? 'in the server' : 'in processes'}`, () => {
     const reports = mkdtempSync(join(tmpdir(), 'serval-cuda-reports-'));
@@ -90,6 +109,14 @@ for (const isolate of ['device', 'none'] as const) {
       await gpu.stop();
       rmSync(reports, { recursive: true, force: true });
     });
+    /** Copies between host and device, of all processes that run models. */
+    const hostCopies = (): number => {
+      const pids = readdirSync(reports).map(Number).filter(Number.isInteger);
+      const told = pids.map((pid) => reportOf(reports, pid));
+      const both = (one: ReadonlyMap<string, number>): number =>
+        (one.get('to device') ?? 0) + (one.get('from device') ?? 0);
+      return told.reduce((sum, one) => sum + both(one), 0);
+    };
     const env = (): NodeJS.ProcessEnv => ({
       ...libraries(),
       SERVAL_CUDA_MODELS: 'gpu,cpu',
@@ -101,6 +128,23 @@ for (const isolate of ['device', 'none'] as const) {
         if (missing !== '') return context.skip(missing);
         await runPythonSuite(context, python, suite, gpu.server, env());
         assert.ok(gpu.server.running, gpu.server.stderr);
+      });
+    }
+
+    for (const protocol of ['http', 'grpc'] as const) {
+      it(`perf_analyzer --shared-memory cuda, ${protocol}`, async (context) => {
+        const { program, missing: why } = findPerfAnalyzer();
+        if (why !== '') return context.skip(why);
+        const to = protocol === 'http' ? gpu.server.httpPort : gpu.server.grpcPort;
+        const shared = ['--shared-memory', 'cuda', '--output-shared-memory-size', '4096'];
+        const load = ['--shape', 'x:64', '--concurrency-range', '4', '--request-count', '400'];
+        const args = ['-m', 'half_gpu', '-i', protocol, '-u', `127.0.0.1:${to}`];
+        const before = hostCopies();
+        const report = await analyzed(program, [...args, ...shared, ...load]);
+        const requests = Number(/Request count: *(\d+)/.exec(report)?.[1] ?? 0);
+        assert.ok(requests > 0, report);
+        // The first run of an instance knows no shapes, and begins on the host where there is no GPU.
+        if (machine.isFake) assert.ok(hostCopies() - before < requests / 10 + 20, report);
       });
     }
 

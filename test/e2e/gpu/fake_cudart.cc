@@ -293,6 +293,13 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* st
   static_cast<Stream*>(stream)->copies.push_back({target, source, bytes});
   return kOk;
 }
+// At once.
+int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
+  Stream stream;
+  const int status = cudaMemcpyAsync(to, from, bytes, kind, &stream);
+  for (const Copy& copy : stream.copies) std::memmove(copy.to, copy.from, copy.bytes);
+  return status;
+}
 int cudaStreamCreateWithFlags(void** stream, unsigned) {
   count("cudaStreamCreateWithFlags");
   *stream = new Stream;
@@ -321,6 +328,7 @@ int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return kOk;
 }
 int cudaGetLastError() { return stuck(); }
+const char* cudaGetErrorName(int status) { return status == kOk ? "cudaSuccess" : "cudaErrorFake"; }
 const char* cudaGetErrorString(int status) {
   if (status == kIllegalAddress) return "an illegal memory access was encountered";
   return status == kOutOfMemory ? "out of memory" : status == kOk ? "no error" : "fake error";

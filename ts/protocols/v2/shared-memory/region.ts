@@ -45,11 +45,12 @@ export function cudaRegion(name: string, device: unknown, byteSize: unknown): Cu
   };
 }
 
-/** The bytes of `{"b64": TEXT}`. Errors: InvalidArgument naming the member. */
+/** The bytes of `{"b64": TEXT}`; Triton's C++ client breaks the text into lines. Errors: InvalidArgument naming the member. */
 export function rawHandle(value: unknown): Uint8Array {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongKind('raw_handle', 'an object with b64', value);
   }
   const text: unknown = Object.hasOwn(value, 'b64') ? Reflect.get(value, 'b64') : undefined;
-  return base64Bytes('raw_handle.b64', text);
+  const lines = typeof text === 'string' ? text.replaceAll('\n', '') : text;
+  return base64Bytes('raw_handle.b64', lines);
 }

@@ -113,8 +113,12 @@ describe('CUDA shared memory over REST', () => {
 
   it('registers, lists and forgets', async () => {
     const { control, send } = setUp();
-    const registered = await send('POST', `${CUDA}/region/c/register`, register({ more: 1 }));
-    assert.deepEqual([registered.status, registered.body], [200, '']);
+    const text = handle.toString('base64');
+    const inLines = { b64: `${text.slice(0, 72)}\n${text.slice(72)}\n` }; // Triton's C++ client
+    for (const members of [{ more: 1 }, { raw_handle: inLines }]) {
+      const registered = await send('POST', `${CUDA}/region/c/register`, register(members));
+      assert.deepEqual([registered.status, registered.body], [200, '']);
+    }
     for (const path of [`${CUDA}/status`, `${CUDA}/region/c/status`]) {
       const { status, body } = await send('GET', path);
       assert.deepEqual([status, JSON.parse(body)], [200, [CUDA_REGION]]);
@@ -122,6 +126,7 @@ describe('CUDA shared memory over REST', () => {
     assert.equal((await send('POST', `${CUDA}/unregister`)).status, 200);
     assert.equal((await send('POST', `${CUDA}/region/c/unregister`)).status, 200);
     assert.deepEqual(control.calls, [
+      ['registerCudaRegion', CUDA_REGION, handle.toString('hex')],
       ['registerCudaRegion', CUDA_REGION, handle.toString('hex')],
       ['cudaRegions', ''],
       ['cudaRegions', 'c'],
