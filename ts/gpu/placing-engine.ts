@@ -27,7 +27,7 @@ export interface PlacingOptions {
   readonly cacheFolder: string;
   /** --cuda-graphs; default false. */
   readonly cudaGraphs?: boolean;
-  readonly binding: Pick<NativeBinding, 'probeDriver' | 'probeLibrary'>;
+  readonly binding: Pick<NativeBinding, 'probeDriver' | 'probeLibrary' | 'lockFile'>;
 }
 
 /** What probeDriver() answers. */
@@ -50,7 +50,8 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
     if (spec.plan !== undefined) {
       refuseGraphs(spec.providers ?? []);
       const { loadPlan } = await import('./plan/load.js');
-      return loadPlan(engine, spec, () => machine.facts(), options.cacheFolder);
+      const { cacheFolder, binding } = options;
+      return loadPlan(engine, spec, () => machine.facts(), cacheFolder, binding);
     }
     const placed = choosesItself(spec, machine.isReady())
       ? place(spec, machine.facts(), await contextOf(spec))

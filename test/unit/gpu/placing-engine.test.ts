@@ -51,6 +51,7 @@ function machine(
         return JSON.stringify(driver);
       },
       probeLibrary: () => 'not there',
+      lockFile: () => 0,
     },
   });
   const path = join(folder, 'model.onnx');
