@@ -17,6 +17,7 @@ import { loadBinding, onnxruntimeLibrary } from './native/binding.js';
 import { createEngine, type Engine } from './native/engine.js';
 import { deathRecord } from './native/isolated.js';
 import { hasCudaBeside } from './gpu/libraries.js';
+import { removeLeftovers } from './gpu/plan/held-folders.js';
 import { placingEngine, type PlacingOptions } from './gpu/placing-engine.js';
 import { importingEngine } from './import/importing-engine.js';
 import { ModelSource } from './registry/sources/model-source.js';
@@ -372,6 +373,9 @@ export async function startServer(given: Config): Promise<RunningServer> {
   const logger = createLogger({ level, format, file, control: levels });
   const config = await withPlatform(given, logger);
   for (const flag of config.ignoredFlags) logger.warn('a flag without effect', { flag });
+  void removeLeftovers(config.modelCache ?? '', loadBinding()).then((folders) => {
+    for (const folder of folders) logger.info('removed what a killed server left', { folder });
+  });
   const access = new ServerAccess(config.access, logger);
   const [httpPort, admin, monitoringPath, tls] = await Promise.all([
     reserveHttp(config),

@@ -8,6 +8,7 @@
 
 #include "addon/control.h"
 #include "addon/cpu_check.h"
+#include "addon/file_lock.h"
 #include "addon/gpu_probe.h"
 #include "addon/guard.h"
 #include "addon/isolated.h"
@@ -318,6 +319,14 @@ napi_value ProbeLibrary(Arguments<1>& arguments) {
                     probe_library({reinterpret_cast<const char*>(path.data()), path.size()}));
 }
 
+// lockFile(descriptor) -> a FileLock; needs no attach
+uint32_t LockFile(Arguments<1>& arguments) {
+  const uint32_t descriptor = arguments.u32(0, "descriptor");
+  if (descriptor > INT32_MAX) arguments.fail("descriptor");
+  if (!arguments.ok()) return {};
+  return static_cast<uint32_t>(lock_file(static_cast<int>(descriptor)));
+}
+
 // grpcBuilt() -> boolean; needs no attach
 bool GrpcBuilt(Arguments<0>&) { return grpc_built(); }
 
@@ -457,6 +466,7 @@ constexpr Export kExports[] = {
     exported<"limitReceive", LimitReceive>(),
     exported<"probeDriver", ProbeDriver>(),
     exported<"probeLibrary", ProbeLibrary>(),
+    exported<"lockFile", LockFile>(),
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcBuilt", GrpcBuilt>(),

@@ -1,7 +1,10 @@
 // Every native call in every state: before attach, with wrong types, at work, after detach.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadBinding, type NativeBinding } from '../../ts/native/binding.js';
 import { readTraces, writeTraceRules } from '../../ts/native/flat.js';
@@ -133,6 +136,24 @@ test('the sockets that listen on a port are found, and no others', async () => {
   for (const wrong of [[port], [65_536, 1], [port, 2 ** 31], ['80', 1]]) {
     assert.throws(() => call(native, 'limitReceive', wrong), { name: 'TypeError' });
   }
+});
+
+test('a file is locked by one who opened it, until that is closed', () => {
+  const native = loadBinding();
+  const folder = mkdtempSync(join(tmpdir(), 'serval-lock-'));
+  const path = join(folder, 'lock');
+  const [first, second] = [openSync(path, 'w'), openSync(path, 'r+')] as const;
+  assert.equal(native.lockFile(first), 0);
+  assert.equal(native.lockFile(first), 0, 'it is taken already');
+  assert.equal(native.lockFile(second), 1);
+  closeSync(first);
+  assert.equal(native.lockFile(second), 0);
+  closeSync(second);
+  assert.equal(native.lockFile(2 ** 31 - 1), 2, 'no open file');
+  for (const wrong of [[], [-1], [2 ** 31], ['1']]) {
+    assert.throws(() => call(native, 'lockFile', wrong), { name: 'TypeError' });
+  }
+  rmSync(folder, { recursive: true });
 });
 
 test('garbage where a flatbuffer is due is an error, not a crash', async () => {

@@ -4,6 +4,7 @@ import { reasonOf } from '../errors.js';
 import { parseServeConfig } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { exitNow, exitOnUncaught } from '../exit.js';
+import { removeHeldFolders } from '../gpu/plan/held-folders.js';
 import { createLogger } from '../logger.js';
 import type { Logger } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
@@ -102,6 +103,7 @@ class SignalExit {
 
   #exit(code: number): never {
     this.files.remove();
+    removeHeldFolders();
     return exitNow(code);
   }
 }

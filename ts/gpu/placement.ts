@@ -1,6 +1,8 @@
 // Where a model runs: what its configuration asks for and what the machine has come to execution
 // providers, and to a reason that is said in the log. Control plane; pure.
+import { ErrorCode, ServalError } from '../errors.js';
 import type { ModelSpec, Placement, ProviderOptions } from '../model/engine-api.js';
+import type { ContextNode } from '../onnx/context-node.js';
 
 export const AUTO = 'auto';
 
@@ -25,12 +27,19 @@ export function choosesItself(spec: ModelSpec, ready: boolean): boolean {
   return providers.length === 0 ? ready : providers.some(({ name }) => name === AUTO);
 }
 
+const TENSORRT_SOURCE = 'TensorrtExecutionProvider';
+
 /** TensorRT where the configuration asks for it, or fixes the shapes of all inputs, because it
  * builds an engine for each shape; else CUDA; the CPU where there is no GPU, or the configuration
- * says KIND_CPU. */
-export function place(spec: ModelSpec, facts: GpuFacts): Placed {
+ * says KIND_CPU. `context`: of the model's file, where it holds engines: with TensorRT's it runs on
+ * TensorRT or not at all; who loads it refuses those of others.
+ * Errors: ModelInvalid (KIND_CPU), RuntimeUnavailable (no GPU, no TensorRT) for such a model. */
+export function place(spec: ModelSpec, facts: GpuFacts, context?: ContextNode): Placed {
   const { placement } = spec;
   if (spec.backend !== 'onnxruntime') return onCpu('it is no model of tensors');
+  if (context !== undefined && ['', TENSORRT_SOURCE].includes(context.source)) {
+    return onTensorrt(spec, facts, context);
+  }
   if (placement?.kind === 'cpu') return onCpu('its configuration says KIND_CPU');
   if (facts.obstacle !== '') return onCpu(facts.obstacle);
   const cuda: ProviderOptions = { name: 'cuda', options: placement?.cuda ?? {} };
@@ -47,6 +56,34 @@ export function place(spec: ModelSpec, facts: GpuFacts): Placed {
   const why =
     asked === undefined ? 'its configuration fixes all shapes' : 'its configuration asks for it';
   return { providers: [{ name: 'tensorrt', options }, cuda], on: 'tensorrt, cuda', why };
+}
+
+/** Profiles are not for engines that are there already. */
+function onTensorrt(
+  { path, placement }: ModelSpec,
+  facts: GpuFacts,
+  { name }: ContextNode,
+): Placed {
+  const refused = (code: ErrorCode, why: string): ServalError =>
+    new ServalError(
+      code,
+      `model file ${path}: node '${name}' (EPContext) holds an engine of ${TENSORRT_SOURCE}, which runs on TensorRT only (serval gpu install --tensorrt): ${why}`,
+    );
+  if (placement?.kind === 'cpu') {
+    throw refused(ErrorCode.ModelInvalid, 'expected no KIND_CPU in its configuration');
+  }
+  const { obstacle, tensorrt: isInstalled } = facts;
+  const missing = isInstalled ? '' : 'TensorRT is not installed';
+  const why = obstacle === '' ? missing : obstacle;
+  if (why !== '') throw refused(ErrorCode.RuntimeUnavailable, why);
+  return {
+    providers: [
+      { name: 'tensorrt', options: placement?.tensorrt ?? {} },
+      { name: 'cuda', options: placement?.cuda ?? {} },
+    ],
+    on: 'tensorrt, cuda',
+    why: 'holds TensorRT engines (EPContext)',
+  };
 }
 
 function onCpu(why: string): Placed {

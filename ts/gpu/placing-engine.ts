@@ -15,6 +15,7 @@ import type {
 } from '../model/engine-api.js';
 import type { NativeBinding } from '../native/binding.js';
 import { withLoad } from '../model/with-load.js';
+import type { ContextNode } from '../onnx/context-node.js';
 import { DRIVER_NAME_MIN, DRIVER_VERSION_MIN } from './libraries.js';
 import { choosesItself, place, type GpuFacts, type Placed } from './placement.js';
 import { engineCacheOptions, TENSORRT } from './tensorrt-cache.js';
@@ -26,7 +27,7 @@ export interface PlacingOptions {
   readonly cacheFolder: string;
   /** --cuda-graphs; default false. */
   readonly cudaGraphs?: boolean;
-  readonly binding: Pick<NativeBinding, 'probeDriver' | 'probeLibrary'>;
+  readonly binding: Pick<NativeBinding, 'probeDriver' | 'probeLibrary' | 'lockFile'>;
 }
 
 /** What probeDriver() answers. */
@@ -49,10 +50,11 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
     if (spec.plan !== undefined) {
       refuseGraphs(spec.providers ?? []);
       const { loadPlan } = await import('./plan/load.js');
-      return loadPlan(engine, spec, () => machine.facts(), options.cacheFolder);
+      const { cacheFolder, binding } = options;
+      return loadPlan(engine, spec, () => machine.facts(), cacheFolder, binding);
     }
     const placed = choosesItself(spec, machine.isReady())
-      ? place(spec, machine.facts())
+      ? place(spec, machine.facts(), await contextOf(spec))
       : undefined;
     const providers = placed?.providers ?? spec.providers ?? [];
     refuseGraphs(providers);
@@ -64,6 +66,15 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
     return placed === undefined ? loaded : { ...loaded, placed: told(placed) };
   };
   return withLoad(engine, load);
+}
+
+/** What of an ONNX file a provider compiled beforehand. */
+async function contextOf(spec: ModelSpec): Promise<ContextNode | undefined> {
+  const { backend, path = '', importer, graphs = [] } = spec;
+  const isFile = backend === 'onnxruntime' && importer === undefined && graphs.length === 0;
+  if (!isFile || path === '') return undefined;
+  const { findContextNode } = await import('../onnx/context-node.js');
+  return findContextNode(path);
 }
 
 /** With --cuda-graphs a model on a GPU has them where it can, and a note where it cannot: nobody

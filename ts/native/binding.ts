@@ -67,6 +67,8 @@ export interface NativeBinding {
   probeDriver(): string;
   /** "", or why the loader can't open this path or name. */
   probeLibrary(path: Buffer): string;
+  /** A FileLock of native/addon/file_lock.h, until the descriptor is closed. */
+  lockFile(descriptor: number): number;
   /** Until cancel(): the answer that is being handed over. */
   keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;

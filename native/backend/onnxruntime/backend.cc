@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "backend/backend.h"
+#include "backend/onnx/contexts.h"
 #include "backend/onnx/guards.h"
 #include "backend/onnxruntime/custom_ops.h"
 #include "backend/onnxruntime/error.h"
@@ -58,17 +59,9 @@ std::string lower(std::string_view text) {
   return copy;
 }
 
-// "CUDAExecutionProvider", "CUDA", "cuda" -> "cuda".
-std::string short_name(std::string_view provider) {
-  constexpr std::string_view kSuffix = "executionprovider";
-  std::string name = lower(provider);
-  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
-  return name;
-}
-
 bool runs_on_gpu(std::span<const std::string> providers) {
   return std::any_of(providers.begin(), providers.end(), [](const std::string& name) {
-    const std::string known = short_name(name);
+    const std::string known = short_provider(name);
     return known == "cuda" || known == "tensorrt";
   });
 }
@@ -152,11 +145,11 @@ const char* generic_name(const std::string& short_form) {
 Status append_provider(const OrtRuntime& runtime, OrtSessionOptions* session,
                        const Provider& provider, std::vector<std::string>& used) {
   const OrtApi& api = *runtime.api;
-  const std::string name = short_name(provider.name);
+  const std::string name = short_provider(provider.name);
   const std::vector<std::string> available = available_providers(api);
   const auto known =
       std::find_if(available.begin(), available.end(),
-                   [&name](const std::string& other) { return short_name(other) == name; });
+                   [&name](const std::string& other) { return short_provider(other) == name; });
   if (known == available.end()) {
     std::string list;
     for (const std::string& other : available) list += (list.empty() ? "" : ", ") + other;
@@ -191,7 +184,7 @@ Status append_provider(const OrtRuntime& runtime, OrtSessionOptions* session,
 
 // With its option for CUDA graphs; what the configuration says of that itself counts.
 Provider recording(Provider provider) {
-  const bool tensorrt = short_name(provider.name) == "tensorrt";
+  const bool tensorrt = short_provider(provider.name) == "tensorrt";
   provider.options.insert(provider.options.begin(),
                           {tensorrt ? "trt_cuda_graph_enable" : "enable_cuda_graph", "1"});
   return provider;
@@ -324,6 +317,34 @@ void name_classes(ReadModel& model, Signature& signature) {
   }
 }
 
+// What parts of the model that a provider compiled beforehand need: that provider, and the model's
+// folder, which a session that is made of bytes would not know.
+Status admit_contexts(const OrtRuntime& runtime, const ModelSpec& spec, const ReadModel& model,
+                      OrtSessionOptions* options) {
+  if (model.contexts.empty()) return ok_status();
+  const OrtApi& api = *runtime.api;
+  std::vector<std::string> asked;
+  for (const Provider& provider : spec.providers) asked.push_back(provider.name);
+  Status status = check_contexts(model.contexts, spec.path, asked, available_providers(api));
+  if (!status.ok() || model.bytes.empty()) return status;
+  const size_t end = spec.path.find_last_of('/');
+  const std::string folder = end == std::string::npos ? "." : spec.path.substr(0, end + 1);
+  OrtStatus* failed = api.AddSessionConfigEntry(
+      options, "session.model_external_initializers_file_folder_path", folder.c_str());
+  if (failed == nullptr) return ok_status();
+  return take_error(api, failed, ErrorCode::ModelInvalid, "model file " + spec.path);
+}
+
+// An error of the providers' options, for whom a node of the model needs one of them.
+Status about_contexts(Status status, const ReadModel& model, const std::string& path) {
+  if (status.ok() || model.contexts.empty()) return status;
+  const ContextNode& node = model.contexts.front();
+  Error& error = status.error();
+  error.message = context_text(node, path) + ": " + error.message;
+  error.message += context_remedy(node);
+  return status;
+}
+
 Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, const ModelSpec& spec) {
   const OrtApi& api = *runtime.api;
   const std::string where = "model file " + spec.path;
@@ -337,11 +358,14 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   SessionOptionsHandle options(&api);
   OrtStatus* failed = api.CreateSessionOptions(options.out());
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
-  Status status = set_options(runtime, spec, options.get(), info.providers);
-  if (!status.ok()) return std::move(status.error());
-
   Result<ReadModel> model = read_model(spec.path);
   if (!model.ok()) return std::move(model.error());
+  Status status = admit_contexts(runtime, spec, model.value(), options.get());
+  if (status.ok()) {
+    status = about_contexts(set_options(runtime, spec, options.get(), info.providers),
+                            model.value(), spec.path);
+  }
+  if (!status.ok()) return std::move(status.error());
   auto loaded = std::make_shared<ModelWithWeights>();
   loaded->weights = std::make_unique<SharedWeights>(runtime);
   status = loaded->weights->read_all(model.value(), options.get());

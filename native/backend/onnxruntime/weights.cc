@@ -265,6 +265,7 @@ Result<ReadModel> read_model(const std::string& path) {
   Result<ExternalData> external = find_external(path, file.bytes());
   if (!external.ok()) return std::move(external.error());
   ReadModel model;
+  model.contexts = find_contexts(file.bytes());
   model.weights = std::move(external.value().weights);
   model.locations = std::move(external.value().locations);
   model.bytes = std::move(external.value().model);

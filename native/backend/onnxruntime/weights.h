@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "backend/onnx/class_maps.h"
+#include "backend/onnx/contexts.h"
 #include "backend/onnxruntime/error.h"
 #include "backend/onnxruntime/library.h"
 #include "base/buffer.h"
@@ -20,6 +21,7 @@ struct ReadModel {
   ModelSpec weights;                   // its external data
   std::vector<std::string> locations;  // what the model calls the file of each weight
   std::vector<ClassOutput> classes;    // outputs that were maps
+  std::vector<ContextNode> contexts;   // what providers compiled beforehand
 };
 
 // Reads the model file at `path`: finds its external data, makes tensors of classifiers' maps, and

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/onnxruntime/api.h"
+#include "fake_contexts.h"
 
 namespace {
 
@@ -248,6 +249,7 @@ const OrtApi* get_api(uint32_t version) {
   if (real == nullptr) return nullptr;
   fill_table();
   fill_graph_table();
+  fake_contexts::fill_table(table);
   return &table;
 }
 

@@ -1,6 +1,7 @@
 // Where models run: every reason, and what TensorRT is given.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ErrorCode } from '../../../ts/errors.js';
 import { choosesItself, place, type GpuFacts } from '../../../ts/gpu/placement.js';
 import { engineCacheOptions } from '../../../ts/gpu/tensorrt-cache.js';
 import type { ModelSpec, Placement } from '../../../ts/model/engine-api.js';
@@ -67,6 +68,38 @@ test('else CUDA, and why not TensorRT', () => {
     assert.deepEqual([placed.on, placed.providers.length], ['cuda', 1]);
     assert.match(placed.why, why);
   }
+});
+
+test('a model of TensorRT engines runs on TensorRT or not at all, and says why', () => {
+  const cuda = { name: 'cuda', options: { gpu_mem_limit: '1' } };
+  const asked = { trt_dla_core: '0' };
+  for (const source of ['TensorrtExecutionProvider', '']) {
+    const holds = { name: 'N', source };
+    const on = (changes: Partial<Placement>, facts = GPU) =>
+      place(spec({ placement: { ...placement, ...changes } }), facts, holds);
+    const why = 'holds TensorRT engines (EPContext)';
+    const tensorrt = (options: Readonly<Record<string, string>>) => ({
+      providers: [{ name: 'tensorrt', options }, cuda],
+      on: 'tensorrt, cuda',
+      why,
+    });
+    assert.deepEqual(on({ open: ['x'] }), tensorrt({}), 'no profiles for what is built');
+    assert.deepEqual(on({ tensorrt: asked }), tensorrt(asked));
+    assert.equal(place(spec(), GPU, holds).why, why);
+    const begin =
+      "model file /m/1/model.onnx: node 'N' (EPContext) holds an engine of " +
+      'TensorrtExecutionProvider, which runs on TensorRT only (serval gpu install --tensorrt): ';
+    const refused = (code: ErrorCode, rest: string, ...given: Parameters<typeof on>): void =>
+      assert.throws(() => on(...given), { code, message: begin + rest });
+    const { ModelInvalid, RuntimeUnavailable } = ErrorCode;
+    refused(ModelInvalid, 'expected no KIND_CPU in its configuration', { kind: 'cpu' });
+    const none = { ...GPU, devices: 0, obstacle: 'the driver finds no GPU' };
+    refused(RuntimeUnavailable, 'the driver finds no GPU', {}, none);
+    refused(RuntimeUnavailable, 'TensorRT is not installed', {}, { ...GPU, tensorrt: false });
+  }
+  const others = { name: 'N', source: 'QNNExecutionProvider' };
+  assert.equal(place(spec({ placement }), GPU, others).on, 'tensorrt, cuda');
+  assert.equal(place(spec({ backend: 'tabular' }), GPU, others).on, 'cpu');
 });
 
 test('engines are kept apart by model, version, content, GPU and driver', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { NO_BATCHING } from '../../../ts/model-config/batching-parameters.js';
 import { placingEngine, type DriverProbe } from '../../../ts/gpu/placing-engine.js';
+import { planModel } from '../../../ts/gpu/plan/wrapper.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
 import { loadedModel } from '../registry/fakes.js';
 import { tempFolder } from '../temp-folder.js';
@@ -50,6 +51,7 @@ function machine(
         return JSON.stringify(driver);
       },
       probeLibrary: () => 'not there',
+      lockFile: () => 0,
     },
   });
   const path = join(folder, 'model.onnx');
@@ -62,6 +64,7 @@ function machine(
   };
 }
 
+const X = { name: 'x', type: 'TYPE_FP32', dims: [1] };
 const CUDA = ['libonnxruntime_providers_cuda.so'];
 const ALL = [...CUDA, 'libonnxruntime_providers_tensorrt.so', 'libnvinfer.so.10'];
 const auto = { providers: [{ name: 'auto', options: {} }] };
@@ -136,6 +139,32 @@ test('TensorRT gets folders below --model-cache, unless it is told others', asyn
   const own = { name: 'tensorrt', options: { trt_engine_cache_enable: '0' } };
   await load({ providers: [own] });
   assert.equal(asked[2]?.providers?.[0]?.options['trt_engine_cache_enable'], '0');
+});
+
+test('a file of TensorRT engines is told by its bytes, and runs from its own folder', async (context) => {
+  const { load, asked, folder } = machine(context, ALL, DRIVER, true);
+  const path = join(folder, 'model.onnx');
+  const tensors = { inputs: [X], outputs: [{ ...X, name: 'y' }] };
+  writeFileSync(path, planModel(tensors, 'model.plan'));
+  for (const changes of [{}, auto]) {
+    const { placed } = await load(changes);
+    assert.deepEqual(placed, {
+      providers: 'tensorrt, cuda',
+      why: 'holds TensorRT engines (EPContext)',
+    });
+    assert.equal(asked.at(-1)?.path, path);
+    assert.deepEqual(
+      asked.at(-1)?.providers?.map(({ name }) => name),
+      ['tensorrt', 'cuda'],
+    );
+  }
+  const cuda = { providers: [{ name: 'cuda', options: {} }] };
+  assert.equal((await load(cuda)).placed, undefined);
+  assert.deepEqual(asked.at(-1)?.providers, cuda.providers, 'whoever loads it says what it needs');
+  const without = machine(context, CUDA);
+  writeFileSync(join(without.folder, 'model.onnx'), planModel(tensors, 'model.plan'));
+  await assert.rejects(without.load(), /'EPContext'.*--tensorrt\): TensorRT is not installed$/);
+  assert.equal(without.asked.length, 0);
 });
 
 test('--cuda-graphs asks for them where a model is on a GPU and says nothing itself', async (context) => {

@@ -8,9 +8,10 @@ import { serverFiles } from '../../../scripts/bundle.mjs';
 const BYTES_MAX = { 'main.cjs': 500_000, 'http-worker.cjs': 325_000 };
 const PACKAGES = { 'main.cjs': ['flatbuffers', 'yaml'], 'http-worker.cjs': ['flatbuffers'] };
 const IMPORTERS = /^dist\/(tensorflow|tabular|spark|mleap|pmml|onnx|import\/import-model)\b/;
-/** What warm-up writes TensorFlow's tensors with, and the node around a TensorRT engine. */
+/** What warm-up writes TensorFlow's tensors with, the node around a TensorRT engine, and what finds
+ * such nodes. */
 const WRITERS =
-  /^dist\/(tensorflow\/(lower\/(tensors|values)|proto\/tensor-proto-writer)|onnx\/builder)\.js$/;
+  /^dist\/(tensorflow\/(lower\/(tensors|values)|proto\/tensor-proto-writer)|onnx\/(builder|context-node))\.js$/;
 
 for (const name of Object.keys(BYTES_MAX)) {
   test(`${name} is small, and holds no importer`, async () => {

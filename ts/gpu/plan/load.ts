@@ -2,8 +2,7 @@
 // as the load takes; where the model is isolated, for as long as it is loaded, since its process
 // may load it again. Control plane, main thread.
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, link, open, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type {
@@ -14,6 +13,7 @@ import type {
 } from '../../model/engine-api.js';
 import { AUTO, type GpuFacts } from '../placement.js';
 import { TENSORRT } from '../tensorrt-cache.js';
+import { makeHeldFolder, planPlace, type Locks } from './held-folders.js';
 import { PLAN_HEAD_BYTES, planModel, planProblem } from './wrapper.js';
 
 const PLAN_FILE = 'model.plan';
@@ -29,13 +29,14 @@ export async function loadPlan(
   spec: ModelSpec,
   facts: () => GpuFacts,
   cacheFolder: string,
+  locks: Locks,
 ): Promise<LoadedModel> {
   const { path = '', plan, ...rest } = spec;
   if (plan === undefined) throw new ServalError(ErrorCode.Internal, 'a plan without its tensors');
   const bytes = await checkFile(path);
   const model = about(path, () => planModel(plan, PLAN_FILE));
   const providers = about(path, () => planProviders(spec, facts));
-  const folder = await makeFolder(cacheFolder);
+  const folder = await makeHeldFolder(planPlace(cacheFolder), locks);
   let keeps = false;
   try {
     const wrapper = join(folder, WRAPPER_FILE);
@@ -120,13 +121,6 @@ export async function planHead(path: string): Promise<Uint8Array> {
   } finally {
     await file.close();
   }
-}
-
-async function makeFolder(cacheFolder: string): Promise<string> {
-  if (cacheFolder === '') return mkdtemp(join(tmpdir(), 'serval-plan-'));
-  const root = join(cacheFolder, TENSORRT);
-  await mkdir(root, { recursive: true });
-  return mkdtemp(join(root, 'plan-'));
 }
 
 /** ONNX Runtime follows no link that leads out of the model's folder: a second name of the file

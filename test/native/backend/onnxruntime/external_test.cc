@@ -57,6 +57,19 @@ TEST_F(External, AFileThatIsCutOrOverwrittenChangesNothing) {
   EXPECT_TRUE(answers() == eight);
 }
 
+// As a model of bytes is told where its engines are (backend.cc).
+TEST_F(External, AFolderForOtherFilesChangesNothing) {
+  directory_.write("w.bin", bytes_of_floats(std::vector<float>(kWeights, 7)));
+  ModelSpec spec;
+  spec.session_config = {{"session.model_external_initializers_file_folder_path", "/nowhere/"}};
+  const auto model = load(adder("w.bin"), spec);
+  ASSERT_TRUE(model);
+  const auto scratch = model->make_scratch();
+  const Ones ones;
+  ASSERT_TRUE(run(*model, *scratch, {ones.view()}).ok());
+  EXPECT_EQ(values_of<float>(scratch->outputs()[0])[0], 8);
+}
+
 size_t resident_bytes() {
   size_t pages = 0, resident = 0;
   FILE* file = std::fopen("/proc/self/statm", "r");

@@ -1,0 +1,103 @@
+// Folders of a process: they are its own for as long as it lives, and nobody else's are removed.
+import assert from 'node:assert/strict';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, test, type TestContext } from 'node:test';
+import {
+  makeHeldFolder,
+  planPlace,
+  removeHeldFolders,
+  removeLeftovers,
+  type Locks,
+} from '../../ts/gpu/plan/held-folders.js';
+import { loadBinding } from '../../ts/native/binding.js';
+import { filledFolder, tempFolder } from '../unit/temp-folder.js';
+
+const NATIVE: Locks = loadBinding();
+const ROOT = join('tensorrt', 'plans');
+
+afterEach(removeHeldFolders);
+
+/** A cache in which processes left folders. */
+const cacheWith = (context: TestContext, ...names: readonly string[]): string =>
+  filledFolder(
+    context,
+    Object.fromEntries(names.map((name) => [join(ROOT, name, 'model-x', 'model.plan'), 'ftrt'])),
+  );
+const leftIn = (cache: string): readonly string[] => readdirSync(join(cache, ROOT)).sort();
+/** Of this cache alone: other tests, and servers, have some among temporary files. */
+const removedOf = async (cache: string, locks = NATIVE): Promise<readonly string[]> =>
+  (await removeLeftovers(cache, locks)).filter((path) => path.startsWith(cache));
+
+test('one process has one folder in a place, and it is not removed while it is held', async (t) => {
+  const cache = tempFolder(t);
+  const [a, b] = [
+    await makeHeldFolder(planPlace(cache), NATIVE),
+    await makeHeldFolder(planPlace(cache), NATIVE),
+  ];
+  assert.notEqual(a, b);
+  assert.equal(dirname(a), dirname(b));
+  assert.deepEqual(await removedOf(cache), []);
+  assert.ok(existsSync(a) && existsSync(b));
+  removeHeldFolders();
+  assert.deepEqual(leftIn(cache), []);
+  assert.ok(existsSync(await makeHeldFolder(planPlace(cache), NATIVE)));
+});
+
+test('one that somebody removed is made anew', async (t) => {
+  const cache = tempFolder(t);
+  const first = await makeHeldFolder(planPlace(cache), NATIVE);
+  rmSync(dirname(first), { recursive: true });
+  const again = await makeHeldFolder(planPlace(cache), NATIVE);
+  assert.ok(existsSync(again));
+});
+
+test('what nobody holds is removed, whole', async (t) => {
+  const cache = cacheWith(t, 'server-aaaaaa', 'server-bbbbbb');
+  const lock = openSync(join(cache, ROOT, 'server-bbbbbb', 'lock'), 'w');
+  assert.equal(NATIVE.lockFile(lock), 0);
+  assert.deepEqual(await removedOf(cache), [join(cache, ROOT, 'server-aaaaaa')]);
+  assert.deepEqual(leftIn(cache), ['server-bbbbbb']);
+  closeSync(lock);
+  await removedOf(cache);
+  assert.deepEqual(leftIn(cache), []);
+});
+
+test('what is no such folder stays', async (t) => {
+  const names = ['server-toolong', 'other-aaaaaa', 'server-a.b.c.'];
+  const cache = cacheWith(t, ...names);
+  const outside = filledFolder(t, { file: 'content' });
+  symlinkSync(outside, join(cache, ROOT, 'server-cccccc'));
+  assert.deepEqual(await removedOf(cache), []);
+  assert.deepEqual(leftIn(cache), [...names, 'server-cccccc'].sort());
+  assert.deepEqual(readdirSync(outside), ['file']);
+  assert.deepEqual(await removedOf(join(cache, 'nowhere')), []);
+});
+
+test('without locks folders are made, and none is removed', async (t) => {
+  const cache = cacheWith(t, 'server-aaaaaa');
+  const none: Locks = { lockFile: () => 2 };
+  const folder = await makeHeldFolder(planPlace(cache), none);
+  assert.ok(existsSync(folder));
+  assert.deepEqual(await removedOf(cache, none), []);
+  assert.equal(leftIn(cache).length, 2);
+});
+
+test('who is beaten to its new folder makes another', async (t) => {
+  const cache = tempFolder(t);
+  mkdirSync(join(cache, ROOT), { recursive: true });
+  const answers = [1, 0];
+  const locks: Locks = { lockFile: () => answers.shift() ?? 0 };
+  const folder = await makeHeldFolder(planPlace(cache), locks);
+  assert.ok(existsSync(folder));
+  assert.deepEqual(answers, []);
+  assert.equal(leftIn(cache).length, 2);
+});
