@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { ModelFolders } from './support/model-folders.js';
-import { findPerfAnalyzer } from './support/perf-analyzer.js';
+import { findPerfAnalyzer } from './support/python-suites.js';
 import { startServer, type ServalProcess } from './support/serval-process.js';
 
 const MODEL = 'mlp';

@@ -1,7 +1,12 @@
-// Runs modules of test/e2e/python against a server: every Python test becomes a test here. Test
-// time only.
+// Clients that others made: finds them, and runs modules of test/e2e/python against a server, where
+// every Python test becomes a test here. Test time only.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import {
+  execFileSync,
+  spawn,
+  spawnSync,
+  type ChildProcessWithoutNullStreams,
+} from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
@@ -46,6 +51,15 @@ export function findTensorFlowPython(): { readonly python: string; readonly miss
   } catch (error) {
     return { python: '', missing: `no Python with TensorFlow: ${(error as Error).message}` };
   }
+}
+
+/** Triton's perf_analyzer, or why there is none. */
+export function findPerfAnalyzer(): { readonly program: string; readonly missing: string } {
+  const script = join(packageRoot(), 'test', 'env', 'perf-analyzer.sh');
+  const { status, stdout, stderr } = spawnSync(script, { encoding: 'utf8' });
+  if (status === 0) return { program: stdout.trim(), missing: '' };
+  assert.equal(status, 77, stderr);
+  return { program: '', missing: stderr.trim() };
 }
 
 /** One module, as subtests of `context`. `env` is added to what the modules read. Where

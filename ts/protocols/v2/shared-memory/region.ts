@@ -45,7 +45,8 @@ export function cudaRegion(name: string, device: unknown, byteSize: unknown): Cu
   };
 }
 
-/** The bytes of `{"b64": TEXT}`; Triton's C++ client breaks the text into lines. Errors: InvalidArgument naming the member. */
+/** The bytes of `{"b64": TEXT}`; Triton's C++ client breaks the text into lines. Errors:
+ * InvalidArgument naming the member. */
 export function rawHandle(value: unknown): Uint8Array {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongKind('raw_handle', 'an object with b64', value);
