@@ -14,6 +14,7 @@ import { buildLibrary } from '../e2e/gpu/fake-libraries.js';
 import { metric } from '../e2e/support/operating.js';
 import { until } from '../e2e/support/polling.js';
 import { findPerfAnalyzer, findPython, runPythonSuite } from '../e2e/support/python-suites.js';
+import { exchange } from '../e2e/support/raw-http.js';
 import { simpleModel } from '../e2e/shared-memory/simple-model.js';
 import { GpuServer, machineOf, ON_CPU, onGpu } from './machine.js';
 
@@ -152,10 +153,16 @@ for (const isolate of ['device', 'none'] as const) {
       if (isolate === 'none') return context.skip('there is none');
       const pid = await metric(gpu.server, 'serval_isolated_pid', 'device="0"');
       process.kill(pid, 'SIGKILL');
-      await until(
-        'another process',
-        async () => (await metric(gpu.server, 'serval_isolated_up', 'device="0"')) === 1,
-      );
+      const isReady = async (): Promise<boolean> => {
+        const now = await metric(gpu.server, 'serval_isolated_pid', 'device="0"');
+        const { status } = await exchange(
+          gpu.server.httpPort,
+          'GET',
+          '/v2/models/simple_gpu/ready',
+        );
+        return now !== pid && now !== 0 && status === 200;
+      };
+      await until('another process', isReady);
       const more = { ...env(), SERVAL_PYTHON_TESTS: 'test_example' };
       const [suite = ''] = SUITES;
       await runPythonSuite(context, python, suite, gpu.server, more);

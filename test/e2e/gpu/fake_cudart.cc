@@ -104,21 +104,41 @@ bool is_pinned(const void* address, std::size_t bytes) {
   return at + bytes <= after->first + after->second;
 }
 
-// Maps `file` twice. False: there is no memory.
+// Addresses of devices, and as far behind each the bytes that are there: whoever keeps one of the
+// two may rely on the other, as with a real address that is given out again.
+constexpr std::size_t kPage = 4096, kSpaceBytes = std::size_t{1} << 36;
+
+std::uint8_t* space() {
+  static auto* const begin = static_cast<std::uint8_t*>(mmap(
+      nullptr, 2 * kSpaceBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  return begin;
+}
+
+// Caller holds the mutex. The first gap of so many bytes.
+std::uint8_t* gap_of(std::size_t bytes) {
+  std::uint8_t* at = space();
+  for (const auto& [address, one] : state().memory) {
+    if (address >= at + bytes) break;
+    at = address + one.mapped;
+  }
+  return at;
+}
+
+// Caller holds the mutex. Maps `file` twice. False: there is no memory.
 bool map_twice(int file, std::size_t bytes, Allocation& one) {
-  constexpr std::size_t kPage = 4096;
   one.bytes = bytes;
   one.mapped = (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage;
-  void* device = mmap(nullptr, one.mapped, PROT_NONE, MAP_SHARED, file, 0);
-  void* host = mmap(nullptr, one.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  one.device = static_cast<std::uint8_t*>(device);
-  one.host = static_cast<std::uint8_t*>(host);
-  return device != MAP_FAILED && host != MAP_FAILED;
+  if (space() == MAP_FAILED || one.mapped > kSpaceBytes / 4) return false;
+  one.device = gap_of(one.mapped);
+  one.host = one.device + kSpaceBytes;
+  if (one.host + one.mapped > space() + 2 * kSpaceBytes) return false;
+  return mmap(one.host, one.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=
+         MAP_FAILED;
 }
 
 void unmap(const Allocation& one) {
-  munmap(one.device, one.mapped);
-  munmap(one.host, one.mapped);
+  mmap(one.host, one.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+       0);
   if (one.file >= 0) close(one.file);
 }
 
