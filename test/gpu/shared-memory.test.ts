@@ -102,7 +102,7 @@ for (const isolate of ['device', 'none'] as const) {
         const batched = 'max_batch_size: 8 dynamic_batching { }';
         gpu.add(`simple_${suffix}`, encodeModel(simpleModel()), `${batched} ${config}`);
       }
-      const where = isolate === 'none' ? ['--isolate', 'none'] : [];
+      const where = ['--isolate', isolate === 'none' ? 'none' : 'half_cpu,chosen_cpu'];
       await gpu.start('--allow-client-shm=true', ...where);
     });
     after(async () => {

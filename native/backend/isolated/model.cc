@@ -123,11 +123,12 @@ class Model final : public BackendModel {
       return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
     }
     if (Status ready = have_slot(scratch); !ready.ok()) return ready;
-    const Result<uint64_t> bytes =
-        write(signature, inputs, output_indices, options.places, scratch);
+    std::span<const OutputPlace> places;
+    if (info_.takes_device_memory) places = options.places;
+    const Result<uint64_t> bytes = write(signature, inputs, output_indices, places, scratch);
     if (!bytes.ok()) return bytes.error();
     const ServerSlot::Outcome outcome = wait(scratch, bytes.value(), cancel);
-    Status status = read(signature, output_indices, options.places, outcome, scratch);
+    Status status = read(signature, output_indices, places, outcome, scratch);
     if (!status.ok() && cancel != nullptr && cancel->cancelled()) {
       return make_error(ErrorCode::Cancelled, "the model's run was ended");
     }

@@ -98,6 +98,7 @@ uint8_t* GpuIo::input_place(size_t index, size_t bytes) {
 Status GpuIo::begin() {
   if (!made_.ok()) return make_error(made_.error().code, made_.error().message);
   same_shapes_ = true;
+  shared_.clear();
   const gpu::CudaStatus status = device_.calls->set_device(device_.device);
   if (status == 0) return ok_status();
   return cuda_error(*device_.calls, status, device_.name);
@@ -112,19 +113,27 @@ Status GpuIo::copy(void* to, const void* from, size_t bytes, gpu::CudaCopy kind,
 
 // Where the session may read a client's memory itself: not what it looks at before it relies on it,
 // as the client may write meanwhile.
-void* GpuIo::input_there(const TensorView& view) const {
+void* GpuIo::input_there(const TensorView& view) {
   const bool fits = view.device != nullptr && view.device->device() == device_.device &&
                     view.bytes != 0 && dtype_takes_any_bits(view.dtype) && is_aligned(view.data);
-  return fits && !own_only_ ? const_cast<uint8_t*>(view.data) : nullptr;
+  if (!fits || own_only_) return nullptr;
+  shared_.emplace_back(view.data, view.bytes);
+  return const_cast<uint8_t*>(view.data);
 }
 
-// Where it may write a client's memory itself.
-void* GpuIo::output_there(const TensorView& like, const OutputPlace& place) const {
+// Where it may write a client's memory itself: not over what it reads, or writes besides.
+void* GpuIo::output_there(const TensorView& like, const OutputPlace& place) {
   if (own_only_ || place.memory == nullptr || place.memory->device() != device_.device) {
     return nullptr;
   }
   uint8_t* const there = place.memory->data() + place.offset;
-  return like.bytes != 0 && like.bytes <= place.bytes && is_aligned(there) ? there : nullptr;
+  const bool fits = like.bytes != 0 && like.bytes <= place.bytes && is_aligned(there);
+  const bool overlaps = std::ranges::any_of(shared_, [&](std::span<const uint8_t> one) {
+    return there < one.data() + one.size() && one.data() < there + like.bytes;
+  });
+  if (!fits || overlaps) return nullptr;
+  shared_.emplace_back(there, like.bytes);
+  return there;
 }
 
 // Ordinary memory would be copied by the driver, in pieces and with this thread waiting.

@@ -106,8 +106,8 @@ class GpuIo {
   Status copy(void* to, const void* from, size_t bytes, gpu::CudaCopy kind,
               const std::string& what);
   Status send_host(size_t index, const TensorView& view, GpuIo* other);
-  void* input_there(const TensorView& view) const;
-  void* output_there(const TensorView& like, const OutputPlace& place) const;
+  void* input_there(const TensorView& view);
+  void* output_there(const TensorView& like, const OutputPlace& place);
   bool has_in_place(size_t index, const uint8_t* data) {
     gpu::HostBlock& host = inputs_[index].host;
     return host.data() == data && host.pinned();
@@ -121,7 +121,8 @@ class GpuIo {
   gpu::CudaStream stream_ = nullptr;
   Status made_;
   std::vector<GpuTensor> inputs_, outputs_;
-  std::vector<OutputSide> sides_;  // per output
+  std::vector<OutputSide> sides_;                 // per output
+  std::vector<std::span<const uint8_t>> shared_;  // addresses that this run is given of clients
   bool same_shapes_ = false;
 };
 

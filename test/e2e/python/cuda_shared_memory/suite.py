@@ -92,7 +92,8 @@ class CudaSharedMemorySuite(ServalCase):
         """Aligned and not; in and out of the same region."""
         handle = self.region("r", 1 << 16)
         for suffix in SUFFIXES:
-            for offset, to in ((0, 4096), (256, 512), (4, 8196), (4096, 20)):
+            for offset, to in ((0, 4096), (256, 512), (4, 8196), (4096, 20), (256, 256),
+                               (0, 16)):
                 with self.subTest(suffix, offset=offset, to=to):
                     values = np.zeros(1 << 14, dtype=np.float32)
                     values[offset // 4:offset // 4 + 8] = np.arange(8) + offset

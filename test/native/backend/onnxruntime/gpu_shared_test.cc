@@ -115,6 +115,33 @@ TEST_F(OnSharedMemory, AnotherDeviceAndOddPlacesAreCopied) {
   expect_copies(0, 0, 2);
 }
 
+// What is written over an input, or over another output, is written when the run is over.
+TEST_F(OnSharedMemory, PlacesThatOverlapAreNotWrittenByTheModelItself) {
+  onnx::Model graph;
+  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"}).output("z", kFloat, Dims{"n"});
+  graph.node("Neg", {"x"}, {"y"}).node("Abs", {"x"}, {"z"});
+  load_on_gpu(graph);
+  std::vector<float> values(128), negative(128);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i + 1);
+    negative[i] = -values[i];
+  }
+  for (int i = 0; i < 3; ++i) {
+    const TensorView x = view<float>(*here_, 256, DType::Fp32, values);
+    ASSERT_TRUE(run_to({x}, {{here_.get(), 512, 512}, {here_.get(), 4096, 512}}).ok());
+    EXPECT_EQ(get<float>(*here_, 512, 128), negative);
+    EXPECT_EQ(get<float>(*here_, 4096, 128), values);
+    scratch_->release_outputs();
+  }
+  expect_copies(0, 0, 1);  // of y; z is in no one's way
+  for (int i = 0; i < 3; ++i) {
+    const TensorView x = view<float>(*here_, 256, DType::Fp32, values);
+    ASSERT_TRUE(run_to({x}, {{here_.get(), 4096, 512}, {here_.get(), 4096, 512}}).ok());
+    scratch_->release_outputs();
+  }
+  expect_copies(0, 0, 1);
+}
+
 TEST_F(OnSharedMemory, WhatDoesNotFitIsOnTheHost) {
   load_on_gpu(onnx::half_plus_three());
   put<float>(*here_, 4096, {-1, -1, -1});
