@@ -88,9 +88,11 @@ attacks: build models ## attacks on memory at full size (ARGS="--memory-limit 1G
 	@node_modules/.bin/tsc -p test/tsconfig.json
 	@node build/test/test/attacks/run.js $(ARGS)
 
-.PHONY: bench
+.PHONY: bench bench-gpu
 bench: bench-tools build models ## the table of targets and results (ARGS for bench/run.mjs)
 	@node bench/run.mjs $(ARGS)
+bench-gpu: bench-tools build ## on a GPU, against ONNX Runtime alone (ends with 2 without one)
+	@node bench/gpu/run.mjs $(ARGS)
 
 .PHONY: package
 package: build models ## out/serval-<version>-linux-x64.tar.gz and its checksum

@@ -59,12 +59,17 @@ export function v2JsonRequest(model, inputs) {
 
 /** V2 with the binary tensor data extension both ways. `bytes` is the tensor, little-endian. */
 export function v2BinaryRequest(model, tensor, outputName, bytes) {
-  const head = Buffer.from(
-    JSON.stringify({
-      inputs: [{ ...tensor, parameters: { binary_data_size: bytes.length } }],
-      outputs: [{ name: outputName, parameters: { binary_data: true } }],
-    }),
-  );
+  return v2BinaryInputs(model, [{ tensor, bytes }], outputName);
+}
+
+/** The same of several inputs: of each the tensor and its bytes. */
+export function v2BinaryInputs(model, inputs, outputName) {
+  const described = inputs.map(({ tensor, bytes }) => ({
+    ...tensor,
+    parameters: { binary_data_size: bytes.length },
+  }));
+  const outputs = [{ name: outputName, parameters: { binary_data: true } }];
+  const head = Buffer.from(JSON.stringify({ inputs: described, outputs }));
   return {
     method: 'POST',
     path: `/v2/models/${model}/infer`,
@@ -72,7 +77,7 @@ export function v2BinaryRequest(model, tensor, outputName, bytes) {
       'Content-Type': 'application/octet-stream',
       'Inference-Header-Content-Length': String(head.length),
     },
-    body: Buffer.concat([head, bytes]),
+    body: Buffer.concat([head, ...inputs.map(({ bytes }) => bytes)]),
   };
 }
 

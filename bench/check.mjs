@@ -8,14 +8,15 @@ const TIMEOUT_MS = 20_000;
 /** Over TLS to a server whose clients have something to trust. */
 export const schemeOf = ({ ca }) => (ca === undefined ? 'http' : 'https');
 
-/** Sends `request` once. Resolves to {headers, body}; rejects on any status but 200. */
-export async function sendOnce(server, request) {
+/** Sends `request` once. Resolves to {headers, body}; rejects on any status but 200. `timeoutMs` is
+ * for answers over no TLS. */
+export async function sendOnce(server, request, timeoutMs = TIMEOUT_MS) {
   if (server.ca !== undefined) return sendOverTls(server, request);
   const hasBody = request.body !== undefined;
   const url = `http://${server.host}:${server.port}${request.path}`;
   const response = await fetch(url, {
     method: request.method,
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.timeout(timeoutMs),
     headers: request.headers ?? {},
     ...(hasBody ? { body: request.body } : {}),
   }).catch((error) => {
@@ -59,7 +60,7 @@ const MESSAGE_BYTES_MAX = 1 << 30;
 const identity = (bytes) => bytes;
 
 /** A client, with a deadline for its call. */
-function openClient(server) {
+function openClient(server, timeoutMs = TIMEOUT_MS) {
   const secured =
     server.ca === undefined ? credentials.createInsecure() : credentials.createSsl(server.ca);
   const client = new Client(`${server.host}:${server.port}`, secured, {
@@ -68,12 +69,12 @@ function openClient(server) {
   });
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(server.metadata ?? {})) metadata.set(name, value);
-  return { client, metadata, options: { deadline: Date.now() + TIMEOUT_MS } };
+  return { client, metadata, options: { deadline: Date.now() + timeoutMs } };
 }
 
 /** One unary gRPC call with raw bytes. Resolves to the answer's bytes. */
-export function callOnce(server, path, message) {
-  const { client, metadata, options } = openClient(server);
+export function callOnce(server, path, message, timeoutMs = TIMEOUT_MS) {
+  const { client, metadata, options } = openClient(server, timeoutMs);
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
       path,

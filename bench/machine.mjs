@@ -33,7 +33,8 @@ export function pickCores() {
   return { server: [all[0]], load: [load], all, shared: load === all[0] };
 }
 
-function siblingsOf(cpu) {
+/** The cores that are one with `cpu`, itself among them. */
+export function siblingsOf(cpu) {
   try {
     const path = `/sys/devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`;
     return parseCpuList(readFileSync(path, 'utf8'));

@@ -1,9 +1,9 @@
-// The command line of run.mjs and compare.mjs. Pure.
+// The command lines of run.mjs and compare.mjs, and what that of gpu/run.mjs shares. Pure.
 import { parseArgs } from 'node:util';
 
 const NAME = /^[A-Za-z0-9._-]+$/;
 
-const SHARED = {
+export const SHARED = {
   only: { type: 'string' },
   seconds: { type: 'string' },
   rounds: { type: 'string' },
@@ -54,7 +54,8 @@ export function parseCompareOptions(argv) {
   return { ...sharedOptions(values), before: positionals[0], after: positionals[1] };
 }
 
-function sharedOptions(values) {
+/** What all of them have, of the `values` that parseArgs gave. */
+export function sharedOptions(values) {
   const quick = values.quick;
   return {
     only: values.only,
@@ -65,7 +66,8 @@ function sharedOptions(values) {
   };
 }
 
-function wholeNumber(flag, text, otherwise) {
+/** `text` as a whole number from 1; throws with the flag's name when it is none. */
+export function wholeNumber(flag, text, otherwise) {
   if (text === undefined) return otherwise;
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1 || value > 100_000) {
@@ -74,7 +76,8 @@ function wholeNumber(flag, text, otherwise) {
   return value;
 }
 
-function resultName(flag, name) {
+/** A name that a result may be kept by. */
+export function resultName(flag, name) {
   if (name !== undefined && !NAME.test(name)) {
     throw new Error(`${flag}: expected letters, digits, '.', '_' or '-', got '${name}'`);
   }

@@ -1,31 +1,26 @@
-// One connection, one request at a time, for large bodies: reads into one large buffer, where wrk
-// reads 8 KiB at a time and would be measured itself. A process of its own on the load core.
-// Usage: closed-loop-client.mjs HOST PORT REQUEST_FILE SECONDS
+// Connections with one request at a time each, for large bodies and slow answers: reads into one
+// large buffer, where wrk reads 8 KiB at a time and would be measured itself, and counts what was
+// under way when the time was over, to its end, which wrk drops. A process of its own on the load
+// core.
+// Usage: closed-loop-client.mjs HOST PORT REQUEST_FILE SECONDS [CONNECTIONS]
 // REQUEST_FILE is the whole HTTP request. Prints one JSON line: the sample, or {"error"}.
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
-const [host, port, requestPath, seconds] = process.argv.slice(2);
+const [host, port, requestPath, seconds, connections = '1'] = process.argv.slice(2);
 const request = readFileSync(requestPath);
 const windowMs = Number(seconds) * 1000;
+const count = Number(connections);
 const READ_BYTES = 4 << 20;
 const HEAD_END = '\r\n\r\n';
 
 const latenciesUs = [];
-let answerBytes = 0;
-let answerBytesTotal = 0;
 let startedMs = 0;
-let sentMs = 0;
+let answerBytes = 0;
+let open = count;
 
 function finish(result) {
   process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
-}
-
-function send() {
-  answerBytes = 0;
-  answerBytesTotal = -1;
-  sentMs = performance.now();
-  socket.write(request);
 }
 
 // The head must come whole in the first read: it is under 1 KiB and sent before the body.
@@ -39,37 +34,63 @@ function readHead(bytes) {
   return end + HEAD_END.length + Number(length[1]);
 }
 
-function onBytes(count, buffer) {
-  if (answerBytesTotal < 0) answerBytesTotal = readHead(buffer.subarray(0, count));
-  answerBytes += count;
-  if (answerBytes < answerBytesTotal) return true;
-  if (answerBytes > answerBytesTotal) {
-    throw new Error(`answer of ${answerBytes} bytes where its head says ${answerBytesTotal}`);
+class Loop {
+  #got = 0;
+  #total = -1;
+  #sentMs = 0;
+  #socket;
+
+  /** Calls `ready` when it may send. */
+  constructor(ready) {
+    const onread = { buffer: Buffer.allocUnsafe(READ_BYTES), callback: this.#guarded };
+    this.#socket = connect({ host, port: Number(port), noDelay: true, onread }, ready);
+    this.#socket.on('error', (error) => finish({ error: error.message }));
+    this.#socket.on('end', () => finish({ error: 'the server closed the connection' }));
   }
-  const nowMs = performance.now();
-  latenciesUs.push((nowMs - sentMs) * 1000);
-  const elapsedMs = nowMs - startedMs;
-  if (elapsedMs < windowMs) {
-    send();
-  } else {
-    finish({ elapsedUs: elapsedMs * 1000, answerBytes, latenciesUs });
+
+  send() {
+    this.#got = 0;
+    this.#total = -1;
+    this.#sentMs = performance.now();
+    this.#socket.write(request);
   }
-  return true;
+
+  #guarded = (bytes, buffer) => {
+    try {
+      this.#onBytes(bytes, buffer);
+      return true;
+    } catch (error) {
+      finish({ error: error.message });
+      return false;
+    }
+  };
+
+  #onBytes(bytes, buffer) {
+    if (this.#total < 0) this.#total = readHead(buffer.subarray(0, bytes));
+    this.#got += bytes;
+    if (this.#got < this.#total) return;
+    if (this.#got > this.#total) {
+      throw new Error(`answer of ${this.#got} bytes where its head says ${this.#total}`);
+    }
+    const nowMs = performance.now();
+    latenciesUs.push((nowMs - this.#sentMs) * 1000);
+    const elapsedMs = nowMs - startedMs;
+    answerBytes = this.#got;
+    if (elapsedMs < windowMs) {
+      this.send();
+    } else if ((open -= 1) === 0) {
+      finish({ elapsedUs: elapsedMs * 1000, answerBytes, latenciesUs });
+    }
+  }
 }
 
-function guarded(count, buffer) {
-  try {
-    return onBytes(count, buffer);
-  } catch (error) {
-    finish({ error: error.message });
-    return false;
-  }
-}
-
-const onread = { buffer: Buffer.allocUnsafe(READ_BYTES), callback: guarded };
-const socket = connect({ host, port: Number(port), noDelay: true, onread }, () => {
-  startedMs = performance.now();
-  send();
-});
-socket.on('error', (error) => finish({ error: error.message }));
-socket.on('end', () => finish({ error: 'the server closed the connection' }));
+let waiting = count;
+const loops = Array.from(
+  { length: count },
+  () =>
+    new Loop(() => {
+      if ((waiting -= 1) > 0) return;
+      startedMs = performance.now();
+      for (const loop of loops) loop.send();
+    }),
+);

@@ -1,5 +1,5 @@
-// Closed loop on one connection for large bodies. Control plane; the client is a process of its
-// own (closed-loop-client.mjs) on the load core.
+// Closed loop on few connections for large bodies and slow answers. Control plane; the client is a
+// process of its own (closed-loop-client.mjs) on the load core.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,12 +37,14 @@ export function parseClosedLoop(output) {
   };
 }
 
-/** Prepares `request` on `server` ({host, port, pid}). Returns measure(seconds) -> sample. */
-export function closedLoopLoad(context, server, request) {
+/** Prepares `request` on `server` ({host, port, pid}), `connections` at a time. Returns
+ * measure(seconds) -> sample. */
+export function closedLoopLoad(context, server, request, connections = 1) {
   const path = join(context.tempDir, `closed-loop-${context.nextId()}.request`);
   writeFileSync(path, requestBytes(server.host, request));
   return async (seconds) => {
-    const args = [CLIENT, server.host, String(server.port), path, String(seconds)];
+    const plan = [path, String(seconds), String(connections)];
+    const args = [CLIENT, server.host, String(server.port), ...plan];
     const before = processCpuNs(server.pid);
     const timeoutMs = seconds * 1000 + SPARE_MS;
     const output = await runToEnd(process.execPath, args, context.cores.load, timeoutMs);

@@ -38,8 +38,8 @@ function command(context, server, { path, message, answerBytes }, { how, connect
 
 /**
  * Prepares a load on `server` ({host, port, pid}) by `call` ({path, message, answerBytes}). `plan`:
- * {how: 'open' | 'closed' | 'awake' | 'streams', connections, count}, see grpc_load.cc. Returns
- * measure(seconds) -> sample, with the server's CPU time per request.
+ * {how: 'open' | 'closed' | 'whole' | 'awake' | 'streams', connections, count}, see grpc_load.cc.
+ * Returns measure(seconds) -> sample, with the server's CPU time per request.
  */
 export function grpcLoad(context, server, call, plan) {
   const argsOf = command(context, server, call, plan);

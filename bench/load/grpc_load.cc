@@ -5,13 +5,15 @@
 //   open     COUNT calls a second at even distances, whatever becomes of them. Latencies count from
 //            when a call was due, so that a server that stalls is charged for all it kept waiting
 //   closed   COUNT calls in flight, always; each goes to the next connection in turn
-//   awake    the same, without ever sleeping: what waking up takes is not in the latencies
+//   whole    the same; the time ends with the last answer and all of them count, so that slow calls
+//            are counted whole
+//   awake    as closed, without ever sleeping: what waking up takes is not in the latencies
 //   streams  COUNT streams, each with one request in flight, on the connections in turn
 //   hold     COUNT calls in flight until every connection had one; then the connections stay, idle,
 //            until stdin ends. Prints a ready line in between
 // Prints one line of JSON: {"requests", "elapsedUs", "p50Us", "p99Us", "p999Us", "maxUs",
-// "lateUs": 99th percentile of how long after its time a call was begun}, or {"error"}. With few
-// calls in flight the time ends with the last answer, so that slow calls are counted whole.
+// "lateUs": 99th percentile of how long after its time a call was begun}, or {"error"}. Few calls
+// in flight are counted as by "whole".
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -38,7 +40,7 @@ constexpr int kEventsMax = 256;
 constexpr int kTickMs = 50;
 constexpr uint64_t kFewCalls = 4;
 
-enum class How { kOpen, kClosed, kAwake, kStreams, kHold };
+enum class How { kOpen, kClosed, kWhole, kAwake, kStreams, kHold };
 
 struct Options {
   How how = How::kClosed;
@@ -261,7 +263,8 @@ std::string Load::run() {
   started_ns_ = now_ns();
   ended_ns_ = started_ns_ + options_.window_ns;
   timing_ = options_.how != How::kHold;
-  counts_all_ = options_.how == How::kOpen || options_.count <= kFewCalls;
+  counts_all_ =
+      options_.how == How::kOpen || options_.how == How::kWhole || options_.count <= kFewCalls;
   if (options_.how == How::kHold) {
     const uint64_t first = std::min<uint64_t>(options_.count, options_.connections);
     for (uint64_t i = 0; i < first && problem_.empty(); ++i) begin_next(now_ns());
@@ -311,11 +314,9 @@ bool parse(const char* text, Number& number) {
 
 // "" or what is wrong.
 std::string parse_options(char** arguments, Options& options) {
-  static const std::map<std::string_view, How> kWays = {{"open", How::kOpen},
-                                                        {"closed", How::kClosed},
-                                                        {"streams", How::kStreams},
-                                                        {"awake", How::kAwake},
-                                                        {"hold", How::kHold}};
+  static const std::map<std::string_view, How> kWays = {
+      {"open", How::kOpen},       {"closed", How::kClosed}, {"whole", How::kWhole},
+      {"streams", How::kStreams}, {"awake", How::kAwake},   {"hold", How::kHold}};
   const auto how = kWays.find(arguments[1]);
   if (how == kWays.end()) return std::string("HOW is '") + arguments[1] + "'";
   options.how = how->second;
@@ -359,9 +360,10 @@ void raise_descriptors() {
 int main(int count, char** arguments) {
   using namespace serval::bench;
   if (count != 10) {
-    std::fprintf(stderr,
-                 "usage: grpc_load open|closed|awake|streams|hold HOST PORT METHOD MESSAGE_FILE "
-                 "ANSWER_BYTES CONNECTIONS COUNT SECONDS\n");
+    std::fprintf(
+        stderr,
+        "usage: grpc_load open|closed|whole|awake|streams|hold HOST PORT METHOD MESSAGE_FILE "
+        "ANSWER_BYTES CONNECTIONS COUNT SECONDS\n");
     return 2;
   }
   Options options;

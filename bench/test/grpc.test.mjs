@@ -126,6 +126,11 @@ test('calls in flight, streams and a fixed rate are measured', async (t) => {
   const large = Buffer.alloc(602_112, 'x');
   const call = { ...CALL, message: large, answerBytes: large.length };
   assert.ok((await measure({ how: 'closed', connections: 4, count: 4 }, call)).requests >= 4);
+  // The echo takes longer than this: all are counted, and the time ends with the last.
+  const whole = await grpcLoad(context, echo, call, { how: 'whole', connections: 4, count: 16 })(
+    1e-6,
+  );
+  assert.ok(whole.requests === 16 && whole.usPerRequest * 16 > whole.p50Us, `${whole.requests}`);
   const many = await measure({ how: 'closed', connections: 200, count: 64 });
   assert.ok(many.requests > 64);
 });

@@ -9,6 +9,7 @@ import {
   nestTexts,
   v1Request,
   v2BinaryAnswer,
+  v2BinaryInputs,
   v2BinaryRequest,
   v2JsonRequest,
 } from '../bodies.mjs';
@@ -159,4 +160,17 @@ test('cores, tools and /proc', () => {
   assert.ok(processCpuNs(process.pid) > 0);
   assert.ok(residentBytes(process.pid) > 1e6);
   assert.throws(() => requireTools(['no-such-tool-x']), /missing: no-such-tool-x; install with/);
+});
+
+test('several inputs in binary follow each other', () => {
+  const tensor = (name) => ({ name, datatype: 'INT64', shape: [1, 1] });
+  const inputs = ['a', 'b'].map((name, i) => ({ tensor: tensor(name), bytes: Buffer.alloc(8, i) }));
+  const { body, headers } = v2BinaryInputs('m', inputs, 'y');
+  const head = Number(headers['Inference-Header-Content-Length']);
+  const described = JSON.parse(body.toString('utf8', 0, head));
+  assert.deepEqual(described.inputs[1], {
+    ...tensor('b'),
+    parameters: { binary_data_size: 8 },
+  });
+  assert.deepEqual(body.subarray(head), Buffer.concat(inputs.map(({ bytes }) => bytes)));
 });

@@ -1,10 +1,12 @@
 // What the load generators are told and how their output is read.
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { parseClosedLoop, requestBytes } from '../load/closed-loop.mjs';
+import { closedLoopLoad, parseClosedLoop, requestBytes } from '../load/closed-loop.mjs';
 import { grpcFrame, parseH2load } from '../load/h2load.mjs';
 import { parseOpenLoop } from '../load/open-loop.mjs';
 import { parseWrk, wrkScript } from '../load/wrk.mjs';
+import { testContext } from './support.mjs';
 
 const wrkLine = (changes) =>
   JSON.stringify({
@@ -86,6 +88,26 @@ test('closed loop: the whole request as bytes, the answer as a sample', () => {
   assert.equal(sample.usPerRequest, 20);
   assert.equal(sample.p50Us, 15);
   assert.throws(() => parseClosedLoop('{"error":"refused"}'), /closed loop: refused/);
+});
+
+test('a closed loop of several connections counts what was under way when its time was over', async (t) => {
+  const answers = [];
+  const server = createServer((socket) => {
+    socket.on('data', () => {
+      answers.push(
+        setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'), 300),
+      );
+    });
+    socket.on('error', () => {});
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const request = { method: 'POST', path: '/', headers: {}, body: Buffer.from('x') };
+  const address = { host: '127.0.0.1', port: server.address().port, pid: process.pid };
+  const sample = await closedLoopLoad(testContext(t), address, request, 5)(0.1);
+  assert.equal(sample.requests, 5);
+  assert.equal(answers.length, 5);
+  assert.ok(sample.perSecond < 5 / 0.25, String(sample.perSecond));
 });
 
 test('open loop: answers by status, with their rate and tail', () => {

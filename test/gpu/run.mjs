@@ -2,7 +2,7 @@
 //   node test/gpu/run.mjs [--fake] [--compiled]
 // --fake: over libraries that the tests build, whose "GPU" is the CPU: shows that the suite runs.
 // --compiled: the tests are compiled already. Exit code: 0 all passed, 1 something failed, 2 there
-// is no GPU, and nothing was tested. Test time only.
+// is no GPU, and nothing was tested. Also how bench/gpu finds one. Test time only.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,8 +14,8 @@ import { compileTests, compiledPath, testFilesIn } from '../run/suite.mjs';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const NO_GPU = 2;
 
-// `serval doctor` knows; a text where there is no GPU.
-function realMachine() {
+/** What models can run on, as `serval doctor` knows; a text where there is no GPU. */
+export function realMachine() {
   const command = [join(root, 'bin', 'serval.mjs'), 'doctor', '--json'];
   const { stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' });
   let report;
@@ -28,11 +28,14 @@ function realMachine() {
   const providers = report.providers
     .filter(({ name, loads }) => loads && name !== 'cpu')
     .map(({ name }) => name);
-  const { runtime: library, devices } = report;
-  return { library, providers, devices: devices.length, isFake: false, env: {} };
+  const { runtime: library, devices, driver } = report;
+  const names = devices.map(({ name }) => name);
+  const found = { library, providers, devices: devices.length, names, driver: driver.module };
+  return { ...found, isFake: false, env: {} };
 }
 
-async function fakeMachine(folder) {
+/** Stand-ins, built in `folder`, which is there. The tests are compiled. */
+export async function fakeMachine(folder) {
   const helper = compiledPath(join(root, 'test', 'e2e', 'gpu', 'fake-libraries.ts'));
   const { buildLibrary } = await import(pathToFileURL(helper).href);
   const binding = compiledPath(join(root, 'ts', 'native', 'binding.ts'));
@@ -45,6 +48,8 @@ async function fakeMachine(folder) {
     library: join(folder, 'libonnxruntime.so.1'),
     providers: ['cuda', 'tensorrt'],
     devices: 2,
+    names: ['a stand-in', 'a stand-in'],
+    driver: 'none',
     isFake: true,
     env: { FAKE_ORT_REAL: onnxruntimeLibrary(undefined), LD_LIBRARY_PATH: folder },
   };
@@ -73,4 +78,6 @@ async function main(args) {
   }
 }
 
-exitWhenWritten(await main(process.argv.slice(2)));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  exitWhenWritten(await main(process.argv.slice(2)));
+}

@@ -1,0 +1,120 @@
+// The models that are measured on a GPU, as they are and scaled down for tests; their files, made
+// once and kept in a folder outside the checkout; and the inputs of a request. Control plane.
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { encodeModel } from '../../../dist/onnx/builder.js';
+import { bytesOf, makeFloats } from '../../bodies.mjs';
+import { bert } from './bert.mjs';
+import { mlp } from './mlp.mjs';
+import { resnet } from './resnet.mjs';
+import { WeightsFile } from './weights.mjs';
+
+const SEED = 20_260_101;
+const SOURCES = ['bert', 'index', 'mlp', 'nodes', 'resnet', 'weights'];
+
+const floats = (name, shape) => ({
+  tensor: { name, datatype: 'FP32', shape },
+  bytes: bytesOf(makeFloats(shape.reduce((product, dim) => product * dim, 1))),
+});
+
+function integers(name, shape, of) {
+  const values = makeFloats(shape[0] * shape[1]);
+  const bytes = bytesOf(BigInt64Array.from(values, (part) => BigInt(of(part))));
+  return { tensor: { name, datatype: 'INT64', shape }, bytes };
+}
+
+const inputsOf = {
+  image: ({ size }, batch) => [floats('image', [batch, 3, size, size])],
+  text: ({ tokens, vocabulary }, batch) => [
+    integers('input_ids', [batch, tokens], (part) => Math.floor(part * vocabulary)),
+    integers('attention_mask', [batch, tokens], () => 1),
+  ],
+  row: ({ width }, batch) => [floats('x', [batch, width])],
+};
+
+/** `shape`: as it is measured; `tiny`: the same operators in milliseconds, on a CPU. */
+export const MODELS = [
+  {
+    name: 'resnet50',
+    title: 'ResNet50',
+    build: resnet,
+    inputs: inputsOf.image,
+    output: 'logits',
+    shape: { size: 224, width: 64, blocks: [3, 4, 6, 3], classes: 1000 },
+    tiny: { size: 32, width: 4, blocks: [1, 2, 1, 1], classes: 10 },
+  },
+  {
+    name: 'bert-base',
+    title: 'BERT-base',
+    build: bert,
+    inputs: inputsOf.text,
+    output: 'pooled',
+    shape: {
+      ...{ layers: 12, hidden: 768, heads: 12, feedForward: 3072 },
+      ...{ tokens: 128, vocabulary: 30_522 },
+    },
+    tiny: { layers: 2, hidden: 16, heads: 2, feedForward: 32, tokens: 8, vocabulary: 50 },
+  },
+  {
+    name: 'mlp',
+    title: 'MLP',
+    build: mlp,
+    inputs: inputsOf.row,
+    output: 'y',
+    shape: { width: 1024, layers: 3, classes: 10 },
+    tiny: { width: 16, layers: 3, classes: 4 },
+  },
+];
+
+/** Where models are kept without --models-folder: the tests' cache. */
+export function usualFolder() {
+  const cache = process.env['SERVAL_CACHE'] || join(homedir(), '.cache', 'serval');
+  return join(cache, 'gpu-bench-models');
+}
+
+// What a model's bytes follow from.
+function keyOf(name, shape) {
+  const hash = createHash('sha256').update(JSON.stringify([name, shape, SEED]));
+  for (const source of SOURCES) {
+    hash.update(readFileSync(fileURLToPath(new URL(`${source}.mjs`, import.meta.url))));
+  }
+  return `${name}-${hash.digest('hex').slice(0, 16)}`;
+}
+
+/** Writes model.onnx and weights.bin of `build` with `shape` into `folder`, which is there. */
+export function writeModel(folder, { build }, shape) {
+  const weights = new WeightsFile(join(folder, 'weights.bin'), SEED);
+  try {
+    writeFileSync(join(folder, 'model.onnx'), encodeModel(build(weights, shape)));
+  } finally {
+    weights.close();
+  }
+}
+
+/** The folder below `parent` that holds the model's files; they are made where they are not. */
+export function modelFolder(parent, model, shape) {
+  const folder = join(parent, keyOf(model.name, shape));
+  if (existsSync(folder)) return folder;
+  mkdirSync(parent, { recursive: true });
+  const building = mkdtempSync(join(parent, 'building-'));
+  try {
+    writeModel(building, model, shape);
+    renameSync(building, folder);
+  } catch (error) {
+    rmSync(building, { recursive: true, force: true });
+    // Another run may have been faster: then its folder is as good as ours.
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
+}
