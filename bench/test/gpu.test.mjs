@@ -1,5 +1,5 @@
 // The GPU benchmark but for its models: what is measured, in which order, what is made of it, and
-// what becomes of what fails. The run itself: test/e2e/gpu/bench-gpu.test.ts.
+// what becomes of what fails. The run itself: test/e2e/bench/gpu.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { splitCores } from '../gpu/cores.mjs';

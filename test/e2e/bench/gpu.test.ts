@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../../ts/package-files.js';
-import { noCompiler } from './fake-libraries.js';
+import { noCompiler } from '../gpu/fake-libraries.js';
 
 const RUN = join(packageRoot(), 'bench', 'gpu', 'run.mjs');
 const NO_GPU = 2;
