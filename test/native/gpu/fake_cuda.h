@@ -8,7 +8,8 @@
 
 namespace serval {
 
-// Its own questions and settings; opened once, before anything looks for libcudart.so.13.
+// Its own questions and settings; opened once, before anything looks for libcudart.so.13, with the
+// driver's library beside it.
 struct FakeCuda {
   static const FakeCuda& get() {
     static const FakeCuda one;
@@ -25,6 +26,8 @@ struct FakeCuda {
   FakeCuda() {
     void* library = dlopen(FAKE_CUDART, RTLD_NOW | RTLD_LOCAL);
     EXPECT_NE(library, nullptr) << dlerror();
+    void* driver = dlopen(FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(driver, nullptr) << dlerror();
     find(library, "fake_cuda_calls", calls);
     find(library, "fake_cuda_device_bytes", device_bytes);
     find(library, "fake_cuda_limit", limit);
