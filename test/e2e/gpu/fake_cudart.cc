@@ -182,6 +182,35 @@ void report() {
   std::rename((path + ".part").c_str(), path.c_str());
 }
 
+int allocate(void** memory, std::size_t bytes) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (all.limit == UINT64_MAX) all.limit = limit_of("FAKE_CUDA_LIMIT", UINT64_MAX - 1);
+  if (all.device_bytes + bytes > all.limit) return kOutOfMemory;
+  Allocation one;
+  one.file = memfd_create("fake-device", MFD_CLOEXEC);
+  if (one.file < 0 ||
+      ftruncate(one.file, static_cast<off_t>(std::max<std::size_t>(bytes, 1))) != 0 ||
+      !map_twice(one.file, bytes, one)) {
+    return kOutOfMemory;
+  }
+  all.memory[one.device] = one;
+  all.device_bytes += bytes;
+  *memory = one.device;
+  return kOk;
+}
+
+int give_back(void* memory) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.memory.find(static_cast<std::uint8_t*>(memory));
+  if (found == all.memory.end() || found->second.opened > 0) return kInvalidValue;
+  all.device_bytes -= found->second.bytes;
+  unmap(found->second);
+  all.memory.erase(found);
+  return kOk;
+}
+
 }  // namespace
 
 extern "C" {
@@ -262,33 +291,18 @@ int cudaHostUnregister(void* memory) {
 }
 int cudaMalloc(void** memory, std::size_t bytes) {
   count("cudaMalloc");
-  State& all = state();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  if (all.limit == UINT64_MAX) all.limit = limit_of("FAKE_CUDA_LIMIT", UINT64_MAX - 1);
-  if (all.device_bytes + bytes > all.limit) return kOutOfMemory;
-  Allocation one;
-  one.file = memfd_create("fake-device", MFD_CLOEXEC);
-  if (one.file < 0 ||
-      ftruncate(one.file, static_cast<off_t>(std::max<std::size_t>(bytes, 1))) != 0 ||
-      !map_twice(one.file, bytes, one)) {
-    return kOutOfMemory;
-  }
-  all.memory[one.device] = one;
-  all.device_bytes += bytes;
-  *memory = one.device;
-  return kOk;
+  return allocate(memory, bytes);
 }
 int cudaFree(void* memory) {
   count("cudaFree");
-  State& all = state();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  const auto found = all.memory.find(static_cast<std::uint8_t*>(memory));
-  if (found == all.memory.end() || found->second.opened > 0) return kInvalidValue;
-  all.device_bytes -= found->second.bytes;
-  unmap(found->second);
-  all.memory.erase(found);
-  return kOk;
+  return give_back(memory);
 }
+// The same for a runtime that has memory of the device by itself: not counted.
+void* fake_cuda_take(std::size_t bytes) {
+  void* memory = nullptr;
+  return allocate(&memory, bytes) == kOk ? memory : nullptr;
+}
+int fake_cuda_give(void* memory) { return give_back(memory); }
 int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* stream) {
   if (stuck() != kOk) return stuck();
   State& all = state();
@@ -354,13 +368,14 @@ const char* cudaGetErrorString(int status) {
   return status == kOutOfMemory ? "out of memory" : status == kOk ? "no error" : "fake error";
 }
 
-// A handle says whose file of memory it is.
+// A handle says whose file of memory it is, and which: what was freed is no other's.
 struct FakeIpcHandle {
   char magic[8];
   std::int64_t pid;
   std::int64_t file;
   std::uint64_t bytes;
-  char reserved[32];
+  std::uint64_t of;
+  char reserved[24];
 };
 static_assert(sizeof(FakeIpcHandle) == 64);
 
@@ -368,12 +383,14 @@ int cudaIpcGetMemHandle(FakeIpcHandle* handle, void* memory) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const Allocation* one = allocation_of(memory);
-  if (one == nullptr || one->file < 0) return kInvalidValue;
+  struct stat is {};
+  if (one == nullptr || one->file < 0 || fstat(one->file, &is) != 0) return kInvalidValue;
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle->magic, "fakeipc", 8);
   handle->pid = getpid();
   handle->file = one->file;
   handle->bytes = one->bytes;
+  handle->of = is.st_ino;
   return kOk;
 }
 // Not by the process that made it; once more gives what is open.
@@ -385,12 +402,14 @@ int cudaIpcOpenMemHandle(void** memory, FakeIpcHandle handle, unsigned) {
   const std::string path =
       "/proc/" + std::to_string(handle.pid) + "/fd/" + std::to_string(handle.file);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return kInvalidHandle;
   struct stat is {};
-  if (file < 0 || fstat(file, &is) != 0) return kInvalidHandle;
+  const bool stands = fstat(file, &is) == 0 && is.st_ino == handle.of &&
+                      is.st_size >= static_cast<off_t>(handle.bytes);
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (all.refused_handles > 0) {
-    --all.refused_handles;
+  if (!stands || all.refused_handles > 0) {
+    if (stands) --all.refused_handles;
     close(file);
     return kInvalidHandle;
   }
