@@ -2,7 +2,8 @@
 // libcudart.so.13, and of the driver's libcuda.so.1. An address of a device cannot be read or
 // written (the bytes are mapped a second time, where only copies look), so that who forgets a copy
 // is ended. Copies are made when their stream is waited for, and not before, so that who forgets to
-// wait reads old bytes. Calls are counted. Source: CUDA Runtime API.
+// wait reads old bytes; ordinary memory is read at once. Calls are counted. Source: CUDA Runtime
+// API.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -30,8 +31,11 @@ constexpr int kDevices = 2;
 
 struct Copy {
   void* to;
-  const void* from;
+  const void* from;  // null: what is staged
   std::size_t bytes;
+  std::vector<std::uint8_t> staged;
+
+  void make() const { std::memmove(to, from == nullptr ? staged.data() : from, bytes); }
 };
 struct Stream {
   std::vector<Copy> copies;
@@ -53,6 +57,7 @@ struct State {
   std::map<std::string, std::uint64_t> calls;
   std::map<std::uint8_t*, Allocation> memory;   // by address
   std::map<std::uint8_t*, std::size_t> pinned;  // where it lay
+  std::map<std::uint8_t*, std::size_t> pages;   // what is pinned from the first on
   int refused_handles = 0;
   std::size_t device_bytes = 0;
   std::uint64_t limit = UINT64_MAX;
@@ -94,14 +99,22 @@ void* bytes_at(const void* address, std::size_t bytes, bool& on_device) {
   return lead <= one->bytes && bytes <= one->bytes - lead ? one->host + lead : nullptr;
 }
 
-bool is_pinned(const void* address, std::size_t bytes) {
-  State& all = state();
-  const std::lock_guard<std::mutex> lock(all.mutex);
+bool lies_in(const std::map<std::uint8_t*, std::size_t>& ranges, const void* address,
+             std::size_t bytes) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
   const auto* at = static_cast<const std::uint8_t*>(address);
-  auto after = all.pinned.upper_bound(const_cast<std::uint8_t*>(at));
-  if (after == all.pinned.begin()) return false;
+  auto after = ranges.upper_bound(const_cast<std::uint8_t*>(at));
+  if (after == ranges.begin()) return false;
   --after;
   return at + bytes <= after->first + after->second;
+}
+
+// Ordinary memory is read before the call returns, and what is pinned when the copy is made.
+Copy copy_of(void* to, const void* from, std::size_t bytes, bool staged) {
+  Copy copy{to, staged ? nullptr : from, bytes, {}};
+  const auto* at = static_cast<const std::uint8_t*>(from);
+  if (staged) copy.staged.assign(at, at + bytes);
+  return copy;
 }
 
 // Addresses of devices, and as far behind each the bytes that are there: whoever keeps one of the
@@ -269,10 +282,16 @@ int cudaSetDevice(int device) {
 int cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   count("cudaHostAlloc");
   *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (*memory != nullptr) all.pages[static_cast<std::uint8_t*>(*memory)] = bytes;
   return *memory == nullptr ? kOutOfMemory : kOk;
 }
 int cudaFreeHost(void* memory) {
   count("cudaFreeHost");
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.pages.erase(static_cast<std::uint8_t*>(memory));
   std::free(memory);
   return kOk;
 }
@@ -321,17 +340,19 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* st
     }
   }
   count(to_device ? from_device ? "within device" : "to device" : "from device");
-  if (to_device && is_pinned(source, bytes)) count("to device of pinned");
+  const bool pinned = lies_in(all.pinned, source, bytes);
+  if (to_device && pinned) count("to device of pinned");
   if (to_device) look_for_poison(source, bytes);
   if (stuck() != kOk) return stuck();
-  static_cast<Stream*>(stream)->copies.push_back({target, source, bytes});
+  const bool staged = !from_device && !pinned && !lies_in(all.pages, source, bytes);
+  static_cast<Stream*>(stream)->copies.push_back(copy_of(target, source, bytes, staged));
   return kOk;
 }
 // At once.
 int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
   Stream stream;
   const int status = cudaMemcpyAsync(to, from, bytes, kind, &stream);
-  for (const Copy& copy : stream.copies) std::memmove(copy.to, copy.from, copy.bytes);
+  for (const Copy& copy : stream.copies) copy.make();
   return status;
 }
 int cudaStreamCreateWithFlags(void** stream, unsigned) {
@@ -347,7 +368,7 @@ int cudaStreamDestroy(void* stream) {
 int cudaStreamSynchronize(void* stream) {
   count("cudaStreamSynchronize");
   std::vector<Copy>& copies = static_cast<Stream*>(stream)->copies;
-  for (const Copy& copy : copies) std::memmove(copy.to, copy.from, copy.bytes);
+  for (const Copy& copy : copies) copy.make();
   copies.clear();
   const std::lock_guard<std::mutex> lock(state().mutex);
   report();
