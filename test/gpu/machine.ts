@@ -1,8 +1,9 @@
 // The GPU that the suite runs on, as run.mjs found it, and servers on it. Test time only.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { packageRoot } from '../../ts/package-files.js';
 import { put } from '../e2e/support/operating.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 
@@ -21,6 +22,20 @@ export function machineOf(): GpuMachine {
   const text = process.env['SERVAL_TEST_GPU'];
   assert.ok(text !== undefined, 'run by test/gpu/run.mjs: make test-gpu');
   return JSON.parse(text) as GpuMachine;
+}
+
+/** What a Python client needs for `cuda.bindings` (test/gpu/python): CUDA's libraries beside ONNX
+ * Runtime's, else the loader's. */
+export function cudaEnv(): NodeJS.ProcessEnv {
+  const { library, isFake } = machineOf();
+  const beside = join(dirname(library), 'libcudart.so.13');
+  const driver = join(dirname(library), 'libcuda.so.1');
+  return {
+    PYTHONPATH: join(packageRoot(), 'test', 'gpu', 'python'),
+    ...(existsSync(beside) && { SERVAL_TEST_CUDART: beside }),
+    ...(existsSync(driver) && { SERVAL_TEST_LIBCUDA: driver }),
+    ...(isFake && { SERVAL_TEST_CUDA_IS_FAKE: '1' }),
+  };
 }
 
 /** config.pbtxt's instance group, and what asks for TensorRT. */

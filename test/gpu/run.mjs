@@ -1,12 +1,13 @@
 // The suite that needs a GPU: says out loud where there is none.
-//   node test/gpu/run.mjs [--fake] [--compiled]
+//   node test/gpu/run.mjs [--fake] [--compiled] [PART...]
+// PART: of the names of the files that are wanted; none: all.
 // --fake: over libraries that the tests build, whose "GPU" is the CPU: shows that the suite runs.
 // --compiled: the tests are compiled already. Exit code: 0 all passed, 1 something failed, 2 there
 // is no GPU, and nothing was tested. Also how bench/gpu finds one. Test time only.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { exitWhenWritten } from '../run/counts.mjs';
 import { compileTests, compiledPath, testFilesIn } from '../run/suite.mjs';
@@ -67,7 +68,11 @@ async function main(args) {
     const { library, providers, devices, isFake } = machine;
     const on = isFake ? 'stand-ins, no GPU' : `${devices} GPUs`;
     process.stdout.write(`${on}, ${providers.join(' and ')}, ${library}\n`);
-    const files = testFilesIn(join(root, 'test', 'gpu')).map(compiledPath);
+    const parts = args.filter((arg) => !arg.startsWith('--'));
+    const files = testFilesIn(join(root, 'test', 'gpu'))
+      .filter((file) => parts.length === 0 || parts.some((part) => basename(file).includes(part)))
+      .map(compiledPath);
+    if (files.length === 0) throw new Error(`no test of test/gpu is named ${parts.join(' or ')}`);
     const command = ['--test', '--test-concurrency=1', '--test-reporter=spec', ...files];
     const env = { ...process.env, SERVAL_TEST_GPU: JSON.stringify(machine) };
     delete env.NODE_TEST_CONTEXT;

@@ -2,7 +2,8 @@
 // libcudart.so.13, and of the driver's libcuda.so.1. An address of a device cannot be read or
 // written (the bytes are mapped a second time, where only copies look), so that who forgets a copy
 // is ended. Copies are made when their stream is waited for, and not before, so that who forgets to
-// wait reads old bytes. Calls are counted. Source: CUDA Runtime API.
+// wait reads old bytes; ordinary memory is read at once. Calls are counted. Source: CUDA Runtime
+// API.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -30,8 +31,11 @@ constexpr int kDevices = 2;
 
 struct Copy {
   void* to;
-  const void* from;
+  const void* from;  // null: what is staged
   std::size_t bytes;
+  std::vector<std::uint8_t> staged;
+
+  void make() const { std::memmove(to, from == nullptr ? staged.data() : from, bytes); }
 };
 struct Stream {
   std::vector<Copy> copies;
@@ -53,6 +57,7 @@ struct State {
   std::map<std::string, std::uint64_t> calls;
   std::map<std::uint8_t*, Allocation> memory;   // by address
   std::map<std::uint8_t*, std::size_t> pinned;  // where it lay
+  std::map<std::uint8_t*, std::size_t> pages;   // what is pinned from the first on
   int refused_handles = 0;
   std::size_t device_bytes = 0;
   std::uint64_t limit = UINT64_MAX;
@@ -94,14 +99,22 @@ void* bytes_at(const void* address, std::size_t bytes, bool& on_device) {
   return lead <= one->bytes && bytes <= one->bytes - lead ? one->host + lead : nullptr;
 }
 
-bool is_pinned(const void* address, std::size_t bytes) {
-  State& all = state();
-  const std::lock_guard<std::mutex> lock(all.mutex);
+bool lies_in(const std::map<std::uint8_t*, std::size_t>& ranges, const void* address,
+             std::size_t bytes) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
   const auto* at = static_cast<const std::uint8_t*>(address);
-  auto after = all.pinned.upper_bound(const_cast<std::uint8_t*>(at));
-  if (after == all.pinned.begin()) return false;
+  auto after = ranges.upper_bound(const_cast<std::uint8_t*>(at));
+  if (after == ranges.begin()) return false;
   --after;
   return at + bytes <= after->first + after->second;
+}
+
+// Ordinary memory is read before the call returns, and what is pinned when the copy is made.
+Copy copy_of(void* to, const void* from, std::size_t bytes, bool staged) {
+  Copy copy{to, staged ? nullptr : from, bytes, {}};
+  const auto* at = static_cast<const std::uint8_t*>(from);
+  if (staged) copy.staged.assign(at, at + bytes);
+  return copy;
 }
 
 // Addresses of devices, and as far behind each the bytes that are there: whoever keeps one of the
@@ -182,6 +195,35 @@ void report() {
   std::rename((path + ".part").c_str(), path.c_str());
 }
 
+int allocate(void** memory, std::size_t bytes) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (all.limit == UINT64_MAX) all.limit = limit_of("FAKE_CUDA_LIMIT", UINT64_MAX - 1);
+  if (all.device_bytes + bytes > all.limit) return kOutOfMemory;
+  Allocation one;
+  one.file = memfd_create("fake-device", MFD_CLOEXEC);
+  if (one.file < 0 ||
+      ftruncate(one.file, static_cast<off_t>(std::max<std::size_t>(bytes, 1))) != 0 ||
+      !map_twice(one.file, bytes, one)) {
+    return kOutOfMemory;
+  }
+  all.memory[one.device] = one;
+  all.device_bytes += bytes;
+  *memory = one.device;
+  return kOk;
+}
+
+int give_back(void* memory) {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.memory.find(static_cast<std::uint8_t*>(memory));
+  if (found == all.memory.end() || found->second.opened > 0) return kInvalidValue;
+  all.device_bytes -= found->second.bytes;
+  unmap(found->second);
+  all.memory.erase(found);
+  return kOk;
+}
+
 }  // namespace
 
 extern "C" {
@@ -240,10 +282,16 @@ int cudaSetDevice(int device) {
 int cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   count("cudaHostAlloc");
   *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (*memory != nullptr) all.pages[static_cast<std::uint8_t*>(*memory)] = bytes;
   return *memory == nullptr ? kOutOfMemory : kOk;
 }
 int cudaFreeHost(void* memory) {
   count("cudaFreeHost");
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.pages.erase(static_cast<std::uint8_t*>(memory));
   std::free(memory);
   return kOk;
 }
@@ -262,33 +310,18 @@ int cudaHostUnregister(void* memory) {
 }
 int cudaMalloc(void** memory, std::size_t bytes) {
   count("cudaMalloc");
-  State& all = state();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  if (all.limit == UINT64_MAX) all.limit = limit_of("FAKE_CUDA_LIMIT", UINT64_MAX - 1);
-  if (all.device_bytes + bytes > all.limit) return kOutOfMemory;
-  Allocation one;
-  one.file = memfd_create("fake-device", MFD_CLOEXEC);
-  if (one.file < 0 ||
-      ftruncate(one.file, static_cast<off_t>(std::max<std::size_t>(bytes, 1))) != 0 ||
-      !map_twice(one.file, bytes, one)) {
-    return kOutOfMemory;
-  }
-  all.memory[one.device] = one;
-  all.device_bytes += bytes;
-  *memory = one.device;
-  return kOk;
+  return allocate(memory, bytes);
 }
 int cudaFree(void* memory) {
   count("cudaFree");
-  State& all = state();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  const auto found = all.memory.find(static_cast<std::uint8_t*>(memory));
-  if (found == all.memory.end() || found->second.opened > 0) return kInvalidValue;
-  all.device_bytes -= found->second.bytes;
-  unmap(found->second);
-  all.memory.erase(found);
-  return kOk;
+  return give_back(memory);
 }
+// The same for a runtime that has memory of the device by itself: not counted.
+void* fake_cuda_take(std::size_t bytes) {
+  void* memory = nullptr;
+  return allocate(&memory, bytes) == kOk ? memory : nullptr;
+}
+int fake_cuda_give(void* memory) { return give_back(memory); }
 int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* stream) {
   if (stuck() != kOk) return stuck();
   State& all = state();
@@ -307,17 +340,19 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* st
     }
   }
   count(to_device ? from_device ? "within device" : "to device" : "from device");
-  if (to_device && is_pinned(source, bytes)) count("to device of pinned");
+  const bool pinned = lies_in(all.pinned, source, bytes);
+  if (to_device && pinned) count("to device of pinned");
   if (to_device) look_for_poison(source, bytes);
   if (stuck() != kOk) return stuck();
-  static_cast<Stream*>(stream)->copies.push_back({target, source, bytes});
+  const bool staged = !from_device && !pinned && !lies_in(all.pages, source, bytes);
+  static_cast<Stream*>(stream)->copies.push_back(copy_of(target, source, bytes, staged));
   return kOk;
 }
 // At once.
 int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
   Stream stream;
   const int status = cudaMemcpyAsync(to, from, bytes, kind, &stream);
-  for (const Copy& copy : stream.copies) std::memmove(copy.to, copy.from, copy.bytes);
+  for (const Copy& copy : stream.copies) copy.make();
   return status;
 }
 int cudaStreamCreateWithFlags(void** stream, unsigned) {
@@ -333,7 +368,7 @@ int cudaStreamDestroy(void* stream) {
 int cudaStreamSynchronize(void* stream) {
   count("cudaStreamSynchronize");
   std::vector<Copy>& copies = static_cast<Stream*>(stream)->copies;
-  for (const Copy& copy : copies) std::memmove(copy.to, copy.from, copy.bytes);
+  for (const Copy& copy : copies) copy.make();
   copies.clear();
   const std::lock_guard<std::mutex> lock(state().mutex);
   report();
@@ -354,13 +389,14 @@ const char* cudaGetErrorString(int status) {
   return status == kOutOfMemory ? "out of memory" : status == kOk ? "no error" : "fake error";
 }
 
-// A handle says whose file of memory it is.
+// A handle says whose file of memory it is, and which: what was freed is no other's.
 struct FakeIpcHandle {
   char magic[8];
   std::int64_t pid;
   std::int64_t file;
   std::uint64_t bytes;
-  char reserved[32];
+  std::uint64_t of;
+  char reserved[24];
 };
 static_assert(sizeof(FakeIpcHandle) == 64);
 
@@ -368,12 +404,14 @@ int cudaIpcGetMemHandle(FakeIpcHandle* handle, void* memory) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const Allocation* one = allocation_of(memory);
-  if (one == nullptr || one->file < 0) return kInvalidValue;
+  struct stat is {};
+  if (one == nullptr || one->file < 0 || fstat(one->file, &is) != 0) return kInvalidValue;
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle->magic, "fakeipc", 8);
   handle->pid = getpid();
   handle->file = one->file;
   handle->bytes = one->bytes;
+  handle->of = is.st_ino;
   return kOk;
 }
 // Not by the process that made it; once more gives what is open.
@@ -385,12 +423,14 @@ int cudaIpcOpenMemHandle(void** memory, FakeIpcHandle handle, unsigned) {
   const std::string path =
       "/proc/" + std::to_string(handle.pid) + "/fd/" + std::to_string(handle.file);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return kInvalidHandle;
   struct stat is {};
-  if (file < 0 || fstat(file, &is) != 0) return kInvalidHandle;
+  const bool stands = fstat(file, &is) == 0 && is.st_ino == handle.of &&
+                      is.st_size >= static_cast<off_t>(handle.bytes);
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (all.refused_handles > 0) {
-    --all.refused_handles;
+  if (!stands || all.refused_handles > 0) {
+    if (stands) --all.refused_handles;
     close(file);
     return kInvalidHandle;
   }

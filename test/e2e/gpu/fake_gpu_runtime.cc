@@ -1,12 +1,15 @@
 // ONNX Runtime with providers for GPUs that run on the CPU: the real library (FAKE_ORT_REAL), but
 // for what names a GPU. A value at an address of a device is one over the bytes that fake_cudart.cc
-// has there, so that a session runs on the very bytes that were copied to the device.
+// has there, so that a session runs on the very bytes that were copied to the device. Outputs that
+// are asked for on a device are handed out there.
 #include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,21 +74,43 @@ OrtStatus* available(char*** list, int* count) {
   return nullptr;
 }
 
+// What a session has to be told of devices: which memory is of one, which outputs of a binding are
+// asked for there (in the order that they are answered in), and the memory of those that were.
+struct Outputs {
+  std::mutex mutex;
+  std::set<const OrtMemoryInfo*> of_devices;
+  std::map<const OrtIoBinding*, std::vector<std::pair<std::string, bool>>> asked;
+  std::map<const OrtValue*, void*> memory;
+};
+Outputs& outputs() {
+  static auto* one = new Outputs;
+  return *one;
+}
+
 OrtStatus* memory_info(const char* name, OrtAllocatorType type, int id, OrtMemType mem_type,
                        OrtMemoryInfo** out) {
   if (std::strncmp(name, "Cuda", 4) != 0)
     return real->CreateMemoryInfo(name, type, id, mem_type, out);
-  return real->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, out);
+  OrtStatus* failed = real->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, out);
+  Outputs& all = outputs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (failed == nullptr) all.of_devices.insert(*out);
+  return failed;
+}
+
+// A question to fake_cudart.cc, about an address or a number of bytes; `fallback` where it is not
+// there.
+template <typename Answer, typename Argument>
+Answer ask_cuda(const char* which, Argument argument, Answer fallback) {
+  void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (cuda == nullptr) return fallback;
+  const Answer answer = reinterpret_cast<Answer (*)(Argument)>(dlsym(cuda, which))(argument);
+  dlclose(cuda);
+  return answer;
 }
 
 // The address that fake_cudart.cc has another name for: of a device's bytes, or of a device.
-void* other_view(const char* which, void* address) {
-  void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
-  if (cuda == nullptr) return address;
-  address = reinterpret_cast<void* (*)(void*)>(dlsym(cuda, which))(address);
-  dlclose(cuda);
-  return address;
-}
+void* other_view(const char* which, void* address) { return ask_cuda(which, address, address); }
 
 OrtStatus* value_over(const OrtMemoryInfo* info, void* data, size_t bytes, const int64_t* dims,
                       size_t rank, ONNXTensorElementDataType type, OrtValue** out) {
@@ -97,6 +122,109 @@ OrtStatus* data_of(OrtValue* value, void** out) {
   OrtStatus* failed = real->GetTensorMutableData(value, out);
   if (failed == nullptr) *out = other_view("fake_cuda_device_view", *out);
   return failed;
+}
+
+// 0: text, or nothing that CUDA's provider answers with.
+size_t element_bytes(ONNXTensorElementDataType type) {
+  constexpr size_t kBytes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2};
+  return static_cast<size_t>(type) < std::size(kBytes) ? kBytes[type] : 0;
+}
+
+// Moves what a session allocated on the host to a device, which it would have been allocated on.
+OrtStatus* move_to_device(OrtValue*& value) {
+  ONNXTensorElementDataType type{};
+  const int64_t* dims = nullptr;
+  size_t rank = 0;
+  void* data = nullptr;
+  OrtStatus* failed = real->GetTensorElementTypeAndShapeDataReference(value, &type, &dims, &rank);
+  if (failed == nullptr) failed = real->GetTensorMutableData(value, &data);
+  if (failed != nullptr) return failed;
+  size_t bytes = element_bytes(type);
+  for (size_t i = 0; i < rank; ++i) bytes *= static_cast<size_t>(dims[i]);
+  if (bytes == 0 || other_view("fake_cuda_device_view", data) != data) return nullptr;
+  void* const memory = ask_cuda("fake_cuda_take", bytes, static_cast<void*>(nullptr));
+  if (memory == nullptr) return real->CreateStatus(ORT_RUNTIME_EXCEPTION, "CUDA failure 2");
+  void* const there = other_view("fake_cuda_host_view", memory);
+  std::memcpy(there, data, bytes);
+  OrtMemoryInfo* info = nullptr;
+  OrtValue* moved = nullptr;
+  failed = real->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &info);
+  if (failed == nullptr) {
+    failed = real->CreateTensorWithDataAsOrtValue(info, there, bytes, dims, rank, type, &moved);
+  }
+  if (info != nullptr) real->ReleaseMemoryInfo(info);
+  if (failed != nullptr) return failed;
+  real->ReleaseValue(value);
+  value = moved;
+  Outputs& all = outputs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.memory[moved] = memory;
+  return nullptr;
+}
+
+// As the runtime keeps them: by name, in the order of their first binding.
+void ask_for(const OrtIoBinding* binding, const char* name, bool on_device) {
+  Outputs& all = outputs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  auto& asked = all.asked[binding];
+  for (auto& [known, where] : asked) {
+    if (known == name) return static_cast<void>(where = on_device);
+  }
+  asked.emplace_back(name, on_device);
+}
+
+bool is_of_device(const OrtMemoryInfo* info) {
+  Outputs& all = outputs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.of_devices.contains(info);
+}
+
+void forget(const OrtIoBinding* binding) {
+  Outputs& all = outputs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.asked.erase(binding);
+}
+
+OrtStatus* bound_values(const OrtIoBinding* binding, OrtAllocator* allocator, OrtValue*** list,
+                        size_t* count) {
+  OrtStatus* failed = real->GetBoundOutputValues(binding, allocator, list, count);
+  Outputs& all = outputs();
+  std::vector<std::pair<std::string, bool>> asked;
+  {
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    asked = all.asked[binding];
+  }
+  for (size_t i = 0; failed == nullptr && i < *count && i < asked.size(); ++i) {
+    if (asked[i].second) failed = move_to_device((*list)[i]);
+  }
+  return failed;
+}
+
+void release_value(OrtValue* value) {
+  Outputs& all = outputs();
+  void* memory = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    const auto found = all.memory.extract(value);
+    if (!found.empty()) memory = found.mapped();
+  }
+  real->ReleaseValue(value);
+  if (memory != nullptr) ask_cuda("fake_cuda_give", memory, 0);
+}
+
+void fill_output_table() {
+  table.GetBoundOutputValues = bound_values;
+  table.ReleaseValue = release_value;
+  table.ReleaseMemoryInfo = [](OrtMemoryInfo* info) {
+    Outputs& all = outputs();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    all.of_devices.erase(info);
+    real->ReleaseMemoryInfo(info);
+  };
+  table.ClearBoundOutputs = [](OrtIoBinding* binding) {
+    forget(binding);
+    real->ClearBoundOutputs(binding);
+  };
 }
 
 template <typename Opaque>
@@ -222,17 +350,20 @@ void fill_graph_table() {
   };
   table.BindOutput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) {
     bind(binding, name, value);
+    ask_for(binding, name, false);
     return real->BindOutput(binding, name, value);
   };
   table.BindOutputToDevice = [](OrtIoBinding* binding, const char* name,
                                 const OrtMemoryInfo* info) {
     bind(binding, name, nullptr);
+    ask_for(binding, name, is_of_device(info));
     return real->BindOutputToDevice(binding, name, info);
   };
   table.ReleaseIoBinding = [](OrtIoBinding* binding) {
     Graphs& all = graphs();
     const std::lock_guard<std::mutex> lock(all.mutex);
     all.bound.erase(binding);
+    forget(binding);
     real->ReleaseIoBinding(binding);
   };
   table.RunWithBinding = [](OrtSession* session, const OrtRunOptions* options,
@@ -249,6 +380,7 @@ const OrtApi* get_api(uint32_t version) {
   if (real == nullptr) return nullptr;
   fill_table();
   fill_graph_table();
+  fill_output_table();
   fake_contexts::fill_table(table);
   return &table;
 }

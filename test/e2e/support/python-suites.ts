@@ -62,13 +62,13 @@ export function findPerfAnalyzer(): { readonly program: string; readonly missing
   return { program: '', missing: stderr.trim() };
 }
 
-/** One module, as subtests of `context`. `env` is added to what the modules read. Where
- * SERVAL_PYTHON_SUITE names another module (`make t`), this one is skipped. */
+/** One module, as subtests of `context`. `extra` is added to what the modules read; not every one
+ * wants a server. Where SERVAL_PYTHON_SUITE names another module (`make t`), this one is skipped. */
 export async function runPythonSuite(
   context: TestContext,
   python: string,
   suite: string,
-  server: ServalProcess,
+  server: ServalProcess | undefined,
   extra: NodeJS.ProcessEnv = {},
 ): Promise<void> {
   const wanted = process.env['SERVAL_PYTHON_SUITE'] ?? suite;
@@ -78,8 +78,10 @@ export async function runPythonSuite(
   }
   const env = {
     ...process.env,
-    SERVAL_HTTP: `127.0.0.1:${server.httpPort}`,
-    SERVAL_GRPC: `127.0.0.1:${server.grpcPort}`,
+    ...(server !== undefined && {
+      SERVAL_HTTP: `127.0.0.1:${server.httpPort}`,
+      SERVAL_GRPC: `127.0.0.1:${server.grpcPort}`,
+    }),
     PYTHONDONTWRITEBYTECODE: '1',
     // The clients' own event tracing must not reach outside.
     GRPC_VERBOSITY: 'ERROR',

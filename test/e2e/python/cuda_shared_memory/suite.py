@@ -2,19 +2,42 @@
 clients' own tools, written once for HTTP and gRPC, and what such clients may get wrong.
 test_http.py and test_grpc.py fill in the client. SERVAL_CUDA_MODELS names the suffixes of the
 models: on a GPU, on the CPU. `simple`: sum and difference of two [n, 16] of INT32; `half`:
-x / 2 + 3 of FP32; `chosen`: the elements of x that are not 0. Test time only.
+x / 2 + 3 of FP32; `chosen`: the elements of x that are not 0; `negated`: -x of INT64. With
+SERVAL_CUDA_PROCESSES the models of a GPU are in a process of its own. Test time only.
 Source: v2-protocol.md 2, 11; tritonclient.utils.cuda_shared_memory."""
 import os
+import re
+import signal
 import threading
+import time
+import urllib.error
+import urllib.request
 
 import numpy as np
-from serval_case import ServalCase
+from serval_case import HTTP, ServalCase
 from tritonclient.utils import cuda_shared_memory as shm
 
 COUNT = 16
 SIZE = COUNT * 4
 SUFFIXES = os.environ["SERVAL_CUDA_MODELS"].split(",")
 DEVICES = int(os.environ.get("SERVAL_CUDA_DEVICES", "1"))
+WAIT_SECONDS = 60
+
+
+def page(path):
+    """{status, text} of the server's answer."""
+    try:
+        with urllib.request.urlopen(f"http://{HTTP}{path}", timeout=WAIT_SECONDS) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def pid_of_device():
+    """Of GPU 0's process; 0 where there is none."""
+    pattern = r'^serval_isolated_pid\{[^}]*device="0"[^}]*\} (\d+)$'
+    found = re.search(pattern, page("/metrics")[1], re.MULTILINE)
+    return int(found.group(1)) if found else 0
 
 
 class CudaSharedMemorySuite(ServalCase):
@@ -117,6 +140,20 @@ class CudaSharedMemorySuite(ServalCase):
                 shm.set_shared_memory_region(place, [values])
                 self.half(suffix, "in", "out", count * 4)
                 self.same(self.floats(answer, count), values / 2 + 3)
+
+    def test_int64(self):
+        self.region("in", 4096)
+        self.region("out", 4096)
+        place, answer = self.handles
+        for suffix in SUFFIXES:
+            for values in ([1, -2**63 + 1, 2**63 - 1], list(range(200)), [-7]):
+                array = np.array(values, dtype=np.int64)
+                shm.set_shared_memory_region(place, [array])
+                self.client.infer(
+                    f"negated_{suffix}",
+                    [self.input_at("x", "INT64", array.shape, "in", array.nbytes)],
+                    outputs=[self.output_at("y", "out", 4096)])
+                self.same(shm.get_contents_as_numpy(answer, np.int64, array.shape), -array)
 
     def test_beside_plain_tensors(self):
         values = np.arange(8, dtype=np.float32)
@@ -236,6 +273,27 @@ class CudaSharedMemorySuite(ServalCase):
             thread.join()
         self.assertLessEqual(outcomes, {"answered", "Unable to find shared memory region"})
         self.assertIn("answered", outcomes)
+
+    def test_regions_outlive_the_process_of_their_device(self):
+        if "SERVAL_CUDA_PROCESSES" not in os.environ:
+            self.skipTest("there is none")
+        place, answer = self.region("in", 32), self.region("out", 32)
+        values = np.arange(8, dtype=np.float32)
+        shm.set_shared_memory_region(place, [values])
+        self.half(SUFFIXES[0], "in", "out", 32)
+        before = pid_of_device()
+        os.kill(before, signal.SIGKILL)
+        models = [f"{name}_{SUFFIXES[0]}" for name in ("half", "chosen", "negated", "simple")]
+        end = time.monotonic() + WAIT_SECONDS
+        while pid_of_device() in (0, before) or any(
+                page(f"/v2/models/{name}/ready")[0] != 200 for name in models):
+            self.assertLess(time.monotonic(), end, "its models came back")
+            time.sleep(0.02)
+        for times in (2, 3):
+            shm.set_shared_memory_region(place, [values * times])
+            self.half(SUFFIXES[0], "in", "out", 32)
+            self.same(self.floats(answer, 8), values * times / 2 + 3)
+        self.assertEqual(len(self.status()), 2)
 
     def test_extension(self):
         self.assertIn("cuda_shared_memory", self.extensions())

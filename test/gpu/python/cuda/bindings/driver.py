@@ -25,3 +25,10 @@ def cuDevicePrimaryCtxGetState(device):
     flags, active = ctypes.c_uint(), ctypes.c_int()
     code = _library.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
     return CUresult(code), flags.value, active.value
+
+
+def cuMemGetAddressRange(pointer):
+    base, size = ctypes.c_void_p(), ctypes.c_size_t()
+    code = _library.cuMemGetAddressRange_v2(ctypes.byref(base), ctypes.byref(size),
+                                            ctypes.c_void_p(pointer))
+    return CUresult(code), base.value, size.value

@@ -28,9 +28,14 @@ class cudaDeviceAttr(enum.IntEnum):
     cudaDevAttrUnifiedAddressing = 41
 
 
+class _Handle(ctypes.Structure):
+    """As it is passed by value."""
+    _fields_ = [("reserved", ctypes.c_ubyte * CUDA_IPC_HANDLE_SIZE)]
+
+
 class cudaIpcMemHandle_t:
-    def __init__(self):
-        self.bytes = (ctypes.c_char * CUDA_IPC_HANDLE_SIZE)()
+    def __init__(self, reserved=bytes(CUDA_IPC_HANDLE_SIZE)):
+        self.bytes = (ctypes.c_char * CUDA_IPC_HANDLE_SIZE)(*reserved)
 
     @property
     def reserved(self):
@@ -88,6 +93,17 @@ def cudaIpcGetMemHandle(pointer):
     handle = cudaIpcMemHandle_t()
     code = _library.cudaIpcGetMemHandle(handle.bytes, ctypes.c_void_p(pointer))
     return _status(code), handle
+
+
+def cudaIpcOpenMemHandle(handle, flags):
+    pointer = ctypes.c_void_p()
+    code = _library.cudaIpcOpenMemHandle(ctypes.byref(pointer),
+                                         _Handle.from_buffer(handle.bytes), ctypes.c_uint(flags))
+    return _status(code), pointer.value
+
+
+def cudaIpcCloseMemHandle(pointer):
+    return (_status(_library.cudaIpcCloseMemHandle(ctypes.c_void_p(pointer))),)
 
 
 def cudaMemcpyAsync(to, source, size, kind, stream):

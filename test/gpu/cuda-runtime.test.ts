@@ -1,0 +1,13 @@
+// What the server relies on when a client shares memory of a device, asked of CUDA itself: over
+// stand-ins, whether they are as strict as the real one; on a GPU, whether the real one is as they
+// are. Test time only.
+import { it } from 'node:test';
+import { findPython, runPythonSuite } from '../e2e/support/python-suites.js';
+import { cudaEnv } from './machine.js';
+
+const { python, missing } = findPython();
+
+it('CUDA between processes', async (context) => {
+  if (missing !== '') return context.skip(missing);
+  await runPythonSuite(context, python, 'cuda_shared_memory.test_runtime', undefined, cudaEnv());
+});
