@@ -68,7 +68,7 @@ test-package: build models ## make the package, unpack it elsewhere, one inferen
 	@node test/run/suites.mjs package
 test-quickstart: test-tools build ## the quick starts of the pages, from an empty folder
 	@node test/run/suites.mjs quickstart
-test-gpu: build models ## on a GPU: answers, memory, processes (ends with 2 where there is none; ARGS="answers")
+test-gpu: build models ## on a GPU: answers, memory, processes (ends with 2 where there is none)
 	@node test/gpu/run.mjs $(ARGS)
 
 .PHONY: coverage

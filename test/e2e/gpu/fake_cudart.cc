@@ -20,6 +20,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -37,8 +38,20 @@ struct Copy {
 
   void make() const { std::memmove(to, from == nullptr ? staged.data() : from, bytes); }
 };
+// Of any number of threads.
 struct Stream {
+  std::mutex mutex;
   std::vector<Copy> copies;
+
+  void add(Copy copy) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    copies.push_back(std::move(copy));
+  }
+  void wait() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (const Copy& copy : copies) copy.make();
+    copies.clear();
+  }
 };
 
 // One allocation, of this process or opened: a file of memory, mapped twice.
@@ -345,14 +358,14 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* st
   if (to_device) look_for_poison(source, bytes);
   if (stuck() != kOk) return stuck();
   const bool staged = !from_device && !pinned && !lies_in(all.pages, source, bytes);
-  static_cast<Stream*>(stream)->copies.push_back(copy_of(target, source, bytes, staged));
+  static_cast<Stream*>(stream)->add(copy_of(target, source, bytes, staged));
   return kOk;
 }
 // At once.
 int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
   Stream stream;
   const int status = cudaMemcpyAsync(to, from, bytes, kind, &stream);
-  for (const Copy& copy : stream.copies) copy.make();
+  stream.wait();
   return status;
 }
 int cudaStreamCreateWithFlags(void** stream, unsigned) {
@@ -367,9 +380,7 @@ int cudaStreamDestroy(void* stream) {
 }
 int cudaStreamSynchronize(void* stream) {
   count("cudaStreamSynchronize");
-  std::vector<Copy>& copies = static_cast<Stream*>(stream)->copies;
-  for (const Copy& copy : copies) copy.make();
-  copies.clear();
+  static_cast<Stream*>(stream)->wait();
   const std::lock_guard<std::mutex> lock(state().mutex);
   report();
   return kOk;

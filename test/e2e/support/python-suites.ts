@@ -63,7 +63,7 @@ export function findPerfAnalyzer(): { readonly program: string; readonly missing
 }
 
 /** One module, as subtests of `context`. `extra` is added to what the modules read; not every one
- * wants a server. Where SERVAL_PYTHON_SUITE names another module (`make t`), this one is skipped. */
+ * wants a server. Where SERVAL_PYTHON_SUITE names another module (`make t`), it is skipped. */
 export async function runPythonSuite(
   context: TestContext,
   python: string,

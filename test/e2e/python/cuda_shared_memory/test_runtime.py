@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import unittest
 
 import cuda.bindings.driver as driver
@@ -95,6 +96,29 @@ print(int(status), there - base, size >= 4096)
 """)
         self.assertEqual(told, ["0 0 True"])
         self.assertNotEqual(int(driver.cuMemGetAddressRange(id(self))[0]), 0)
+
+    def test_threads_share_a_stream(self):
+        """Triton's client has one for all of its threads."""
+        count = 1 << 18
+        regions = [shm.create_shared_memory_region(f"r{i}", count * 4, 0) for i in range(8)]
+        wrong = []
+
+        def ask(which):
+            for value in range(20):
+                array = np.full(count, which * 1000 + value, dtype=np.float32)
+                shm.set_shared_memory_region(regions[which], [array])
+                got = shm.get_contents_as_numpy(regions[which], np.float32, [count])
+                if not (got == array).all():
+                    wrong.append((which, value))
+
+        threads = [threading.Thread(target=ask, args=(which,)) for which in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for region in regions:
+            shm.destroy_shared_memory_region(region)
+        self.assertEqual(wrong, [])
 
     def test_handles_that_are_refused(self):
         own = cudart.cudaIpcMemHandle_t(base64.b64decode(shm.get_raw_handle(self.region)))
