@@ -3,6 +3,8 @@
 // from. Both ends in one process.
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 #include "backend/onnxruntime/on_gpu.h"
 #include "gpu/cuda_client.h"
@@ -23,18 +25,31 @@ class GpuChannel : public OnGpu {
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     model_ = loaded.value();
     scratch_ = model_->make_scratch();
-    gpu::on_shared_memory_closed([](uint64_t id) { closed().push_back(id); });
+    gpu::on_shared_memory_closed([](uint64_t id) { closed().note(id); });
   }
   void TearDown() override {
-    gpu::on_shared_memory_closed(nullptr);
-    closed().clear();
     scratch_.reset();
     model_.reset();
     process_.reset();
+    gpu::on_shared_memory_closed(nullptr);
+    closed().take();
   }
-  static std::vector<uint64_t>& closed() {
-    static std::vector<uint64_t> ids;
-    return ids;
+  // Of either end.
+  struct Closed {
+    std::mutex mutex;
+    std::vector<uint64_t> ids;  // guarded by mutex
+    void note(uint64_t id) {
+      const std::lock_guard lock(mutex);
+      ids.push_back(id);
+    }
+    std::vector<uint64_t> take() {
+      const std::lock_guard lock(mutex);
+      return std::exchange(ids, {});
+    }
+  };
+  static Closed& closed() {
+    static Closed one;
+    return one;
   }
   void serve_gpu(int socket, int cancel_event) {
     ServeOptions options;
@@ -95,7 +110,7 @@ TEST_F(GpuChannel, DeviceMemoryCrossesByName) {
   const uint64_t closes = calls("cudaIpcCloseMemHandle");
   const uint64_t id = memory->id();
   memory.reset();
-  ASSERT_EQ(closed(), std::vector<uint64_t>{id});
+  ASSERT_EQ(closed().take(), std::vector<uint64_t>{id});
   EXPECT_EQ(calls("cudaIpcCloseMemHandle"), closes + 1);
   process_->forget_memory(id);
   while (calls("cudaIpcCloseMemHandle") < closes + 2) std::this_thread::yield();
