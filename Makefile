@@ -8,6 +8,15 @@ MAKEFLAGS += --no-print-directory
 ARGS ?=
 FUZZ_SECONDS ?= 600
 
+# Every command runs on one Node, whatever the machine has: see scripts/packaging/node.sh.
+ifneq ($(filter-out help clean distclean,$(or $(MAKECMDGOALS),help)),)
+NODE_FOLDER := $(shell scripts/packaging/node.sh)
+ifeq ($(NODE_FOLDER),)
+$(error no Node.js to run on)
+endif
+export PATH := $(NODE_FOLDER):$(PATH)
+endif
+
 .PHONY: help
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24

@@ -1,4 +1,4 @@
-// The server's version, as package.json has it. Control plane, any thread.
+// The server's version and the Node.js that it needs. Control plane, any thread.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from './package-files.js';
@@ -7,4 +7,14 @@ import { packageRoot } from './package-files.js';
 export function servalVersion(): string {
   const text = readFileSync(join(packageRoot(), 'package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+/** The oldest major version of Node.js that Serval is tested on; package.json's `engines`. */
+export const NODE_MAJOR_MIN = 22;
+
+/** Returns why `version` ("v20.20.2") is not supported; undefined where it is. Pure. */
+export function unsupportedNode(version: string): string | undefined {
+  const major = Number(/^v(\d+)\./.exec(version)?.[1]);
+  if (major >= NODE_MAJOR_MIN) return undefined;
+  return `Serval needs Node.js ${NODE_MAJOR_MIN} or newer, this is ${version}`;
 }

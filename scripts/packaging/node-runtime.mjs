@@ -20,14 +20,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** By major version. The package carries PACKAGED_NODE. */
+/** By major version. PACKAGED_NODE is the one in .node-version: make runs on it, the package
+ * carries it. */
 export const NODES = {
-  20: {
-    version: '20.20.2',
-    sha512:
-      'PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRa' +
-      'nxt7rjTnDEBwOPujoQ==',
-  },
   22: {
     version: '22.23.3',
     sha512:

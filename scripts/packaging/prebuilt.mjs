@@ -1,5 +1,5 @@
 // Writes what the npm package carries beside its JavaScript: prebuilt/ (the stripped addon, ONNX
-// Runtime's library, uWebSockets.js for two ABIs), man/ and THIRD-PARTY-LICENSES.txt. npm's
+// Runtime's library, uWebSockets.js for Node 22), man/ and THIRD-PARTY-LICENSES.txt. npm's
 // `prepack` step; `--remove` (`postpack`) takes them away again. Why: docs/decisions/0009. Build
 // time only.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import {
 import { writeManPage } from './man-page.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const ABIS = ['115', '127']; // process.versions.modules of Node 20 and 22; 24 has none
+const ABIS = ['127']; // process.versions.modules of Node 22; there is no binary for 24
 
 // Packages whose code is in dist/bundle with what they need in turn, and those of which we carry
 // a binary.

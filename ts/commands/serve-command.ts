@@ -9,6 +9,7 @@ import { createLogger } from '../logger.js';
 import type { Logger } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import { startServer, type RunningServer } from '../server.js';
+import { unsupportedNode } from '../version.js';
 import { RequestFiles } from './request-files.js';
 import { startedJson, startedText } from './startup-text.js';
 import { asUsage } from './usage.js';
@@ -21,6 +22,8 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   const config = await asUsage(() => parseServeConfig(args, process.cwd()));
   const { logLevel: level, logFormat: format, logFile: file } = config;
   const logger = createLogger({ level, format, file });
+  const oldNode = unsupportedNode(process.version);
+  if (oldNode !== undefined) logger.warn(`${oldNode}: it may fail in ways that no test covers`);
   exitOnUncaught({ level, format });
   const signals = new SignalExit(logger);
   signals.install();
