@@ -147,5 +147,7 @@ function providerValue(part: string, where: string): ProviderOptions {
     if (equals < 1) throw configError(where, `expected key=value, got ${echo(pair)}`);
     options.set(pair.slice(0, equals), pair.slice(equals + 1));
   }
-  return { name, options: Object.fromEntries(options) };
+  const names = [...options.keys()];
+  const setByServer = names.length === 0 ? {} : { setByServer: names };
+  return { name, options: Object.fromEntries(options), ...setByServer };
 }

@@ -1239,13 +1239,17 @@ struct Provider FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ProviderBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_NAME = 4,
-    VT_OPTIONS = 6
+    VT_OPTIONS = 6,
+    VT_SET_BY_SERVER = 8
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>> *options() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>> *>(VT_OPTIONS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *set_by_server() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_SET_BY_SERVER);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
@@ -1254,6 +1258,9 @@ struct Provider FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_OPTIONS) &&
            verifier.VerifyVector(options()) &&
            verifier.VerifyVectorOfTables(options()) &&
+           VerifyOffset(verifier, VT_SET_BY_SERVER) &&
+           verifier.VerifyVector(set_by_server()) &&
+           verifier.VerifyVectorOfStrings(set_by_server()) &&
            verifier.EndTable();
   }
 };
@@ -1267,6 +1274,9 @@ struct ProviderBuilder {
   }
   void add_options(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> options) {
     fbb_.AddOffset(Provider::VT_OPTIONS, options);
+  }
+  void add_set_by_server(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> set_by_server) {
+    fbb_.AddOffset(Provider::VT_SET_BY_SERVER, set_by_server);
   }
   explicit ProviderBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -1283,8 +1293,10 @@ struct ProviderBuilder {
 inline flatbuffers::Offset<Provider> CreateProvider(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<flatbuffers::String> name = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> options = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> options = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> set_by_server = 0) {
   ProviderBuilder builder_(_fbb);
+  builder_.add_set_by_server(set_by_server);
   builder_.add_options(options);
   builder_.add_name(name);
   return builder_.Finish();
@@ -1293,13 +1305,16 @@ inline flatbuffers::Offset<Provider> CreateProvider(
 inline flatbuffers::Offset<Provider> CreateProviderDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     const char *name = nullptr,
-    const std::vector<flatbuffers::Offset<serval::fb::KeyValue>> *options = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::KeyValue>> *options = nullptr,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *set_by_server = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto options__ = options ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::KeyValue>>(*options) : 0;
+  auto set_by_server__ = set_by_server ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*set_by_server) : 0;
   return serval::fb::CreateProvider(
       _fbb,
       name__,
-      options__);
+      options__,
+      set_by_server__);
 }
 
 struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -7,6 +7,7 @@
 
 #include "base/copies.h"
 #include "codec/serving/wire.h"
+#include "engine/spec/options.h"
 #include "engine/spec/unpack.h"
 
 namespace serval {
@@ -246,16 +247,6 @@ Status read_graph_rows(const fb::ModelSpec& from, std::vector<uint32_t>& rows) {
   return fits;
 }
 
-Status read_session_config(const fb::ModelSpec& from, ModelSpec& spec) {
-  unpack(from.session_config(), spec.session_config);
-  for (size_t i = 0; i < spec.session_config.size(); ++i) {
-    if (spec.session_config[i].first.empty()) {
-      return bad_spec(at("session_config", i) + ".key", "is empty, expected an option's name");
-    }
-  }
-  return ok_status();
-}
-
 // What a configuration says: batching, queueing, tensors, devices.
 Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (from.exec_mode() > ExecMode::MAX) {
@@ -268,7 +259,7 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_tensors(from, spec);
   if (read.ok()) read = read_devices(from, spec.devices);
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
-  if (read.ok()) read = read_session_config(from, spec);
+  unpack(from.session_config(), spec.session_config);
   return read;
 }
 
@@ -367,6 +358,8 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
   spec.inter_op_threads = from->inter_op_threads();
   spec.graph_optimization = from->graph_optimization();
   unpack(from->providers(), spec.providers);
+  read = check_options(spec);
+  if (!read.ok()) return std::move(read.error());
   spec.instances = from->instances();
   spec.inline_us_max = from->inline_us_max();
   unpack(from->null_mode(), spec.null_mode);

@@ -288,9 +288,12 @@ export interface TensorOverride {
   readonly labels: readonly string[];
 }
 
+/** Options that a model's configuration sets are checked: proto/runtime-options.mjs. */
 export interface Provider {
   readonly name: string;
   readonly options: Readonly<Record<string, string>>;
+  /** names of options of the command line or the server itself */
+  readonly setByServer?: readonly string[];
 }
 
 /** What to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan) or "null". */

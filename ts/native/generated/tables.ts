@@ -100,6 +100,7 @@ export const TENSOR_OVERRIDE: Table<engine.TensorOverride> = { name: 'TensorOver
 export const PROVIDER: Table<engine.Provider> = { name: 'Provider', members: [
   { name: 'name', kind: 'string' },
   { name: 'options', kind: 'pairs' },
+  { name: 'setByServer', kind: 'string', many: true, optional: true },
 ] };
 
 export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members: [
