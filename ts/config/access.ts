@@ -61,13 +61,19 @@ export function accessSettings(read: SettingsReader): AccessConfig {
   };
   const openFrom = written('open-groups');
   const httpRules = rules('http-restricted-api', '');
+  const grpcRules = rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX);
+  if (keyFile !== undefined && httpRules.length + grpcRules.length > 0) {
+    const flag = httpRules.length > 0 ? 'http-restricted-api' : 'grpc-restricted-protocol';
+    const why = 'each would open what the other locks; give keys their groups instead';
+    throw configError(`--${flag}`, `expected no --api-key-file with it, got both: ${why}`);
+  }
   const keyHeaders = [header && textValue(header), ...httpRules.map((rule) => rule.header)];
   return {
     keyFile,
     keyHeader: header === undefined ? '' : textValue(header).toLowerCase(),
     openGroups: readGroups(lastText(openFrom), openFrom.where),
     httpRules,
-    grpcRules: rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX),
+    grpcRules,
     remoteControl: bool('allow-remote-control'),
     cors: corsSettings(read, [...new Set(keyHeaders.filter((name) => name !== undefined))]),
     clientShm: bool('allow-client-shm'),

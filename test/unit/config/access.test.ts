@@ -17,18 +17,14 @@ const refuses = (args: readonly string[], message: RegExp): Promise<void> =>
 test('every flag of access', async () => {
   const access = await parse(
     ...['--api-key-file', 'keys', '--api-key-header', 'X-Api-Key', '--open-groups=health,metadata'],
-    ...['--allow-remote-control', '--allow-client-shm', '--http-restricted-api', 'trace:a=b'],
-    ...['--http-restricted-api=logging:c=d', '--grpc-restricted-protocol', 'inference:e=f'],
+    ...['--allow-remote-control', '--allow-client-shm'],
   );
   assert.deepEqual(access, {
     keyFile: '/somewhere/keys',
     keyHeader: 'x-api-key',
     openGroups: ['health', 'metadata', 'model-config', 'statistics'],
-    httpRules: [
-      { header: 'a', digest: digestOf('b'), groups: ['tracing'] },
-      { header: 'c', digest: digestOf('d'), groups: ['logging'] },
-    ],
-    grpcRules: [{ header: 'triton-grpc-protocol-e', digest: digestOf('f'), groups: ['inference'] }],
+    httpRules: [],
+    grpcRules: [],
     remoteControl: true,
     cors: undefined,
     clientShm: true,
@@ -38,6 +34,27 @@ test('every flag of access', async () => {
   });
   const { keys, remoteControl } = policyOf(access, undefined);
   assert.deepEqual([keys, remoteControl], [undefined, true]);
+});
+
+test("Triton's restrictions are rules, and go with no keys: either would open", async () => {
+  const rules = [
+    ...['--http-restricted-api', 'trace:a=b', '--http-restricted-api=logging:c=d'],
+    ...['--grpc-restricted-protocol', 'inference:e=f'],
+  ];
+  const { httpRules, grpcRules } = await parse(...rules);
+  assert.deepEqual(httpRules, [
+    { header: 'a', digest: digestOf('b'), groups: ['tracing'] },
+    { header: 'c', digest: digestOf('d'), groups: ['logging'] },
+  ]);
+  assert.deepEqual(grpcRules, [
+    { header: 'triton-grpc-protocol-e', digest: digestOf('f'), groups: ['inference'] },
+  ]);
+  const expected = 'expected no --api-key-file with it, got both';
+  await refuses(['--api-key-file=k', ...rules], new RegExp(`--http-restricted-api: ${expected}`));
+  await refuses(
+    ['--api-key-file=k', '--grpc-restricted-protocol', 'inference:e=f'],
+    new RegExp(`--grpc-restricted-protocol: ${expected}`),
+  );
 });
 
 test('an admin address is a host and a port, or a unix socket', async () => {
