@@ -9,7 +9,7 @@ import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config/config.js';
-import { ErrorCode, ServalError } from './errors.js';
+import { ErrorCode, reasonOf, ServalError } from './errors.js';
 import { importInThread } from './import/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
 import { createLogger, LevelControl, levelSwitches, type Logger } from './logger.js';
@@ -40,8 +40,11 @@ import { RequestLog } from './request-log/request-log.js';
 import { LinkRequestLog } from './native/request-log.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
+import { makeRoom } from './transport/unix-socket.js';
 import type { AdminSettings } from './workers/messages.js';
 import { ListenerPool, reservePort } from './workers/pool.js';
+
+const UNIX = 'unix:';
 
 export interface RunningServer {
   /** undefined where the listener is off. */
@@ -115,7 +118,17 @@ async function reserveHttp({ listeners, host, httpPort }: Config): Promise<numbe
 /** With a port where 0 was given. Errors: InvalidArgument. */
 async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefined> {
   const { admin } = access;
-  if (admin === undefined || admin.host.startsWith('unix:')) return admin;
+  if (admin === undefined) return undefined;
+  if (admin.host.startsWith(UNIX)) {
+    // Before anything listens: what is there and is not a dead server's socket stays.
+    try {
+      await makeRoom(admin.host.slice(UNIX.length));
+    } catch (error) {
+      const text = `--admin-address: cannot listen on ${admin.host}: ${reasonOf(error)}`;
+      throw new ServalError(ErrorCode.InvalidArgument, text);
+    }
+    return admin;
+  }
   return { host: admin.host, port: await reservePort(admin.host, admin.port) };
 }
 
@@ -200,7 +213,8 @@ function adminSettings(
   if (admin === undefined) return undefined;
   const choice = tlsOnNodeOnly(tls) === undefined ? config.httpListener : 'node';
   const listener = chooseHttpListener(choice, { threads: 1, tls });
-  return { ...admin, listener, ...(tls && { tls }) };
+  const { socketMode } = config.access;
+  return { ...admin, listener, socketMode, ...(tls && { tls }) };
 }
 
 /** The same of gRPC's. */

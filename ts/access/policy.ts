@@ -71,8 +71,8 @@ export interface CredentialCheck {
 
 /** Access to one kind of call. */
 export interface CallAccess {
-  /** Who needs no credential; local: this machine, over loopback or a unix socket, and not through a
-   * proxy. */
+  /** Who needs no credential; local: this machine, over loopback or a unix socket, and not through
+   * a proxy. */
   readonly openTo: 'all' | 'local' | 'none';
   readonly checks: readonly CredentialCheck[];
   /** No credential, one that nobody knows, one that is not for this. */

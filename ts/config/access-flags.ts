@@ -54,6 +54,13 @@ export const ACCESS_FLAGS = [
     'HOST:PORT or unix:PATH: control, logging, metrics and statistics only there',
   ),
   flag(
+    'socket-mode',
+    'MODE',
+    { kind: 'text' },
+    '0700',
+    'who may open unix sockets (--admin-address, --grpc-socket-path), as chmod has it',
+  ),
+  flag(
     'admin-use-ssl',
     'BOOL',
     BOOL,

@@ -7,7 +7,7 @@ import type { HeaderRule, Policy } from '../access/policy.js';
 import { GRPC_HEADER_PREFIX, readRestrictions } from '../access/restrictions.js';
 import { echo } from '../text.js';
 import type { SettingsReader } from './serving.js';
-import { configError, lastText, textValue, type Written } from './values.js';
+import { configError, lastText, modeValue, textValue, type Written } from './values.js';
 
 const UNIX = 'unix:';
 /** Any origin. */
@@ -31,6 +31,8 @@ export interface AccessConfig {
   readonly admin: AdminAddress | undefined;
   /** The admin address has TLS where there is TLS at all. */
   readonly adminTls: boolean;
+  /** Of unix sockets' files. */
+  readonly socketMode: number;
 }
 
 export interface AdminAddress {
@@ -78,6 +80,7 @@ export function accessSettings(read: SettingsReader): AccessConfig {
     cors: corsSettings(read, [...new Set(keyHeaders.filter((name) => name !== undefined))]),
     clientShm: bool('allow-client-shm'),
     console: bool('console'),
+    socketMode: modeValue(written('socket-mode')),
     ...adminSettings(read),
   };
 }

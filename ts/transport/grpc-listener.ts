@@ -128,7 +128,16 @@ export class GrpcListener {
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     widenWindows(this.server);
     this.ended?.follow(this.server);
-    const { host, port, unixPath = '', connectionsMax, full, tls, reusePort = false } = options;
+    const {
+      host,
+      port,
+      unixPath = '',
+      unixMode,
+      connectionsMax,
+      full,
+      tls,
+      reusePort = false,
+    } = options;
     if (tls !== undefined) {
       this.tls = new NodeTls({
         settings: tls,
@@ -145,6 +154,7 @@ export class GrpcListener {
     const accepted = (socket: Socket, isUnix: boolean): void => this.accept(socket, isUnix);
     this.listening = new NodeSockets({
       ...{ host, port, reusePort, unixPath },
+      ...(unixMode !== undefined && { unixMode }),
       ...{ connectionsMax, full, accepted },
     });
   }

@@ -19,6 +19,7 @@ import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js
 import { codingProblem, NO_LENGTH } from './http/request-framing.js';
 import { statusLine } from './status-lines.js';
 import { UwsTls } from './tls/uws-tls.js';
+import type { UnixSocketFile } from './unix-socket.js';
 import { loadUws } from './uws-binding.js';
 import { WritingTurns } from './writing-turns.js';
 
@@ -230,6 +231,7 @@ export class UwsListener extends AcceptingListener {
   readonly #free: UwsExchange[] = [];
   readonly #turns = new ReadingTurns();
   readonly #listening: (port: number) => void;
+  readonly #unix: UnixSocketFile | undefined;
   readonly #tls: UwsTls | undefined;
   #served: Served;
   /** With certificates that were replaced, for as long as they have connections. */
@@ -240,7 +242,8 @@ export class UwsListener extends AcceptingListener {
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     super(router, report, surroundings);
     this.keep = surroundings.keep ?? (() => undefined);
-    this.#head.isUnix = surroundings.isUnix ?? false;
+    this.#unix = surroundings.unix;
+    this.#head.isUnix = this.#unix !== undefined;
     this.#listening = surroundings.listening ?? (() => undefined);
     const { tls } = surroundings;
     this.#tls = tls && new UwsTls(tls, () => this.reloadCertificates());
@@ -298,11 +301,8 @@ export class UwsListener extends AcceptingListener {
   }
 
   protected accept(host: string, port: number, done: Accepting): void {
-    if (this.#head.isUnix) {
-      this.#served.app.listen_unix((socket) => {
-        this.#socket = socket === false ? undefined : socket;
-        done(socket === false ? undefined : port, '');
-      }, host);
+    if (this.#unix !== undefined) {
+      this.#acceptUnix(this.#unix, done);
       return;
     }
     this.#served.app.listen(host, port, (socket) => {
@@ -316,6 +316,21 @@ export class UwsListener extends AcceptingListener {
       this.#listening(bound);
       done(bound, '');
     });
+  }
+
+  #acceptUnix(unix: UnixSocketFile, done: Accepting): void {
+    try {
+      this.#served.app.listen_unix((socket) => {
+        if (socket !== false) this.#socket = socket;
+      }, unix.prepare());
+      if (this.#socket !== undefined) unix.publish();
+    } catch (error) {
+      unix.abandon();
+      this.acceptNoMore();
+      done(undefined, ` (${reasonOf(error)})`);
+      return;
+    }
+    done(this.#socket === undefined ? undefined : 0, '');
   }
 
   protected acceptNoMore(): void {

@@ -123,15 +123,20 @@ void runListener<HttpSettings>(async (thread, settings) => {
   };
   return {
     listen: async () => {
-      // First: a thread that has failed may not end while uWebSockets.js listens.
       const grpcPort = grpc?.start();
-      const httpPort = await listener?.listen(settings.host, settings.port);
-      const adminPort = await admin?.listen();
-      return {
-        ...(httpPort !== undefined && { httpPort }),
-        ...(grpcPort !== undefined && { grpcPort }),
-        ...(adminPort !== undefined && { adminPort }),
-      };
+      try {
+        const httpPort = await listener?.listen(settings.host, settings.port);
+        const adminPort = await admin?.listen();
+        return {
+          ...(httpPort !== undefined && { httpPort }),
+          ...(grpcPort !== undefined && { grpcPort }),
+          ...(adminPort !== undefined && { adminPort }),
+        };
+      } catch (error) {
+        // A thread that has failed may not end while uWebSockets.js listens: that aborts.
+        await Promise.all([listener?.drain(0), admin?.drain(0)]);
+        throw error;
+      }
     },
     drain: async (seconds) => {
       const [http, cut] = await Promise.all([

@@ -50,6 +50,8 @@ export interface ListenerSettings {
 export interface AdminSettings extends AdminAddress {
   readonly listener: HttpListenerKind;
   readonly tls?: ServerTls;
+  /** Of a unix socket's file. */
+  readonly socketMode: number;
 }
 
 export interface HttpSettings extends ListenerSettings {

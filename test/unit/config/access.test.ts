@@ -31,6 +31,7 @@ test('every flag of access', async () => {
     console: true,
     admin: undefined,
     adminTls: true,
+    socketMode: 0o700,
   });
   const { keys, remoteControl } = policyOf(access, undefined);
   assert.deepEqual([keys, remoteControl], [undefined, true]);
@@ -65,6 +66,14 @@ test('an admin address is a host and a port, or a unix socket', async () => {
   assert.equal(policyOf(await parse('--admin-address', 'h:1'), undefined).hasAdmin, true);
   for (const text of ['9000', 'h', 'h:', ':1', 'h:65536', '::1:9', 'unix:', 'http://h:1', 'h:1/']) {
     await refuses(['--admin-address', text], /--admin-address: expected HOST:PORT or unix:PATH/);
+  }
+});
+
+test('unix sockets are for their owner, unless --socket-mode opens them', async () => {
+  const mode = async (text: string) => (await parse('--socket-mode', text)).socketMode;
+  assert.deepEqual([await mode('0770'), await mode('660')], [0o770, 0o660]);
+  for (const text of ['', '0', '77', '0999', '00700', '0070', 'rwx', '0x1ff', '-700']) {
+    await refuses([`--socket-mode=${text}`], /--socket-mode: expected a mode such as 0700 or 0770/);
   }
 });
 

@@ -33,6 +33,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   console: true,
   admin: undefined,
   adminTls: true,
+  socketMode: 0o700,
 };
 
 const NO_TRACING: Config['tracing'] = {
@@ -113,6 +114,7 @@ test('defaults are those of the issue', async () => {
         receiveBytesMax: 2147483647,
         sendBytesMax: 2147483647,
         unixPath: '',
+        unixMode: 0o700,
         threads: 1,
         reusePort: false,
         compressionLevel: 0,
