@@ -40,6 +40,7 @@ import { RequestLog } from './request-log/request-log.js';
 import { LinkRequestLog } from './native/request-log.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
+import { checkCacheFolder } from './import/cache-folder.js';
 import { makeRoom } from './transport/unix-socket.js';
 import type { AdminSettings } from './workers/messages.js';
 import { ListenerPool, reservePort } from './workers/pool.js';
@@ -390,6 +391,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
   void removeLeftovers(config.modelCache ?? '', loadBinding()).then((folders) => {
     for (const folder of folders) logger.info('removed what a killed server left', { folder });
   });
+  checkCacheFolder(config.modelCache ?? '');
   const access = new ServerAccess(config.access, logger);
   const [httpPort, admin, monitoringPath, tls] = await Promise.all([
     reserveHttp(config),

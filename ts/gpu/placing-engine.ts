@@ -182,7 +182,7 @@ async function withCache(spec: ModelSpec, machine: Machine, folder: string): Pro
     driver: version,
   });
   for (const path of [options['trt_engine_cache_path'], options['trt_timing_cache_path']]) {
-    if (path !== undefined) await mkdir(path, { recursive: true });
+    if (path !== undefined) await mkdir(path, { recursive: true, mode: 0o700 });
   }
   const own = providers.map((one) => (one.name === TENSORRT ? withOptions(one, options) : one));
   return { ...spec, providers: own };
