@@ -3,7 +3,8 @@
 import type { Policy } from './access/policy.js';
 import { ServerAccess } from './access/server-access.js';
 import type { AdminAddress } from './config/access.js';
-import { PublicText } from './admin/public-text.js';
+import { PublicText, publicReason } from './admin/public-text.js';
+import { hidesReasons } from './access/policy.js';
 import type { ModelControl } from './admin/control.js';
 import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
@@ -161,6 +162,7 @@ function listenerPool(
       connectionsMax: limits.http,
       healthBody: config.healthBody,
       console: config.access.console,
+      allowedHosts: config.access.allowedHosts,
       monitoringPath,
       ...(tls.http && { tls: tls.http }),
       ...(config.access.cors && { cors: config.access.cors }),
@@ -178,6 +180,7 @@ function listenerPool(
       : undefined,
     grpcListener,
     publicText,
+    hidesReasons: hidesReasons(access.policy),
     lost: (thread, error) => {
       // Half a server is worse than a restart.
       logger.error('a listener thread died: exiting', { thread, reason: error.message });
@@ -408,7 +411,8 @@ export async function startServer(given: Config): Promise<RunningServer> {
   };
   engine.isolation.follow((death) => logger.error(...deathRecord(death)));
   const publicText = new PublicText(() => source.roots()).of;
-  const registry = makeRegistry(config, engine, logger, publicText);
+  const reasons = publicReason(publicText, hidesReasons(access.policy));
+  const registry = makeRegistry(config, engine, logger, reasons);
   const requestLog = new RequestLog({
     engine: new LinkRequestLog(engine.link),
     settings: config.requestLog,

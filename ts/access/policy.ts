@@ -6,6 +6,7 @@ import {
   ADMIN_GROUPS,
   CONTROL,
   LOGGING,
+  METADATA,
   NEVER_ADMIN_GROUPS,
   NO_KEY_GROUPS,
   UNKNOWN_CALL,
@@ -155,6 +156,14 @@ export function seesPaths(policy: Policy, entrance: Entrance): boolean {
   if (entrance === 'admin') return true;
   const locked = (call: CallKind): boolean => callAccess(policy, call, entrance).openTo === 'none';
   return locked(CONTROL) && locked(LOGGING);
+}
+
+/** Whether there are callers who may infer or ask for readiness and may not see metadata, where the
+ * reasons of failed loads are. */
+export function hidesReasons(policy: Policy): boolean {
+  return (['http', 'grpc'] as const).some(
+    (entrance) => callAccess(policy, METADATA, entrance).openTo !== 'all',
+  );
 }
 
 function closed(message: string): CallAccess {

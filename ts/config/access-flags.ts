@@ -54,6 +54,13 @@ export const ACCESS_FLAGS = [
     'HOST:PORT or unix:PATH: control, logging, metrics and statistics only there',
   ),
   flag(
+    'allowed-hosts',
+    'LIST',
+    { kind: 'text' },
+    '',
+    'without keys on a loopback address: names that clients may call it by (* = any)',
+  ),
+  flag(
     'socket-mode',
     'MODE',
     { kind: 'text' },

@@ -31,6 +31,8 @@ export interface AccessConfig {
   readonly admin: AdminAddress | undefined;
   /** The admin address has TLS where there is TLS at all. */
   readonly adminTls: boolean;
+  /** Names by which clients may call a listener of this machine alone; `*` = any. */
+  readonly allowedHosts: readonly string[];
   /** Of unix sockets' files. */
   readonly socketMode: number;
 }
@@ -80,6 +82,7 @@ export function accessSettings(read: SettingsReader): AccessConfig {
     cors: corsSettings(read, [...new Set(keyHeaders.filter((name) => name !== undefined))]),
     clientShm: bool('allow-client-shm'),
     console: bool('console'),
+    allowedHosts: hostNames(given('allowed-hosts')),
     socketMode: modeValue(written('socket-mode')),
     ...adminSettings(read),
   };
@@ -130,6 +133,18 @@ function originOf(text: string, where: string): string {
   // Of schemes that it does not know the URL class has no origin.
   const known = new URL(origin).origin;
   return known === 'null' ? origin.toLowerCase() : known;
+}
+
+/** Errors: InvalidArgument naming the flag. */
+function hostNames(from: Written | undefined): readonly string[] {
+  if (from === undefined) return [];
+  return textValue(from)
+    .split(',')
+    .map((text) => {
+      const name = text.trim().toLowerCase();
+      if (name === ANY || /^[a-z0-9_]([a-z0-9_.-]{0,253})$/.test(name)) return name;
+      throw configError(from.where, `expected names of hosts, or *, got ${echo(text)}`);
+    });
 }
 
 /** HOST:PORT, [IPV6]:PORT or unix:PATH. Errors: InvalidArgument. */

@@ -138,6 +138,7 @@ class NodeExchange extends HttpExchange {
     const { response, owner } = this;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const head = ['Content-Type', contentType, 'Content-Length', String(length)];
+    if (contentType === 'application/json') head.push('X-Content-Type-Options', 'nosniff');
     if (headers !== undefined) head.push(...headers);
     if (this.added !== undefined) head.push(...this.added);
     if (owner.draining) response.shouldKeepAlive = false;

@@ -34,6 +34,8 @@ const TRANSFER_ENCODING = headerName('transfer-encoding');
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
 const JSON_BYTES = headerName(JSON_TYPE);
+const TYPE_OPTIONS = headerName('X-Content-Type-Options');
+const NO_SNIFF = headerName('nosniff');
 
 class UwsHead implements RequestHead {
   request: uws.HttpRequest | undefined;
@@ -207,7 +209,12 @@ function writeHead(
   headers: readonly string[] | undefined,
 ): void {
   if (status !== 200) response.writeStatus(statusLine(status));
-  response.writeHeader(CONTENT_TYPE, contentType === JSON_TYPE ? JSON_BYTES : contentType);
+  if (contentType === JSON_TYPE) {
+    response.writeHeader(CONTENT_TYPE, JSON_BYTES);
+    response.writeHeader(TYPE_OPTIONS, NO_SNIFF);
+  } else {
+    response.writeHeader(CONTENT_TYPE, contentType);
+  }
   if (headers !== undefined) writeHeaders(response, headers);
 }
 

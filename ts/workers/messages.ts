@@ -59,6 +59,8 @@ export interface HttpSettings extends ListenerSettings {
   readonly listener: HttpListenerKind | undefined;
   readonly healthBody: 'json' | 'empty';
   readonly inflatedBytesMax: number;
+  /** --allowed-hosts. */
+  readonly allowedHosts: readonly string[];
   /** The console is served. */
   readonly console: boolean;
   /** Where TensorFlow Serving's metrics are; "" = off. */

@@ -118,18 +118,15 @@ void each_member(const Table& from, TensorOverride& to, Visit visit) {
   visit(from.labels(), to.labels);
 }
 
-// Options that a model's configuration sets are checked: proto/runtime-options.mjs.
 struct Provider {
   std::string name;
   std::vector<std::pair<std::string, std::string>> options;
-  std::vector<std::string> set_by_server;  // names of options of the command line or the server itself
 };
 
 template <typename Table, typename Visit>
 void each_member(const Table& from, Provider& to, Visit visit) {
   visit(from.name(), to.name);
   visit(from.options(), to.options);
-  visit(from.set_by_server(), to.set_by_server);
 }
 
 // How many nodes of a model's graph a provider has, by ONNX Runtime's name of it.

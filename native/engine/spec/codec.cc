@@ -247,6 +247,17 @@ Status read_graph_rows(const fb::ModelSpec& from, std::vector<uint32_t>& rows) {
   return fits;
 }
 
+ServerOptions server_options(const fb::ModelSpec& from) {
+  ServerOptions options;
+  if (from.server_options() == nullptr) return options;
+  for (const fb::ServerOptions* one : *from.server_options()) {
+    auto& [provider, names] = options.emplace_back();
+    unpack(one->provider(), provider);
+    unpack(one->options(), names);
+  }
+  return options;
+}
+
 // What a configuration says: batching, queueing, tensors, devices.
 Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (from.exec_mode() > ExecMode::MAX) {
@@ -358,7 +369,7 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
   spec.inter_op_threads = from->inter_op_threads();
   spec.graph_optimization = from->graph_optimization();
   unpack(from->providers(), spec.providers);
-  read = check_options(spec);
+  read = check_options(spec, server_options(*from));
   if (!read.ok()) return std::move(read.error());
   spec.instances = from->instances();
   spec.inline_us_max = from->inline_us_max();

@@ -165,17 +165,23 @@ std::string lower(std::string_view text) {
   return copy;
 }
 
-Status check_provider(Provider& provider, const std::string& model_path) {
+bool is_listed(const ServerOptions& own, const std::string& provider, const std::string& option) {
+  return std::any_of(own.begin(), own.end(), [&](const auto& one) {
+    return one.first == provider &&
+           std::find(one.second.begin(), one.second.end(), option) != one.second.end();
+  });
+}
+
+Status check_provider(Provider& provider, const ServerOptions& own, const std::string& model_path) {
   if (provider.name.empty() || has_control(provider.name)) {
     return invalid_argument("execution provider: expected a name without control characters, got " +
                             shown(provider.name));
   }
   const std::string what = "execution provider " + provider.name + ":";
-  const std::vector<std::string>& own = provider.set_by_server;
   for (auto& [key, value] : provider.options) {
-    const bool of_server = std::find(own.begin(), own.end(), key) != own.end();
-    Status checked = of_server ? check_text(what, key, value)
-                               : check_option(what, lower(provider.name), key, value, model_path);
+    Status checked = is_listed(own, provider.name, key)
+                         ? check_text(what, key, value)
+                         : check_option(what, lower(provider.name), key, value, model_path);
     if (!checked.ok()) return checked;
   }
   return ok_status();
@@ -183,13 +189,13 @@ Status check_provider(Provider& provider, const std::string& model_path) {
 
 }  // namespace
 
-Status check_options(ModelSpec& spec) {
+Status check_options(ModelSpec& spec, const ServerOptions& own) {
   for (auto& [key, value] : spec.session_config) {
     Status checked = check_option("session", "session", key, value, spec.path);
     if (!checked.ok()) return checked;
   }
   for (Provider& provider : spec.providers) {
-    if (Status checked = check_provider(provider, spec.path); !checked.ok()) return checked;
+    if (Status checked = check_provider(provider, own, spec.path); !checked.ok()) return checked;
   }
   return ok_status();
 }

@@ -4,15 +4,20 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/model_spec.h"
 
 namespace serval {
 
-// Checks spec.session_config and the options of spec.providers that the server did not set itself;
+// Of a provider the names of options that the command line or the server itself set.
+using ServerOptions = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+// Checks spec.session_config and the options of spec.providers that are not in `own`;
 // replaces each path by the one that it leads to. Reads the file system for paths only.
 // Errors: invalid_argument naming the option, with what was expected and what came.
-[[nodiscard]] Status check_options(ModelSpec& spec);
+[[nodiscard]] Status check_options(ModelSpec& spec, const ServerOptions& own);
 
 }  // namespace serval

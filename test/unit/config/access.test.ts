@@ -32,6 +32,7 @@ test('every flag of access', async () => {
     admin: undefined,
     adminTls: true,
     socketMode: 0o700,
+    allowedHosts: [],
   });
   const { keys, remoteControl } = policyOf(access, undefined);
   assert.deepEqual([keys, remoteControl], [undefined, true]);
@@ -66,6 +67,15 @@ test('an admin address is a host and a port, or a unix socket', async () => {
   assert.equal(policyOf(await parse('--admin-address', 'h:1'), undefined).hasAdmin, true);
   for (const text of ['9000', 'h', 'h:', ':1', 'h:65536', '::1:9', 'unix:', 'http://h:1', 'h:1/']) {
     await refuses(['--admin-address', text], /--admin-address: expected HOST:PORT or unix:PATH/);
+  }
+});
+
+test('names of hosts', async () => {
+  const hosts = async (text: string) => (await parse('--allowed-hosts', text)).allowedHosts;
+  assert.deepEqual(await hosts('API.example.com, b'), ['api.example.com', 'b']);
+  assert.deepEqual(await hosts('*'), ['*']);
+  for (const text of ['a,', 'http://a', 'a:80', 'a b']) {
+    await refuses(['--allowed-hosts', text], /--allowed-hosts: expected names of hosts, or \*/);
   }
 });
 

@@ -34,6 +34,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   admin: undefined,
   adminTls: true,
   socketMode: 0o700,
+  allowedHosts: [],
 };
 
 const NO_TRACING: Config['tracing'] = {
@@ -278,7 +279,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
       interOpThreads: 9,
       graphOptimization: 1,
       providers: [
-        { name: 'cuda', options: { device_id: '1', x: 'y' } },
+        { name: 'cuda', options: { device_id: '1', x: 'y' }, setByServer: ['device_id', 'x'] },
         { name: 'cpu', options: {} },
       ],
     },

@@ -100,7 +100,11 @@ export const TENSOR_OVERRIDE: Table<engine.TensorOverride> = { name: 'TensorOver
 export const PROVIDER: Table<engine.Provider> = { name: 'Provider', members: [
   { name: 'name', kind: 'string' },
   { name: 'options', kind: 'pairs' },
-  { name: 'setByServer', kind: 'string', many: true, optional: true },
+] };
+
+export const SERVER_OPTIONS: Table<engine.ServerOptions> = { name: 'ServerOptions', members: [
+  { name: 'provider', kind: 'string' },
+  { name: 'options', kind: 'string', many: true },
 ] };
 
 export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members: [
@@ -135,6 +139,7 @@ export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members:
   { name: 'states', kind: 'uint', many: true, optional: true },
   { name: 'extendedV2', kind: 'bool', optional: true },
   { name: 'graphRows', kind: 'uint', many: true, optional: true },
+  { name: 'serverOptions', kind: SERVER_OPTIONS, many: true, optional: true },
 ] };
 
 export const PROVIDER_NODES: Table<engine.ProviderNodes> = { name: 'ProviderNodes', members: [

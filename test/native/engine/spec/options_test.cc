@@ -19,7 +19,7 @@ const std::string kNul(1, '\0');
 std::string session_refusal(const Pair& option) {
   ModelSpec spec;
   spec.session_config = {option};
-  const Status checked = check_options(spec);
+  const Status checked = check_options(spec, {});
   if (checked.ok()) return "";
   EXPECT_EQ(checked.error().code, ErrorCode::InvalidArgument);
   return checked.error().message;
@@ -29,8 +29,8 @@ std::string provider_refusal(const std::string& name, const Pair& option,
                              std::vector<std::string> own = {}) {
   ModelSpec spec;
   spec.path = "/nowhere/1/model.onnx";
-  spec.providers = {{name, {option}, std::move(own)}};
-  const Status checked = check_options(spec);
+  spec.providers = {{name, {option}}};
+  const Status checked = check_options(spec, {{name, std::move(own)}, {"other", {option.first}}});
   return checked.ok() ? "" : checked.error().message;
 }
 
@@ -140,8 +140,8 @@ class RuntimeOptionPaths : public ::testing::Test {
                       const std::string& model = "/m/1/model.onnx") const {
     ModelSpec spec;
     spec.path = root_ + model;
-    spec.providers = {{"tensorrt", {{"trt_engine_cache_path", value}}, {}}};
-    if (!check_options(spec).ok()) return "";
+    spec.providers = {{"tensorrt", {{"trt_engine_cache_path", value}}}};
+    if (!check_options(spec, {}).ok()) return "";
     return spec.providers[0].options[0].second;
   }
 
