@@ -1,7 +1,7 @@
-// Writes the code that both languages share from engine.fbs and plan.fbs. Run by hand after a
-// change to a schema (`npm run generate`); with --check it compares instead and exits 1 when a file
-// is stale. Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane, build time
-// only.
+// Writes the code that both languages share from engine.fbs, plan.fbs and runtime-options.mjs. Run
+// by hand after a change to one (`npm run generate`); with --check it compares instead and exits 1
+// when a file is stale. Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane,
+// build time only.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { splitHeader, writeStructs } from './engine-cpp.mjs';
 import { readSchema } from './engine-schema.mjs';
 import { writeTypeScript } from './engine-typescript.mjs';
+import { writeOptionsHeader, writeOptionsModule } from './runtime-options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
@@ -53,6 +54,9 @@ try {
 } finally {
   rmSync(out, { recursive: true, force: true });
 }
+
+files.set(join(native, 'runtime_options.h'), writeOptionsHeader());
+files.set(join(root, 'ts/model/generated/runtime-options.ts'), writeOptionsModule());
 
 let stale = 0;
 function report(path) {

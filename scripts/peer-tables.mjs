@@ -1,11 +1,13 @@
 // Writes what becomes of the other servers' flags and fields (ts/config/peers) into the pages
-// "coming from TensorFlow Serving" and "coming from Triton", between marks. With --check compares
-// instead and exits 1 when a page is stale. Reads the sources: nothing has to be built. Build time
+// "coming from TensorFlow Serving" and "coming from Triton", and the options of ONNX Runtime that a
+// model's configuration may set into their page, between marks. With --check compares instead and
+// exits 1 when a page is stale. Reads the sources: nothing has to be built. Build time
 // only.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { RUNTIME_OPTIONS, expectedText } from '../proto/runtime-options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const DOCS = join(root, 'docs');
@@ -120,9 +122,22 @@ function parameterLines(rows) {
   return [
     `| ${plain.map((name) => `\`${name}\``).join(', ')} | works | |`,
     ...others.map(([name, { state, note }]) => `| \`${name}\` | ${state} | ${cell(note)} |`),
-    '| `session.*` | works | passed on to ONNX Runtime; a warning where it has no such setting |',
+    '| `session.*` | works | those of [the table](runtime-options.md#session-options); others are refused |',
     '| others | no effect | |',
   ];
+}
+
+// Options of one value in one row.
+function optionTable(scope) {
+  const byValue = new Map();
+  for (const option of RUNTIME_OPTIONS.filter((one) => one.scope === scope)) {
+    const expected = expectedText(option);
+    byValue.set(expected, [...(byValue.get(expected) ?? []), `\`${option.name}\``]);
+  }
+  const lines = [...byValue].map(
+    ([expected, names]) => `| ${names.join(', ')} | ${cell(expected)} |`,
+  );
+  return ['| option | value |', '| --- | --- |', ...lines].join('\n');
 }
 
 const fieldTable = (heading, lines) =>
@@ -159,6 +174,9 @@ export function pageBlocks(tables) {
         fieldTable('`--ssl_config_file`', fieldLines(tables.SSLCONFIG, tables.SSL_FIELDS)),
       ].join('\n\n'),
     },
+    'runtime-options.md': Object.fromEntries(
+      ['session', 'cuda', 'tensorrt', 'openvino'].map((scope) => [scope, optionTable(scope)]),
+    ),
     'coming-from-triton.md': {
       flags: flagTable(tables.TRITON_FLAGS, 'Triton', (name) => name, findFlag),
       fields: [

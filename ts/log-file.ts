@@ -1,7 +1,8 @@
 // The file of --log-file. Control plane, any thread: each has it open for itself, to append, so
 // that lines of threads do not mix. What a full disk does not take is lost, as on stderr.
-import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, writeSync } from 'node:fs';
 import { ErrorCode, ServalError } from './errors.js';
+import { openOwnSync } from './own-file.js';
 
 /** How long lines may go to a file that was moved away. */
 const FOLLOW_MS = 1000;
@@ -12,9 +13,9 @@ export function logFileWriter(path: string, now: () => number = Date.now): (line
   let file = openFirst(path);
   let followedMs = now();
   const follow = (): void => {
-    const [named, open] = [statSync(path, { throwIfNoEntry: false }), fstatSync(file)];
+    const [named, open] = [lstatSync(path, { throwIfNoEntry: false }), fstatSync(file)];
     if (named?.ino === open.ino && named.dev === open.dev) return;
-    const next = openSync(path, 'a');
+    const next = openOwnSync(path, 'append');
     closeSync(file);
     file = next;
   };
@@ -37,7 +38,7 @@ export function logFileWriter(path: string, now: () => number = Date.now): (line
 
 function openFirst(path: string): number {
   try {
-    return openSync(path, 'a');
+    return openOwnSync(path, 'append');
   } catch (error) {
     const { message } = error as Error;
     throw new ServalError(ErrorCode.InvalidArgument, `--log-file: cannot open ${path}: ${message}`);

@@ -3,13 +3,14 @@
 import type { Policy } from './access/policy.js';
 import { ServerAccess } from './access/server-access.js';
 import type { AdminAddress } from './config/access.js';
-import { PublicText } from './admin/public-text.js';
+import { PublicText, publicReason } from './admin/public-text.js';
+import { hidesReasons } from './access/policy.js';
 import type { ModelControl } from './admin/control.js';
 import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config/config.js';
-import { ErrorCode, ServalError } from './errors.js';
+import { ErrorCode, reasonOf, ServalError } from './errors.js';
 import { importInThread } from './import/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
 import { createLogger, LevelControl, levelSwitches, type Logger } from './logger.js';
@@ -40,8 +41,12 @@ import { RequestLog } from './request-log/request-log.js';
 import { LinkRequestLog } from './native/request-log.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
+import { checkCacheFolder } from './import/cache-folder.js';
+import { makeRoom } from './transport/unix-socket.js';
 import type { AdminSettings } from './workers/messages.js';
 import { ListenerPool, reservePort } from './workers/pool.js';
+
+const UNIX = 'unix:';
 
 export interface RunningServer {
   /** undefined where the listener is off. */
@@ -115,7 +120,17 @@ async function reserveHttp({ listeners, host, httpPort }: Config): Promise<numbe
 /** With a port where 0 was given. Errors: InvalidArgument. */
 async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefined> {
   const { admin } = access;
-  if (admin === undefined || admin.host.startsWith('unix:')) return admin;
+  if (admin === undefined) return undefined;
+  if (admin.host.startsWith(UNIX)) {
+    // Before anything listens: what is there and is not a dead server's socket stays.
+    try {
+      await makeRoom(admin.host.slice(UNIX.length));
+    } catch (error) {
+      const text = `--admin-address: cannot listen on ${admin.host}: ${reasonOf(error)}`;
+      throw new ServalError(ErrorCode.InvalidArgument, text);
+    }
+    return admin;
+  }
   return { host: admin.host, port: await reservePort(admin.host, admin.port) };
 }
 
@@ -147,6 +162,7 @@ function listenerPool(
       connectionsMax: limits.http,
       healthBody: config.healthBody,
       console: config.access.console,
+      allowedHosts: config.access.allowedHosts,
       monitoringPath,
       ...(tls.http && { tls: tls.http }),
       ...(config.access.cors && { cors: config.access.cors }),
@@ -164,6 +180,7 @@ function listenerPool(
       : undefined,
     grpcListener,
     publicText,
+    hidesReasons: hidesReasons(access.policy),
     lost: (thread, error) => {
       // Half a server is worse than a restart.
       logger.error('a listener thread died: exiting', { thread, reason: error.message });
@@ -200,7 +217,8 @@ function adminSettings(
   if (admin === undefined) return undefined;
   const choice = tlsOnNodeOnly(tls) === undefined ? config.httpListener : 'node';
   const listener = chooseHttpListener(choice, { threads: 1, tls });
-  return { ...admin, listener, ...(tls && { tls }) };
+  const { socketMode } = config.access;
+  return { ...admin, listener, socketMode, ...(tls && { tls }) };
 }
 
 /** The same of gRPC's. */
@@ -376,6 +394,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
   void removeLeftovers(config.modelCache ?? '', loadBinding()).then((folders) => {
     for (const folder of folders) logger.info('removed what a killed server left', { folder });
   });
+  checkCacheFolder(config.modelCache ?? '');
   const access = new ServerAccess(config.access, logger);
   const [httpPort, admin, monitoringPath, tls] = await Promise.all([
     reserveHttp(config),
@@ -392,7 +411,8 @@ export async function startServer(given: Config): Promise<RunningServer> {
   };
   engine.isolation.follow((death) => logger.error(...deathRecord(death)));
   const publicText = new PublicText(() => source.roots()).of;
-  const registry = makeRegistry(config, engine, logger, publicText);
+  const reasons = publicReason(publicText, hidesReasons(access.policy));
+  const registry = makeRegistry(config, engine, logger, reasons);
   const requestLog = new RequestLog({
     engine: new LinkRequestLog(engine.link),
     settings: config.requestLog,

@@ -63,6 +63,7 @@ TransportSettings read_settings(const Napi::Object& object) {
   from.get("host", out.host);
   from.get("port", out.port);
   from.get("unixPath", out.unix_path);
+  from.get("unixMode", out.unix_mode);
   from.get("threads", out.threads);
   from.get("reusePort", out.reuse_port);
   from.get("receiveBytesMax", out.receive_bytes_max);
@@ -333,7 +334,7 @@ Status GrpcService::set_access(napi_env env, napi_value access) {
   Result<std::shared_ptr<const AccessTable>> table =
       read_access(Napi::Value(env, access).As<Napi::Object>());
   if (!table.ok()) return table.error();
-  state_->bridge->access().publish(std::move(table.value()));
+  state_->bridge->publish_access(std::move(table.value()));
   return {};
 }
 

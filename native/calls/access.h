@@ -85,6 +85,8 @@ class AccessSource {
 // has changed.
 class AccessView {
  public:
+  // Whether judge() would read a newer table than it did last.
+  bool is_stale(const AccessSource& source) const { return source.version() != seen_; }
   // As AccessTable::judge() of the newest table; the refusal is valid until the next call.
   const AccessRefusal* judge(const AccessSource& source, const Call& call);
 

@@ -89,6 +89,14 @@ void Bridge::take_commands(uint32_t thread, std::vector<Command>& out) {
   budget_.give(bytes_of(out));
 }
 
+void Bridge::publish_access(std::shared_ptr<const AccessTable> table) {
+  access_.publish(std::move(table));
+  std::lock_guard lock(mutex_);
+  for (const Mailbox& one : mailboxes_) {
+    if (one.loop != nullptr) one.loop->wake();
+  }
+}
+
 void Bridge::add_unanswered(std::string_view text) {
   std::lock_guard lock(mutex_);
   unanswered_.insert(unanswered_.end(), text.begin(), text.end());

@@ -56,6 +56,8 @@ class Bridge {
 
   // Who may make which call, as it is published.
   AccessSource& access() { return access_; }
+  // Publishes who may make which call; the threads are woken to end streams that may not go on.
+  void publish_access(std::shared_ptr<const AccessTable> table);
 
   // What waited in the engine when a drain cut it: "<count> <name>" and a NUL byte for each model.
   void add_unanswered(std::string_view text);

@@ -72,6 +72,7 @@ void EngineCalls::begin(Call& call) {
     return;
   }
   if (!method_of(call).streams) return;
+  note_stream(call.id());
   if (is_native(call)) call.state = std::make_unique<InferStream>().release();
   else open(call);
 }
@@ -283,7 +284,43 @@ void EngineCalls::turn_ended() {
   if (lane_->has_completed()) take_completed();
 }
 
+// Ended streams are removed when they are half of the list.
+void EngineCalls::note_stream(uint64_t call) {
+  constexpr size_t kEndedMax = 64;
+  if (streams_.size() >= 2 * streams_kept_ + kEndedMax) {
+    std::erase_if(streams_, [this](uint64_t id) { return thread_.find(id) == nullptr; });
+    streams_kept_ = streams_.size();
+  }
+  streams_.push_back(call);
+}
+
+// Ends the streams of callers who are not let in any more.
+void EngineCalls::end_revoked() {
+  if (streams_.empty() || !access_.is_stale(bridge_.access())) return;
+  std::vector<uint64_t> calls;
+  calls.swap(streams_);
+  for (const uint64_t id : calls) {
+    Call* call = thread_.find(id);
+    if (call == nullptr) continue;
+    const AccessRefusal* refusal = access_.judge(bridge_.access(), *call);
+    if (refusal == nullptr) {
+      streams_.push_back(id);
+      continue;
+    }
+    if (engine() != nullptr) engine()->server_stats().add(ServerValue::RefusedAccess, 1);
+    if (is_native(*call)) {
+      drop_stream(*call);
+    } else {
+      forwarded_.erase(id);
+      tell_closed(id);
+    }
+    finish(*call, refusal->code, refusal->text);
+  }
+  streams_kept_ = streams_.size();
+}
+
 void EngineCalls::woken() {
+  end_revoked();
   take_completed();
   bridge_.take_commands(thread_.index(), commands_);
   for (const Bridge::Command& command : commands_) obey(command);

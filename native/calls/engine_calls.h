@@ -81,6 +81,8 @@ class EngineCalls final : public CallHandler, public LaneHooks {
   void go_on_reading();
   void cancel(uint32_t ticket);
   void drop_stream(Call& call);
+  void note_stream(uint64_t call);
+  void end_revoked();
 
   CallThread& thread_;
   const MethodTable& methods_;
@@ -92,7 +94,9 @@ class EngineCalls final : public CallHandler, public LaneHooks {
   std::vector<uint64_t> waits_for_take_;
   std::vector<Bridge::Command> commands_;
   uint64_t seen_taken_ = 0;
-  std::vector<uint64_t> untold_;  // calls that are gone, for whose Closed there was no memory
+  std::vector<uint64_t> streams_;  // open ones, and some that have ended
+  size_t streams_kept_ = 0;        // of them when ended ones were last removed
+  std::vector<uint64_t> untold_;   // calls that are gone, for whose Closed there was no memory
 };
 
 }  // namespace serval

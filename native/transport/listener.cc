@@ -43,8 +43,9 @@ Result<std::unique_ptr<GrpcListener>> GrpcListener::start(TransportSettings sett
     if (!tls.ok()) return tls.error();
     shared.tls = std::move(tls.value());
   }
-  Result<ListeningSockets> sockets = ListeningSockets::open(given.host, given.port, given.unix_path,
-                                                            given.threads, given.reuse_port);
+  Result<ListeningSockets> sockets =
+      ListeningSockets::open(given.host, given.port, UnixSocket(given.unix_path, given.unix_mode),
+                             given.threads, given.reuse_port);
   if (!sockets.ok()) return sockets.error();
   shared.sockets = std::move(sockets.value());
   shared.callbacks = Connection::make_callbacks();

@@ -18,6 +18,7 @@ struct TransportSettings {
   std::string host = "127.0.0.1";
   uint16_t port = 0;
   std::string unix_path;
+  uint16_t unix_mode = 0700;  // of the socket's file, whatever the umask
   uint32_t threads = 1;
   bool reuse_port = false;  // other processes that set it may listen on the port too
   TlsSettings tls;

@@ -69,6 +69,7 @@ async function startPool(
       ...settings,
       port: httpPort,
       healthBody: 'json',
+      allowedHosts: [],
       console: false,
       inflatedBytesMax: 1e6,
       monitoringPath: '',
@@ -90,6 +91,7 @@ async function startPool(
     },
     grpcListener: 'node',
     publicText: (text) => text,
+    hidesReasons: false,
     lost: (thread, error) => lost.push(`${thread}: ${error.message}`),
   });
   context.after(() => pool.stop());

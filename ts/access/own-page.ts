@@ -5,6 +5,7 @@
 // Source: Fetch (Origin, Sec-Fetch-Site); RFC 6454 7.
 import { hostname } from 'node:os';
 import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
+import { isLoopback } from './policy.js';
 
 const FORBIDDEN = 403;
 const JSON_TYPE = 'application/json';
@@ -29,6 +30,65 @@ const isAddress = (name: string): boolean => /^[\d.]+$/.test(name) || name.inclu
 function isOwnName(name: string): boolean {
   if (isAddress(name) || name === 'localhost' || name.endsWith('.localhost')) return true;
   return name === hostname().toLowerCase();
+}
+
+/** The Host of calls on a listener that this machine alone reaches, without keys: a page of
+ * anybody's may call itself by a name that leads there (DNS rebinding), and would read what the
+ * server answers. Requests without Host are not a browser's. */
+export class HostCheck {
+  readonly #names: ReadonlySet<string>;
+  /** Most callers say the same. */
+  #last = '';
+
+  private constructor(names: readonly string[]) {
+    this.#names = new Set(names);
+  }
+
+  /** undefined: nothing is checked. `host`: where it listens; `allowed`: names that lead to it, or
+   * `*`. */
+  static of(host: string, allowed: readonly string[]): HostCheck | undefined {
+    const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+    const isLocal = isLoopback(name) || name === 'localhost' || name.endsWith('.localhost');
+    return isLocal && !allowed.includes('*') ? new HostCheck([name, ...allowed]) : undefined;
+  }
+
+  /** Why a call is refused; undefined: it is not. */
+  problem(head: { header(name: string): string }): string | undefined {
+    const host = head.header('host');
+    if (host === this.#last || host === '') return undefined;
+    const name = nameOf(host);
+    if (!isOwnName(name) && !this.#names.has(name)) {
+      const expected = `an address, localhost, '${hostname()}' or a name of --allowed-hosts`;
+      return `a call to this machine only: expected ${expected} as Host, got '${shown(host)}'`;
+    }
+    this.#last = host;
+    return undefined;
+  }
+}
+
+/** `route`, for callers with a Host that is the server's; others get 403. */
+export class OwnHostRoute implements Route {
+  constructor(
+    private readonly route: Route,
+    private readonly hosts: HostCheck,
+    private readonly refused: () => void,
+  ) {}
+
+  begin(head: RequestHead, exchange: HttpExchange): void {
+    const problem = this.hosts.problem(head);
+    if (problem === undefined) {
+      this.route.begin(head, exchange);
+      return;
+    }
+    this.refused();
+    exchange.send(FORBIDDEN, JSON_TYPE, JSON.stringify({ error: problem }));
+  }
+  data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
+    this.route.data(exchange, chunk, last);
+  }
+  abort(exchange: HttpExchange): void {
+    this.route.abort(exchange);
+  }
 }
 
 /** Whose pages may change something, by Origin. */

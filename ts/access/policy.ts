@@ -6,6 +6,7 @@ import {
   ADMIN_GROUPS,
   CONTROL,
   LOGGING,
+  METADATA,
   NEVER_ADMIN_GROUPS,
   NO_KEY_GROUPS,
   UNKNOWN_CALL,
@@ -71,7 +72,8 @@ export interface CredentialCheck {
 
 /** Access to one kind of call. */
 export interface CallAccess {
-  /** Who needs no credential; local: this machine, over loopback or a unix socket. */
+  /** Who needs no credential; local: this machine, over loopback or a unix socket, and not through
+   * a proxy. */
   readonly openTo: 'all' | 'local' | 'none';
   readonly checks: readonly CredentialCheck[];
   /** No credential, one that nobody knows, one that is not for this. */
@@ -94,6 +96,17 @@ export const CHALLENGE = 'Bearer realm="serval"';
 export function isLoopback(address: string): boolean {
   return address === '::1' || /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address);
 }
+
+/** What a proxy adds. One on this machine is local, and its clients are not. */
+export const PROXY_HEADERS: readonly string[] = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-real-ip',
+  'via',
+];
+
+const cameByProxy = (caller: Caller): boolean =>
+  PROXY_HEADERS.some((name) => caller.header(name) !== '');
 
 const AUTHORIZATION = 'authorization';
 const BEARER = /^bearer +([!-~]+)$/i;
@@ -131,8 +144,9 @@ export function callAccess(
     return { openTo: 'all', checks: [], ...everywhere(denied('')) };
   }
   const why =
-    `this ${group} call changes the server: without a key it is taken from this machine only ` +
-    '(see --api-key-file and --allow-remote-control)';
+    `this ${group} call changes the server: without a key it is taken from this machine only, and ` +
+    `not through a proxy (${PROXY_HEADERS.join(', ')}; see --api-key-file and ` +
+    '--allow-remote-control)';
   return { openTo: 'local', checks, ...everywhere(denied(why)) };
 }
 
@@ -142,6 +156,14 @@ export function seesPaths(policy: Policy, entrance: Entrance): boolean {
   if (entrance === 'admin') return true;
   const locked = (call: CallKind): boolean => callAccess(policy, call, entrance).openTo === 'none';
   return locked(CONTROL) && locked(LOGGING);
+}
+
+/** Whether there are callers who may infer or ask for readiness and may not see metadata, where the
+ * reasons of failed loads are. */
+export function hidesReasons(policy: Policy): boolean {
+  return (['http', 'grpc'] as const).some(
+    (entrance) => callAccess(policy, METADATA, entrance).openTo !== 'all',
+  );
 }
 
 function closed(message: string): CallAccess {
@@ -194,7 +216,8 @@ export function judge(
   caller: Caller,
   accepted?: AcceptedKeys,
 ): Refusal | undefined {
-  if (access.openTo === 'all' || (access.openTo === 'local' && caller.isLocal())) return undefined;
+  if (access.openTo === 'all') return undefined;
+  if (access.openTo === 'local' && caller.isLocal() && !cameByProxy(caller)) return undefined;
   let outcome = access.missing;
   let check = -1;
   for (const { header, bearer, allowed, others } of access.checks) {

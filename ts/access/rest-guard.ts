@@ -5,7 +5,7 @@ import type { HttpExchange, RequestHead, Route } from '../transport/listener.js'
 import type { CallKind } from './groups.js';
 import { AcceptedKeys } from './accepted-keys.js';
 import type { Cors } from './cors.js';
-import { OwnPageRoute } from './own-page.js';
+import { OwnHostRoute, OwnPageRoute, type HostCheck } from './own-page.js';
 import {
   CHALLENGE,
   callAccess,
@@ -72,17 +72,20 @@ class GuardedRoute implements Route {
 
 /** `route` behind its lock, where it has one; `refused` is told of callers who are not let in. What
  * changes the server is not for pages of others: only for those that `cors` lets in, and only with
- * a key, which no page can send unawares. */
+ * a key, which no page can send unawares. Without keys `hosts` says which names of the server count,
+ * where that is asked for. */
 export function guarded(
   route: Route,
   policy: Policy,
   entrance: Entrance,
   refused: () => void = () => undefined,
   cors?: Cors,
+  hosts?: HostCheck,
 ): Route {
   const lock = lockOf(policy, route.call, entrance);
   const { access } = lock;
   const trusted = access.openTo === 'none' ? cors?.allows : undefined;
   const own = route.call?.changes === true ? new OwnPageRoute(route, trusted, refused) : route;
-  return access.openTo === 'all' ? own : new GuardedRoute(own, lock, refused);
+  const here = hosts && policy.keys === undefined ? new OwnHostRoute(own, hosts, refused) : own;
+  return access.openTo === 'all' ? here : new GuardedRoute(here, lock, refused);
 }

@@ -51,6 +51,7 @@ export class ServerAccess {
     }
     this.#policy = policyOf(this.#config, keys);
     for (const follower of this.#followers) follower(this.#policy);
-    this.#logger.info('API keys were read anew', { keys: keys.length });
+    if (keys.length > 0) this.#logger.info('API keys were read anew', { keys: keys.length });
+    else this.#logger.warn('API keys were read anew: there is none, so that nobody has one');
   }
 }

@@ -1,8 +1,10 @@
 // Answers what protocols ask of the server as a whole, on the registry's thread. Control plane,
 // main thread; other threads reach it through ts/admin/remote-control.ts.
+import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ModelControlMode } from '../config/config.js';
 import { ErrorCode, ServalError } from '../errors.js';
+import { isInside, realFolderAbove } from '../own-file.js';
 import { readModelServerConfig } from '../model-config/models-config.js';
 import type { ModelEntry } from '../model-config/types.js';
 import type { LevelControl, LogSwitches } from '../logger.js';
@@ -117,7 +119,7 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
           problems.map((one) => `${one.place}: ${one.message}`).join('; '),
         );
       }
-      refuseForeignLogs(models, source.entries, parts.requestLogFolder);
+      await refuseForeignLogs(models, source.entries, parts.requestLogFolder);
       await source.replaceModels(models);
     },
     reload: () => source.reload(),
@@ -136,17 +138,28 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
   };
 }
 
+/** Whether files of the prefix are in the folder, as it is written and with links resolved. */
+async function isBelow(prefix: string, folder: string): Promise<boolean> {
+  if (!resolve(prefix).startsWith(`${folder}/`)) return false;
+  try {
+    const root = await realpath(folder).catch(() => realFolderAbove(`${folder}/x`));
+    return isInside(await realFolderAbove(prefix), root);
+  } catch {
+    return false;
+  }
+}
+
 /** Who may change models is not thereby one who may write files anywhere. What models.config says
  * itself may be said again. Errors: InvalidArgument. */
-function refuseForeignLogs(
+async function refuseForeignLogs(
   models: readonly ModelEntry[],
   known: readonly ModelEntry[],
   folder: string | undefined,
-): void {
+): Promise<void> {
   const prefixes = new Set(known.map((one) => one.logging?.filenamePrefix));
   for (const { name, place, logging } of models) {
     if (logging === undefined || prefixes.has(logging.filenamePrefix)) continue;
-    if (folder !== undefined && resolve(logging.filenamePrefix).startsWith(`${folder}/`)) continue;
+    if (folder !== undefined && (await isBelow(logging.filenamePrefix, folder))) continue;
     const where = folder === undefined ? 'is not given' : `is ${folder}`;
     throw new ServalError(
       ErrorCode.InvalidArgument,

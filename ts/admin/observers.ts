@@ -1,6 +1,7 @@
 // What watches the server from outside: the metrics port and the access log. Control plane, main
 // thread; started by ts/server.ts.
 import { METRICS } from '../access/groups.js';
+import { HostCheck } from '../access/own-page.js';
 import { callAccess, judge, type Caller, type Policy, type Refusal } from '../access/policy.js';
 import type { Config } from '../config/config.js';
 import type { Logger } from '../logger.js';
@@ -40,9 +41,14 @@ export async function startObservers(
       const readings = new LinkReadings(engine.link);
       const text = (): Promise<Buffer> => metricsText(readings, registry.snapshot);
       // A port of metrics alone, asked for by name: the admin address takes nothing of it.
-      const refusal = (caller: Caller): Refusal | undefined =>
-        judge(callAccess({ ...access.policy, hasAdmin: false }, METRICS, 'http'), caller);
       const { host, port } = metrics;
+      const hosts = HostCheck.of(host, config.access.allowedHosts);
+      const refusal = (caller: Caller): Refusal | undefined => {
+        const { policy } = access;
+        const problem = policy.keys === undefined ? hosts?.problem(caller) : undefined;
+        if (problem !== undefined) return { http: 403, grpc: 7, message: problem };
+        return judge(callAccess({ ...policy, hasAdmin: false }, METRICS, 'http'), caller);
+      };
       const server = await startMetricsServer({ host, port, text, refusal });
       metricsPort = server.port;
       closers.push(() => server.close());

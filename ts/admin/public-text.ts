@@ -66,14 +66,31 @@ export class PublicText {
 
 type Shown = PublicText['of'];
 
-function publicVersion(version: VersionSnapshot, shown: Shown): VersionSnapshot {
+/** What of a load's failure callers hear who may not see metadata. */
+export const HIDDEN_REASON =
+  'it could not be loaded; the log, and callers of the metadata group, have the reason';
+
+const oneLine = (text: string): string => text.replace(/\s*[\r\n]+\s*/g, ' ').trim();
+
+/** Why a version does not serve, as the engine answers it to requests. `hides`: metadata needs a
+ * key. */
+export function publicReason(shown: Shown, hides: boolean): (text: string) => string {
+  return (text) => {
+    const failed = /^failed to load: /.exec(text)?.[0];
+    return hides && failed !== undefined ? failed + HIDDEN_REASON : oneLine(shown(text));
+  };
+}
+
+function publicVersion(version: VersionSnapshot, shown: Shown, hides: boolean): VersionSnapshot {
   const { errorMessage, signatureDefs } = version;
   const blocked = Object.entries(signatureDefs?.blocked ?? {});
-  const message = shown(errorMessage);
-  if (message === errorMessage && blocked.length === 0) return version;
+  const message = oneLine(shown(errorMessage));
+  const isBrief = hides && errorMessage !== '';
+  if (message === errorMessage && blocked.length === 0 && !isBrief) return version;
   return {
     ...version,
     errorMessage: message,
+    ...(isBrief && { briefMessage: HIDDEN_REASON }),
     ...(signatureDefs && {
       signatureDefs: {
         ...signatureDefs,
@@ -83,21 +100,23 @@ function publicVersion(version: VersionSnapshot, shown: Shown): VersionSnapshot 
   };
 }
 
-/** A model as listeners may show it. */
-export function publicModel(model: ModelSnapshot, shown: Shown): ModelSnapshot {
+/** A model as listeners may show it. `hides`: metadata needs a key, so that others hear briefly
+ * that a load failed. */
+export function publicModel(model: ModelSnapshot, shown: Shown, hides = false): ModelSnapshot {
   return {
     ...model,
-    problem: shown(model.problem),
-    versions: model.versions.map((version) => publicVersion(version, shown)),
+    problem: oneLine(shown(model.problem)),
+    ...(hides && model.problem !== '' && { briefProblem: HIDDEN_REASON }),
+    versions: model.versions.map((version) => publicVersion(version, shown, hides)),
   };
 }
 
 /** What listeners are told of a new snapshot. */
-export function publicChange(change: SnapshotChange, shown: Shown): SnapshotChange {
+export function publicChange(change: SnapshotChange, shown: Shown, hides = false): SnapshotChange {
   return {
     ...change,
     faults: change.faults.map(shown),
-    models: change.models.map((model) => publicModel(model, shown)),
+    models: change.models.map((model) => publicModel(model, shown, hides)),
   };
 }
 
@@ -131,7 +150,7 @@ export function publicControl(control: ModelControl, shown: Shown): ModelControl
     },
     async index(repository, readyOnly) {
       const entries = await control.index(repository, readyOnly);
-      return entries.map((entry) => ({ ...entry, reason: shown(entry.reason) }));
+      return entries.map((entry) => ({ ...entry, reason: oneLine(shown(entry.reason)) }));
     },
     async logSettings() {
       return settings(await control.logSettings());

@@ -54,6 +54,20 @@ export const ACCESS_FLAGS = [
     'HOST:PORT or unix:PATH: control, logging, metrics and statistics only there',
   ),
   flag(
+    'allowed-hosts',
+    'LIST',
+    { kind: 'text' },
+    '',
+    'without keys on a loopback address: names that clients may call it by (* = any)',
+  ),
+  flag(
+    'socket-mode',
+    'MODE',
+    { kind: 'text' },
+    '0700',
+    'who may open unix sockets (--admin-address, --grpc-socket-path), as chmod has it',
+  ),
+  flag(
     'admin-use-ssl',
     'BOOL',
     BOOL,

@@ -7,7 +7,7 @@ import type { HeaderRule, Policy } from '../access/policy.js';
 import { GRPC_HEADER_PREFIX, readRestrictions } from '../access/restrictions.js';
 import { echo } from '../text.js';
 import type { SettingsReader } from './serving.js';
-import { configError, lastText, textValue, type Written } from './values.js';
+import { configError, lastText, modeValue, textValue, type Written } from './values.js';
 
 const UNIX = 'unix:';
 /** Any origin. */
@@ -31,6 +31,10 @@ export interface AccessConfig {
   readonly admin: AdminAddress | undefined;
   /** The admin address has TLS where there is TLS at all. */
   readonly adminTls: boolean;
+  /** Names by which clients may call a listener of this machine alone; `*` = any. */
+  readonly allowedHosts: readonly string[];
+  /** Of unix sockets' files. */
+  readonly socketMode: number;
 }
 
 export interface AdminAddress {
@@ -61,17 +65,25 @@ export function accessSettings(read: SettingsReader): AccessConfig {
   };
   const openFrom = written('open-groups');
   const httpRules = rules('http-restricted-api', '');
+  const grpcRules = rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX);
+  if (keyFile !== undefined && httpRules.length + grpcRules.length > 0) {
+    const flag = httpRules.length > 0 ? 'http-restricted-api' : 'grpc-restricted-protocol';
+    const why = 'each would open what the other locks; give keys their groups instead';
+    throw configError(`--${flag}`, `expected no --api-key-file with it, got both: ${why}`);
+  }
   const keyHeaders = [header && textValue(header), ...httpRules.map((rule) => rule.header)];
   return {
     keyFile,
     keyHeader: header === undefined ? '' : textValue(header).toLowerCase(),
     openGroups: readGroups(lastText(openFrom), openFrom.where),
     httpRules,
-    grpcRules: rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX),
+    grpcRules,
     remoteControl: bool('allow-remote-control'),
     cors: corsSettings(read, [...new Set(keyHeaders.filter((name) => name !== undefined))]),
     clientShm: bool('allow-client-shm'),
     console: bool('console'),
+    allowedHosts: hostNames(given('allowed-hosts')),
+    socketMode: modeValue(written('socket-mode')),
     ...adminSettings(read),
   };
 }
@@ -121,6 +133,18 @@ function originOf(text: string, where: string): string {
   // Of schemes that it does not know the URL class has no origin.
   const known = new URL(origin).origin;
   return known === 'null' ? origin.toLowerCase() : known;
+}
+
+/** Errors: InvalidArgument naming the flag. */
+function hostNames(from: Written | undefined): readonly string[] {
+  if (from === undefined) return [];
+  return textValue(from)
+    .split(',')
+    .map((text) => {
+      const name = text.trim().toLowerCase();
+      if (name === ANY || /^[a-z0-9_]([a-z0-9_.-]{0,253})$/.test(name)) return name;
+      throw configError(from.where, `expected names of hosts, or *, got ${echo(text)}`);
+    });
 }
 
 /** HOST:PORT, [IPV6]:PORT or unix:PATH. Errors: InvalidArgument. */

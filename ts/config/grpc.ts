@@ -7,7 +7,7 @@ import { echo } from '../text.js';
 import { GRPC_COMPRESSIONS, INT32_MAX } from './grpc-flags.js';
 import type { SettingsReader } from './serving.js';
 import { tlsSettings, type TlsConfig } from './tls.js';
-import { choiceValue, configError, textValue, type Written } from './values.js';
+import { choiceValue, configError, modeValue, textValue, type Written } from './values.js';
 
 export interface GrpcConfig {
   readonly listener: GrpcListenerChoice;
@@ -82,6 +82,7 @@ function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
       receiveBytesMax: messageBytes(read, channel, RECEIVE_ARGUMENT),
       sendBytesMax: messageBytes(read, channel, SEND_ARGUMENT),
       unixPath: read.filePath('grpc-socket-path') ?? '',
+      unixMode: modeValue(read.written('socket-mode')),
       threads: read.int('grpc-threads'),
       reusePort: read.bool('reuse-grpc-port'),
       compressionLevel: COMPRESSION_LEVELS[compression],

@@ -116,6 +116,15 @@ export function graphOptimizationValue(written: Written): number {
   throw configError(written.where, `expected ${known}, got ${echo(text)}${near}`);
 }
 
+/** Permissions of a file that its owner may read and write, as octal digits. Errors:
+ * InvalidArgument. */
+export function modeValue(written: Written): number {
+  const text = lastText(written);
+  const mode = /^0?[0-7]{3}$/.test(text) ? Number.parseInt(text, 8) : 0;
+  if ((mode & 0o600) === 0o600) return mode;
+  throw configError(written.where, `expected a mode such as 0700 or 0770, got ${echo(text)}`);
+}
+
 /** `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty = none;
  * `auto` stands alone.
  * Errors: InvalidArgument for an empty or repeated name and for an option without "=". */
@@ -147,5 +156,7 @@ function providerValue(part: string, where: string): ProviderOptions {
     if (equals < 1) throw configError(where, `expected key=value, got ${echo(pair)}`);
     options.set(pair.slice(0, equals), pair.slice(equals + 1));
   }
-  return { name, options: Object.fromEntries(options) };
+  const names = [...options.keys()];
+  const setByServer = names.length === 0 ? {} : { setByServer: names };
+  return { name, options: Object.fromEntries(options), ...setByServer };
 }

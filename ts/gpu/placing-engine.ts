@@ -182,10 +182,21 @@ async function withCache(spec: ModelSpec, machine: Machine, folder: string): Pro
     driver: version,
   });
   for (const path of [options['trt_engine_cache_path'], options['trt_timing_cache_path']]) {
-    if (path !== undefined) await mkdir(path, { recursive: true });
+    if (path !== undefined) await mkdir(path, { recursive: true, mode: 0o700 });
   }
-  const own = providers.map((one) =>
-    one.name === TENSORRT ? { ...one, options: { ...options, ...one.options } } : one,
-  );
+  const own = providers.map((one) => (one.name === TENSORRT ? withOptions(one, options) : one));
   return { ...spec, providers: own };
+}
+
+/** The server's options beneath those of the provider. */
+function withOptions(
+  provider: ProviderOptions,
+  options: Readonly<Record<string, string>>,
+): ProviderOptions {
+  const added = Object.keys(options).filter((name) => !Object.hasOwn(provider.options, name));
+  return {
+    ...provider,
+    options: { ...options, ...provider.options },
+    setByServer: [...(provider.setByServer ?? []), ...added],
+  };
 }

@@ -3,9 +3,17 @@
 // Importer's worker thread; several processes may share the folder.
 // The key: the version of this program, what was asked, and the content of every file of the model,
 // except that of a checkpoint's data files: their checksums are in its index, which counts.
+// An entry counts only where its folder and files are this user's and nobody else may write them,
+// and where its digest is of its content and its key: an entry that another user made or moved
+// there is not read.
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -24,7 +32,7 @@ import type { ImportedModel } from '../tensorflow/imported.js';
 type Imported = ImportedModel | ImportedTable;
 
 /** Changes when what an import gives does: raise it with every change of the lowering. */
-const CACHE_FORMAT = 6;
+const CACHE_FORMAT = 7;
 const ENTRY_FILE = 'import.bin';
 const WEIGHTS_FILE = 'weights.bin';
 /** A plan of columns. */
@@ -104,24 +112,53 @@ export function quicklyCached<Model extends Imported>(
 }
 
 const DIGEST_BYTES = 32;
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const OTHERS_WRITE = 0o022;
 
-const digestOf = (content: Uint8Array): Buffer => createHash('sha256').update(content).digest();
+/** Of an entry: its content under its key. */
+const digestOf = (key: string, content: Uint8Array): Buffer =>
+  createHash('sha256').update(`${key}\n`).update(content).digest();
 
-/** The kept import; undefined where there is none, or it is damaged. */
+/** In a folder that nobody else may write. */
+const isOwn = ({ uid }: { readonly uid: number }): boolean => uid === process.geteuid?.();
+
+/** A file of an entry, not through a link. undefined: it is not this user's. */
+function readOwn(path: string): Buffer | undefined {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const about = fstatSync(file);
+    return about.isFile() && isOwn(about) ? readFileSync(file) : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The size of a file beside it; -1: it is not this user's. */
+function ownSize(path: string): number {
+  const about = lstatSync(path);
+  return about.isFile() && isOwn(about) ? about.size : -1;
+}
+
+/** The kept import; undefined where there is none, it is damaged, or others may have written it. */
 export function readCached<Model extends Imported>(folder: string, key: string): Model | undefined {
   const entry = join(folder, key);
   try {
-    const bytes = readFileSync(join(entry, ENTRY_FILE));
+    const about = lstatSync(entry);
+    const isClosed = (about.mode & OTHERS_WRITE) === 0;
+    if (!about.isDirectory() || !isOwn(about) || !isClosed) return undefined;
+    const bytes = readOwn(join(entry, ENTRY_FILE));
+    if (bytes === undefined) return undefined;
     const content = bytes.subarray(DIGEST_BYTES);
-    if (!bytes.subarray(0, DIGEST_BYTES).equals(digestOf(content))) return undefined;
+    if (!bytes.subarray(0, DIGEST_BYTES).equals(digestOf(key, content))) return undefined;
     const model = deserialize(content) as Model;
     if (isTable(model)) {
       const plan = join(entry, PLAN_FILE);
-      return statSync(plan).size === model.planBytes ? { ...model, plan } : undefined;
+      return ownSize(plan) === model.planBytes ? { ...model, plan } : undefined;
     }
     const blob = join(entry, WEIGHTS_FILE);
     for (const { path, offset, byteLength } of model.weights) {
-      if (path === blob && statSync(path).size < offset + byteLength) return undefined;
+      if (path === blob && ownSize(path) < offset + byteLength) return undefined;
     }
     return model;
   } catch {
@@ -132,7 +169,7 @@ export function readCached<Model extends Imported>(folder: string, key: string):
 /** Makes a folder for an import's files, inside the cache, not yet an entry. */
 export function beginEntry(folder: string): string {
   const building = join(folder, `building-${process.pid}-${randomBytes(8).toString('hex')}`);
-  mkdirSync(building, { recursive: true });
+  mkdirSync(building, { recursive: true, mode: FOLDER_MODE });
   return building;
 }
 
@@ -147,7 +184,8 @@ export function finishEntry<Model extends Imported>(
   const entry = join(folder, key);
   const moved = withFilesIn(entry, building, model) as Model;
   const content = serialize(moved);
-  writeFileSync(join(building, ENTRY_FILE), Buffer.concat([digestOf(content), content]));
+  const bytes = Buffer.concat([digestOf(key, content), content]);
+  writeFileSync(join(building, ENTRY_FILE), bytes, { mode: FILE_MODE });
   try {
     renameSync(building, entry);
   } catch {

@@ -5,6 +5,7 @@ import { configOf, type Config } from '../config/config.js';
 import { configError, type Written } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { importInThread } from '../import/import-thread.js';
+import { checkCacheFolder } from '../import/cache-folder.js';
 import { importingEngine } from '../import/importing-engine.js';
 import { INFLATED_BYTES_MAX } from '../limits.js';
 import { createLogger, type Logger } from '../logger.js';
@@ -56,6 +57,7 @@ export async function openModel(
   const logger = createLogger({ level, format });
   const { found, version } = await findModel(resolve(cwd, path), choice, config);
   const spec = change(withSignature(version.spec, choice.signature));
+  checkCacheFolder(config.modelCache ?? '');
   const engine = await createEngine(engineOptions(config));
   const alive = keptAlive();
   try {

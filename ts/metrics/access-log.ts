@@ -1,8 +1,9 @@
 // Brings the engine's access log lines to their file. Control plane, main thread: one per process.
 // The engine samples and formats; this takes what is there five times a second and appends it.
-import { open, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { ERRORS, ErrorCode, ServalError, type ErrorRow, reasonOf } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { openOwn } from '../own-file.js';
 import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS, V2_REST } from '../model/request-kinds.js';
 
 const TAKE_EVERY_MS = 200;
@@ -41,7 +42,7 @@ function fileSink(file: FileHandle): Sink {
 }
 
 async function openSink(path: string): Promise<Sink> {
-  return path === '-' ? stderrSink : fileSink(await open(path, 'a'));
+  return path === '-' ? stderrSink : fileSink(await openOwn(path, 'append'));
 }
 
 /** Of native/stats/access_log.h, as the three below. */

@@ -19,6 +19,7 @@ import { graphRows } from './graph-rows.js';
 import { openInputs, tensorrtProfiles } from './tensorrt-profiles.js';
 import { read } from '../protobuf/schema.js';
 import type { MessageValue } from '../protobuf/schema.js';
+import { optionName } from './runtime-options.js';
 import { NULL_BACKEND } from './triton-checks.js';
 import { datatypeOfConfig } from '../model/datatype.js';
 import { takesModelsTensors } from './triton-config.js';
@@ -26,12 +27,6 @@ import type { TritonConfig } from './types.js';
 
 export { batchingSettings } from './batching-parameters.js';
 
-/** Triton's names of TensorRT options, where ONNX Runtime's are others. */
-const TENSORRT_NAMES: Readonly<Record<string, string>> = {
-  max_workspace_size_bytes: 'trt_max_workspace_size',
-  int8_calibration_table_name: 'trt_int8_calibration_table_name',
-  int8_use_native_calibration_table: 'trt_int8_use_native_calibration_table',
-};
 const TENSORRT_PRECISIONS: Readonly<Record<string, string>> = {
   FP16: 'trt_fp16_enable',
   BF16: 'trt_bf16_enable',
@@ -223,7 +218,7 @@ function tensorrtOptions(
       const enable = TENSORRT_PRECISIONS[value];
       if (enable !== undefined) options.set(enable, '1');
     } else {
-      options.set(TENSORRT_NAMES[name] ?? name, value);
+      options.set(optionName('tensorrt', name), value);
     }
   }
   return Object.fromEntries(options);
@@ -256,7 +251,7 @@ function isolationSettings(config: TritonConfig): Partial<ModelSpec> {
 function sessionSettings(config: TritonConfig): Partial<ModelSpec> {
   const intra = parameter(config, 'intra_op_thread_count');
   const level = read.child(read.child(config, 'optimization'), 'graph');
-  const openvino = accelerators(config, 'cpu_execution_accelerator').length > 0;
+  const [openvino] = accelerators(config, 'cpu_execution_accelerator');
   const onGpu = read.children(config, 'instance_group').some(isOnGpu);
   const session = new Map<string, string>();
   for (const [name, value] of read.entries(config, 'parameters')) {
@@ -271,11 +266,16 @@ function sessionSettings(config: TritonConfig): Partial<ModelSpec> {
     ...(intra === undefined ? {} : { intraOpThreads: Number(intra) }),
     ...interOpSettings(config),
     ...(level === undefined ? {} : { graphOptimization: graphLevel(read.int(level, 'level')) }),
-    ...(openvino && !onGpu
-      ? { providers: [{ name: 'openvino', options: { device_type: 'CPU' } }] }
-      : {}),
+    ...(openvino !== undefined && !onGpu ? { providers: [openvinoProvider(openvino)] } : {}),
     ...(session.size === 0 ? {} : { sessionConfig: Object.fromEntries(session) }),
   };
+}
+
+function openvinoProvider(accelerator: MessageValue): ProviderOptions {
+  const own = read
+    .entries<string>(accelerator, 'parameters')
+    .map(([name, value]) => [optionName('openvino', name), value] as const);
+  return { name: 'openvino', options: { device_type: 'CPU', ...Object.fromEntries(own) } };
 }
 
 /** The engine runs operators in parallel where it is told a number; Triton's 0 is the cores. */

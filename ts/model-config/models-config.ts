@@ -3,7 +3,7 @@
 // Source: tfserving.md 3.2, 9.
 import { isAbsolute } from 'node:path';
 import { MODELS_CONFIG_FIELDS } from '../config/peers/serving-fields.js';
-import { echo, nearestWord } from '../text.js';
+import { echo, nearestWord, visible } from '../text.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { MODEL_NAME_BYTES_MAX } from '../limits.js';
 import { LATEST_ONE, parseVersion } from '../model/version-policy.js';
@@ -66,7 +66,7 @@ export function readModelServerConfig(bytes: Uint8Array): ParsedModelServerConfi
 }
 
 const isFilePrefix = (path: string): boolean =>
-  isAbsolute(path) && !path.endsWith('/') && !path.includes('\0');
+  isAbsolute(path) && !path.endsWith('/') && visible(path) === path;
 
 class ModelList {
   readonly #places: Places;
@@ -138,7 +138,8 @@ class ModelList {
     const filenamePrefix = read.text(collector, 'filename_prefix');
     if (filenamePrefix === '' && samplingRate === 0) return undefined;
     if (!isFilePrefix(filenamePrefix)) {
-      const expected = 'expected an absolute path that names of files begin with';
+      const expected =
+        'expected an absolute path, without control characters, that names of files begin with';
       const got = echo(filenamePrefix);
       this.#problem(collector ?? config, 'filename_prefix', `${expected}, got ${got}`);
     }

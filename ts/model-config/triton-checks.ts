@@ -4,13 +4,13 @@
 import { TRITON_FIELDS } from '../config/peers/triton-fields.js';
 import {
   NULL_PARAMETERS,
-  SESSION_KEYS,
   SESSION_PREFIX,
   TRITON_PARAMETERS,
 } from '../config/peers/triton-parameters.js';
 import { MODEL_CONFIG } from '../protobuf/generated/model-config.js';
-import { echo, nearestWord } from '../text.js';
+import { echo, nearestWord, visible } from '../text.js';
 import { fieldNotes } from './field-notes.js';
+import { optionName, optionProblem } from './runtime-options.js';
 import { GRAPHS_MAX, MODEL_THREADS_MAX } from '../limits.js';
 import { TABULAR_PLATFORMS } from '../model/platforms.js';
 import { VERIFICATION_MODES } from '../model/platforms.js';
@@ -56,6 +56,8 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   enable_mem_arena: bool(),
   enable_mem_pattern: bool(),
   cudnn_conv_algo_search: oneOf('0', '1', '2'),
+  do_copy_in_default_stream: bool(),
+  gpu_mem_limit: { expected: 'a number of bytes', fits: (text) => /^\d{1,15}$/.test(text) },
   arena_extend_strategy: oneOf('0', '1'),
   extended_v2: bool(),
   isolation: oneOf('none', 'process'),
@@ -120,11 +122,13 @@ class Check {
   }
 
   #problem(of: MessageValue, name: string, text: string, index = 0): void {
-    this.problems.push({ place: this.#places.at(of, name, index), message: `${name}: ${text}` });
+    const place = this.#places.at(of, name, index);
+    this.problems.push({ place, message: `${visible(name)}: ${text}` });
   }
 
   #warn(of: MessageValue, name: string, text: string): void {
-    this.warnings.push({ place: this.#places.at(of, name), message: `${name}: ${text}` });
+    const place = this.#places.at(of, name);
+    this.warnings.push({ place, message: `${visible(name)}: ${text}` });
   }
 
   #unsupported(of: MessageValue, name: string, what: string): void {
@@ -346,7 +350,7 @@ class Check {
         if (!names.includes(name)) {
           this.#problem(accelerator, 'name', `expected ${names.join(' or ')}, got ${echo(name)}`);
         }
-        this.#precision(accelerator);
+        this.#options(accelerator, name);
       }
     }
     const onGpu = read.children(this.#config, 'instance_group').some(isGpu);
@@ -356,12 +360,16 @@ class Check {
     }
   }
 
-  #precision(accelerator: MessageValue): void {
+  #options(accelerator: MessageValue, provider: string): void {
+    if (provider !== 'tensorrt' && provider !== 'cuda' && provider !== 'openvino') return;
     const parameters = read.child(accelerator, 'parameters') ?? {};
-    const precision = parameters['precision_mode'];
-    if (precision === undefined || PRECISIONS.includes(String(precision))) return;
-    const got = echo(String(precision));
-    this.#problem(parameters, 'precision_mode', `expected ${PRECISIONS.join(' or ')}, got ${got}`);
+    for (const [name, value] of read.entries<string>(accelerator, 'parameters')) {
+      const isPrecision = provider === 'tensorrt' && name === 'precision_mode';
+      const problem = isPrecision
+        ? precisionProblem(value)
+        : optionProblem(provider, optionName(provider, name), value);
+      if (problem !== undefined) this.#problem(parameters, name, problem);
+    }
   }
 
   parameters(): void {
@@ -392,16 +400,17 @@ class Check {
     this.#warn(parameters, 'isolation_group', 'no effect without the parameter isolation: process');
   }
 
-  /** Ours are refused; ONNX Runtime's are passed on, since newer ones have more. */
+  /** Ours and ONNX Runtime's are refused: what a newer runtime has may name files. */
   #unknownParameter(parameters: MessageValue, name: string, known: readonly string[]): void {
     if (name.startsWith('serval.')) {
       const hint = nearestWord(name, known);
       this.#problem(parameters, name, `unknown parameter; did you mean "${hint}"?`);
     } else if (!name.startsWith(SESSION_PREFIX)) {
       this.#warn(parameters, name, 'no backend here reads this parameter');
-    } else if (!SESSION_KEYS.includes(name)) {
-      const hint = nearestWord(name, SESSION_KEYS);
-      this.#warn(parameters, name, `not known to ONNX Runtime; did you mean "${hint}"?`);
+    } else {
+      const text = read.text(read.child(parameters, name), 'string_value');
+      const problem = optionProblem('session', name, text);
+      if (problem !== undefined) this.#problem(parameters, name, problem);
     }
   }
 
@@ -416,6 +425,11 @@ class Check {
     const expected = `ascending row counts up to max_batch_size, ${this.#maxBatchSize}`;
     this.#problem(parameters, name, `expected ${expected}, got ${echo(text)}`);
   }
+}
+
+function precisionProblem(value: string): string | undefined {
+  if (PRECISIONS.includes(value)) return undefined;
+  return `expected ${PRECISIONS.join(' or ')}, got ${echo(value)}`;
 }
 
 function isGpu(group: MessageValue): boolean {

@@ -15,7 +15,6 @@ export type {
   GraphState,
   ModelStats,
   PriorityQueuePolicy,
-  Provider as ProviderOptions,
   QueuePolicy,
   TensorOverride,
   VersionRoute,
@@ -57,6 +56,13 @@ export interface IsolationSpec {
   readonly group: string;
 }
 
+/** An execution provider. */
+export interface ProviderOptions extends engine.Provider {
+  /** Names of options that the command line or the server itself set. The others come from a
+   * model's configuration: the engine checks them. */
+  readonly setByServer?: readonly string[];
+}
+
 /** What a model's configuration says of GPUs. */
 export interface Placement {
   /** Of its instance groups; `auto`: they do not say. */
@@ -88,6 +94,7 @@ export interface PlanSpec {
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */
 export interface ModelSpec extends engine.ModelSpec {
   readonly version: string;
+  readonly providers?: readonly ProviderOptions[];
   readonly backend: 'onnxruntime' | 'null' | 'tabular';
   readonly nullMode?: 'echo' | 'delay' | 'fail';
   /** What compiles the files at `path` to `graphs`, or to the plan's file that `path` is then,

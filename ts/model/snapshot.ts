@@ -89,6 +89,8 @@ export interface VersionSnapshot {
   /** Why it does not serve; while AVAILABLE: why its newer content could not be loaded. */
   readonly errorCode: ErrorCode;
   readonly errorMessage: string;
+  /** What callers hear who may not see metadata; absent: the same. */
+  readonly briefMessage?: string;
   readonly format: string;
   readonly platform: string;
   readonly signatures: readonly SignatureInfo[];
@@ -109,6 +111,8 @@ export interface ModelSnapshot {
   readonly labels: Readonly<Record<string, string>>;
   /** Why it has no version; "" where it has one, or nothing is known. */
   readonly problem: string;
+  /** What callers hear who may not see metadata; absent: the same. */
+  readonly briefProblem?: string;
   /** The version a request without one gets: the highest AVAILABLE; undefined when none is. */
   readonly defaultVersion: string | undefined;
 }

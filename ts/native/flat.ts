@@ -20,7 +20,12 @@ import {
 import { readTable, writeTable } from '../model/table-codec.js';
 
 /** ModelSpec bytes; see writeTable() for what it throws. */
-export const writeModelSpec = (spec: ModelSpec): Uint8Array => writeTable(MODEL_SPEC, spec);
+export function writeModelSpec(spec: ModelSpec): Uint8Array {
+  const serverOptions = (spec.providers ?? []).flatMap(({ name, setByServer = [] }) =>
+    setByServer.length === 0 ? [] : [{ provider: name, options: setByServer }],
+  );
+  return writeTable(MODEL_SPEC, serverOptions.length === 0 ? spec : { ...spec, serverOptions });
+}
 
 /** What a load answered. */
 export const readModelInfo = (bytes: Uint8Array): LoadedModel => readTable(MODEL_INFO, bytes);

@@ -227,15 +227,27 @@ export function notReadyReason(version: VersionSnapshot): string {
 }
 
 /** Why a model has no version that serves, as a sentence for clients. */
-export function modelProblem({ versions, problem }: ModelSnapshot): string {
+export function modelProblem({ versions, problem, briefProblem }: ModelSnapshot): string {
   const newest = versions[0];
   if (newest !== undefined) return versionProblem(newest);
-  return problem === '' ? 'it has no version' : problem;
+  return problem === '' ? 'it has no version' : (briefProblem ?? problem);
 }
 
-/** "version 1 is END: REASON". */
-export function versionProblem({ version, state, errorMessage }: VersionSnapshot): string {
-  return `version ${version} is ${state}${errorMessage === '' ? '' : `: ${errorMessage}`}`;
+/** The same model for callers of the metadata group. */
+export function withReasons(model: ModelSnapshot): ModelSnapshot {
+  const { briefProblem: _, ...rest } = model;
+  const versions = model.versions.map(({ briefMessage: _, ...version }) => version);
+  return { ...rest, versions };
+}
+
+/** "version 1 is END: REASON", for whoever may not see metadata too. */
+export function versionProblem({
+  version,
+  state,
+  errorMessage,
+  briefMessage = errorMessage,
+}: VersionSnapshot): string {
+  return `version ${version} is ${state}${briefMessage === '' ? '' : `: ${briefMessage}`}`;
 }
 
 /** The model of that name; names such as "constructor" find nothing. */

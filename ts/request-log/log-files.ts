@@ -3,6 +3,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { openFolder, type OpenFolder } from '../own-file.js';
 
 /** Requests have what clients send: the owner's alone. */
 const FILE_MODE = 0o600;
@@ -26,6 +27,8 @@ export interface LogFilesOptions {
   readonly filesMax: number;
   /** The folder is made where it is missing, for the owner alone. Default: it has to be there. */
   readonly makesFolder?: boolean;
+  /** The folder has to be in this one, with links resolved; "" = anywhere. */
+  readonly within?: string;
   readonly now?: () => number;
   readonly openFile?: OpenFile;
 }
@@ -65,6 +68,7 @@ export class LogFiles {
       openFile: openLogFile,
       recordsMax: Number.POSITIVE_INFINITY,
       makesFolder: false,
+      within: '',
       ...options,
     };
   }
@@ -131,7 +135,10 @@ export class LogFiles {
     const current = this.#current;
     if (current === undefined) return this.#begin();
     try {
-      return { current, file: await this.#options.openFile(current.path, false) };
+      const file = await this.#inFolder((at) =>
+        this.#options.openFile(at(basename(current.path)), false),
+      );
+      return { current, file };
     } catch (error) {
       // It was moved away.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#begin();
@@ -141,13 +148,30 @@ export class LogFiles {
   }
 
   async #begin(): Promise<{ current: Current; file: LogFile }> {
-    const { prefix, suffix, makesFolder, now, openFile } = this.#options;
+    const { prefix, makesFolder } = this.#options;
     if (makesFolder) await mkdir(dirname(prefix), { recursive: true, mode: FOLDER_MODE });
+    return this.#inFolder((at) => this.#beginIn(at));
+  }
+
+  /** The folder is looked up for each file: links to it are resolved, and none is followed that
+   * comes in the way meanwhile. */
+  async #inFolder<T>(use: (at: OpenFolder['at']) => Promise<T>): Promise<T> {
+    const { prefix, within } = this.#options;
+    const folder = await openFolder(dirname(prefix), within === '' ? undefined : within);
+    try {
+      return await use(folder.at);
+    } finally {
+      await folder.close();
+    }
+  }
+
+  async #beginIn(at: OpenFolder['at']): Promise<{ current: Current; file: LogFile }> {
+    const { prefix, suffix, now, openFile } = this.#options;
     const from = now();
     for (let tried = 0; ; tried += 1) {
       const path = `${prefix}-${fileTime(from + tried)}${suffix}`;
       try {
-        const file = await openFile(path, true);
+        const file = await openFile(at(basename(path)), true);
         await this.#removeOldest(path);
         this.#current = { path, bytes: 0, records: 0 };
         return { current: this.#current, file };

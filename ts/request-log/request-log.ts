@@ -2,7 +2,7 @@
 // engine copied is taken from it and given to the logs. Control plane, main thread; one for each
 // process.
 // Source: tfserving.md 3.8 (logging_config).
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { REQUEST_LOG_TAKE_MS } from '../limits.js';
 import type { Logger } from '../logger.js';
 import type { LoggedRequest } from '../model/generated/engine.js';
@@ -186,7 +186,8 @@ export class RequestLog {
     const recordsMax = suffix === TFRECORD ? WARMUP_RECORDS_MAX : Number.POSITIVE_INFINITY;
     const makesFolder = dirname(prefix) === folder;
     const bytesMax = fileMb * MB;
-    const files = { prefix, suffix, bytesMax, recordsMax, filesMax, makesFolder };
+    const within = folder !== undefined && resolve(prefix).startsWith(`${folder}/`) ? folder : '';
+    const files = { prefix, suffix, bytesMax, recordsMax, filesMax, makesFolder, within };
     const sink = new LogSink({ files, logger });
     this.#sinks.set(key, sink);
     return sink;

@@ -3,9 +3,10 @@
 // thread.
 // Source: server/src/tracer.cc (TraceFile, WriteTrace).
 import { reasonOf } from '../errors.js';
-import { open, writeFile, type FileHandle } from 'node:fs/promises';
+import { writeFile, type FileHandle } from 'node:fs/promises';
 import { TRACE_WARN_EVERY_MS, TRACES_WAITING_MAX } from '../limits.js';
 import { RareWarning, type Logger } from '../logger.js';
+import { openOwn } from '../own-file.js';
 import type { TraceRecord } from '../model/generated/engine.js';
 import { type TraceSink } from './sink.js';
 import type { FileGroup } from './tracer.js';
@@ -107,7 +108,7 @@ export class FileSink implements TraceSink {
 
   // Over the list's end, which is written anew behind.
   async #append(text: string): Promise<void> {
-    this.#file ??= await open(this.#options.path, 'w');
+    this.#file ??= await openOwn(this.#options.path, 'replace');
     const bytes = Buffer.from(`${this.#endAt === 0 ? '[' : ','}${text}]`);
     await this.#file.write(bytes, 0, bytes.length, this.#endAt);
     this.#endAt += bytes.length - 1;

@@ -290,6 +290,12 @@ export class GrpcStream implements GrpcStreamCall {
     this.adjustReading();
   }
 
+  /** Ends the call, whose caller is not let in any more. */
+  revoke(status: GrpcStatus): void {
+    this.tell('onCancel');
+    this.end(status);
+  }
+
   /** Tells the handler that the server stops. */
   drain(): void {
     this.tell('onDrain');

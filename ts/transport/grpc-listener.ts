@@ -32,6 +32,7 @@ import {
   thrownStatus,
   type GrpcSendHead,
   type GrpcService,
+  type GrpcStatus,
   type GrpcStreamOpen,
   type GrpcUnaryHandler,
 } from './grpc-call.js';
@@ -104,7 +105,8 @@ export class GrpcListener {
   private readonly sockets = new Set<Socket>();
   private readonly locks: MethodLocks;
   private readonly ended: EndedCalls | undefined;
-  private readonly streams = new Set<GrpcStream>();
+  /** And why its caller may not go on; undefined: it may. */
+  private readonly streams = new Map<GrpcStream, () => GrpcStatus | undefined>();
   private draining = false;
 
   constructor(options: GrpcListenerOptions) {
@@ -126,7 +128,16 @@ export class GrpcListener {
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     widenWindows(this.server);
     this.ended?.follow(this.server);
-    const { host, port, unixPath = '', connectionsMax, full, tls, reusePort = false } = options;
+    const {
+      host,
+      port,
+      unixPath = '',
+      unixMode,
+      connectionsMax,
+      full,
+      tls,
+      reusePort = false,
+    } = options;
     if (tls !== undefined) {
       this.tls = new NodeTls({
         settings: tls,
@@ -143,6 +154,7 @@ export class GrpcListener {
     const accepted = (socket: Socket, isUnix: boolean): void => this.accept(socket, isUnix);
     this.listening = new NodeSockets({
       ...{ host, port, reusePort, unixPath },
+      ...(unixMode !== undefined && { unixMode }),
       ...{ connectionsMax, full, accepted },
     });
   }
@@ -152,9 +164,15 @@ export class GrpcListener {
     return this.listening.start();
   }
 
-  /** Calls that begin from now on are let in by this. */
+  /** Calls that begin from now on are let in by this; streams that it does not let in end. */
   setAccess(access: AccessOf): void {
     this.locks.accessOf = access;
+    for (const [stream, refusalNow] of [...this.streams]) {
+      const refusal = refusalNow();
+      if (refusal === undefined) continue;
+      this.options.refused?.();
+      stream.revoke(refusal);
+    }
   }
 
   /** Reads TLS files anew; `certificates` is told. */
@@ -182,7 +200,7 @@ export class GrpcListener {
     const finished = new Promise<void>((resolve) => {
       this.server.tryShutdown(() => resolve());
     });
-    for (const stream of this.streams) stream.drain();
+    for (const stream of this.streams.keys()) stream.drain();
     await Promise.all([closed, finished]);
     clearTimeout(timer);
     clearInterval(looks);
@@ -191,7 +209,7 @@ export class GrpcListener {
 
   /** Calls that are begun and not answered: a stream is one, whatever it has the engine do. */
   private begun(): number {
-    const streams = [...this.streams].filter((stream) => !stream.hasEnded);
+    const streams = [...this.streams.keys()].filter((stream) => !stream.hasEnded);
     const ofStreams = streams.reduce((sum, { running }) => sum + running, 0);
     return (this.options.running?.() ?? 0) - ofStreams + streams.length;
   }
@@ -298,7 +316,7 @@ export class GrpcListener {
         call.emit('error', thrownStatus(error));
         return;
       }
-      this.streams.add(stream);
+      this.streams.set(stream, () => this.locks.refusal(path, call));
       call.once('close', () => this.streams.delete(stream));
       if (this.draining) stream.drain();
     };

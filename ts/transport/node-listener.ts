@@ -4,6 +4,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createAcceptor, type Server as Acceptor, type Socket } from 'node:net';
 import { isLoopback } from '../access/policy.js';
+import { reasonOf } from '../errors.js';
 import {
   HANDSHAKE_MS_MAX,
   HTTP_HEAD_BYTES_MAX,
@@ -24,6 +25,7 @@ import { NOT_HTTP_1_1, refuse, refuseUnread, type ParserError } from './node-ref
 import { codingProblem, hostProblem, originForm } from './http/request-framing.js';
 import { statusLine } from './status-lines.js';
 import { NodeTls } from './tls/node-tls.js';
+import type { UnixSocketFile } from './unix-socket.js';
 
 /** Shorter answers travel as text, in one piece with their head. */
 const TEXT_BYTES_MAX = 4096;
@@ -136,6 +138,7 @@ class NodeExchange extends HttpExchange {
     const { response, owner } = this;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const head = ['Content-Type', contentType, 'Content-Length', String(length)];
+    if (contentType === 'application/json') head.push('X-Content-Type-Options', 'nosniff');
     if (headers !== undefined) head.push(...headers);
     if (this.added !== undefined) head.push(...this.added);
     if (owner.draining) response.shouldKeepAlive = false;
@@ -166,10 +169,12 @@ export class NodeListener extends AcceptingListener {
   /** Accepted, and not yet through their TLS handshake. */
   readonly #handshakes = new Set<Socket>();
   readonly #tls: NodeTls | undefined;
+  readonly #unix: UnixSocketFile | undefined;
 
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     super(router, report, surroundings);
-    this.#head.isUnix = surroundings.isUnix ?? false;
+    this.#unix = surroundings.unix;
+    this.#head.isUnix = this.#unix !== undefined;
     this.#server = createServer({
       maxHeaderSize: HTTP_HEAD_BYTES_MAX,
       keepAliveTimeout: HTTP_IDLE_MS,
@@ -215,8 +220,16 @@ export class NodeListener extends AcceptingListener {
 
   protected accept(host: string, port: number, done: Accepting): void {
     const acceptor = this.#acceptor;
+    const unix = this.#unix;
     const listening = (): void => {
       acceptor.off('error', refused);
+      try {
+        unix?.publish();
+      } catch (error) {
+        acceptor.close();
+        done(undefined, ` (${reasonOf(error)})`);
+        return;
+      }
       const bound = acceptor.address();
       done(bound !== null && typeof bound === 'object' ? bound.port : port, '');
     };
@@ -226,8 +239,12 @@ export class NodeListener extends AcceptingListener {
     };
     acceptor.once('listening', listening);
     acceptor.once('error', refused);
-    if (this.#head.isUnix) {
-      acceptor.listen({ path: host });
+    if (unix !== undefined) {
+      try {
+        acceptor.listen({ path: unix.prepare() });
+      } catch (error) {
+        refused(error as Error);
+      }
       return;
     }
     const shared = sharesPorts() ? { reusePort: true } : {};

@@ -49,6 +49,7 @@ class LastExchange extends HttpExchange {
       `Content-Type: ${contentType}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',
+      ...(contentType === 'application/json' ? ['X-Content-Type-Options: nosniff'] : []),
     ];
     const all = [...headers, ...(this.added ?? [])];
     for (let i = 0; i + 1 < all.length; i += 2) lines.push(`${all[i]}: ${all[i + 1]}`);

@@ -6,6 +6,13 @@ import type * as Uws from 'uWebSockets.js';
 import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { shippedFile } from '../package-files.js';
 
+/** Leaves the header "uWebSockets" out of answers, which tells attackers what to try. */
+const NO_MARK = '999999990007';
+
+interface Configurable {
+  readonly _cfg?: (key: string) => void;
+}
+
 /** The binary for the Node that runs; undefined where there is none for its ABI. */
 export function uwsFile(): string | undefined {
   const { platform, arch, versions } = process;
@@ -18,7 +25,9 @@ export function loadUws(): typeof Uws {
   const file = uwsFile();
   try {
     if (file === undefined) throw new Error(`none for ABI ${process.versions.modules}`);
-    return createRequire(import.meta.url)(file) as typeof Uws;
+    const uws = createRequire(import.meta.url)(file) as typeof Uws & Configurable;
+    uws._cfg?.(NO_MARK);
+    return uws;
   } catch (error) {
     const reason = reasonOf(error);
     throw new ServalError(

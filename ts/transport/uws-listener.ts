@@ -19,6 +19,7 @@ import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js
 import { codingProblem, NO_LENGTH } from './http/request-framing.js';
 import { statusLine } from './status-lines.js';
 import { UwsTls } from './tls/uws-tls.js';
+import type { UnixSocketFile } from './unix-socket.js';
 import { loadUws } from './uws-binding.js';
 import { WritingTurns } from './writing-turns.js';
 
@@ -33,6 +34,8 @@ const TRANSFER_ENCODING = headerName('transfer-encoding');
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
 const JSON_BYTES = headerName(JSON_TYPE);
+const TYPE_OPTIONS = headerName('X-Content-Type-Options');
+const NO_SNIFF = headerName('nosniff');
 
 class UwsHead implements RequestHead {
   request: uws.HttpRequest | undefined;
@@ -206,7 +209,12 @@ function writeHead(
   headers: readonly string[] | undefined,
 ): void {
   if (status !== 200) response.writeStatus(statusLine(status));
-  response.writeHeader(CONTENT_TYPE, contentType === JSON_TYPE ? JSON_BYTES : contentType);
+  if (contentType === JSON_TYPE) {
+    response.writeHeader(CONTENT_TYPE, JSON_BYTES);
+    response.writeHeader(TYPE_OPTIONS, NO_SNIFF);
+  } else {
+    response.writeHeader(CONTENT_TYPE, contentType);
+  }
   if (headers !== undefined) writeHeaders(response, headers);
 }
 
@@ -230,6 +238,7 @@ export class UwsListener extends AcceptingListener {
   readonly #free: UwsExchange[] = [];
   readonly #turns = new ReadingTurns();
   readonly #listening: (port: number) => void;
+  readonly #unix: UnixSocketFile | undefined;
   readonly #tls: UwsTls | undefined;
   #served: Served;
   /** With certificates that were replaced, for as long as they have connections. */
@@ -240,7 +249,8 @@ export class UwsListener extends AcceptingListener {
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     super(router, report, surroundings);
     this.keep = surroundings.keep ?? (() => undefined);
-    this.#head.isUnix = surroundings.isUnix ?? false;
+    this.#unix = surroundings.unix;
+    this.#head.isUnix = this.#unix !== undefined;
     this.#listening = surroundings.listening ?? (() => undefined);
     const { tls } = surroundings;
     this.#tls = tls && new UwsTls(tls, () => this.reloadCertificates());
@@ -298,11 +308,8 @@ export class UwsListener extends AcceptingListener {
   }
 
   protected accept(host: string, port: number, done: Accepting): void {
-    if (this.#head.isUnix) {
-      this.#served.app.listen_unix((socket) => {
-        this.#socket = socket === false ? undefined : socket;
-        done(socket === false ? undefined : port, '');
-      }, host);
+    if (this.#unix !== undefined) {
+      this.#acceptUnix(this.#unix, done);
       return;
     }
     this.#served.app.listen(host, port, (socket) => {
@@ -316,6 +323,21 @@ export class UwsListener extends AcceptingListener {
       this.#listening(bound);
       done(bound, '');
     });
+  }
+
+  #acceptUnix(unix: UnixSocketFile, done: Accepting): void {
+    try {
+      this.#served.app.listen_unix((socket) => {
+        if (socket !== false) this.#socket = socket;
+      }, unix.prepare());
+      if (this.#socket !== undefined) unix.publish();
+    } catch (error) {
+      unix.abandon();
+      this.acceptNoMore();
+      done(undefined, ` (${reasonOf(error)})`);
+      return;
+    }
+    done(this.#socket === undefined ? undefined : 0, '');
   }
 
   protected acceptNoMore(): void {

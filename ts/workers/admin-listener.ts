@@ -1,10 +1,9 @@
 // The admin address: a second HTTP listener on the first HTTP worker, where alone control, logging,
 // metrics and statistics are answered, and no inference. Control plane; that thread.
-import { rmSync } from 'node:fs';
 import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
-import { makeRoom } from '../transport/grpc/node-sockets.js';
 import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
+import { makeRoom, UnixSocketFile } from '../transport/unix-socket.js';
 import type { ListenerThread } from './listener-thread.js';
 import type { AdminSettings } from './messages.js';
 
@@ -19,17 +18,18 @@ type Listener = new (
 export class AdminListener {
   readonly #listener: HttpListener;
   readonly #address: AdminSettings;
-  /** "" = TCP. */
-  readonly #path: string;
+  /** undefined = TCP. */
+  readonly #unix: UnixSocketFile | undefined;
 
   constructor(thread: ListenerThread, address: AdminSettings, listener: Listener, router: Router) {
     const { tls } = address;
     this.#address = address;
-    this.#path = address.host.startsWith(UNIX) ? address.host.slice(UNIX.length) : '';
+    const { host, socketMode } = address;
+    if (host.startsWith(UNIX)) this.#unix = new UnixSocketFile(host.slice(UNIX.length), socketMode);
     this.#listener = new listener(router, thread.report, {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
       connected: thread.connected('admin'),
-      isUnix: this.#path !== '',
+      ...(this.#unix && { unix: this.#unix }),
       ...(tls && {
         tls: {
           settings: tls,
@@ -45,15 +45,15 @@ export class AdminListener {
   /** Settles with the port, 0 of a unix socket. Rejects with ServalError that says why not. */
   async listen(): Promise<number> {
     const { host, port } = this.#address;
-    if (this.#path === '') return this.#listener.listen(host, port);
+    if (this.#unix === undefined) return this.#listener.listen(host, port);
     try {
-      await makeRoom(this.#path);
+      await makeRoom(this.#unix.path);
     } catch (error) {
       const why = reasonOf(error);
       const message = `--admin-address: cannot listen on ${host}: ${why}`;
       throw new ServalError(ErrorCode.InvalidArgument, message);
     }
-    return this.#listener.listen(this.#path, 0);
+    return this.#listener.listen(this.#unix.path, 0);
   }
 
   reloadCertificates(): void {
@@ -62,6 +62,6 @@ export class AdminListener {
 
   async drain(seconds: number): Promise<void> {
     await this.#listener.drain(seconds);
-    if (this.#path !== '') rmSync(this.#path, { force: true });
+    this.#unix?.remove();
   }
 }

@@ -2,6 +2,7 @@
 // and the admin address too, and is there for them where HTTP is off. Hot path's frame; its own
 // thread.
 import { Cors, withCors } from '../access/cors.js';
+import { HostCheck } from '../access/own-page.js';
 import { seesPaths, type Entrance } from '../access/policy.js';
 import { guarded } from '../access/rest-guard.js';
 import { consoleRoute } from '../console/route.js';
@@ -101,9 +102,11 @@ void runListener<HttpSettings>(async (thread, settings) => {
   const cors = settings.cors && new Cors(settings.cors);
   const routerOf = (entrance: Entrance): Router => {
     const context = contextOf(entrance);
+    const at = entrance === 'admin' ? (settings.admin?.host ?? '') : settings.host;
+    const hosts = HostCheck.of(at, settings.allowedHosts);
     return (method, path) => {
       const { policy, refused, log } = thread;
-      const locked = guarded(route(context, method, path), policy, entrance, refused, cors);
+      const locked = guarded(route(context, method, path), policy, entrance, refused, cors, hosts);
       return logged(withCors(locked, cors, method), method, path, log);
     };
   };
@@ -123,15 +126,20 @@ void runListener<HttpSettings>(async (thread, settings) => {
   };
   return {
     listen: async () => {
-      // First: a thread that has failed may not end while uWebSockets.js listens.
       const grpcPort = grpc?.start();
-      const httpPort = await listener?.listen(settings.host, settings.port);
-      const adminPort = await admin?.listen();
-      return {
-        ...(httpPort !== undefined && { httpPort }),
-        ...(grpcPort !== undefined && { grpcPort }),
-        ...(adminPort !== undefined && { adminPort }),
-      };
+      try {
+        const httpPort = await listener?.listen(settings.host, settings.port);
+        const adminPort = await admin?.listen();
+        return {
+          ...(httpPort !== undefined && { httpPort }),
+          ...(grpcPort !== undefined && { grpcPort }),
+          ...(adminPort !== undefined && { adminPort }),
+        };
+      } catch (error) {
+        // A thread that has failed may not end while uWebSockets.js listens: that aborts.
+        await Promise.all([listener?.drain(0), admin?.drain(0)]);
+        throw error;
+      }
     },
     drain: async (seconds) => {
       const [http, cut] = await Promise.all([

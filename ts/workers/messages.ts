@@ -50,6 +50,8 @@ export interface ListenerSettings {
 export interface AdminSettings extends AdminAddress {
   readonly listener: HttpListenerKind;
   readonly tls?: ServerTls;
+  /** Of a unix socket's file. */
+  readonly socketMode: number;
 }
 
 export interface HttpSettings extends ListenerSettings {
@@ -57,6 +59,8 @@ export interface HttpSettings extends ListenerSettings {
   readonly listener: HttpListenerKind | undefined;
   readonly healthBody: 'json' | 'empty';
   readonly inflatedBytesMax: number;
+  /** --allowed-hosts. */
+  readonly allowedHosts: readonly string[];
   /** The console is served. */
   readonly console: boolean;
   /** Where TensorFlow Serving's metrics are; "" = off. */

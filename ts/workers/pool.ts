@@ -166,6 +166,8 @@ export interface ListenerPoolOptions {
   readonly lost: Lost;
   /** What of a text goes to clients. */
   readonly publicText: (text: string) => string;
+  /** Callers who may not see metadata hear no reason of a failed load. */
+  readonly hidesReasons: boolean;
 }
 
 export class ListenerPool {
@@ -178,11 +180,13 @@ export class ListenerPool {
   #taken: Promise<unknown> = Promise.resolve();
   #lastId = 0;
   readonly #publicText: (text: string) => string;
+  readonly #hidesReasons: boolean;
 
   /** Starts the threads. */
   constructor(options: ListenerPoolOptions) {
     const { http, httpThreads, admin, grpc, grpcListener, lost } = options;
     this.#publicText = options.publicText;
+    this.#hidesReasons = options.hidesReasons;
     // uWebSockets.js reads its limit from the process's environment when a worker loads it.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_HEAD_BYTES_MAX);
     const answer: Answer = (request) => this.#answer(request);
@@ -236,7 +240,8 @@ export class ListenerPool {
    * call a model ready while another listener does not know it yet. */
   async publish(snapshot: RegistrySnapshot): Promise<void> {
     // Only what differs is copied to the threads: of a thousand models one changes at a time.
-    const change = publicChange(snapshotChange(this.#sent, snapshot), this.#publicText);
+    const all = snapshotChange(this.#sent, snapshot);
+    const change = publicChange(all, this.#publicText, this.#hidesReasons);
     this.#sent = snapshot;
     const { epoch } = snapshot;
     const taken = this.#take((id) => ({ id, kind: 'snapshot', change })).then(() =>

@@ -54,6 +54,9 @@ struct KeyValueBuilder;
 struct Provider;
 struct ProviderBuilder;
 
+struct ServerOptions;
+struct ServerOptionsBuilder;
+
 struct ModelSpec;
 struct ModelSpecBuilder;
 
@@ -1302,6 +1305,73 @@ inline flatbuffers::Offset<Provider> CreateProviderDirect(
       options__);
 }
 
+struct ServerOptions FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ServerOptionsBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PROVIDER = 4,
+    VT_OPTIONS = 6
+  };
+  const flatbuffers::String *provider() const {
+    return GetPointer<const flatbuffers::String *>(VT_PROVIDER);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *options() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_OPTIONS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_PROVIDER) &&
+           verifier.VerifyString(provider()) &&
+           VerifyOffset(verifier, VT_OPTIONS) &&
+           verifier.VerifyVector(options()) &&
+           verifier.VerifyVectorOfStrings(options()) &&
+           verifier.EndTable();
+  }
+};
+
+struct ServerOptionsBuilder {
+  typedef ServerOptions Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_provider(flatbuffers::Offset<flatbuffers::String> provider) {
+    fbb_.AddOffset(ServerOptions::VT_PROVIDER, provider);
+  }
+  void add_options(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> options) {
+    fbb_.AddOffset(ServerOptions::VT_OPTIONS, options);
+  }
+  explicit ServerOptionsBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<ServerOptions> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<ServerOptions>(end);
+    fbb_.Required(o, ServerOptions::VT_PROVIDER);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<ServerOptions> CreateServerOptions(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> provider = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> options = 0) {
+  ServerOptionsBuilder builder_(_fbb);
+  builder_.add_options(options);
+  builder_.add_provider(provider);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<ServerOptions> CreateServerOptionsDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *provider = nullptr,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *options = nullptr) {
+  auto provider__ = provider ? _fbb.CreateString(provider) : 0;
+  auto options__ = options ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*options) : 0;
+  return serval::fb::CreateServerOptions(
+      _fbb,
+      provider__,
+      options__);
+}
+
 struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ModelSpecBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -1335,7 +1405,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_WEIGHT_FILES = 58,
     VT_STATES = 60,
     VT_EXTENDED_V2 = 62,
-    VT_GRAPH_ROWS = 64
+    VT_GRAPH_ROWS = 64,
+    VT_SERVER_OPTIONS = 66
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1430,6 +1501,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<uint32_t> *graph_rows() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_GRAPH_ROWS);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>> *>(VT_SERVER_OPTIONS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1489,6 +1563,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_EXTENDED_V2, 1) &&
            VerifyOffset(verifier, VT_GRAPH_ROWS) &&
            verifier.VerifyVector(graph_rows()) &&
+           VerifyOffset(verifier, VT_SERVER_OPTIONS) &&
+           verifier.VerifyVector(server_options()) &&
+           verifier.VerifyVectorOfTables(server_options()) &&
            verifier.EndTable();
   }
 };
@@ -1590,6 +1667,9 @@ struct ModelSpecBuilder {
   void add_graph_rows(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows) {
     fbb_.AddOffset(ModelSpec::VT_GRAPH_ROWS, graph_rows);
   }
+  void add_server_options(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options) {
+    fbb_.AddOffset(ModelSpec::VT_SERVER_OPTIONS, server_options);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1635,10 +1715,12 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> weight_files = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> states = 0,
     bool extended_v2 = false,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options = 0) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_server_options(server_options);
   builder_.add_graph_rows(graph_rows);
   builder_.add_states(states);
   builder_.add_weight_files(weight_files);
@@ -1703,7 +1785,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *weight_files = nullptr,
     const std::vector<uint32_t> *states = nullptr,
     bool extended_v2 = false,
-    const std::vector<uint32_t> *graph_rows = nullptr) {
+    const std::vector<uint32_t> *graph_rows = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -1719,6 +1802,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
   auto weight_files__ = weight_files ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*weight_files) : 0;
   auto states__ = states ? _fbb.CreateVector<uint32_t>(*states) : 0;
   auto graph_rows__ = graph_rows ? _fbb.CreateVector<uint32_t>(*graph_rows) : 0;
+  auto server_options__ = server_options ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::ServerOptions>>(*server_options) : 0;
   return serval::fb::CreateModelSpec(
       _fbb,
       name__,
@@ -1751,7 +1835,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       weight_files__,
       states__,
       extended_v2,
-      graph_rows__);
+      graph_rows__,
+      server_options__);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -7,6 +7,7 @@
 
 #include "base/copies.h"
 #include "codec/serving/wire.h"
+#include "engine/spec/options.h"
 #include "engine/spec/unpack.h"
 
 namespace serval {
@@ -246,14 +247,15 @@ Status read_graph_rows(const fb::ModelSpec& from, std::vector<uint32_t>& rows) {
   return fits;
 }
 
-Status read_session_config(const fb::ModelSpec& from, ModelSpec& spec) {
-  unpack(from.session_config(), spec.session_config);
-  for (size_t i = 0; i < spec.session_config.size(); ++i) {
-    if (spec.session_config[i].first.empty()) {
-      return bad_spec(at("session_config", i) + ".key", "is empty, expected an option's name");
-    }
+ServerOptions server_options(const fb::ModelSpec& from) {
+  ServerOptions options;
+  if (from.server_options() == nullptr) return options;
+  for (const fb::ServerOptions* one : *from.server_options()) {
+    auto& [provider, names] = options.emplace_back();
+    unpack(one->provider(), provider);
+    unpack(one->options(), names);
   }
-  return ok_status();
+  return options;
 }
 
 // What a configuration says: batching, queueing, tensors, devices.
@@ -268,7 +270,7 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_tensors(from, spec);
   if (read.ok()) read = read_devices(from, spec.devices);
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
-  if (read.ok()) read = read_session_config(from, spec);
+  unpack(from.session_config(), spec.session_config);
   return read;
 }
 
@@ -367,6 +369,8 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
   spec.inter_op_threads = from->inter_op_threads();
   spec.graph_optimization = from->graph_optimization();
   unpack(from->providers(), spec.providers);
+  read = check_options(spec, server_options(*from));
+  if (!read.ok()) return std::move(read.error());
   spec.instances = from->instances();
   spec.inline_us_max = from->inline_us_max();
   unpack(from->null_mode(), spec.null_mode);

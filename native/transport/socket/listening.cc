@@ -79,12 +79,14 @@ int turn_on(int socket, int option) {
 }
 
 // A socket that listens, or -1 with errno set.
-int listening_socket(const sockaddr* address, socklen_t length, bool shared) {
+int listening_socket(const sockaddr* address, socklen_t length, bool shared, mode_t unix_mode = 0) {
   const int made = ::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
   const bool tcp = address->sa_family != AF_UNIX;
-  if ((!tcp || turn_on(made, SO_REUSEADDR) == 0) && (!shared || turn_on(made, SO_REUSEPORT) == 0) &&
-      ::bind(made, address, length) == 0 && ::listen(made, SOMAXCONN) == 0) {
+  // Before bind(2), which gives the file the socket's mode less the umask: it is never more open.
+  if ((tcp || ::fchmod(made, unix_mode) == 0) && (!tcp || turn_on(made, SO_REUSEADDR) == 0) &&
+      (!shared || turn_on(made, SO_REUSEPORT) == 0) && ::bind(made, address, length) == 0 &&
+      ::listen(made, SOMAXCONN) == 0) {
     return made;
   }
   const int error = errno;
@@ -220,7 +222,7 @@ Status make_room(const std::string& path, const sockaddr_un& address) {
       path, std::string("a dead server's socket cannot be removed: ") + std::strerror(errno));
 }
 
-Result<int> listen_unix(const std::string& path) {
+Result<int> listen_unix(const std::string& path, mode_t mode) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   constexpr size_t bytes_max = sizeof(address.sun_path) - 1;
@@ -234,8 +236,9 @@ Result<int> listen_unix(const std::string& path) {
   std::memcpy(address.sun_path, path.data(), path.size());
   if (Status room = make_room(path, address); !room.ok()) return std::move(room.error());
   const int made =
-      listening_socket(reinterpret_cast<const sockaddr*>(&address), sizeof(address), false);
-  if (made >= 0) return made;
+      listening_socket(reinterpret_cast<const sockaddr*>(&address), sizeof(address), false, mode);
+  if (made >= 0 && ::chmod(path.c_str(), mode) == 0) return made;  // whatever the umask took
+  if (made >= 0) ::close(made);
   switch (errno) {
     case EADDRINUSE: return cannot_listen(path, "another server has just taken it");
     case ENOENT: return cannot_listen(path, "its folder is not there");
@@ -260,7 +263,7 @@ ListeningSockets& ListeningSockets::operator=(ListeningSockets&& other) noexcept
 }
 
 Result<ListeningSockets> ListeningSockets::open(const std::string& host, uint16_t port,
-                                                const std::string& unix_path, uint32_t threads,
+                                                const UnixSocket& unix_socket, uint32_t threads,
                                                 bool reuse_port) {
   ListeningSockets made;
   made.tcp_.resize(threads);
@@ -274,8 +277,8 @@ Result<ListeningSockets> ListeningSockets::open(const std::string& host, uint16_
       }
     }
   }
-  if (!unix_path.empty()) {
-    Result<int> listening = listen_unix(unix_path);
+  if (const std::string& unix_path = unix_socket.path; !unix_path.empty()) {
+    Result<int> listening = listen_unix(unix_path, unix_socket.mode);
     if (!listening.ok()) return std::move(listening.error());
     made.unix_ = listening.value();
     struct stat file {};

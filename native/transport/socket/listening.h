@@ -7,11 +7,20 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 
 namespace serval {
+
+// A unix socket to listen on; "" = none. `mode`: of its file, whatever the umask.
+struct UnixSocket {
+  UnixSocket(std::string where, mode_t access = 0700) : path(std::move(where)), mode(access) {}
+  UnixSocket(const char* where) : path(where) {}
+  std::string path;
+  mode_t mode = 0700;
+};
 
 // One listening socket for each thread on TCP (SO_REUSEPORT), and one that all threads share on a
 // unix socket. Closes them; removes the unix socket's file that it made.
@@ -30,7 +39,7 @@ class ListeningSockets {
   // Errors: invalid_argument, worded "gRPC cannot listen on <host> port <port>: ..." as
   // ts/transport/grpc-listener.ts words them, "gRPC cannot listen on unix:<path>: ...".
   static Result<ListeningSockets> open(const std::string& host, uint16_t port,
-                                       const std::string& unix_path, uint32_t threads,
+                                       const UnixSocket& unix_socket, uint32_t threads,
                                        bool reuse_port = false);
 
   uint16_t port() const { return port_; }

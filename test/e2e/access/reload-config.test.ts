@@ -2,7 +2,7 @@
 // it says, without a key or --allow-remote-control; with either it changes models, and logs
 // requests only where the server was started to. Source: tfserving.md 2, 3.8.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
@@ -140,6 +140,8 @@ overGrpcListeners('HandleReloadConfigRequest from another machine', (flags) => {
 
     it('logs below --request-log-dir, and by no way around it elsewhere', async () => {
       const below = join(folders.folder, 'below');
+      mkdirSync(below);
+      symlinkSync(logs, join(below, 'out'));
       const server = await start(
         ...['--allow-remote-control', '--request-log-dir', below, '--request-log-sampling=0'],
       );
@@ -149,6 +151,9 @@ overGrpcListeners('HandleReloadConfigRequest from another machine', (flags) => {
         `${below}2/m`,
         `${below}/../logs/m`,
         `${below}/x/../../logs/m`,
+        `${below}/out/m`,
+        `${below}/out/new/m`,
+        `${below}/a\nb`,
         '/m',
       ]) {
         const { code, details } = await call(remote(server), message('second', base, prefix));

@@ -57,6 +57,25 @@ test('a change is seen, also by a file that takes its place; a broken one is tol
   assert.deepEqual((await next()).names, ['five']);
 });
 
+test('a file that is emptied takes all keys away; at start it is an error', async (context) => {
+  for (const empty of ['', '# nobody any more\n\n']) {
+    const folder = filledFolder(context, { keys: line('one') });
+    const path = `${folder}/keys`;
+    const { file, next } = watched(path, 5);
+    context.after(() => file.close());
+    writeFileSync(path, empty);
+    assert.deepEqual(await next(), { names: [], problem: '' });
+    assert.deepEqual(file.keys, []);
+    writeFileSync(path, line('two'));
+    assert.deepEqual((await next()).names, ['two']);
+    writeFileSync(path, empty);
+    file.reload();
+    assert.deepEqual((await next()).names, [], 'at once when it is asked for');
+    const options = { path, changed: () => undefined };
+    assert.throws(() => new KeyFile(options), /expected a key at least, got none/);
+  }
+});
+
 test('it is read anew when that is asked for; a bad one is an error at start', async (context) => {
   const folder = filledFolder(context, { keys: line('one'), bad: 'x' });
   const { file, next } = watched(`${folder}/keys`, 3_600_000);

@@ -103,6 +103,13 @@ describe('with keys', () => {
     assert.equal(asks(KEYS, INFERENCE, caller({ authorization: 'bearer  ci-key' })), 200);
   });
 
+  it('no keys at all open nothing', () => {
+    const policy: Policy = { ...KEYS, keys: [] };
+    assert.equal(asks(policy, INFERENCE, bearer('ci-key')), 401);
+    assert.equal(asks(policy, CONTROL_CHANGE, caller({}, true)), 401);
+    assert.equal(asks(policy, HEALTH, caller()), 200);
+  });
+
   it('a line for the empty text opens nothing', () => {
     const policy = { ...KEYS, keys: [{ name: 'e', digest: digestOf(''), groups: CALL_GROUPS }] };
     for (const text of ['Bearer', 'Bearer ', 'Basic x', '']) {
@@ -160,6 +167,25 @@ describe('with keys', () => {
   });
 });
 
+describe('changes through a proxy on this machine', () => {
+  const headers = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+  it('are refused without a key, and taken with one or with --allow-remote-control', () => {
+    for (const name of headers) {
+      for (const entrance of ['http', 'grpc', 'admin'] as const) {
+        const group = entrance === 'admin' ? LOGGING_CHANGE : CONTROL_CHANGE;
+        const proxied = caller({ [name]: 'for=127.0.0.1' }, true);
+        assert.equal(asks(DEFAULT, group, proxied, entrance), 403, `${name} ${entrance}`);
+        assert.equal(asks(DEFAULT, group, caller({}, true), entrance), 200);
+        assert.equal(asks({ ...DEFAULT, remoteControl: true }, group, proxied, entrance), 200);
+      }
+      const withKey = caller({ [name]: '1.2.3.4', authorization: 'Bearer ops-key' }, true);
+      assert.equal(asks(KEYS, CONTROL_CHANGE, withKey), 200);
+      assert.equal(asks(DEFAULT, INFERENCE, caller({ [name]: '1.2.3.4' })), 200);
+    }
+  });
+});
+
 describe("Triton's restrictions", () => {
   const policy: Policy = {
     ...DEFAULT,
@@ -187,14 +213,6 @@ describe("Triton's restrictions", () => {
       grpc: 7,
       message: "This API is restricted, expecting header 'infer-key'",
     });
-  });
-
-  it('stands beside keys: either opens', () => {
-    const both = { ...KEYS, httpRules: policy.httpRules };
-    assert.equal(asks(both, INFERENCE, caller({ 'infer-key': 'infer-value' })), 200);
-    assert.equal(asks(both, INFERENCE, bearer('ci-key')), 200);
-    assert.equal(asks(both, INFERENCE, bearer('ops-key')), 403);
-    assert.equal(asks(both, HEALTH, caller()), 401);
   });
 });
 

@@ -7,7 +7,7 @@ import { CONTROL_CHANGE, INFERENCE, type CallKind } from '../../../ts/access/gro
 import { digestOf } from '../../../ts/access/keys.js';
 import { callAccess, OPEN_POLICY, type Entrance, type Policy } from '../../../ts/access/policy.js';
 import { packageRoot } from '../../../ts/package-files.js';
-import { foreignCall } from '../../../ts/access/own-page.js';
+import { foreignCall, HostCheck } from '../../../ts/access/own-page.js';
 
 const page = readFileSync(join(packageRoot(), 'docs', 'errors.md'), 'utf8').replace(/\n {2}/g, ' ');
 /** What stands under a heading, up to the next one. */
@@ -44,6 +44,12 @@ test('refusals of a policy', () => {
     }
   }
   assert.equal(said.size, 8);
+});
+
+test('refusals of a foreign Host', () => {
+  const hosts = HostCheck.of('127.0.0.1', []);
+  const message = hosts?.problem({ header: () => 'a.example' }) ?? '';
+  assert.ok(SECTIONS[403]?.includes(message.replace(/(?<= )'[^']*'/g, "'...'")), message);
 });
 
 test('refusals of web pages', () => {

@@ -1,6 +1,8 @@
 // The guard before a route: what is open costs nothing, what is refused is not begun.
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { test } from 'node:test';
+import { HostCheck } from '../../../ts/access/own-page.js';
 import { CONTROL_CHANGE, HEALTH, INFERENCE } from '../../../ts/access/groups.js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { OPEN_POLICY, type Policy } from '../../../ts/access/policy.js';
@@ -70,6 +72,42 @@ test('who was let in by one state of the keys is not let in by the next', async 
     for (const key of ['key', 'new', 'key', 'new']) {
       assert.equal(await status(digest, key), key === right ? 200 : 401, `${right} ${key}`);
     }
+  }
+});
+
+test('on a loopback address without keys a foreign Host is refused, for reads too', async () => {
+  const status = async (
+    listens: string,
+    host: string,
+    policy: Policy = OPEN_POLICY,
+    allowed: readonly string[] = ['api.example'],
+  ): Promise<number> => {
+    const hosts = HostCheck.of(listens, allowed);
+    const route = ofCall(INFERENCE, counting());
+    const guard = guarded(route, policy, 'http', undefined, undefined, hosts);
+    const begun = begin(guard, { headers: { host, authorization: 'Bearer key' } });
+    return begun.sends === 0 ? 200 : (await begun.answered).status;
+  };
+  for (const listens of ['127.0.0.1', '::1', 'localhost', '[::1]', '127.0.0.9']) {
+    for (const host of [
+      'evil.example',
+      'evil.example:8000',
+      'localhost.evil.example',
+      '1.2.3.4.a',
+    ]) {
+      assert.equal(await status(listens, host), 403, `${listens} ${host}`);
+    }
+    for (const host of [
+      ...['127.0.0.1:8000', '[::1]:8000', 'localhost', 'LOCALHOST:1', 'a.localhost', hostname()],
+      ...['API.example:443', '192.0.2.1', ''],
+    ]) {
+      assert.equal(await status(listens, host), 200, `${listens} ${host}`);
+    }
+    assert.equal(await status(listens, 'evil.example', OPEN_POLICY, ['*']), 200);
+    assert.equal(await status(listens, 'evil.example', POLICY), 200, 'a key is enough');
+  }
+  for (const listens of ['0.0.0.0', '::', '192.0.2.1', 'server.example', 'unix:/a.sock']) {
+    assert.equal(await status(listens, 'evil.example'), 200, listens);
   }
 });
 

@@ -1,7 +1,15 @@
 // What clients are shown of texts with paths.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { PublicText, publicControl } from '../../../ts/admin/public-text.js';
+import {
+  HIDDEN_REASON,
+  PublicText,
+  publicControl,
+  publicModel,
+  publicReason,
+} from '../../../ts/admin/public-text.js';
+import type { ModelSnapshot, VersionSnapshot } from '../../../ts/model/snapshot.js';
+import { modelProblem, versionProblem, withReasons } from '../../../ts/registry/snapshot-build.js';
 import { FakeControl, LOG_SETTINGS } from './fake-control.js';
 
 const ROOTS = new Set(['/srv/models', '/srv/my models', '/srv/models/deep']);
@@ -72,4 +80,32 @@ it('log settings show the name of the file, and take it back', async () => {
   assert.equal((await seen.updateLogSettings(change)).log_file, 'serval.log');
   await seen.updateLogSettings({ log_file: 'other' });
   assert.deepEqual(asked, [{ ...change, log_file: file }, { log_file: 'other' }]);
+});
+
+it('a failed load is one line, and without its reason for those who may not see metadata', () => {
+  const failed = {
+    name: 'm',
+    labels: {},
+    problem: 'nothing in /models/m\nsecond line',
+    defaultVersion: undefined,
+    versions: [{ version: '1', state: 'END', errorMessage: 'bad /models/m/1/x\r\n  root:x:0' }],
+  } as unknown as ModelSnapshot;
+  const full = publicModel(failed, shown);
+  assert.equal(full.versions[0]?.errorMessage, 'bad m/1/x root:x:0');
+  assert.equal(full.problem, 'nothing in m second line');
+  assert.equal(
+    versionProblem(full.versions[0] as VersionSnapshot),
+    'version 1 is END: bad m/1/x root:x:0',
+  );
+  const hidden = publicModel(failed, shown, true);
+  assert.equal(
+    versionProblem(hidden.versions[0] as VersionSnapshot),
+    `version 1 is END: ${HIDDEN_REASON}`,
+  );
+  assert.equal(modelProblem({ ...hidden, versions: [] }), HIDDEN_REASON);
+  assert.equal(modelProblem({ ...withReasons(hidden), versions: [] }), 'nothing in m second line');
+  const say = publicReason(shown, true);
+  assert.equal(say('failed to load: /models/m/1/x: root'), `failed to load: ${HIDDEN_REASON}`);
+  assert.equal(say('loading'), 'loading');
+  assert.equal(publicReason(shown, false)('failed to load: a\nb'), 'failed to load: a b');
 });

@@ -17,27 +17,46 @@ const refuses = (args: readonly string[], message: RegExp): Promise<void> =>
 test('every flag of access', async () => {
   const access = await parse(
     ...['--api-key-file', 'keys', '--api-key-header', 'X-Api-Key', '--open-groups=health,metadata'],
-    ...['--allow-remote-control', '--allow-client-shm', '--http-restricted-api', 'trace:a=b'],
-    ...['--http-restricted-api=logging:c=d', '--grpc-restricted-protocol', 'inference:e=f'],
+    ...['--allow-remote-control', '--allow-client-shm'],
   );
   assert.deepEqual(access, {
     keyFile: '/somewhere/keys',
     keyHeader: 'x-api-key',
     openGroups: ['health', 'metadata', 'model-config', 'statistics'],
-    httpRules: [
-      { header: 'a', digest: digestOf('b'), groups: ['tracing'] },
-      { header: 'c', digest: digestOf('d'), groups: ['logging'] },
-    ],
-    grpcRules: [{ header: 'triton-grpc-protocol-e', digest: digestOf('f'), groups: ['inference'] }],
+    httpRules: [],
+    grpcRules: [],
     remoteControl: true,
     cors: undefined,
     clientShm: true,
     console: true,
     admin: undefined,
     adminTls: true,
+    socketMode: 0o700,
+    allowedHosts: [],
   });
   const { keys, remoteControl } = policyOf(access, undefined);
   assert.deepEqual([keys, remoteControl], [undefined, true]);
+});
+
+test("Triton's restrictions are rules, and go with no keys: either would open", async () => {
+  const rules = [
+    ...['--http-restricted-api', 'trace:a=b', '--http-restricted-api=logging:c=d'],
+    ...['--grpc-restricted-protocol', 'inference:e=f'],
+  ];
+  const { httpRules, grpcRules } = await parse(...rules);
+  assert.deepEqual(httpRules, [
+    { header: 'a', digest: digestOf('b'), groups: ['tracing'] },
+    { header: 'c', digest: digestOf('d'), groups: ['logging'] },
+  ]);
+  assert.deepEqual(grpcRules, [
+    { header: 'triton-grpc-protocol-e', digest: digestOf('f'), groups: ['inference'] },
+  ]);
+  const expected = 'expected no --api-key-file with it, got both';
+  await refuses(['--api-key-file=k', ...rules], new RegExp(`--http-restricted-api: ${expected}`));
+  await refuses(
+    ['--api-key-file=k', '--grpc-restricted-protocol', 'inference:e=f'],
+    new RegExp(`--grpc-restricted-protocol: ${expected}`),
+  );
 });
 
 test('an admin address is a host and a port, or a unix socket', async () => {
@@ -48,6 +67,23 @@ test('an admin address is a host and a port, or a unix socket', async () => {
   assert.equal(policyOf(await parse('--admin-address', 'h:1'), undefined).hasAdmin, true);
   for (const text of ['9000', 'h', 'h:', ':1', 'h:65536', '::1:9', 'unix:', 'http://h:1', 'h:1/']) {
     await refuses(['--admin-address', text], /--admin-address: expected HOST:PORT or unix:PATH/);
+  }
+});
+
+test('names of hosts', async () => {
+  const hosts = async (text: string) => (await parse('--allowed-hosts', text)).allowedHosts;
+  assert.deepEqual(await hosts('API.example.com, b'), ['api.example.com', 'b']);
+  assert.deepEqual(await hosts('*'), ['*']);
+  for (const text of ['a,', 'http://a', 'a:80', 'a b']) {
+    await refuses(['--allowed-hosts', text], /--allowed-hosts: expected names of hosts, or \*/);
+  }
+});
+
+test('unix sockets are for their owner, unless --socket-mode opens them', async () => {
+  const mode = async (text: string) => (await parse('--socket-mode', text)).socketMode;
+  assert.deepEqual([await mode('0770'), await mode('660')], [0o770, 0o660]);
+  for (const text of ['', '0', '77', '0999', '00700', '0070', 'rwx', '0x1ff', '-700']) {
+    await refuses([`--socket-mode=${text}`], /--socket-mode: expected a mode such as 0700 or 0770/);
   }
 });
 

@@ -33,6 +33,8 @@ const DEFAULT_ACCESS: Config['access'] = {
   console: true,
   admin: undefined,
   adminTls: true,
+  socketMode: 0o700,
+  allowedHosts: [],
 };
 
 const NO_TRACING: Config['tracing'] = {
@@ -113,6 +115,7 @@ test('defaults are those of the issue', async () => {
         receiveBytesMax: 2147483647,
         sendBytesMax: 2147483647,
         unixPath: '',
+        unixMode: 0o700,
         threads: 1,
         reusePort: false,
         compressionLevel: 0,
@@ -276,7 +279,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
       interOpThreads: 9,
       graphOptimization: 1,
       providers: [
-        { name: 'cuda', options: { device_id: '1', x: 'y' } },
+        { name: 'cuda', options: { device_id: '1', x: 'y' }, setByServer: ['device_id', 'x'] },
         { name: 'cpu', options: {} },
       ],
     },

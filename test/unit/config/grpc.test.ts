@@ -32,6 +32,7 @@ test("defaults are gRPC's own", async () => {
     receiveBytesMax: 2147483647,
     sendBytesMax: 2147483647,
     unixPath: '',
+    unixMode: 0o700,
     threads: 1,
     reusePort: false,
     compressionLevel: 0,

@@ -67,6 +67,7 @@ export const GRPC_CONFIG: Config['grpc'] = {
     receiveBytesMax: 11,
     sendBytesMax: 11,
     unixPath: '/somewhere/grpc.sock',
+    unixMode: 0o700,
     threads: 30,
     reusePort: true,
     compressionLevel: 6,

@@ -96,6 +96,13 @@ test('what flatc wrote', () => {
   assert.deepEqual(readTable(MODEL_SPEC, Buffer.from(FULL_BYTES, 'base64')), FULL);
 });
 
+test('options that the server set itself are named for the engine, by provider', () => {
+  const cuda = { name: 'cuda', options: { a: '1', b: '2' }, setByServer: ['a'] };
+  const { providers, serverOptions } = written({ providers: [cuda, { name: 'x', options: {} }] });
+  assert.deepEqual(serverOptions, [{ provider: 'cuda', options: ['a'] }]);
+  assert.deepEqual(providers?.[0], { name: 'cuda', options: { a: '1', b: '2' } });
+});
+
 test('absent members are absent: the engine has the defaults', () => {
   assert.deepEqual(written({}), PLAIN);
   assert.deepEqual(written({ weights: [WEIGHT] }).weights, [WEIGHT]);

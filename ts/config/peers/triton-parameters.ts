@@ -28,39 +28,5 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
 /** Of the null backend alone. */
 export const NULL_PARAMETERS: Readonly<Record<string, FieldRow>> = works('mode', 'delay_us');
 
-/** ONNX Runtime's own, passed on as they are; newer runtimes have more, which are passed on too.
- * Source: onnxruntime_session_options_config_keys.h. */
+/** ONNX Runtime's own: those of its table (ts/model/generated/runtime-options.ts) are passed on. */
 export const SESSION_PREFIX = 'session.';
-export const SESSION_KEYS: readonly string[] = [
-  'session.allow_released_opsets_only',
-  'session.collect_node_memory_stats_to_file',
-  'session.debug_layout_transformation',
-  'session.disable_aot_function_inlining',
-  'session.disable_cpu_ep_fallback',
-  'session.disable_double_qdq_remover',
-  'session.disable_prepacking',
-  'session.disable_quant_qdq',
-  'session.dynamic_block_base',
-  'session.enable_quant_qdq_cleanup',
-  'session.force_spinning_stop',
-  'session.inter_op.allow_spinning',
-  'session.intra_op.allow_spinning',
-  'session.intra_op_thread_affinities',
-  'session.load_model_format',
-  'session.model_external_initializers_file_folder_path',
-  'session.node_partition_config_file',
-  'session.optimized_model_external_initializers_file_name',
-  'session.optimized_model_external_initializers_min_size_in_bytes',
-  'session.qdq_matmulnbits_accuracy_level',
-  'session.qdqisint8allowed',
-  'session.resource_cuda_partitioning_settings',
-  'session.save_external_prepacked_constant_initializers',
-  'session.save_model_format',
-  'session.set_denormal_as_zero',
-  'session.strict_shape_type_inference',
-  'session.use_device_allocator_for_initializers',
-  'session.use_env_allocators',
-  'session.use_ort_model_bytes_directly',
-  'session.use_ort_model_bytes_for_initializers',
-  'session.x64quantprecision',
-];

@@ -93,9 +93,9 @@ export function planProviders(spec: ModelSpec, facts: () => GpuFacts): readonly 
   return [withoutProfiles({ name: TENSORRT, options: own }), cuda];
 }
 
-function withoutProfiles({ name, options }: ProviderOptions): ProviderOptions {
-  const kept = Object.entries(options).filter(([key]) => !key.startsWith(PROFILE_PREFIX));
-  return { name, options: Object.fromEntries(kept) };
+function withoutProfiles(provider: ProviderOptions): ProviderOptions {
+  const kept = Object.entries(provider.options).filter(([key]) => !key.startsWith(PROFILE_PREFIX));
+  return { ...provider, options: Object.fromEntries(kept) };
 }
 
 /** Its bytes. */

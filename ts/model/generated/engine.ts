@@ -293,6 +293,12 @@ export interface Provider {
   readonly options: Readonly<Record<string, string>>;
 }
 
+/** Options of a provider that the command line or the server itself set. Others come from a model's configuration and are checked: proto/runtime-options.mjs. */
+export interface ServerOptions {
+  readonly provider: string;
+  readonly options: readonly string[];
+}
+
 /** What to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan) or "null". */
 export interface ModelSpec {
   readonly name: string;
@@ -341,6 +347,7 @@ export interface ModelSpec {
   readonly extendedV2?: boolean;
   /** batches that CUDA graphs are made of; 0 = of a model without one */
   readonly graphRows?: readonly number[];
+  readonly serverOptions?: readonly ServerOptions[];
 }
 
 /** How many nodes of a model's graph a provider has, by ONNX Runtime's name of it. */

@@ -102,6 +102,11 @@ export const PROVIDER: Table<engine.Provider> = { name: 'Provider', members: [
   { name: 'options', kind: 'pairs' },
 ] };
 
+export const SERVER_OPTIONS: Table<engine.ServerOptions> = { name: 'ServerOptions', members: [
+  { name: 'provider', kind: 'string' },
+  { name: 'options', kind: 'string', many: true },
+] };
+
 export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members: [
   { name: 'name', kind: 'string' },
   { name: 'version', kind: 'decimal', optional: true },
@@ -134,6 +139,7 @@ export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members:
   { name: 'states', kind: 'uint', many: true, optional: true },
   { name: 'extendedV2', kind: 'bool', optional: true },
   { name: 'graphRows', kind: 'uint', many: true, optional: true },
+  { name: 'serverOptions', kind: SERVER_OPTIONS, many: true, optional: true },
 ] };
 
 export const PROVIDER_NODES: Table<engine.ProviderNodes> = { name: 'ProviderNodes', members: [

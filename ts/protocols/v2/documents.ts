@@ -9,7 +9,7 @@ import type {
   TensorInfo,
   VersionSnapshot,
 } from '../../model/snapshot.js';
-import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
+import { modelProblem, versionProblem, withReasons } from '../../registry/snapshot-build.js';
 import { canonicalVersion, echoed } from '../request-text.js';
 import { listPage } from '../rest/model-list.js';
 import { lookUp } from './lookup.js';
@@ -133,7 +133,8 @@ const listedVersion = (version: VersionSnapshot): object => ({
 });
 
 /** Absent members are those that have nothing to say. */
-function listedModel(model: ModelSnapshot): object {
+function listedModel(listed: ModelSnapshot): object {
+  const model = withReasons(listed);
   const { name, versions, labels, defaultVersion } = model;
   const served = versions.find((entry) => entry.version === defaultVersion);
   const reason = defaultVersion === undefined ? modelProblem(model) : '';

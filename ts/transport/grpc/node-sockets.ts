@@ -1,8 +1,8 @@
 // What the gRPC listener on grpc-js listens on: TCP, and a unix socket where there is one. The gRPC
 // listener's thread.
-import { lstatSync, unlinkSync } from 'node:fs';
-import { connect, createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { ErrorCode, ServalError } from '../../errors.js';
+import { makeRoom, UnixSocketFile } from '../unix-socket.js';
 
 export interface NodeSocketsOptions {
   readonly host: string;
@@ -12,14 +12,13 @@ export interface NodeSocketsOptions {
   readonly reusePort?: boolean;
   /** "" = none. */
   readonly unixPath: string;
+  /** Of its file. */
+  readonly unixMode?: number;
   /** Of each; more are closed at once, and `full` is told. */
   readonly connectionsMax: number | undefined;
   readonly full: ((connections: number) => void) | undefined;
   readonly accepted: (socket: Socket, isUnix: boolean) => void;
 }
-
-/** Of sockaddr_un, less its zero byte. */
-const UNIX_PATH_BYTES_MAX = 107;
 
 const invalid = (message: string): ServalError =>
   new ServalError(ErrorCode.InvalidArgument, message);
@@ -59,47 +58,19 @@ function unixReason(error: unknown): string {
   return code === 'ENOENT' || code === 'EACCES' ? `${message}; is its folder there?` : message;
 }
 
-/** Whether somebody accepts on a unix socket. Rejects where that is not known. */
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ path });
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EAGAIN')
-        resolve(true); // its queue is full
-      else if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
-      else reject(error);
-    });
-  });
-}
-
-/** Removes a unix socket that a dead server left. Rejects with why that cannot be. */
-export async function makeRoom(path: string): Promise<void> {
-  const bytes = Buffer.byteLength(path);
-  if (bytes > UNIX_PATH_BYTES_MAX) {
-    throw new Error(`the path has ${bytes} bytes, the system takes at most ${UNIX_PATH_BYTES_MAX}`);
-  }
-  const about = lstatSync(path, { throwIfNoEntry: false });
-  if (about === undefined) return;
-  if (!about.isSocket()) {
-    throw new Error('a file that is no socket is there; remove it or choose another');
-  }
-  if (await answers(path)) throw new Error('another server answers on it; choose another');
-  unlinkSync(path);
-}
-
 export class NodeSockets {
   readonly #options: NodeSocketsOptions;
   readonly #tcp: Server;
   readonly #unix: Server | undefined;
+  readonly #file: UnixSocketFile | undefined;
 
   constructor(options: NodeSocketsOptions) {
     this.#options = options;
     this.#tcp = this.#made(false);
-    if (options.unixPath !== '') this.#unix = this.#made(true);
+    const { unixPath, unixMode } = options;
+    if (unixPath === '') return;
+    this.#unix = this.#made(true);
+    this.#file = new UnixSocketFile(unixPath, unixMode);
   }
 
   /** Listens. Settles with the port; rejects with ServalError (InvalidArgument) that says why. */
@@ -111,11 +82,14 @@ export class NodeSockets {
     } catch (error) {
       throw listenError(error as NodeJS.ErrnoException, host, port);
     }
-    if (this.#unix !== undefined) {
+    const file = this.#file;
+    if (this.#unix !== undefined && file !== undefined) {
       try {
         await makeRoom(path);
-        await listening(this.#unix, { path });
+        await listening(this.#unix, { path: file.prepare() });
+        file.publish();
       } catch (error) {
+        file.abandon();
         throw invalid(`gRPC cannot listen on unix:${path}: ${unixReason(error)}`);
       }
     }
@@ -125,6 +99,7 @@ export class NodeSockets {
 
   /** Stops accepting. Settles when all connections are closed. */
   async close(): Promise<void> {
+    this.#file?.remove();
     const servers = [this.#tcp, this.#unix].filter((server) => server?.listening === true);
     await Promise.all(
       servers.map((server) => new Promise<void>((resolve) => server?.close(() => resolve()))),

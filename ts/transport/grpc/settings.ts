@@ -42,6 +42,8 @@ export interface GrpcTransportSettings extends GrpcConnectionSettings {
   readonly sendBytesMax: number;
   /** "" = none. */
   readonly unixPath: string;
+  /** Of its file. */
+  readonly unixMode?: number;
   readonly threads: number;
   /** Other processes that set it may listen on the port too. */
   readonly reusePort?: boolean;

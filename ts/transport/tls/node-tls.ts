@@ -7,7 +7,7 @@ import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { HandshakeFailures } from '../grpc/settings.js';
 import type { Expires } from '../listener.js';
 import { PemFiles, expiryOf } from './pem-files.js';
-import { TLS_VERSION_DEFAULT, type ServerTls, type TlsVersion } from './settings.js';
+import { NODE_CIPHERS, TLS_VERSION_DEFAULT, type ServerTls, type TlsVersion } from './settings.js';
 
 export interface NodeTlsOptions {
   readonly settings: ServerTls;
@@ -63,6 +63,7 @@ export class NodeTls {
         ALPNProtocols: [alpn],
         handshakeTimeout: handshakeMsMax,
         minVersion: this.#minVersion,
+        ciphers: NODE_CIPHERS,
         requestCert: clientRequired,
         rejectUnauthorized: clientRequired,
       });

@@ -10,6 +10,24 @@ export interface PemSource {
 export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';
 export const TLS_VERSION_DEFAULT: TlsVersion = 'TLSv1.2';
 
+/** Of TLS 1.2: ephemeral keys and authenticated encryption only, the fastest first, as the native
+ * gRPC listener has them (native/transport/socket/tls.cc). Source: RFC 9113 9.2.2. */
+export const TLS12_CIPHERS = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+/** Node has those of TLS 1.3 in the same list. */
+export const NODE_CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  TLS12_CIPHERS,
+].join(':');
+
 export interface ServerTls {
   /** With its chain. */
   readonly certificate: PemSource;

@@ -8,6 +8,7 @@ import type * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError, reasonOf } from '../../errors.js';
 import type { Expires, ListenerTls } from '../listener.js';
 import { PemFiles, expiryOf, type Pems } from './pem-files.js';
+import { TLS12_CIPHERS } from './settings.js';
 
 export class UwsTls {
   /** Told what became of files that were read anew. */
@@ -29,7 +30,7 @@ export class UwsTls {
     this.#cert = pems.cert;
     try {
       return withFiles(pems, (cert_file_name, key_file_name) =>
-        make({ cert_file_name, key_file_name }),
+        make({ cert_file_name, key_file_name, ssl_ciphers: TLS12_CIPHERS }),
       );
     } catch (error) {
       const why = `HTTP cannot use TLS: ${reasonOf(error)}`;

@@ -317,11 +317,11 @@ TEST(ParseModelSpec, DevicesAndOptions) {
   ASSERT_TRUE(graphs.ok());
   EXPECT_EQ(graphs.value().graph_rows, (std::vector<uint32_t>{1, 8}));
   EXPECT_TRUE(parse(with_graph_rows({0})).ok());
-  const Result<ModelSpec> option = parse(with_option("session.x", "1"));
+  const Result<ModelSpec> option = parse(with_option("session.disable_prepacking", "1"));
   ASSERT_TRUE(option.ok());
   ASSERT_EQ(option.value().session_config.size(), 1u);
   EXPECT_EQ(option.value().session_config[0],
-            std::make_pair(std::string("session.x"), std::string("1")));
+            std::make_pair(std::string("session.disable_prepacking"), std::string("1")));
   const Result<ModelSpec> batch_dim =
       parse(with([](SpecBuilder& spec) { spec.add_batch_dim(true); }));
   ASSERT_TRUE(batch_dim.ok());
@@ -336,8 +336,9 @@ TEST(ParseModelSpec, WrongDevicesAndOptions) {
             "graph_rows[0] is 2097152, expected 1 to 1048576, or 0 alone");
   EXPECT_EQ(refusal(with_devices(std::vector<int32_t>(257))),
             "devices has 257 entries, expected at most 256");
-  EXPECT_EQ(refusal(with_option("", "1")),
-            "session_config[0].key is empty, expected an option's name");
+  const Result<ModelSpec> file = parse(with_option("session.optimized_model_filepath", "/x"));
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, ErrorCode::InvalidArgument);
 }
 
 // A spec cut anywhere is refused or read, never read past its end (sanitizers look).

@@ -1,0 +1,118 @@
+// The options of ONNX Runtime that a model's configuration may set. Data only; any thread.
+// Generated from proto/runtime-options.mjs by proto/generate.mjs.
+export type OptionKind = 'switch' | 'bool' | 'int' | 'words' | 'affinities' | 'shapes' | 'list' | 'name' | 'path';
+
+export type OptionScope = 'session' | 'cuda' | 'tensorrt' | 'openvino';
+
+export interface OptionRule {
+  readonly kind: OptionKind;
+  readonly min?: number;
+  readonly max?: number;
+  readonly words?: readonly string[];
+  readonly expected: string;
+}
+
+export const RUNTIME_OPTIONS: Readonly<
+  Record<OptionScope, Readonly<Record<string, OptionRule>>>
+> = {
+  session: {
+    "enable_mem_arena": { kind: 'switch', expected: "0 or 1" },
+    "enable_mem_pattern": { kind: 'switch', expected: "0 or 1" },
+    "session.allow_released_opsets_only": { kind: 'switch', expected: "0 or 1" },
+    "session.disable_aot_function_inlining": { kind: 'switch', expected: "0 or 1" },
+    "session.disable_cpu_ep_fallback": { kind: 'switch', expected: "0 or 1" },
+    "session.disable_double_qdq_remover": { kind: 'switch', expected: "0 or 1" },
+    "session.disable_prepacking": { kind: 'switch', expected: "0 or 1" },
+    "session.disable_qdq_constant_folding": { kind: 'switch', expected: "0 or 1" },
+    "session.disable_quant_qdq": { kind: 'switch', expected: "0 or 1" },
+    "session.enable_dq_matmulnbits_fusion": { kind: 'switch', expected: "0 or 1" },
+    "session.enable_quant_qdq_cleanup": { kind: 'switch', expected: "0 or 1" },
+    "session.force_spinning_stop": { kind: 'switch', expected: "0 or 1" },
+    "session.inter_op.allow_spinning": { kind: 'switch', expected: "0 or 1" },
+    "session.intra_op.allow_spinning": { kind: 'switch', expected: "0 or 1" },
+    "session.qdqisint8allowed": { kind: 'switch', expected: "0 or 1" },
+    "session.set_denormal_as_zero": { kind: 'switch', expected: "0 or 1" },
+    "session.strict_shape_type_inference": { kind: 'switch', expected: "0 or 1" },
+    "session.use_deterministic_compute": { kind: 'switch', expected: "0 or 1" },
+    "session.use_device_allocator_for_initializers": { kind: 'switch', expected: "0 or 1" },
+    "session.use_env_allocators": { kind: 'switch', expected: "0 or 1" },
+    "session.x64quantprecision": { kind: 'switch', expected: "0 or 1" },
+    "session.dynamic_block_base": { kind: 'int', min: 0, max: 65536, expected: "a whole number from 0 to 65536" },
+    "session.graph_optimizations_loop_level": { kind: 'int', min: 0, max: 2, expected: "a whole number from 0 to 2" },
+    "session.inter_op.spin_duration_us": { kind: 'int', min: 0, max: 1000000, expected: "a whole number from 0 to 1000000" },
+    "session.intra_op.spin_duration_us": { kind: 'int', min: 0, max: 1000000, expected: "a whole number from 0 to 1000000" },
+    "session.qdq_matmulnbits_accuracy_level": { kind: 'int', min: 0, max: 4, expected: "a whole number from 0 to 4" },
+    "session.qdq_matmulnbits_block_size": { kind: 'words', words: ["-1","0","16","32","64","128","256"], expected: "-1 or 0 or 16 or 32 or 64 or 128 or 256" },
+    "session.load_model_format": { kind: 'words', words: ["ONNX"], expected: "ONNX" },
+    "session.intra_op_thread_affinities": { kind: 'affinities', expected: "processors such as \"1,2;3-4\"" },
+  },
+  cuda: {
+    "device_id": { kind: 'int', min: 0, max: 255, expected: "a whole number from 0 to 255" },
+    "gpu_mem_limit": { kind: 'int', min: 0, max: 9007199254740991, expected: "a whole number from 0 to 9007199254740991" },
+    "arena_extend_strategy": { kind: 'words', words: ["kNextPowerOfTwo","kSameAsRequested"], expected: "kNextPowerOfTwo or kSameAsRequested" },
+    "cudnn_conv_algo_search": { kind: 'words', words: ["EXHAUSTIVE","HEURISTIC","DEFAULT"], expected: "EXHAUSTIVE or HEURISTIC or DEFAULT" },
+    "do_copy_in_default_stream": { kind: 'bool', expected: "0, 1, true or false" },
+    "cudnn_conv_use_max_workspace": { kind: 'bool', expected: "0, 1, true or false" },
+    "cudnn_conv1d_pad_to_nc1d": { kind: 'bool', expected: "0, 1, true or false" },
+    "enable_skip_layer_norm_strict_mode": { kind: 'bool', expected: "0, 1, true or false" },
+    "fuse_conv_bias": { kind: 'bool', expected: "0, 1, true or false" },
+    "prefer_nhwc": { kind: 'bool', expected: "0, 1, true or false" },
+    "tunable_op_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "tunable_op_tuning_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "use_ep_level_unified_stream": { kind: 'bool', expected: "0, 1, true or false" },
+    "use_tf32": { kind: 'bool', expected: "0, 1, true or false" },
+    "tunable_op_max_tuning_duration_ms": { kind: 'int', min: 0, max: 3600000, expected: "a whole number from 0 to 3600000" },
+    "sdpa_kernel": { kind: 'int', min: 0, max: 65535, expected: "a whole number from 0 to 65535" },
+    "enable_cuda_graph": { kind: 'words', words: ["0","false"], expected: "0 or false" },
+  },
+  tensorrt: {
+    "device_id": { kind: 'int', min: 0, max: 255, expected: "a whole number from 0 to 255" },
+    "trt_max_partition_iterations": { kind: 'int', min: 1, max: 1000000, expected: "a whole number from 1 to 1000000" },
+    "trt_min_subgraph_size": { kind: 'int', min: 1, max: 1000000, expected: "a whole number from 1 to 1000000" },
+    "trt_max_workspace_size": { kind: 'int', min: 0, max: 9007199254740991, expected: "a whole number from 0 to 9007199254740991" },
+    "trt_dla_core": { kind: 'int', min: 0, max: 255, expected: "a whole number from 0 to 255" },
+    "trt_builder_optimization_level": { kind: 'int', min: 0, max: 5, expected: "a whole number from 0 to 5" },
+    "trt_auxiliary_streams": { kind: 'int', min: -1, max: 1024, expected: "a whole number from -1 to 1024" },
+    "trt_ep_context_embed_mode": { kind: 'int', min: 0, max: 1, expected: "a whole number from 0 to 1" },
+    "trt_bf16_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_build_heuristics_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_context_memory_sharing_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_detailed_build_log": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_dla_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_engine_cache_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_engine_hw_compatible": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_force_sequential_engine_build": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_force_timing_cache": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_fp16_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_int8_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_int8_use_native_calibration_table": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_layer_norm_fp32_fallback": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_load_user_initializer": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_sparsity_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_timing_cache_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_weight_stripped_engine_enable": { kind: 'bool', expected: "0, 1, true or false" },
+    "trt_profile_min_shapes": { kind: 'shapes', expected: "shapes such as \"x:1x3,y:1x8\"" },
+    "trt_profile_opt_shapes": { kind: 'shapes', expected: "shapes such as \"x:1x3,y:1x8\"" },
+    "trt_profile_max_shapes": { kind: 'shapes', expected: "shapes such as \"x:1x3,y:1x8\"" },
+    "trt_op_types_to_exclude": { kind: 'list', expected: "words separated by commas" },
+    "trt_preview_features": { kind: 'list', expected: "words separated by commas" },
+    "trt_tactic_sources": { kind: 'list', expected: "words separated by commas" },
+    "trt_engine_cache_prefix": { kind: 'name', expected: "a name of 1 to 128 letters, digits, ., _ or - that begins with no ." },
+    "trt_cuda_graph_enable": { kind: 'words', words: ["0","false"], expected: "0 or false" },
+    "trt_engine_cache_path": { kind: 'path', expected: "a path inside the model's version folder" },
+    "trt_int8_calibration_table_name": { kind: 'path', expected: "a path inside the model's version folder" },
+    "trt_onnx_model_folder_path": { kind: 'path', expected: "a path inside the model's version folder" },
+    "trt_timing_cache_path": { kind: 'path', expected: "a path inside the model's version folder" },
+  },
+  openvino: {
+    "device_type": { kind: 'list', expected: "words separated by commas" },
+    "precision": { kind: 'words', words: ["FP32","FP16","ACCURACY"], expected: "FP32 or FP16 or ACCURACY" },
+    "model_priority": { kind: 'words', words: ["LOW","MEDIUM","HIGH","DEFAULT"], expected: "LOW or MEDIUM or HIGH or DEFAULT" },
+    "num_of_threads": { kind: 'int', min: 1, max: 1024, expected: "a whole number from 1 to 1024" },
+    "num_streams": { kind: 'int', min: 1, max: 1024, expected: "a whole number from 1 to 1024" },
+    "disable_dynamic_shapes": { kind: 'bool', expected: "0, 1, true or false" },
+    "enable_opencl_throttling": { kind: 'bool', expected: "0, 1, true or false" },
+    "enable_qdq_optimizer": { kind: 'bool', expected: "0, 1, true or false" },
+    "cache_dir": { kind: 'path', expected: "a path inside the model's version folder" },
+  },
+};
