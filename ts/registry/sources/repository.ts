@@ -204,7 +204,7 @@ async function namedConfig(
   const path = join(folder, CONFIGS_FOLDER, `${configName}.pbtxt`);
   const stats = await tryStat(path);
   if (!(stats instanceof Error)) return path;
-  return isGone(stats) ? undefined : stats;
+  return (await isGone(path, stats)) ? undefined : stats;
 }
 
 /** A configuration that was read, from `path`, or sent, with the label files that it names. */
