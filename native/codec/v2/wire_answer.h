@@ -105,7 +105,8 @@ inline void write_head(WireWriter& writer, const WireAnswerTensor& tensor) {
 }  // namespace wire_answer
 
 // Appends the message of `count` tensors, tensor(i) each; in a ModelStreamInferResponse, and marked
-// as the final response, where `stream`. Errors: body_too_large, memory_full; `out` is then as it was.
+// as the final response, where `stream`. Errors: body_too_large, memory_full; `out` is then as it
+// was.
 template <typename TensorAt>
 Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t count,
                          TensorAt tensor, bool stream, const Limits& limits, ByteBuffer& out) {

@@ -315,12 +315,17 @@ class Errors(GrpcCase):
         for inputs, outputs, text in (
                 ([], None, "'x' is missing"), ([z], None, "'z'"), ([x, z], None, "'z'"),
                 ([x, x], None, "more than once"), ([x], ["q"], "'q'"),
-                ([x], ["y", "y"], "more than once"),
                 ([make_input("x", np.float64([1]), "FP64")], None, "expected datatype FP32"),
                 ([make_input("x", np.float32([[1]]), "FP32")], None, "'x'")):
             wanted = outputs and [triton.InferRequestedOutput(name) for name in outputs]
             self.refused(lambda: self.client.infer("half_plus_three", inputs, outputs=wanted),
                          "StatusCode.INVALID_ARGUMENT", text)
+
+    def test_an_output_that_is_asked_for_twice_comes_once(self):
+        x = make_input("x", np.float32([1]), "FP32")
+        wanted = [triton.InferRequestedOutput("y"), triton.InferRequestedOutput("y")]
+        outputs = self.client.infer("half_plus_three", [x], outputs=wanted).get_response().outputs
+        self.assertEqual([one.name for one in outputs], ["y"])
 
     def test_models_versions_features(self):
         x = make_input("x", np.float32([1]), "FP32")

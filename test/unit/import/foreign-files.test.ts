@@ -102,7 +102,10 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
     zip({ 'model.ini': '[info]', 'domains/d00.txt': 'a', 'trees/t00_000.bin': 'x' }),
     /is an H2O MOJO.*onnxmltools\.convert_h2o\('mojo\.zip'\)/,
   ],
-  'net.mlmodel': [latin1('\u0008\u0004\u0012\u0080\u0001\n\u0005'), /is a Core ML model.*torch\.onnx\.export/],
+  'net.mlmodel': [
+    latin1('\u0008\u0004\u0012\u0080\u0001\n\u0005'),
+    /is a Core ML model.*torch\.onnx\.export/,
+  ],
   'Manifest.json': [
     latin1('{"fileFormatVersion":"1.0.0","itemInfoEntries":{"a":{"author":"com.apple.CoreML"}}}'),
     /is a Core ML model/,
@@ -112,7 +115,9 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
     /torch\.export saved.*torch\.export\.load\('exported\.pt2'\)/,
   ],
   MLmodel: [
-    latin1('artifact_path: model\nflavors:\n  python_function:\n    env: x\n  sklearn:\n    a: b\n'),
+    latin1(
+      'artifact_path: model\nflavors:\n  python_function:\n    env: x\n  sklearn:\n    a: b\n',
+    ),
     /MLflow model of the flavor sklearn.*skl2onnx\.to_onnx/,
   ],
   'small.tflite': [latin1('\u0018\u0000\u0000\u0000TFL3'), /TensorFlow Lite/],

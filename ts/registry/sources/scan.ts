@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../limits.js';
 import type { BatchingParameters, TritonConfig } from '../../model-config/types.js';
@@ -235,13 +235,15 @@ async function scanFile(
   names: readonly string[],
 ): Promise<FoundVersion | undefined> {
   const before = scan.before.find((one) => one.version === version);
-  const path = join(folder, file.name);
+  const named = join(folder, file.name);
+  const path = file.format === 'onnx' ? await onnxFileIn(named) : named;
   const stats = await tryStat(path);
   const isModel =
     !(stats instanceof Error) &&
     (stats.isFile() || (MAY_BE_FOLDERS.has(file.format) && stats.isDirectory()));
   if (!isModel) {
-    const reason = stats instanceof Error ? stats.message : 'expected a file';
+    const wanted = file.format === 'onnx' ? 'a file, or a folder with one .onnx file' : 'a file';
+    const reason = stats instanceof Error ? stats.message : `expected ${wanted}`;
     problems.push(`cannot read ${path}: ${reason}`);
     return stats instanceof Error && !(await isGone(path, stats)) ? before : undefined;
   }
@@ -256,6 +258,20 @@ async function scanFile(
   const schema = schemaBeside(folder, file, names);
   const found = { version, folder, path, format, platform, ...schema, revision, problem: '' };
   return unreadable.length > 0 ? { ...found, unreadable } : found;
+}
+
+/** The model's file where the path is a folder of that name, as Triton has it for ONNX models with
+ * external data: the file of the same name, model.onnx, or the only one. Else the path itself.
+ * Source: Triton's model_repository.md, "ONNX Models". */
+async function onnxFileIn(path: string): Promise<string> {
+  const stats = await tryStat(path);
+  if (stats instanceof Error || !stats.isDirectory()) return path;
+  const names = await listFolder(path);
+  if (names instanceof Error) return path;
+  const models = names.filter((name) => extname(name) === MODEL_EXTENSION);
+  const found = [basename(path), MODEL_FILE].find((name) => models.includes(name));
+  const only = models.length === 1 ? models[0] : undefined;
+  return join(path, found ?? only ?? '');
 }
 
 /** The schema of a version: a configured one wins over the one beside the model; "" = none. */

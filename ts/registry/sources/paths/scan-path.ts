@@ -135,8 +135,7 @@ async function scanFolder(
   const own = findModelFile(names, MODEL_FILE);
   const before = rules.before?.(wanted ?? basename(path));
   const wasOne = before?.source === 'model-folder';
-  const isOne =
-    names.includes(TRITON_CONFIG_FILE) || (await hasVersionFolder(path, names, wasOne));
+  const isOne = names.includes(TRITON_CONFIG_FILE) || (await hasVersionFolder(path, names, wasOne));
   const isModel = isOne || (own !== undefined && !(await hasSeveral(path, names, own, rules)));
   if (isModel)
     return found([await scanModel(wanted ?? basename(path), path, 'model-folder', rules)]);
