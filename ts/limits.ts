@@ -14,9 +14,16 @@ export const JSON_DEPTH_MAX_DEFAULT = 512;
 
 /** First line and headers of an HTTP request; Node's own. uWebSockets.js alone would take 4 KiB. */
 export const HTTP_HEAD_BYTES_MAX = 16_384;
-/** On node:http (uWebSockets.js's own is the same): a connection on which nothing moves, and of
- * which nobody waits for us, is cut. */
-export const HTTP_IDLE_MS = 10_000;
+/** On node:http (uWebSockets.js has 10 seconds, compiled in): a connection on which no request is
+ * under way is closed after so long, where --http-idle-seconds does not say otherwise. */
+export const HTTP_IDLE_MS = 60_000;
+export const HTTP_IDLE_SECONDS_MAX = 86_400;
+/** On node:http: a body or an answer of which nothing moved for so long is given up. */
+export const HTTP_STALLED_MS = 600_000;
+/** With less left of the memory limit such a body or answer has the idle limit. */
+export const HTTP_STALLED_ROOM_BYTES = 67_108_864;
+/** On node:http: the kernel asks a silent client's machine whether it is still there after this. */
+export const HTTP_KEEP_ALIVE_MS = 60_000;
 /** On node:http: requests of one connection that are not answered yet. */
 export const HTTP_PIPELINED_MAX = 256;
 
@@ -140,7 +147,7 @@ export const BENCH_LINKS_MAX = 1000;
 /** Models that such lines are printed of. */
 export const TRY_MODELS_MAX = 8;
 
-/** What a compressed REST body may unpack to; TensorFlow Serving's own limit. */
+/** What a compressed REST body, or gRPC message, may unpack to; TensorFlow Serving's own limit. */
 export const INFLATED_BYTES_MAX = 104_857_600;
 
 /** Blocks of a TensorFlow checkpoint's index, unpacked, together; also the list of tensors in a

@@ -16,6 +16,7 @@
 #include "addon/observation.h"
 #include "addon/receive_limit.h"
 #include "addon/shared_memory.h"
+#include "addon/thread_probe.h"
 #include "engine/spec/codec.h"
 
 namespace serval {
@@ -327,6 +328,13 @@ uint32_t LockFile(Arguments<1>& arguments) {
   return static_cast<uint32_t>(lock_file(static_cast<int>(descriptor)));
 }
 
+// startableThreads(wanted) -> how many, at most `wanted`; needs no attach
+uint32_t StartableThreads(Arguments<1>& arguments) {
+  const uint32_t wanted = arguments.u32(0, "wanted");
+  if (wanted > kProbedThreadsMax) arguments.fail("wanted");
+  return arguments.ok() ? startable_threads(wanted) : 0;
+}
+
 // grpcBuilt() -> boolean; needs no attach
 bool GrpcBuilt(Arguments<0>&) { return grpc_built(); }
 
@@ -467,6 +475,7 @@ constexpr Export kExports[] = {
     exported<"probeDriver", ProbeDriver>(),
     exported<"probeLibrary", ProbeLibrary>(),
     exported<"lockFile", LockFile>(),
+    exported<"startableThreads", StartableThreads>(),
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcBuilt", GrpcBuilt>(),

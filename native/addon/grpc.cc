@@ -67,6 +67,7 @@ TransportSettings read_settings(const Napi::Object& object) {
   from.get("threads", out.threads);
   from.get("reusePort", out.reuse_port);
   from.get("receiveBytesMax", out.receive_bytes_max);
+  from.get("inflatedBytesMax", out.inflated_bytes_max);
   from.get("sendBytesMax", out.send_bytes_max);
   from.get("concurrentStreamsMax", out.concurrent_streams_max);
   from.get("connectionsMax", out.connections_max);
@@ -301,7 +302,11 @@ Result<std::unique_ptr<GrpcService>> GrpcService::start(napi_env env, Lane& lane
   events.free_large = [&parts](ByteBuffer buffer) {
     const auto gone = std::make_shared<ByteBuffer>(std::move(buffer));
     parts.engine->trimmer().note();
-    parts.engine->freeing().start([gone, budget = parts.engine->budget()] { gone->shrink(0); });
+    (void)parts.engine->freeing().start(
+        [gone, budget = parts.engine->budget()] { gone->shrink(0); });
+  };
+  events.elsewhere = [&parts](std::function<void()> task) {
+    return parts.engine->inflating().start(std::move(task));
   };
   events.trim = [&parts] { parts.engine->trimmer().note(); };
   Result<std::unique_ptr<GrpcListener>> listener = GrpcListener::start(

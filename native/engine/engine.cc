@@ -6,6 +6,7 @@
 
 #include "backend/isolated/isolated.h"
 #include "base/clock.h"
+#include "base/threads.h"
 #include "engine/lane/lane.h"
 #include "engine/model/instance.h"
 #include "engine/request_log/batch.h"
@@ -123,8 +124,9 @@ void Engine::poke_lanes(bool drop_kept) {
 
 void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Lane> lane) {
   request.lane = std::move(lane);
-  loads_.start(
+  const bool started = loads_.start(
       [this, spec = std::move(spec), &request]() mutable { run_load(std::move(spec), request); });
+  if (!started) finish_request(request, no_thread("load"));
 }
 
 // One session per device; one where no devices are named.
@@ -191,7 +193,8 @@ void Engine::run_load(ModelSpec spec, Request& request) {
 
 void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Lane> lane) {
   request.lane = std::move(lane);
-  unloads_.start([this, handle, &request] { run_unload(handle, request); });
+  const bool started = unloads_.start([this, handle, &request] { run_unload(handle, request); });
+  if (!started) finish_request(request, no_thread("unload"));
 }
 
 // Takes the model out of the table, then waits until nobody else holds it: listeners drop the old
@@ -233,12 +236,14 @@ void Engine::run_unload(uint32_t handle, Request& request) {
 void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message,
                      Request& request, std::shared_ptr<Lane> lane) {
   request.lane = std::move(lane);
-  loads_.start([this, handle, protocol, message = std::move(message), &request] {
-    Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
-    if (done.ok()) return finish_request(request);
-    request.response.clear();
-    finish_request(request, done.error());
-  });
+  const bool started =
+      loads_.start([this, handle, protocol, message = std::move(message), &request] {
+        Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
+        if (done.ok()) return finish_request(request);
+        request.response.clear();
+        finish_request(request, done.error());
+      });
+  if (!started) finish_request(request, no_thread("warm-up"));
 }
 
 Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
@@ -282,11 +287,12 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
 
 void Engine::take_request_log(Request& request, std::shared_ptr<Lane> lane) {
   request.lane = std::move(lane);
-  quick_.start([this, &request] {
+  const bool started = quick_.start([this, &request] {
     const Status taken = guarded([&] { return run_take_request_log(request); });
     if (taken.ok()) finish_request(request);
     else finish_request(request, taken.error());
   });
+  if (!started) finish_request(request, no_thread("request log"));
 }
 
 Status Engine::run_take_request_log(Request& request) {
@@ -299,7 +305,8 @@ Status Engine::run_take_request_log(Request& request) {
 
 void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane) {
   request.lane = std::move(lane);
-  quick_.start([this, kind, &request] { run_metrics(kind, request); });
+  const bool started = quick_.start([this, kind, &request] { run_metrics(kind, request); });
+  if (!started) finish_request(request, no_thread("metrics"));
 }
 
 namespace {

@@ -1,6 +1,8 @@
 // Hot path. Thread: the listener's (inline) or an instance's.
 #include "engine/serve.h"
 
+#include <algorithm>
+
 #include "codec/classification.h"
 #include "codec/examples/json.h"
 #include "codec/examples/multi.h"
@@ -163,6 +165,20 @@ Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& d
   return {};
 }
 
+// A scalar that comes as one element of any rank. Source: Triton, where a scalar's shape is [1].
+void take_scalars(const Model& model, DecodedRequest& decoded) {
+  const Signature& signature = model.signatures()[decoded.signature_index];
+  const size_t count = std::min(decoded.inputs.size(), signature.inputs.size());
+  for (size_t i = 0; i < count; ++i) {
+    const TensorSpec& spec = signature.inputs[i];
+    Shape& shape = decoded.inputs[i].shape;
+    if (spec.unknown_rank || !spec.dims.empty() || shape.rank() == 0) continue;
+    const std::span<const int64_t> dims = shape.dims();
+    if (std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim == 1; }))
+      shape = Shape();
+  }
+}
+
 // Hot path: check. The shapes against the signature, for every protocol alike.
 Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
   const Signature& signature = model.signatures()[decoded.signature_index];
@@ -313,6 +329,9 @@ Status decode_request(const ServeInput& input, const Model& model, const ServeSe
                          model.takes_device_memory(), arena, decoded);
     if (!done.ok()) return done;
   }
+  const bool is_v2 = input.protocol == Protocol::V2Rest || input.protocol == Protocol::V2Grpc ||
+                     input.protocol == Protocol::V2GrpcStream;
+  if (is_v2 && model.table() == nullptr) take_scalars(model, decoded);
   done = check_inputs(input.protocol, model, decoded);
   if (!done.ok()) return done;
   if (model.table() == nullptr) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/threads.h"
 #include "engine/watch/code_pages.h"
 
 namespace serval {
@@ -36,13 +37,16 @@ void TaskThreads::finish() {
   for (std::thread& thread : threads) thread.join();
 }
 
-void TaskThreads::start(std::function<void()> task) {
+bool TaskThreads::start(std::function<void()> task) {
   std::lock_guard lock(mutex_);
-  tasks_.push_back(std::move(task));
-  if (idle_ < tasks_.size() && threads_.size() < threads_max_) {
-    threads_.emplace_back([this] { run(); });
+  if (idle_ < tasks_.size() + 1 && threads_.size() < threads_max_) {
+    std::thread thread;
+    if (start_thread_in(thread, [this] { run(); })) threads_.push_back(std::move(thread));
+    else if (threads_.empty()) return false;
   }
+  tasks_.push_back(std::move(task));
   ready_.notify_one();
+  return true;
 }
 
 void TaskThreads::run() {

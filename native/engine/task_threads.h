@@ -23,7 +23,8 @@ class TaskThreads {
   TaskThreads(const TaskThreads&) = delete;
   TaskThreads& operator=(const TaskThreads&) = delete;
 
-  void start(std::function<void()> task);
+  // False: no thread is to be had, and none of these is there; the task is not run then.
+  bool start(std::function<void()> task);
   // The same as the destructor; later tasks are not run.
   void finish();
 

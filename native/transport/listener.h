@@ -31,6 +31,8 @@ struct TransportEvents {
   std::function<void(const Status&)> certificates;
   // Takes memory of a megabyte and more to be freed elsewhere; may be empty.
   std::function<void(ByteBuffer)> free_large;
+  // Runs a task of a millisecond on another thread; may be empty. False: there is none.
+  std::function<bool(std::function<void()>)> elsewhere;
   // A megabyte or more of answers was given back, piece by piece: what the allocator keeps of it
   // may go to the system. Cheap; may be empty.
   std::function<void()> trim;

@@ -24,6 +24,7 @@ struct TransportSettings {
   TlsSettings tls;
 
   uint64_t receive_bytes_max = 2147483647;  // one message; compressed ones count unpacked
+  uint64_t inflated_bytes_max = 104857600;  // what a compressed message may unpack to, as in REST
   uint64_t send_bytes_max = 2147483647;
   uint32_t concurrent_streams_max = 4096;   // of one connection; clients wait with the rest
   uint32_t connections_max = 100'000;       // of all threads; more are closed at once

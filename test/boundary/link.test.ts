@@ -1,7 +1,7 @@
 // Every native call in every state: before attach, with wrong types, at work, after detach.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -155,6 +155,18 @@ test('a file is locked by one who opened it, until that is closed', () => {
     assert.throws(() => call(native, 'lockFile', wrong), { name: 'TypeError' });
   }
   rmSync(folder, { recursive: true });
+});
+
+test('threads that may be started are counted, and are gone again', () => {
+  const native = loadBinding();
+  const threads = (): number => readdirSync('/proc/self/task').length;
+  const before = threads();
+  assert.equal(native.startableThreads(0), 0);
+  assert.equal(native.startableThreads(5), 5);
+  assert.ok(threads() <= before + 1, 'they have ended');
+  for (const wrong of [[], [-1], [65_537], ['1']]) {
+    assert.throws(() => call(native, 'startableThreads', wrong), { name: 'TypeError' });
+  }
 });
 
 test('garbage where a flatbuffer is due is an error, not a crash', async () => {

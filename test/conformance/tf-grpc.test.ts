@@ -225,14 +225,14 @@ for (const isContent of [false, true]) {
         'classify of a predict signature',
         'Classify',
         request('ClassificationRequest', { ...spec({}), input: examples }),
-        9,
+        3,
         /^No classification inputs found in SignatureDef: /,
       ],
       [
         'regress of a predict signature',
         'Regress',
         request('RegressionRequest', { ...spec({}), input: examples }),
-        9,
+        3,
         /^No regression inputs found in SignatureDef: /,
       ],
       [
@@ -249,7 +249,7 @@ for (const isContent of [false, true]) {
           input: examples,
           tasks: [{ ...spec({}), method_name: 'tensorflow/serving/classify' }],
         }),
-        9,
+        3,
         /^No classification inputs found in SignatureDef: /,
       ],
       [

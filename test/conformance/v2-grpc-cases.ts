@@ -286,11 +286,6 @@ export const GRPC_REFUSED_CASES: readonly RefusedCase[] = [
     "requested output 'q': the model has no such output; expected 'y'",
   ),
   bad(
-    'an output twice',
-    half({ ...RAW, outputs: [{ name: 'y' }, { name: 'y' }] }),
-    "requested output 'y': given more than once",
-  ),
-  bad(
     'BYTES that lead beyond their end',
     {
       model_name: 'text_identity',

@@ -1,5 +1,6 @@
 // `serval serve`: reads the configuration, starts the server, says that it is ready, and ends it on
 // a signal. Control plane, main thread.
+import { availableParallelism } from 'node:os';
 import { reasonOf } from '../errors.js';
 import { parseServeConfig } from '../config/config.js';
 import type { Config } from '../config/config.js';
@@ -8,8 +9,10 @@ import { removeHeldFolders } from '../gpu/plan/held-folders.js';
 import { createLogger } from '../logger.js';
 import type { Logger } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
+import { loadBinding } from '../native/binding.js';
 import { startServer, type RunningServer } from '../server.js';
 import { unsupportedNode } from '../version.js';
+import { requireThreads, startNodePool, type ThreadSettings } from '../workers/thread-need.js';
 import { RequestFiles } from './request-files.js';
 import { startedJson, startedText } from './startup-text.js';
 import { asUsage } from './usage.js';
@@ -19,12 +22,15 @@ const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 13
 /** Answers the exit code: 0 with the server running.
  * Errors: UsageError; what startServer throws (a missing path, an occupied port). */
 export async function serveCommand(args: readonly string[]): Promise<number> {
+  const startable = (wanted: number): number => loadBinding().startableThreads(wanted);
+  await startNodePool(startable);
   const config = await asUsage(() => parseServeConfig(args, process.cwd()));
   const { logLevel: level, logFormat: format, logFile: file } = config;
   const logger = createLogger({ level, format, file });
   const oldNode = unsupportedNode(process.version);
   if (oldNode !== undefined) logger.warn(`${oldNode}: it may fail in ways that no test covers`);
   exitOnUncaught({ level, format });
+  requireThreads(threadSettings(config), startable);
   const signals = new SignalExit(logger);
   signals.install();
   try {
@@ -40,6 +46,15 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
     throw error;
   }
   return 0;
+}
+
+function threadSettings({ listeners, httpThreads, grpc, model }: Config): ThreadSettings {
+  return {
+    httpThreads: listeners.http ? httpThreads : 1,
+    grpcThreads: listeners.grpc ? grpc.transport.threads : 0,
+    intraOpThreads: model.intraOpThreads,
+    processors: availableParallelism(),
+  };
 }
 
 /** Says that the server listens, and that it is ready when it is. */

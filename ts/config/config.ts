@@ -41,7 +41,7 @@ import type {
   ServingApiSettings,
   SettingsReader,
 } from './serving.js';
-import { modelPath, type ModelPath } from './model-path.js';
+import { localPath, modelPath, type ModelPath } from './model-path.js';
 import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
 import type { LogFormat, LogLevel } from '../logger.js';
 import { HTTP_LISTENERS } from '../transport/http-kind.js';
@@ -92,6 +92,8 @@ export interface Config {
   readonly grpcPort: number;
   readonly httpThreads: number;
   readonly httpListener: HttpListenerChoice;
+  /** A connection without a request is closed after so long. */
+  readonly httpIdleMs: number;
   /** Of each port; 0 = what the limit of open files allows. */
   readonly connectionsMax: number;
   readonly logLevel: LogLevel;
@@ -219,6 +221,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     grpcPort: int('grpc-port'),
     httpThreads: int('http-threads'),
     httpListener: choiceValue(HTTP_LISTENERS, written('http-listener')),
+    httpIdleMs: int('http-idle-seconds') * 1000,
     connectionsMax: int('max-connections'),
     logLevel: choiceValue(LOG_LEVELS, written('log-level')),
     logFormat: logFormatOf(written('log-format')),
@@ -300,11 +303,17 @@ function modelSources(given: (name: string) => Written | undefined): ModelSource
   const list = (name: string): readonly string[] => {
     const from = given(name);
     if (from === undefined) return [];
-    return from.texts.map((text) => resolve(from.folder, textValue({ ...from, texts: [text] })));
+    return from.texts.map((text) =>
+      localPath(from.folder, textValue({ ...from, texts: [text] }), from.where),
+    );
   };
   const places = given('paths');
   const paths = (places?.texts ?? []).map((text) =>
-    modelPath(places?.folder ?? '', textValue({ where: '', folder: '', ...places, texts: [text] })),
+    modelPath(
+      places?.folder ?? '',
+      textValue({ where: '', folder: '', ...places, texts: [text] }),
+      places?.where ?? '',
+    ),
   );
   const modelRepositories = list('model-repository');
   const base = given('model-base-path');
@@ -326,9 +335,9 @@ function modelSources(given: (name: string) => Written | undefined): ModelSource
   }
   const baseModel = base && {
     name: name === undefined ? 'default' : textValue(name),
-    path: resolve(base.folder, textValue(base)),
+    path: localPath(base.folder, textValue(base), base.where),
   };
-  const modelConfigFile = file && resolve(file.folder, textValue(file));
+  const modelConfigFile = file && localPath(file.folder, textValue(file), file.where);
   const configName = modelConfigName(given('model-config-name'));
   return { paths, modelRepositories, baseModel, modelConfigFile, ...configName };
 }

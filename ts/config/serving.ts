@@ -1,5 +1,6 @@
 // The settings of how models come and go, of batching and of metrics: the part of the configuration
 // that operators of TensorFlow Serving and Triton bring along. Control plane, start-up only.
+import { echo } from '../text.js';
 import { choiceValue, configError, wordsValue } from './values.js';
 import type { BatchingParameters } from '../model-config/types.js';
 import type { Config } from './config.js';
@@ -180,6 +181,14 @@ export function checkTogether(config: Together, written: (name: string) => Writt
     throw configError(
       written('batching-parameters-file').where,
       'expected --enable-batching with it',
+    );
+  }
+  const place = control.loadModels.find((name) => name.includes('/'));
+  if (place !== undefined) {
+    throw configError(
+      written('load-model').where,
+      `expected the name of a model in a --model-repository, got a path, ${echo(place)}: give ` +
+        'the folder that holds the model to --model-repository, or serve the model by PATH alone',
     );
   }
   if (control.loadModels.length > 0 && control.mode !== 'explicit') {

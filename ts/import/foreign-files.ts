@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { constants, inflateSync } from 'node:zlib';
+import { toolArchive, toolKind } from './foreign-tools.js';
 
 /** What is read of a file's front, and of its end where that lists what is inside. */
 const HEAD_BYTES = 4096;
@@ -89,7 +90,7 @@ function plainKind(path: string, head: Buffer, text: string, size: number): stri
     );
   }
   const pickle = isPickle(head) ? head : unpacked(head);
-  return pickle === undefined ? undefined : pickleKind(name, pickle);
+  return pickle === undefined ? toolKind(name, head, text) : pickleKind(name, pickle);
 }
 
 function kerasExport(name: string): string {
@@ -185,6 +186,8 @@ function zipKind(path: string, listed: readonly string[], head: Buffer): string 
   if (names.includes('model.weights.h5') && names.includes('config.json')) {
     return `is a Keras file, ${kerasExport(name)}`;
   }
+  const tool = toolArchive(name, names);
+  if (tool !== undefined) return tool;
   if (!names.some((one) => one === 'data.pkl' || one.endsWith('/data.pkl'))) return undefined;
   const isScript = names.some((one) => /(^|\/)(constants\.pkl|code\/)/.test(one));
   if (isScript) {

@@ -35,6 +35,8 @@ export const MODEL_PLATFORMS = [
 const LOG_COLLECTORS = ['file', ''];
 
 export interface ParsedModelServerConfig extends ModelServerConfig {
+  /** Whether model_config_list is written; an empty list is. */
+  readonly isSet: boolean;
   /** What is read and makes no difference. */
   readonly warnings: readonly ConfigProblem[];
 }
@@ -46,7 +48,7 @@ export function parseModelServerConfig(text: string, path: string): ParsedModelS
     return new ModelList(decoded.places, decoded.problems).read(decoded.value);
   } catch (error) {
     if (!(error instanceof ConfigFileError)) throw error;
-    return { models: [], problems: [error.problem], warnings: [] };
+    return { models: [], isSet: false, problems: [error.problem], warnings: [] };
   }
 }
 
@@ -96,7 +98,8 @@ class ModelList {
       const model = this.#entry(entry, name, place);
       if (model !== undefined) this.#models.push(model);
     }
-    return { models: this.#models, problems: this.#problems, warnings: notes.warnings };
+    const isSet = config['model_config_list'] !== undefined;
+    return { models: this.#models, isSet, problems: this.#problems, warnings: notes.warnings };
   }
 
   #problem(of: MessageValue, name: string, text: string): void {

@@ -69,6 +69,8 @@ export interface NativeBinding {
   probeLibrary(path: Buffer): string;
   /** A FileLock of native/addon/file_lock.h, until the descriptor is closed. */
   lockFile(descriptor: number): number;
+  /** How many more threads the process may start, at most `wanted`; they are ended again. */
+  startableThreads(wanted: number): number;
   /** Until cancel(): the answer that is being handed over. */
   keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;

@@ -6,6 +6,7 @@
 // test/e2e/resilience/memory-budget.test.ts sees that they work.
 import { createGunzip, createInflate } from 'node:zlib';
 import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
+import { INFLATED_BYTES_MAX } from '../limits.js';
 import { KeptMessage, type StreamMemory } from './grpc-call.js';
 import { checkFrames, type FramedCall } from './grpc/message-frames.js';
 import type { HeldBytes } from './listener.js';
@@ -168,6 +169,11 @@ export class GrpcMemory {
 
   async #unpacked(call: Call, message: Buffer, encoding: string): Promise<Buffer> {
     const account = this.#account(call);
+    const { maxReceiveMessageSize } = call;
+    const bytesMax =
+      maxReceiveMessageSize === -1
+        ? INFLATED_BYTES_MAX
+        : Math.min(maxReceiveMessageSize, INFLATED_BYTES_MAX);
     const parts: Buffer[] = [];
     let bytes = 0;
     const options = {
@@ -179,12 +185,9 @@ export class GrpcMemory {
       for await (const part of unpacker as AsyncIterable<Buffer>) {
         bytes += part.length;
         parts.push(part);
-        if (call.maxReceiveMessageSize !== -1 && bytes > call.maxReceiveMessageSize) {
-          throw status(
-            RESOURCE_EXHAUSTED,
-            'Received message that decompresses to a size larger ' +
-              `than ${call.maxReceiveMessageSize}`,
-          );
+        if (bytes > bytesMax) {
+          const what = 'Received message that decompresses to a size larger';
+          throw status(RESOURCE_EXHAUSTED, `${what} than ${bytesMax}`);
         }
         if (!this.#take(account, 2 * part.length)) {
           throw status(

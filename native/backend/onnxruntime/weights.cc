@@ -250,6 +250,12 @@ bool is_runtime_format(Bytes file) {
   return file.size() >= 8 && std::memcmp(file.data() + 4, kIdentifier.data(), 4) == 0;
 }
 
+// Whether ONNX Runtime finds a file that is given in memory under this location: it does not find
+// "./w.bin", whose leading "./" it drops on one side only.
+bool is_plain(const std::string& location) {
+  return std::filesystem::path(location).lexically_normal().string() == location;
+}
+
 }  // namespace
 
 Result<ReadModel> read_model(const std::string& path) {
@@ -390,7 +396,10 @@ Status SharedWeights::read_all(const ReadModel& model, OrtSessionOptions* option
   if (weights.weights.empty()) return ok_status();
   uint64_t bytes = 0;
   for (const Weight& weight : weights.weights) bytes += weight.bytes;
-  if (runtime_.has_shape_calls && bytes <= kCopiedBytesMax) return read_files(model, options);
+  const bool plain = std::all_of(model.locations.begin(), model.locations.end(), is_plain);
+  if (plain && runtime_.has_shape_calls && bytes <= kCopiedBytesMax) {
+    return read_files(model, options);
+  }
   Status status = read(weights);
   if (!status.ok()) return status;
   GraphSpec graph;

@@ -47,7 +47,8 @@ Status choose_classification(const Signature& signature, DecodedRequest& out) {
     return invalid_argument("Expected one or two output Tensors, found " + std::to_string(count));
   }
   if (signature.find_input(kExampleInput) < 0) {
-    return names_error("No classification inputs found in SignatureDef: " + describe(signature));
+    return invalid_argument("No classification inputs found in SignatureDef: " +
+                            describe(signature));
   }
   const bool classes = request_output(signature, kClassifyClasses, out);
   const bool scores = request_output(signature, kClassifyScores, out);
@@ -61,7 +62,7 @@ Status choose_classification(const Signature& signature, DecodedRequest& out) {
 Status choose_regression(const Signature& signature, DecodedRequest& out) {
   if (signature.outputs.size() != 1) return invalid_argument("Expected one output Tensor.");
   if (signature.find_input(kExampleInput) < 0) {
-    return names_error("No regression inputs found in SignatureDef: " + describe(signature));
+    return invalid_argument("No regression inputs found in SignatureDef: " + describe(signature));
   }
   if (request_output(signature, kRegressOutput, out)) return {};
   return names_error("No regression outputs found in SignatureDef: " + describe(signature));

@@ -414,8 +414,8 @@ Status add_output(const NamedOutput& wanted, bool binary_by_default, const Table
     return invalid_argument(where + ": the model has no such output; expected one of " + names);
   }
   for (const RequestedOutput& earlier : out.outputs) {
-    if (earlier.index != static_cast<uint32_t>(index)) continue;
-    return invalid_argument(where + ": given more than once");
+    // Answered once. Source: Triton's requested outputs are a set.
+    if (earlier.index == static_cast<uint32_t>(index)) return {};
   }
   if (wanted.classes != 0 && !table.of_tensors) {
     return invalid_argument(where + ": parameter 'classification': tabular models name their " +

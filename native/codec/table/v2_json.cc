@@ -198,6 +198,7 @@ const char* Decoder::read_input(const char* p) {
     if (key == "datatype" && datatype.empty()) return note_string(where, key, at, datatype);
     if (key == "name" || key == "datatype") return fail(where + "'" + std::string(key) + "' twice");
     if (key == "shape") return note(key, at, shape);
+    if (key == "parameters" && *at == 'n') return pass(at);  // null: absent
     if (key == "data") return note(key, at, contents.data);
     if (key == "parameters") return note(key, at, parameters);
     return pass(at);
@@ -266,7 +267,7 @@ const char* Decoder::read_output(const char* p) {
       has_name = true;
       return note_string(where, key, at, wanted.name);
     }
-    if (key != "parameters") return pass(at);
+    if (key != "parameters" || *at == 'n') return pass(at);
     return each_entry(at, body_.end, arena_, [&](std::string_view name, const char* value_at) {
       ParameterValue value;
       const char* behind = read_parameter(value_at, body_, value, unchecked_);
@@ -307,6 +308,7 @@ const char* Decoder::read_root(const char* p) {
   Member parameters;
   return each_entry(p, body_.end, arena_, [&](std::string_view key, const char* at) {
     if (key == "inputs") return read_inputs(at);
+    if (*at == 'n') return pass(at);  // null: absent
     if (key == "outputs") return note(key, at, outputs_);
     if (key == "parameters") {
       const char* stop = note(key, at, parameters);

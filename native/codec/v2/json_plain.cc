@@ -1,7 +1,8 @@
 // The plain decoder of V2 infer bodies: checks the JSON first, then walks it member by member, and
 // words every error. Only requests that the fast decoder turned down come here; any thread.
 // Source: v2-protocol.md 1.1-1.3 ("suggested" statuses), seed 001. Rulings where those are silent:
-// a known member given twice is refused; null is no parameter value; other members are ignored.
+// a known member given twice is refused; an optional member that is null is absent; null is no
+// parameter value; other members are ignored.
 #include <array>
 
 #include "codec/json/echo.h"
@@ -43,6 +44,7 @@ std::string name_list(const std::vector<TensorSpec>& specs) {
 struct Member {
   std::string_view name;
   std::string_view value = {};
+  bool may_be_null = false;  // and is absent then
 
   bool given() const { return !value.empty(); }
   JsonKind kind() const { return kind_of(value); }
@@ -89,6 +91,7 @@ Status PlainRequest::find(std::string_view object, const std::string& where,
   for (JsonItems items(object); items.next();) {
     for (Member& member : members) {
       if (!items.is(member.name)) continue;
+      if (member.may_be_null && kind_of(items.value()) == JsonKind::Null) continue;
       if (member.given()) return invalid_argument(where + ": " + quoted(member.name) + " twice");
       member.value = items.value();
     }
@@ -237,7 +240,8 @@ Status PlainRequest::read_shared(std::span<const Member> given, const std::strin
 
 Status PlainRequest::read_input(std::string_view object, const std::string& where) {
   if (kind_of(object) != JsonKind::Object) return wrong_kind(where, "an object", kind_of(object));
-  std::array<Member, 5> members = {{{"name"}, {"datatype"}, {"shape"}, {"data"}, {"parameters"}}};
+  std::array<Member, 5> members = {
+      {{"name"}, {"datatype"}, {"shape"}, {"data"}, {"parameters", {}, true}}};
   Status status = find(object, where, members);
   std::string_view name;
   if (status.ok()) status = string_member(members[0], where, name);
@@ -264,7 +268,7 @@ Status PlainRequest::read_input(std::string_view object, const std::string& wher
 
 Status PlainRequest::read_output(std::string_view object, const std::string& where) {
   if (kind_of(object) != JsonKind::Object) return wrong_kind(where, "an object", kind_of(object));
-  std::array<Member, 2> members = {{{"name"}, {"parameters"}}};
+  std::array<Member, 2> members = {{{"name"}, {"parameters", {}, true}}};
   Status status = find(object, where, members);
   std::string_view name;
   if (status.ok()) status = string_member(members[0], where, name);
@@ -277,7 +281,7 @@ Status PlainRequest::read_output(std::string_view object, const std::string& whe
   const std::string output_text = "output " + quoted(name);
   ListedOutput output{static_cast<uint32_t>(found), false, false, 0};
   for (const ListedOutput& other : outputs_) {
-    if (other.index == output.index) return invalid_argument(output_text + " is requested twice");
+    if (other.index == output.index) return {};  // answered once, as in Triton
   }
   if (members[1].given()) status = read_output_parameters(members[1], output_text, output);
   outputs_.push_back(output);
@@ -332,7 +336,8 @@ Status PlainRequest::read() {
   if (kind_of(root) != JsonKind::Object) {
     return wrong_kind("request body", "an object", kind_of(root));
   }
-  std::array<Member, 4> members = {{{"inputs"}, {"outputs"}, {"parameters"}, {"id"}}};
+  std::array<Member, 4> members = {
+      {{"inputs"}, {"outputs", {}, true}, {"parameters", {}, true}, {"id", {}, true}}};
   Status status = find(root, "request body", members);
   if (!status.ok()) return status;
   const auto& [inputs, outputs, given, id] = members;

@@ -192,12 +192,12 @@ Status decode_outputs(const WireRequest& wire, const Signature& signature, Decod
                               ": the model has no such output; expected " +
                               names_of(signature.outputs));
     }
-    // At most one entry per output of the model is ever looked through.
-    for (const RequestedOutput& earlier : out.outputs) {
-      if (earlier.index != static_cast<uint32_t>(index)) continue;
-      return invalid_argument("requested output " + wire_quoted(wanted.name) +
-                              ": given more than once");
-    }
+    // At most one entry per output of the model is ever looked through. One that is listed again is
+    // answered once. Source: Triton's requested outputs are a set.
+    const auto is_same = [index](const RequestedOutput& earlier) {
+      return earlier.index == static_cast<uint32_t>(index);
+    };
+    if (std::any_of(out.outputs.begin(), out.outputs.end(), is_same)) continue;
     uint32_t classes = 0;
     if (Status read = read_wire_classes(wanted, classes); !read.ok()) return read;
     out.outputs.push_back({static_cast<uint32_t>(index), false, classes});

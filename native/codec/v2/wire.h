@@ -30,15 +30,16 @@ Status decode_wire_v2(std::span<const uint8_t> message, const Signature& signatu
                       const Limits& limits, Arena& arena, DecodedRequest& out);
 
 // Encodes a ModelInferResponse with raw_output_contents. With `stream`, wrapped as
-// ModelStreamInferResponse.infer_response. outputs[i] belongs to request.outputs[i]. Appends to
-// `out`, which stays as it was at an error. An output in shared memory has parameters and an empty
-// entry, as Triton has it.
-// Errors: internal (memory), body_too_large (response over limits.response_bytes_max).
+// ModelStreamInferResponse.infer_response with the parameter triton_final_response. outputs[i]
+// belongs to request.outputs[i]. Appends to `out`, which stays as it was at an error. An output in
+// shared memory has parameters and an empty entry, as Triton has it. Errors: internal (memory),
+// body_too_large (response over limits.response_bytes_max).
 Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
                       const DecodedRequest& request, std::span<const TensorView> outputs,
                       bool stream, const Limits& limits, ByteBuffer& out);
 
-// A ModelStreamInferResponse that carries an error: error_message, and infer_response{id}. Appends.
+// A ModelStreamInferResponse that carries an error: error_message, and infer_response{id} with the
+// parameter triton_final_response. Appends.
 // Bytes that are not UTF-8 are replaced: clients refuse a message that holds such a string.
 // Source: v2-protocol.md 11 "tritonclient grpc".
 // False when memory is out.

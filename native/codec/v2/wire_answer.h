@@ -30,6 +30,10 @@ namespace wire_answer {
 
 constexpr uint32_t kModelName = 1, kModelVersion = 2, kId = 3, kOutputs = 5, kRawOutputs = 6;
 constexpr uint32_t kStreamResponse = 2;
+// ModelInferResponse.parameters["triton_final_response"] = {bool_param: true}, tag and length
+// included. Triton sets it on the last response of each request of a stream; a request has one.
+// Source: Triton's decoupled_models.md, "Knowing When a Decoupled Inference Request is Complete".
+constexpr std::string_view kFinalResponse = "\x22\x1b\x0a\x15triton_final_response\x12\x02\x08\x01";
 
 inline uint64_t parameter_bytes(const AnswerParameter& parameter) {
   return wire_text_bytes(parameter.key) + wire_field_bytes(wire_text_bytes(parameter.text));
@@ -100,8 +104,9 @@ inline void write_head(WireWriter& writer, const WireAnswerTensor& tensor) {
 
 }  // namespace wire_answer
 
-// Appends the message of `count` tensors, tensor(i) each; in a ModelStreamInferResponse where
-// `stream`. Errors: body_too_large, memory_full; `out` is then as it was.
+// Appends the message of `count` tensors, tensor(i) each; in a ModelStreamInferResponse, and marked
+// as the final response, where `stream`. Errors: body_too_large, memory_full; `out` is then as it
+// was.
 template <typename TensorAt>
 Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t count,
                          TensorAt tensor, bool stream, const Limits& limits, ByteBuffer& out) {
@@ -109,6 +114,7 @@ Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t c
   const uint64_t bytes_max = std::min(limits.response_bytes_max, kWireMessageBytesMax);
   uint64_t response =
       wire_text_bytes(model.name) + wire_text_bytes(model.version) + wire_text_bytes(id);
+  if (stream) response += kFinalResponse.size();
   bool fits = true;
   for (size_t i = 0; i < count && fits; ++i) {
     const WireAnswerTensor one = tensor(i);
@@ -134,6 +140,7 @@ Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t c
   writer.text(kModelName, model.name);
   writer.text(kModelVersion, model.version);
   writer.text(kId, id);
+  if (stream) writer.raw(kFinalResponse.data(), kFinalResponse.size());
   for (size_t i = 0; i < count; ++i) write_head(writer, tensor(i));
   for (size_t i = 0; i < count; ++i) {
     const WireAnswerTensor one = tensor(i);

@@ -37,13 +37,15 @@ bool encode_wire_v2_stream_error(std::string_view id, std::string_view message, 
   std::string id_storage, message_storage;
   const std::string_view id_text = valid_text(id, id_storage);
   const std::string_view message_text = valid_text(message, message_storage);
-  const uint64_t response = wire_text_bytes(id_text);
+  const std::string_view mark = wire_answer::kFinalResponse;
+  const uint64_t response = wire_text_bytes(id_text) + mark.size();
   uint8_t* place = out.grow(wire_text_bytes(message_text) + wire_field_bytes(response));
   if (place == nullptr) return false;
   WireWriter writer{place};
   writer.text(kStreamError, message_text);
   writer.head(wire_answer::kStreamResponse, response);
   writer.text(wire_answer::kId, id_text);
+  writer.raw(mark.data(), mark.size());
   return true;
 }
 

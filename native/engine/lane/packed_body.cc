@@ -65,11 +65,14 @@ Answer Lane::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handle, i
   begin_queued(*request, *model, arrival, 0);
   request->trace = std::move(trace_);
   completions_.add_working(1);
-  engine_->inflating().start([request, coding] {
+  const uint32_t waiting = ticket_of(*request);
+  const auto unpack = [request, coding] {
     const std::shared_ptr<Lane> lane = request->lane;  // outlives the request's use
     lane->unpack_and_push(*request, coding);
-  });
-  return {ErrorCode::Ok, true, ticket_of(*request)};
+  };
+  // Without a thread to be had it is done here: better late than never.
+  if (!engine_->inflating().start(unpack)) unpack();
+  return {ErrorCode::Ok, true, waiting};
 }
 
 // Thread: sv-inflate. The request is nobody else's until it is pushed or completed.

@@ -130,7 +130,8 @@ void RequestSlots::drop(ByteBuffer& buffer) {
   const auto gone = std::make_shared<ByteBuffer>();
   gone->charge_to(budget_.get());
   std::swap(*gone, buffer);
-  engine_.freeing().start([gone, budget = budget_] { free_in_pieces(*gone); });
+  // Without a thread the last holder frees it, here.
+  (void)engine_.freeing().start([gone, budget = budget_] { free_in_pieces(*gone); });
 }
 
 bool RequestSlots::keep_answer(uint32_t ticket) {

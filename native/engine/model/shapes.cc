@@ -35,6 +35,13 @@ bool first_dim_free(const std::vector<TensorSpec>& tensors) {
   });
 }
 
+// Whether clients give a scalar of the model's as one element, as Triton has it: its configurations
+// have no other way to write a scalar than dims of ones.
+bool is_scalar_as_ones(const std::vector<int64_t>& dims, const TensorSpec& tensor) {
+  return !tensor.unknown_rank && tensor.dims.empty() && !dims.empty() &&
+         std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim == 1; });
+}
+
 // The dims a client sees; narrower where the model itself is.
 void narrow(const std::vector<int64_t>& dims, TensorSpec& tensor) {
   if (tensor.unknown_rank || tensor.dims.size() != dims.size()) {
@@ -74,7 +81,8 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
         shapes.labels_[index] = one.labels;
         if (!found->labels.empty()) found->labels = one.labels;  // they win over the model's own
       }
-      const bool reshaped = !one.model_dims.empty() && one.model_dims != one.dims;
+      const bool scalar = one.model_dims.empty() && is_scalar_as_ones(one.dims, *found);
+      const bool reshaped = scalar || (!one.model_dims.empty() && one.model_dims != one.dims);
       const std::vector<int64_t>& given = reshaped ? one.model_dims : one.dims;
       if (one.dims.empty() && !reshaped) continue;
       if (!fits(given, *found)) {

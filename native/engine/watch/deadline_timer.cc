@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "engine/model/instance.h"
 #include "engine/model/model.h"
 
@@ -30,7 +31,8 @@ void DeadlineTimer::watch(const std::shared_ptr<Model>& model, uint64_t at_ns) {
   std::lock_guard lock(mutex_);
   if (stopping_) return;
   due_.push({at_ns, model});
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  // Without a thread the next request tries again.
+  if (!thread_.joinable() && !start_thread_in(thread_, [this] { run(); })) return;
   changed_.notify_one();
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/threads.h"
 
 namespace serval {
 
@@ -39,7 +40,10 @@ void InlineWatch::remove(InlineRuns& runs) {
 void InlineWatch::wake() {
   std::lock_guard lock(mutex_);
   if (stopping_ || awake_.exchange(true)) return;
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (!thread_.joinable() && !start_thread_in(thread_, [this] { run(); })) {
+    awake_.store(false);  // the next run tries again
+    return;
+  }
   changed_.notify_one();
 }
 

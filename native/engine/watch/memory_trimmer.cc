@@ -6,6 +6,8 @@
 
 #include <chrono>
 
+#include "base/threads.h"
+
 namespace serval {
 
 namespace {
@@ -25,7 +27,10 @@ MemoryTrimmer::MemoryTrimmer(std::shared_ptr<const MemoryBudget> budget,
 void MemoryTrimmer::begin() {
   std::lock_guard lock(mutex_);
   if (stopping_ || due_.exchange(true)) return;
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (!thread_.joinable() && !start_thread_in(thread_, [this] { run(); })) {
+    due_.store(false);  // the next burst tries again
+    return;
+  }
   changed_.notify_one();
 }
 

@@ -53,6 +53,7 @@ Connection::~Connection() {
 
 const TransportSettings& Connection::settings() const { return thread_.settings(); }
 CallHandler& Connection::handler() { return thread_.handler(); }
+const std::shared_ptr<MemoryBudget>& Connection::budget() { return thread_.budget(); }
 BlockPool& Connection::blocks() { return thread_.blocks(); }
 Timers& Connection::timers() { return thread_.timers(); }
 uint64_t Connection::now() const { return thread_.now(); }
@@ -425,7 +426,9 @@ void Connection::consume(Stream& stream, size_t bytes) {
   touch();
 }
 
-void Connection::unpack_later(Stream& stream) { thread_.unpack_later(stream.id()); }
+void Connection::unpack(Stream& stream, std::shared_ptr<Unpacking> message) {
+  thread_.unpack(stream.id(), std::move(message));
+}
 void Connection::resume_later(Stream& stream) { thread_.resume_later(stream.id()); }
 
 void Connection::resume_answers(Stream& stream) {

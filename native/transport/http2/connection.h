@@ -69,7 +69,9 @@ class Connection {
   void call_begins(Stream& stream);
   void call_ends(Stream& stream);
   void consume(Stream& stream, size_t bytes);
-  void unpack_later(Stream& stream);
+  // Runs a step of the message elsewhere; the stream is told.
+  void unpack(Stream& stream, std::shared_ptr<Unpacking> message);
+  const std::shared_ptr<MemoryBudget>& budget();
   void resume_later(Stream& stream);
   void settle_later(Stream& stream) { unsettled_.push_back(&stream); }
   void resume_answers(Stream& stream);

@@ -15,9 +15,11 @@ namespace {
 constexpr int kUnimplemented = 12;
 constexpr int kResourceExhausted = 8;
 constexpr int kDeadlineExceeded = 4;
-constexpr size_t kHeaderOverheadBytes = 32;      // RFC 9113 6.5.2
-constexpr size_t kRefusedBytesMax = 65'536;      // of a request that is no call
-constexpr size_t kUnpackStepBytes = 256 * 1024;  // of one turn
+constexpr size_t kHeaderOverheadBytes = 32;  // RFC 9113 6.5.2
+constexpr size_t kRefusedBytesMax = 65'536;  // of a request that is no call
+// Packed and unpacked, what a listener's thread unpacks itself: 0.1 ms.
+constexpr size_t kHereBytesMax = 16 * 1024;
+constexpr size_t kHereUnpackedMax = 64 * 1024;
 constexpr std::string_view kGrpcType = "application/grpc";
 constexpr Refusal kNoPost{"405", "POST", "This port serves gRPC, whose calls are POST requests.\n"};
 constexpr Refusal kNoGrpc{
@@ -40,7 +42,6 @@ Stream::Stream(Connection& connection, int32_t number_of_stream)
 Stream::~Stream() {
   drop_answers();
   if (has_body_) give_body();
-  if (unpacked_.base_bytes() > 0) connection_.blocks().give_buffer(std::move(unpacked_));
   connection_.timers().clear(due_);
 }
 
@@ -198,47 +199,53 @@ bool Stream::begin_message(size_t at_hand) {
 }
 
 void Stream::begin_unpack() {
-  unpacked_ = connection_.blocks().take_buffer();
   const Coding coding = head_.coding == MessageCoding::Gzip ? Coding::Gzip : Coding::Deflate;
-  inflater_ =
-      std::make_unique<Inflater>(coding, body_.bytes(), connection_.settings().receive_bytes_max);
-  if (unpack() == Unpack::More) connection_.unpack_later(*this);
+  const TransportSettings& limits = connection_.settings();
+  has_body_ = false;
+  unpacking_ =
+      std::make_shared<Unpacking>(connection_.budget(), coding, std::exchange(body_, ByteBuffer()),
+                                  connection_.blocks().take_buffer(),
+                                  std::min(limits.receive_bytes_max, limits.inflated_bytes_max));
+  if (unpacking_->packed().size() <= kHereBytesMax) unpacking_->step(kHereUnpackedMax);
+  if (unpacking_->ended()) end_unpack();
+  else connection_.unpack(*this, unpacking_);
 }
 
-// One turn's part of the message.
-Stream::Unpack Stream::unpack() {
-  const Status step = inflater_->step(unpacked_, kUnpackStepBytes);
-  if (!step.ok()) {
-    inflater_.reset();
-    switch (step.error().code) {
-      case ErrorCode::BodyTooLarge:
-        fail(kResourceExhausted, "Received message that decompresses to a size larger than " +
-                                     digits(connection_.settings().receive_bytes_max));
-        break;
-      case ErrorCode::MemoryFull:
-        fail(kResourceExhausted, "no memory for a message of more than " +
-                                     digits(unpacked_.size()) + " bytes once unpacked");
-        break;
-      default: fail(kStatusInternal, "Failed to decompress message");
-    }
-    return Unpack::Failed;
+// The message is unpacked, or cannot be.
+void Stream::end_unpack() {
+  const std::shared_ptr<Unpacking> message = std::exchange(unpacking_, nullptr);
+  connection_.blocks().give_buffer(std::move(message->packed()));
+  if (message->status().ok()) {
+    body_ = std::move(message->plain());
+    has_body_ = true;
+    message_whole(body_.bytes(), true);
+    return;
   }
-  if (!inflater_->done()) return Unpack::More;
-  inflater_.reset();
-  std::swap(body_, unpacked_);
-  connection_.blocks().give_buffer(std::exchange(unpacked_, ByteBuffer()));
-  message_whole(body_.bytes(), true);
-  return Unpack::Done;
+  const size_t bytes = message->plain().size();
+  connection_.blocks().give_buffer(std::move(message->plain()));
+  const TransportSettings& limits = connection_.settings();
+  switch (message->status().error().code) {
+    case ErrorCode::BodyTooLarge:
+      fail(kResourceExhausted,
+           "Received message that decompresses to a size larger than " +
+               digits(std::min(limits.receive_bytes_max, limits.inflated_bytes_max)));
+      break;
+    case ErrorCode::MemoryFull:
+      fail(kResourceExhausted,
+           "no memory for a message of more than " + digits(bytes) + " bytes once unpacked");
+      break;
+    default: fail(kStatusInternal, "Failed to decompress message");
+  }
 }
 
-bool Stream::unpack_on() {
-  if (over_ || inflater_ == nullptr) return false;
-  switch (unpack()) {
-    case Unpack::More: return true;
-    case Unpack::Done: take_held(); break;
-    case Unpack::Failed: break;
+void Stream::unpack_on() {
+  if (over_ || unpacking_ == nullptr) return;
+  if (!unpacking_->ended()) {
+    connection_.unpack(*this, unpacking_);
+    return;
   }
-  return false;
+  end_unpack();
+  take_held();
 }
 
 void Stream::give_body() {
@@ -336,7 +343,7 @@ void Stream::end_call() {
   over_ = true;
   if (!begun_) return;
   connection_.call_ends(*this);
-  inflater_.reset();
+  unpacking_.reset();
   has_pending_ = false;
   if (held_.size() > 0) {
     connection_.consume(*this, held_.size());

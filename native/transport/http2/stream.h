@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes/inflate.h"
 #include "transport/call.h"
 #include "transport/grpc/packing.h"
 #include "transport/http2/blocks.h"
+#include "transport/http2/unpacking.h"
 #include "transport/loop/timers.h"
 
 namespace serval {
@@ -51,8 +51,8 @@ class Stream final : public Call {
   // The stream is gone: by a reset, or with its connection.
   void gone();
   void deadline_passed();
-  // Unpacks a little more of a long message. True: again.
-  bool unpack_on();
+  // A step of the message that is unpacked elsewhere has been run.
+  void unpack_on();
   // Messages may be taken again.
   void resume_taking();
   void drain();
@@ -124,14 +124,13 @@ class Stream final : public Call {
     size_t sent;  // of prefix and content
     size_t bytes() const { return sizeof prefix + block->buffer.size(); }
   };
-  enum class Unpack : uint8_t { Done, More, Failed };
 
-  bool blocked() const { return paused_ || inflater_ != nullptr; }
+  bool blocked() const { return paused_ || unpacking_ != nullptr; }
   void take_in(std::span<const uint8_t> bytes);
   bool begin_message(size_t at_hand);
   void message_whole(std::span<const uint8_t> bytes, bool owned);
   void begin_unpack();
-  Unpack unpack();
+  void end_unpack();
   void deliver(Received message);
   void take_held();
   void input_ended();
@@ -173,9 +172,8 @@ class Stream final : public Call {
   std::span<const uint8_t> pending_;  // a unary call's message, until its stream has ended
   bool has_pending_ = false;
   bool pending_borrowed_ = false;
-  std::unique_ptr<Inflater> inflater_;
-  ByteBuffer unpacked_;
-  ByteBuffer held_;  // bytes that came while no message is taken
+  std::shared_ptr<Unpacking> unpacking_;  // null = none is unpacked now
+  ByteBuffer held_;                       // bytes that came while no message is taken
 
   std::vector<OutMessage> answers_;
   size_t first_answer_ = 0;  // those before are gone

@@ -21,6 +21,7 @@ constexpr uint64_t kDrainLookNs = 50 * kNsPerMs;
 constexpr uint64_t kCertificatesLookNs = kSecondNs;  // as on grpc-js
 constexpr size_t kAcceptsPerTurn = 64;
 constexpr size_t kOutputsKept = 8;
+constexpr size_t kUnpackStepBytes = 256 * 1024;  // 1 ms
 constexpr uint32_t kIndexBits = 20;
 constexpr uint32_t kIndexMask = (1u << kIndexBits) - 1;
 
@@ -38,9 +39,13 @@ ListenerThread::ListenerThread(SharedListener& shared, uint32_t index,
       make_(make),
       blocks_(*shared.budget, shared.events.free_large),
       read_buffer_(std::make_unique<uint8_t[]>(kReadBytes)),
+      unpacked_(std::make_shared<UnpackedBox>(poller_)),
       random_(static_cast<uint32_t>(now_ns()) ^ index) {}
 
-ListenerThread::~ListenerThread() { stop(); }
+ListenerThread::~ListenerThread() {
+  stop();
+  unpacked_->close();
+}
 
 Status ListenerThread::start() {
   if (!poller_.ok()) {
@@ -109,7 +114,7 @@ void ListenerThread::run() {
 }
 
 uint64_t ListenerThread::wait_until() const {
-  if (!unpacking_.empty() || !unread_.empty() || !dirty_.empty() || !resuming_.empty()) return 0;
+  if (!unread_.empty() || !dirty_.empty() || !resuming_.empty()) return 0;
   return std::min({timers_.next_ns(), look_ns_, unsent_look_ns_, tls_look_ns_});
 }
 
@@ -124,7 +129,7 @@ void ListenerThread::turn() {
   }
   hear(events);
   run_resuming();
-  run_unpacking();
+  if (woken) take_unpacked();
   handler_->turn_ended();
   run_due();
   flush_all();
@@ -251,13 +256,23 @@ void ListenerThread::run_due() {
   }
 }
 
-void ListenerThread::run_unpacking() {
-  if (unpacking_.empty()) return;
-  std::vector<uint64_t> calls;
-  calls.swap(unpacking_);
-  for (const uint64_t id : calls) {
-    Stream* stream = stream_of(id);
-    if (stream != nullptr && stream->unpack_on()) unpacking_.push_back(id);
+// Without other threads the step is run here: it is short, and others have their turns between.
+void ListenerThread::unpack(uint64_t id, std::shared_ptr<Unpacking> message) {
+  const auto step = [id, message = std::move(message), box = unpacked_] {
+    message->step(kUnpackStepBytes);
+    box->put(id, message);
+  };
+  if (!shared_.events.elsewhere || !shared_.events.elsewhere(step)) step();
+}
+
+void ListenerThread::take_unpacked() {
+  for (auto& [id, message] : unpacked_->take()) {
+    if (Stream* stream = stream_of(id); stream != nullptr) {
+      stream->unpack_on();
+    } else {
+      blocks_.give_buffer(std::move(message->packed()));
+      blocks_.give_buffer(std::move(message->plain()));
+    }
   }
 }
 

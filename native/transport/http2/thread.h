@@ -14,6 +14,7 @@
 
 #include "transport/http2/blocks.h"
 #include "transport/http2/connection.h"
+#include "transport/http2/unpacking.h"
 #include "transport/listener.h"
 #include "transport/loop/poller.h"
 #include "transport/loop/timers.h"
@@ -92,7 +93,9 @@ class ListenerThread final : public CallThread {
   void add_call(Stream& stream);
   void remove_call(Stream& stream);
   Stream* stream_of(uint64_t id);
-  void unpack_later(uint64_t id) { unpacking_.push_back(id); }
+  // Runs a step of the call's message elsewhere; Stream::unpack_on() follows in a later turn.
+  void unpack(uint64_t id, std::shared_ptr<Unpacking> message);
+  const std::shared_ptr<MemoryBudget>& budget() const { return shared_.budget; }
   void resume_later(uint64_t id) { resuming_.push_back(id); }
   bool too_much_unsent() const;
   void unsent_changed(int64_t bytes);
@@ -118,7 +121,7 @@ class ListenerThread final : public CallThread {
   bool may_tell(std::atomic<uint64_t>& told_ns) const;
   void take(int socket);
   void run_due();
-  void run_unpacking();
+  void take_unpacked();
   void run_resuming();
   void flush_all();
   void bury();
@@ -146,7 +149,8 @@ class ListenerThread final : public CallThread {
   Connection* connections_ = nullptr;
   std::vector<Connection*> dirty_, flushing_;
   std::vector<Connection*> unread_, dead_;
-  std::vector<uint64_t> unpacking_, resuming_;
+  std::vector<uint64_t> resuming_;
+  const std::shared_ptr<UnpackedBox> unpacked_;
   std::vector<uint64_t> timed_;  // calls of this turn that have a deadline
   std::vector<CallSlot> calls_;
   std::vector<uint32_t> free_calls_;

@@ -191,12 +191,6 @@ const TENSORS: readonly RestCase[] = [
     "outputs[0]: unknown output 'q'; the model has 'y'",
   ),
   bad(
-    'an output twice',
-    '1.1, 10',
-    x(',"outputs":[{"name":"y"},{"name":"y"}]'),
-    "output 'y' is requested twice",
-  ),
-  bad(
     'two kinds of data',
     '1.3',
     tensor('"datatype":"FP32","shape":[1],"data":[1],"parameters":{"binary_data_size":4}'),

@@ -83,6 +83,29 @@ const FORMS: readonly RestCase[] = [
     }),
   ),
   {
+    name: 'an output twice: it is answered once',
+    source: '1.1, 10',
+    path: HALF,
+    body: x(',"outputs":[{"name":"y"},{"name":"y"}]'),
+    answer: half(),
+  },
+  {
+    name: 'null for every optional member',
+    source: '1.1',
+    path: HALF,
+    body:
+      '{"id":null,"parameters":null,"outputs":null,"inputs":[{"name":"x","datatype":"FP32",' +
+      '"shape":[3],"data":[1,2,5],"parameters":null}]}',
+    answer: half(),
+  },
+  {
+    name: 'null for the parameters of an output',
+    source: '1.1',
+    path: HALF,
+    body: x(',"outputs":[{"name":"y","parameters":null}]'),
+    answer: half(),
+  },
+  {
     name: 'by version',
     source: 'seed',
     path: '/v2/models/half_plus_three/versions/123/infer',

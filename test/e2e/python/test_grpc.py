@@ -210,6 +210,7 @@ class Streaming(GrpcCase):
         result, error = self.reply()
         self.assertIsNone(error)
         self.assertEqual(result.get_response().id, str(number))
+        self.assertTrue(result.get_response().parameters["triton_final_response"].bool_param)
         self.same(result.as_numpy("y"), np.full((2,), number / 2 + 3, dtype=np.float32))
 
     def test_many_in_order(self):
@@ -256,6 +257,15 @@ class Streaming(GrpcCase):
         self.expect(2)
         self.send(3, sequence_id="a string")
         self.expect(3)
+
+    def test_a_reader_that_waits_for_the_final_mark_ends(self):
+        for empty in (False, True):
+            self.send(1, enable_empty_final_response=empty)
+            self.expect(1)
+        self.assertTrue(self.replies.empty(), "one reply to each request")
+        single = self.client.infer("half_plus_three", [make_input(
+            "x", np.float32([1]), "FP32")], client_timeout=WAIT_SECONDS)
+        self.assertNotIn("triton_final_response", single.get_response().parameters)
 
     def test_large_messages(self):
         large = np.random.default_rng(3).random((1, 1_000_000), dtype=np.float32)
@@ -305,12 +315,17 @@ class Errors(GrpcCase):
         for inputs, outputs, text in (
                 ([], None, "'x' is missing"), ([z], None, "'z'"), ([x, z], None, "'z'"),
                 ([x, x], None, "more than once"), ([x], ["q"], "'q'"),
-                ([x], ["y", "y"], "more than once"),
                 ([make_input("x", np.float64([1]), "FP64")], None, "expected datatype FP32"),
                 ([make_input("x", np.float32([[1]]), "FP32")], None, "'x'")):
             wanted = outputs and [triton.InferRequestedOutput(name) for name in outputs]
             self.refused(lambda: self.client.infer("half_plus_three", inputs, outputs=wanted),
                          "StatusCode.INVALID_ARGUMENT", text)
+
+    def test_an_output_that_is_asked_for_twice_comes_once(self):
+        x = make_input("x", np.float32([1]), "FP32")
+        wanted = [triton.InferRequestedOutput("y"), triton.InferRequestedOutput("y")]
+        outputs = self.client.infer("half_plus_three", [x], outputs=wanted).get_response().outputs
+        self.assertEqual([one.name for one in outputs], ["y"])
 
     def test_models_versions_features(self):
         x = make_input("x", np.float32([1]), "FP32")

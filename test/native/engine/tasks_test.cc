@@ -156,7 +156,7 @@ TEST_F(TasksTest, TheFirstFailureEndsTheOthers) {
   const uint32_t handle = serve(tasks_spec(ExecMode::Queued, 2));
   const std::string wrong = "No regression inputs found in SignatureDef";
   Outcome outcome = finish(send(multi({"c", "p"}, {kForever})));
-  EXPECT_EQ(outcome.code, ErrorCode::SignatureNotFound);
+  EXPECT_EQ(outcome.code, ErrorCode::InvalidArgument);
   EXPECT_EQ(outcome.text.substr(0, wrong.size()), wrong);
   outcome = finish(send(multi({"p", "c", "r", "s"}, {kForever})));
   EXPECT_EQ(outcome.text.substr(0, wrong.size()), wrong);

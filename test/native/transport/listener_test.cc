@@ -1,13 +1,11 @@
 // Calls over the listener: unary and streaming, metadata, statuses, deadlines, cancellation, what
-// is no gRPC call, compression and size limits.
+// is no gRPC call, size limits.
 #include "transport/listener.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <random>
 
-#include "transport/grpc/packing.h"
 #include "transport/support/echo_server.h"
 
 namespace serval {
@@ -288,92 +286,6 @@ TEST(WrongCall, ThatIsNoHttpIsReset) {
   client.send(headers_frame(stream, call_headers("/t.T/Unary")));
   client.send(data_frames(stream, grpc_message("m"), true));
   EXPECT_EQ(client.answer(stream).status(), 0);
-}
-
-string packed_by_zlib(std::string_view text, MessageCoding coding) {
-  ByteBuffer out;
-  EXPECT_TRUE(pack_message(coding, 6, bytes_of(text), out));
-  return string(text_of(out.bytes()));
-}
-
-TEST(Compression, IsUnpackedInBothFormats) {
-  EchoServer server;
-  RawClient client(server.port());
-  client.begin();
-  for (const auto coding : {MessageCoding::Gzip, MessageCoding::Deflate}) {
-    for (const size_t bytes : {100u, 50'000u, 5'000'000u}) {
-      const string text(bytes, 'z');
-      const uint32_t stream =
-          client.open("/t.T/Unary", {{"grpc-encoding", string(name_of(coding))}});
-      client.send(data_frames(stream, grpc_message(packed_by_zlib(text, coding), true), true));
-      const StreamAnswer& got = client.answer(stream);
-      EXPECT_EQ(got.status(), 0) << got.message();
-      ASSERT_EQ(got.messages().size(), 1u);
-      EXPECT_TRUE(got.messages()[0] == text);
-    }
-  }
-  // On a stream, packed and plain ones in turn.
-  const uint32_t stream = client.open("/t.T/Echo", {{"grpc-encoding", "gzip"}});
-  const string text(3'000'000, 'y');
-  const string both =
-      grpc_message(packed_by_zlib(text, MessageCoding::Gzip), true) + grpc_message("plain");
-  client.send(data_frames(stream, both + both, true));
-  const StreamAnswer& got = client.answer(stream);
-  EXPECT_EQ(got.status(), 0) << got.message();
-  EXPECT_TRUE(got.messages() == std::vector({text, string("plain"), text, string("plain")}));
-}
-
-TEST(Compression, OfAnswersIsWhatTheClientTakes) {
-  TransportSettings settings;
-  settings.compression_level = 6;
-  EchoServer server(settings);
-  RawClient client(server.port());
-  client.begin();
-  const string text(10'000, 'z');
-  const StreamAnswer& packed =
-      client.answer(client.call("/t.T/Unary", text, {{"grpc-accept-encoding", "identity,gzip"}}));
-  EXPECT_EQ(packed.header("grpc-encoding"), "gzip");
-  EXPECT_EQ(packed.data[0], 1);
-  ASSERT_EQ(packed.messages().size(), 1u);
-  EXPECT_LT(packed.messages()[0].size(), 200u);
-  EXPECT_EQ(packed.messages()[0].substr(0, 2), "\x1f\x8b");
-  const StreamAnswer& plain = client.answer(client.call("/t.T/Unary", text));
-  EXPECT_EQ(plain.header("grpc-encoding"), "");
-  EXPECT_EQ(plain.messages(), std::vector{text});
-  // What does not get shorter goes as it is.
-  const string noise = some_text(10'000);
-  const StreamAnswer& long_one =
-      client.answer(client.call("/t.T/Unary", noise, {{"grpc-accept-encoding", "gzip"}}));
-  EXPECT_EQ(long_one.data[0], 0);
-  EXPECT_EQ(long_one.messages(), std::vector{noise});
-}
-
-TEST(Compression, ThatCannotBeReadIsRefused) {
-  TransportSettings settings;
-  settings.receive_bytes_max = 1'000'000;
-  EchoServer server(settings);
-  RawClient client(server.port());
-  client.begin();
-  const auto status_of = [&](const char* coding, const string& message) {
-    const uint32_t stream = coding == nullptr
-                                ? client.open("/t.T/Unary")
-                                : client.open("/t.T/Unary", {{"grpc-encoding", coding}});
-    client.send(data_frames(stream, message, true));
-    return client.answer(stream).status();
-  };
-  const string packed = packed_by_zlib(string(1000, 'x'), MessageCoding::Gzip);
-  EXPECT_EQ(status_of("snappy", grpc_message("plain")), 0);
-  EXPECT_EQ(status_of("snappy", grpc_message(packed, true)), 12);
-  EXPECT_EQ(status_of(nullptr, grpc_message(packed, true)), 13);
-  EXPECT_EQ(status_of("gzip", grpc_message("no gzip", true)), 13);
-  EXPECT_EQ(status_of("gzip", grpc_message(packed.substr(0, packed.size() - 1), true)), 13);
-  EXPECT_EQ(status_of("gzip", grpc_message("", true)), 13);
-  // A bomb: a thousandth of the limit that unpacks to a hundred times it.
-  EXPECT_EQ(
-      status_of("gzip",
-                grpc_message(packed_by_zlib(string(100'000'000, 0), MessageCoding::Gzip), true)),
-      8);
-  EXPECT_EQ(status_of("gzip", grpc_message(packed, true)), 0);
 }
 
 TEST(Size, HasLimitsBothWays) {

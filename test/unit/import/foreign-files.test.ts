@@ -85,6 +85,41 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
   ],
   'model.safetensors': [safetensors(), /safetensors.*optimum-cli export onnx --model/],
   'llama.gguf': [latin1('GGUF\u0003\u0000\u0000\u0000'), /GGUF.*optimum-cli export onnx/],
+  'm.json': [
+    latin1('{"learner":{"attributes":{},"gradient_booster":{"model":{}}},"version":[2,1,1]}'),
+    /is an XGBoost model.*xgboost\.Booster\(model_file='m\.json'\).*convert_xgboost.*m\.onnx/,
+  ],
+  'm.ubj': [latin1('{L\0\0\0\0\0\0\0\u0007learner{L'), /is an XGBoost model.*'m\.ubj'/],
+  'old.model': [latin1('binf\0\0\0?'), /is an XGBoost model/],
+  'model.txt': [
+    latin1('tree\nversion=v4\nnum_class=1\n'),
+    /is a LightGBM model.*lightgbm\.Booster\(model_file='model\.txt'\).*model\.onnx/,
+  ],
+  'dump.json': [latin1('{"name":"tree","version":"v4","num_class":1}'), /is a LightGBM model/],
+  'm.cbm': [latin1('CBM1\u0010\0'), /is a CatBoost model.*save_model\('m\.onnx', format='onnx'\)/],
+  'cat.json': [latin1('{"features_info":{},"oblivious_trees":[]}'), /is a CatBoost model/],
+  'mojo.zip': [
+    zip({ 'model.ini': '[info]', 'domains/d00.txt': 'a', 'trees/t00_000.bin': 'x' }),
+    /is an H2O MOJO.*onnxmltools\.convert_h2o\('mojo\.zip'\)/,
+  ],
+  'net.mlmodel': [
+    latin1('\u0008\u0004\u0012\u0080\u0001\n\u0005'),
+    /is a Core ML model.*torch\.onnx\.export/,
+  ],
+  'Manifest.json': [
+    latin1('{"fileFormatVersion":"1.0.0","itemInfoEntries":{"a":{"author":"com.apple.CoreML"}}}'),
+    /is a Core ML model/,
+  ],
+  'exported.pt2': [
+    zip({ 'serialized_exported_program.json': '{}', version: '1' }),
+    /torch\.export saved.*torch\.export\.load\('exported\.pt2'\)/,
+  ],
+  MLmodel: [
+    latin1(
+      'artifact_path: model\nflavors:\n  python_function:\n    env: x\n  sklearn:\n    a: b\n',
+    ),
+    /MLflow model of the flavor sklearn.*skl2onnx\.to_onnx/,
+  ],
   'small.tflite': [latin1('\u0018\u0000\u0000\u0000TFL3'), /TensorFlow Lite/],
   'fast.ort': [latin1('\u0018\u0000\u0000\u0000ORTM'), /ONNX Runtime's own format.*\.onnx/],
 };
@@ -105,6 +140,7 @@ test('other files, and those cut short, are nothing', async (t) => {
     text: latin1('version 2 of my notes'),
     onnx: Buffer.from([8, 8, 18, 3, 120, 121, 122]),
     'other.zip': zip({ 'bundle.json': '{}' }),
+    'config.json': latin1('{"name":"a tree","version":"1"}'),
     'no-pickle': latin1('\u0080\u0009xx'),
     'long-header': safetensors(1 << 30),
     'bad-zlib': latin1('x\u009c\u0001'),

@@ -105,7 +105,9 @@ test('models.config: policies and platforms', () => {
 
 test('models.config: nothing to serve is no problem', () => {
   for (const text of ['', 'model_config_list { }', '# nothing']) {
-    assert.deepEqual(parseModelServerConfig(text, 'f'), { models: [], problems: [], warnings: [] });
+    const isSet = text.startsWith('model');
+    const nothing = { models: [], isSet, problems: [], warnings: [] };
+    assert.deepEqual(parseModelServerConfig(text, 'f'), nothing);
   }
 });
 

@@ -36,6 +36,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 /** What takes the place of numbers that JSON has not. */
 const NOT_FINITE: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity']);
+const FLOATS: ReadonlySet<string> = new Set(['FP32', 'FP64', 'VECTOR']);
 const TENSOR_VALUES_MAX = 16_777_216;
 const ZERO = new ExactNumber('0');
 
@@ -191,7 +192,9 @@ export function answerFrame(frame: LeapFrame, outputs: readonly AnswerColumn[]):
     ...outputs.map((output) => [output.name, outputType(output)] as const),
   ].map(([name, type]) => `{"name":${JSON.stringify(name)},"type":${type}}`);
   const rows = frame.rows.map((row, i) => {
-    const own = kept.map(({ at }) => exactText(row[at] ?? null, true));
+    const own = kept.map(({ field, at }) =>
+      exactText(finiteOnly(row[at] ?? null, field.datatype), true),
+    );
     const more = outputs.map((output) => outputCell(output, i));
     return `[${[...own, ...more].join(',')}]`;
   });
@@ -208,8 +211,19 @@ function outputType(output: AnswerColumn): string {
   return `{"type":"tensor","base":"${base}","dimensions":[${output.length}]}`;
 }
 
+/** NaN and the infinities are null, as MLeap writes them: it reads no text for a number. */
+function finiteOnly(value: ExactValue, datatype: string): ExactValue {
+  if (!FLOATS.has(datatype)) return value;
+  if (value instanceof ExactNumber) return NOT_FINITE.has(value.text) ? null : value;
+  if (typeof value === 'string') return NOT_FINITE.has(value) ? null : value;
+  if (Array.isArray(value)) return value.map((one: ExactValue) => finiteOnly(one, datatype));
+  if (!(value instanceof Map)) return value;
+  const members = [...(value as ExactObject)];
+  return new Map(members.map(([name, one]) => [name, finiteOnly(one, datatype)]));
+}
+
 function outputCell(output: AnswerColumn, row: number): string {
-  const text = exactText(output.cells[row] ?? null, true);
+  const text = exactText(finiteOnly(output.cells[row] ?? null, output.datatype), true);
   return isTensor(output) ? `{"values":${text},"dimensions":[${output.length}]}` : text;
 }
 

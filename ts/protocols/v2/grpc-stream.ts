@@ -58,13 +58,17 @@ class Slot implements CompletionTarget {
   }
 }
 
-/** A ModelStreamInferResponse {error_message = 1, infer_response = 2 {id = 3}}. */
+/** A ModelStreamInferResponse {error_message = 1, infer_response = 2 {id = 3, parameters = 4}}. The
+ * parameter says that it is the last reply to its request, as the engine's replies do. */
 function errorReply(missing: Missing): Buffer {
   const { requestId } = missing;
   const bytes = new ProtobufWriter()
     .string(1, missingText(missing))
     .message(2, (response) => {
       if (requestId !== '') response.string(3, requestId);
+      response.message(4, (entry) => {
+        entry.string(1, 'triton_final_response').message(2, (value) => value.varint(1, 1));
+      });
     })
     .concat();
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

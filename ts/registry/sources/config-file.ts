@@ -7,8 +7,10 @@ import { readConfigText } from '../../protobuf/text-format.js';
 import { Settling } from './settle.js';
 import type { SourceRules } from './taken-models.js';
 
-/** models.config, read anew. An entry that was good and is gone from a file with problems stays: a
- * mistake unloads nothing. */
+/** models.config, read again at each poll. An entry that was good and is missing from a file with
+ * problems stays, and so do all entries when the file has no model_config_list any more (it is
+ * empty, or holds comments only): a mistake unloads nothing. A written `model_config_list {}`
+ * unloads all. Source: tfserving.md 3.2. */
 export class ModelConfigFile {
   readonly #path: string;
   readonly #rules: SourceRules;
@@ -63,12 +65,20 @@ export class ModelConfigFile {
   }
 
   #take(text: string): void {
-    const { models, problems, warnings } = parseModelServerConfig(text, this.#path);
+    const { models, isSet, problems, warnings } = parseModelServerConfig(text, this.#path);
     const names = new Set(models.map((entry) => entry.name));
-    const kept = this.#entries.filter((entry) => problems.length > 0 && !names.has(entry.name));
     this.#text = text;
-    this.#entries = [...models, ...kept];
     const textOf = (one: ConfigProblem): string => `${one.place}: ${one.message}`;
     [this.#faults, this.#notes] = [problems.map(textOf), warnings.map(textOf)];
+    if (isSet || this.#entries.length === 0) {
+      const kept = this.#entries.filter((entry) => problems.length > 0 && !names.has(entry.name));
+      this.#entries = [...models, ...kept];
+    } else if (problems.length === 0) {
+      const kept = this.#entries.length === 1 ? 'its model stays' : 'its models stay';
+      this.#faults = [
+        `${this.#path}: expected model_config_list, got a file without one: ${kept} as before; ` +
+          'write model_config_list {} to unload all models',
+      ];
+    }
   }
 }

@@ -20,6 +20,7 @@ export class PathSource {
   readonly #rules: SourceRules;
   readonly #taken: TakenModels;
   #problems: readonly string[] = [];
+  #notes: readonly string[] = [];
   #readable = true;
 
   /** `isRepository`: whatever it holds, it is no model itself. */
@@ -40,6 +41,11 @@ export class PathSource {
     return this.#problems;
   }
 
+  /** Those of the problems that are none: what is ignored. */
+  get notes(): readonly string[] {
+    return this.#notes;
+  }
+
   /** Why nothing is known of what it holds. */
   get faults(): readonly string[] {
     return this.#readable ? [] : this.#problems;
@@ -56,7 +62,7 @@ export class PathSource {
     try {
       return this.#take(await this.#scan(), false);
     } catch (error) {
-      this.#problems = [(error as Error).message];
+      [this.#problems, this.#notes] = [[(error as Error).message], []];
       return false;
     }
   }
@@ -90,6 +96,7 @@ export class PathSource {
 
   #take(scan: SourceScan, asFound: boolean): boolean {
     this.#problems = scan.problems;
+    this.#notes = scan.notes ?? [];
     this.#readable = scan.readable;
     const mayStay = (name: string): boolean => this.#rules.wants?.(name) ?? true;
     return scan.readable && this.#taken.take(scan.models, asFound, mayStay);

@@ -59,7 +59,7 @@ export class Places {
         ...others.filter((one) => !this.#overrides.has(one.name)),
       ],
       batching: this.#batching,
-      notes: [...batchingNotes, ...notes],
+      notes: [...batchingNotes, ...notes, ...this.#paths.flatMap((one) => one.notes)],
       repositories: this.#paths.map(({ path }) => path),
       places: [
         {

@@ -8,7 +8,7 @@ import { echo } from '../../text.js';
 import { read } from '../../protobuf/schema.js';
 import { readConfigText } from '../../protobuf/text-format.js';
 import { readLabels } from '../../model-config/label-file.js';
-import { PLAN_FILE, PLAN_PLATFORM } from '../../import/model-files.js';
+import { modelFileOf, PLAN_FILE, PLAN_PLATFORM } from '../../import/model-files.js';
 import { NULL_BACKEND, PLAN_BACKEND } from '../../model-config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../model-config/triton-config.js';
 import type { TritonConfigResult } from '../../model-config/triton-config.js';
@@ -44,6 +44,9 @@ export type {
 } from './scan.js';
 
 export const TRITON_CONFIG_FILE = 'config.pbtxt';
+/** What file systems have in their root for pieces of files. */
+const LOST_AND_FOUND = 'lost+found';
+const SEARCHED_FOLDERS_MAX = 64;
 /** Where configurations with names of their own are. */
 const CONFIGS_FOLDER = 'configs';
 /** The parameter that names the schema of a model of columns. */
@@ -52,8 +55,10 @@ const SCHEMA_PARAMETER = 'schema';
 /** What one PATH or repository holds. */
 export interface SourceScan {
   readonly models: readonly FoundModel[];
-  /** Of the source itself, not the models' own. */
+  /** Of the source itself, not the models' own; notes included. */
   readonly problems: readonly string[];
+  /** Problems that are none: what is ignored. Absent: none. */
+  readonly notes?: readonly string[];
   /** false: nothing is known of it now. */
   readonly readable: boolean;
 }
@@ -80,8 +85,14 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
   const names = await listFolder(path);
   if (names instanceof Error) return unreadable(path, names);
   const problems: string[] = [];
+  const notes: string[] = [];
   const wanted = names.filter((name) => !name.startsWith('.') && (rules.wants?.(name) ?? true));
   const found = await mapLimited(wanted, MODELS_AT_ONCE, async (name) => {
+    const isKnown = rules.before?.(name) !== undefined;
+    if (rules.wants === undefined && !isKnown && (await isNoModel(path, name))) {
+      notes.push(`${join(path, name)} is ignored: it is a folder without a model`);
+      return undefined;
+    }
     const model = await scanRepositoryModel(path, name, rules);
     if (model !== undefined || extname(name) !== MODEL_EXTENSION) return model;
     const where = join(path, basename(name, MODEL_EXTENSION), SINGLE_VERSION, MODEL_FILE);
@@ -92,8 +103,36 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
   if (models.length > MODELS_MAX) throw invalid(path, `expected at most ${MODELS_MAX} models`);
   const empty = models.length === 0 && rules.wants === undefined;
   if (empty) problems.push(`${path} holds no model folder`);
-  return { models, problems: problems.sort(), readable: true };
+  problems.push(...notes);
+  return { models, problems: problems.sort(), notes, readable: true };
 }
+
+/** Whether it is a folder that is not meant to be a model: the file system's lost+found, or one
+ * without versions, configuration and any file that could be a model. */
+async function isNoModel(path: string, name: string): Promise<boolean> {
+  const folder = join(path, name);
+  const stats = await tryStat(folder);
+  if (stats instanceof Error || !stats.isDirectory()) return false;
+  return name === LOST_AND_FOUND || !(await mayHoldModel(folder, 1));
+}
+
+/** `deeper`: folders in folders that are searched too, for a model that is misplaced there. */
+async function mayHoldModel(folder: string, deeper: number): Promise<boolean> {
+  const names = await listFolder(folder);
+  if (names instanceof Error) return !isNoFolder(names);
+  const mark = (name: string): boolean =>
+    name === TRITON_CONFIG_FILE || name === CONFIGS_FOLDER || /^[+-]?\d+$/.test(name);
+  if (names.some((name) => mark(name) || modelFileOf(name) !== undefined)) return true;
+  const { foreignIn } = await import('../../import/foreign-files.js');
+  if ((await foreignIn(folder, names)) !== undefined) return true;
+  if (deeper === 0) return false;
+  for (const name of names.slice(0, SEARCHED_FOLDERS_MAX)) {
+    if (await mayHoldModel(join(folder, name), deeper - 1)) return true;
+  }
+  return false;
+}
+
+const isNoFolder = (error: Error): boolean => (error as NodeJS.ErrnoException).code === 'ENOTDIR';
 
 /** The model of that name; undefined when it is no folder. */
 export async function scanRepositoryModel(
@@ -123,7 +162,8 @@ export async function listModels(path: string): Promise<readonly string[]> {
   const visible = names.filter((name) => !name.startsWith('.'));
   const folders = await mapLimited(visible, MODELS_AT_ONCE, async (name) => {
     const stats = await tryStat(join(path, name));
-    return !(stats instanceof Error) && stats.isDirectory();
+    const isFolder = !(stats instanceof Error) && stats.isDirectory();
+    return isFolder && !(await isNoModel(path, name));
   });
   return visible.filter((_, i) => folders[i]);
 }
@@ -204,7 +244,7 @@ async function namedConfig(
   const path = join(folder, CONFIGS_FOLDER, `${configName}.pbtxt`);
   const stats = await tryStat(path);
   if (!(stats instanceof Error)) return path;
-  return isGone(stats) ? undefined : stats;
+  return (await isGone(path, stats)) ? undefined : stats;
 }
 
 /** A configuration that was read, from `path`, or sent, with the label files that it names. */

@@ -2,8 +2,8 @@
 // picking versions, fingerprints. Control plane. Reads folders, never model files.
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { lstat, readdir, stat } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../limits.js';
 import type { BatchingParameters, TritonConfig } from '../../model-config/types.js';
@@ -32,6 +32,9 @@ export interface ScannedVersion {
   readonly platform: string;
   /** Changes when anything in the version's folder changes. */
   readonly revision: string;
+  /** Paths in the version's folder that could not be read when it was scanned, such as links
+   * whose target did not exist. Absent: none. */
+  readonly unreadable?: readonly string[];
 }
 
 export interface ScannedModel {
@@ -203,7 +206,8 @@ async function scanVersion(
   const names = await listFolder(folder);
   if (names instanceof Error) {
     problems.push(`cannot read ${folder}: ${names.message}`);
-    return isGone(names) ? undefined : scan.before.find((one) => one.version === version);
+    const isRemoved = await isGone(folder, names);
+    return isRemoved ? undefined : scan.before.find((one) => one.version === version);
   }
   if (modelFile === undefined) return scanFolder(version, folder);
   const file = findModelFile(names, modelFile, platform);
@@ -231,21 +235,43 @@ async function scanFile(
   names: readonly string[],
 ): Promise<FoundVersion | undefined> {
   const before = scan.before.find((one) => one.version === version);
-  const path = join(folder, file.name);
+  const named = join(folder, file.name);
+  const path = file.format === 'onnx' ? await onnxFileIn(named) : named;
   const stats = await tryStat(path);
   const isModel =
     !(stats instanceof Error) &&
     (stats.isFile() || (MAY_BE_FOLDERS.has(file.format) && stats.isDirectory()));
   if (!isModel) {
-    const reason = stats instanceof Error ? stats.message : 'expected a file';
+    const wanted = file.format === 'onnx' ? 'a file, or a folder with one .onnx file' : 'a file';
+    const reason = stats instanceof Error ? stats.message : `expected ${wanted}`;
     problems.push(`cannot read ${path}: ${reason}`);
-    return stats instanceof Error && !isGone(stats) ? before : undefined;
+    return stats instanceof Error && !(await isGone(path, stats)) ? before : undefined;
   }
-  const revision = await fingerprint(folder);
+  const { revision, unreadable } = await fingerprintOf(folder);
   if (before?.revision === revision && before.path === path) return before;
+  const lost = unreadable.find((one) => before && !before.unreadable?.includes(one));
+  if (before !== undefined && lost !== undefined) {
+    problems.push(`cannot read ${lost}: version ${version} stays as it was`);
+    return before;
+  }
   const { format, platform } = file;
   const schema = schemaBeside(folder, file, names);
-  return { version, folder, path, format, platform, ...schema, revision, problem: '' };
+  const found = { version, folder, path, format, platform, ...schema, revision, problem: '' };
+  return unreadable.length > 0 ? { ...found, unreadable } : found;
+}
+
+/** The model's file where the path is a folder of that name, as Triton has it for ONNX models with
+ * external data: the file of the same name, model.onnx, or the only one. Else the path itself.
+ * Source: Triton's model_repository.md, "ONNX Models". */
+async function onnxFileIn(path: string): Promise<string> {
+  const stats = await tryStat(path);
+  if (stats instanceof Error || !stats.isDirectory()) return path;
+  const names = await listFolder(path);
+  if (names instanceof Error) return path;
+  const models = names.filter((name) => extname(name) === MODEL_EXTENSION);
+  const found = [basename(path), MODEL_FILE].find((name) => models.includes(name));
+  const only = models.length === 1 ? models[0] : undefined;
+  return join(path, found ?? only ?? '');
 }
 
 /** The schema of a version: a configured one wins over the one beside the model; "" = none. */
@@ -320,7 +346,19 @@ export function unreadableModel(
 /** Text that differs when a file below the path is added, removed or written: names, sizes, times
  * and inodes of everything there, links followed, up to a number of entries and a depth. */
 export async function fingerprint(path: string): Promise<string> {
+  return (await fingerprintOf(path)).revision;
+}
+
+interface Fingerprint {
+  readonly revision: string;
+  /** Paths that exist and cannot be read: a link whose target does not exist, for one. */
+  readonly unreadable: readonly string[];
+}
+
+/** The fingerprint of the path, with what could not be read. */
+export async function fingerprintOf(path: string): Promise<Fingerprint> {
   const hash = createHash('sha1');
+  const unreadable: string[] = [];
   let entries = 0;
   const visit = async (at: string, name: string, depth: number): Promise<void> => {
     entries += 1;
@@ -328,6 +366,7 @@ export async function fingerprint(path: string): Promise<string> {
     const stats = await tryStat(at);
     if (stats instanceof Error) {
       hash.update(`${name}\0${(stats as NodeJS.ErrnoException).code ?? ''}\n`);
+      if (!(await isGone(at, stats))) unreadable.push(at);
       return;
     }
     const { ino, mtimeMs, ctimeMs } = stats;
@@ -336,11 +375,14 @@ export async function fingerprint(path: string): Promise<string> {
     hash.update(`${name}\0${ino}:${size}:${mtimeMs}:${ctimeMs}\n`);
     if (!folder) return;
     const names = await listFolder(at);
-    if (names instanceof Error) return;
+    if (names instanceof Error) {
+      if (!(await isGone(at, names))) unreadable.push(at);
+      return;
+    }
     for (const child of names) await visit(join(at, child), `${name}/${child}`, depth + 1);
   };
   await visit(path, '', 0);
-  return hash.digest('base64url');
+  return { revision: hash.digest('base64url'), unreadable };
 }
 
 /** Errors: InvalidArgument. */
@@ -367,10 +409,20 @@ export async function tryStat(path: string): Promise<Stats | Error> {
   }
 }
 
-/** Whether the error says that nothing of the kind is there, rather than that it cannot be read. */
-export function isGone(error: Error): boolean {
+/** Whether nothing exists at the path, rather than something that cannot be read now: a link whose
+ * target is away is still there. `error`: what reading the path failed with. */
+export async function isGone(path: string, error: Error): Promise<boolean> {
   const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ENOTDIR';
+  return (code === 'ENOENT' || code === 'ENOTDIR') && !(await isLink(path));
+}
+
+/** Whether the path itself is a link, whatever it leads to. */
+async function isLink(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isSymbolicLink();
+  } catch {
+    return false;
+  }
 }
 
 /** Errors: InvalidArgument naming the path. */

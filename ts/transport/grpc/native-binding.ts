@@ -22,6 +22,8 @@ export interface NativeGrpcOptions extends GrpcTransportSettings {
   readonly port: number;
   readonly connectionsMax: number;
   readonly unsentBytesMax: number;
+  /** What a compressed message may unpack to; receiveBytesMax counts too. */
+  readonly inflatedBytesMax: number;
   readonly handshakeMsMax: number;
   readonly methods: readonly NativeMethod[];
   readonly wordings: readonly EngineWording[];

@@ -3,7 +3,7 @@
 // TypeScript. Must not know any protocol or registry: it is handed the services.
 import type { CallKind } from '../../access/groups.js';
 import { ERRORS, ErrorCode } from '../../errors.js';
-import { HANDSHAKE_MS_MAX } from '../../limits.js';
+import { HANDSHAKE_MS_MAX, INFLATED_BYTES_MAX } from '../../limits.js';
 import { addedCounts } from '../../text.js';
 import {
   GrpcStatus,
@@ -102,6 +102,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
       port,
       connectionsMax,
       unsentBytesMax,
+      inflatedBytesMax: INFLATED_BYTES_MAX,
       handshakeMsMax,
       methods: this.#methods,
       wordings: this.#wordings,

@@ -184,7 +184,7 @@ TEST(WireTfExamples, RegressSignatures) {
             "No regression inputs found in SignatureDef: inputs: x; outputs: outputs; method_name: "
             "tensorflow/serving/regress");
   const Decoded decoded(request_of(1, list_of({"a"})), Method::Regress, {other});
-  EXPECT_EQ(decoded.code(), ErrorCode::SignatureNotFound);  // upstream: FAILED_PRECONDITION
+  EXPECT_EQ(decoded.code(), ErrorCode::InvalidArgument);  // as upstream
   other = regress_signature();
   other.outputs[0].name = "y";
   EXPECT_EQ(regress_error({other}),

@@ -284,7 +284,7 @@ TEST(TableRefuse, RequestParametersAndOutputs) {
   EXPECT_EQ(with(WireBuilder()
                      .message(6, WireBuilder().bytes(1, "y"))
                      .message(6, WireBuilder().bytes(1, "y"))),
-            "error: requested output 'y': given more than once");
+            with(WireBuilder().message(6, WireBuilder().bytes(1, "y"))));
 }
 
 // Before memory is taken.

@@ -40,6 +40,18 @@ DecodedRequest asks_for(std::initializer_list<uint32_t> outputs, std::string_vie
   return request;
 }
 
+// The entry of parameters that marks the last response to a request of a stream.
+WireBuilder final_response() {
+  return WireBuilder().bytes(1, "triton_final_response").message(2, WireBuilder().varint(1, 1));
+}
+
+// The infer_response of a stream's error.
+WireBuilder final_reply(std::string_view id) {
+  WireBuilder reply;
+  if (!id.empty()) reply.bytes(3, id);
+  return reply.message(4, final_response());
+}
+
 // Encodes with default limits and expects success.
 std::string encoded(const Signature& signature, const DecodedRequest& request,
                     std::span<const TensorView> outputs, bool stream = false,
@@ -120,6 +132,7 @@ TEST(WireV2Encode, SizesAtVarintSteps) {
     for (bool stream : {false, true}) {
       WireBuilder expected;
       expected.bytes(1, "half").bytes(2, "3");
+      if (stream) expected.message(4, final_response());
       expected.message(5, wire_input("out0", "UINT8", {static_cast<int64_t>(size)})).bytes(6, data);
       if (stream) expected = WireBuilder().message(2, expected);
       const std::string text = encoded(signature, asks_for({0}), {&tensor, 1}, stream);
@@ -187,17 +200,17 @@ TEST(WireV2StreamError, CarriesMessageAndId) {
   ByteBuffer buffer;
   ASSERT_TRUE(encode_wire_v2_stream_error("r1", "no such model", buffer));
   EXPECT_EQ(text_of(buffer),
-            WireBuilder().bytes(1, "no such model").message(2, WireBuilder().bytes(3, "r1")).str());
+            WireBuilder().bytes(1, "no such model").message(2, final_reply("r1")).str());
   ByteBuffer empty;
   ASSERT_TRUE(encode_wire_v2_stream_error("", "bad", empty));
-  EXPECT_EQ(text_of(empty), WireBuilder().bytes(1, "bad").message(2, WireBuilder()).str());
+  EXPECT_EQ(text_of(empty), WireBuilder().bytes(1, "bad").message(2, final_reply("")).str());
 }
 
 TEST(WireV2StreamError, TextsAreValidUtf8) {
   ByteBuffer buffer;
   ASSERT_TRUE(encode_wire_v2_stream_error("id\xff", "caf\u00e9 \xc3", buffer));
   EXPECT_EQ(text_of(buffer),
-            WireBuilder().bytes(1, "caf?? ?").message(2, WireBuilder().bytes(3, "id?")).str());
+            WireBuilder().bytes(1, "caf?? ?").message(2, final_reply("id?")).str());
   ByteBuffer kept;
   ASSERT_TRUE(encode_wire_v2_stream_error("", "caf\u00e9", kept));
   EXPECT_EQ(text_of(kept).substr(2, 5), "caf\u00e9");

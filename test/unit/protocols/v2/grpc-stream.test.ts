@@ -119,14 +119,16 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     const replies = [await stream.reply(0), await stream.reply(1)].map((reply) =>
       decode(types, 'inference.ModelStreamInferResponse', reply),
     );
+    // The mark of the last reply to a request, as the engine's own replies have it.
+    const parameters = [{ key: 'triton_final_response', value: { bool_param: true } }];
     assert.deepEqual(replies, [
       {
         error_message: "Request for unknown model: 'nope' is not found",
-        infer_response: noResponse,
+        infer_response: { ...noResponse, parameters },
       },
       {
         error_message: "model 'm' version 12 is not ready: failed to load: cut short",
-        infer_response: { ...noResponse, id: 'r7' },
+        infer_response: { ...noResponse, id: 'r7', parameters },
       },
     ]);
     assert.equal((await stream.reply(2)).toString(), 'c');

@@ -1,8 +1,8 @@
 // Models from folders to the registry: what is found at start, what polls notice, what goes wrong
 // on disk. Real folders, no real time.
 import assert from 'node:assert/strict';
-import { renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
 import { filledFolder } from '../../temp-folder.js';
@@ -233,6 +233,70 @@ test('a model folder or version that cannot be read keeps what is loaded', async
     [true, true],
   );
   assert.equal(engine.events.length, 2);
+});
+
+test('links whose target is away keep what is loaded, until the link itself is removed', async (t) => {
+  const folder = filledFolder(t, {
+    'store/v/1/model.onnx': 'x',
+    'store/two/1/model.onnx': 'x',
+    'store/two/2/model.onnx': 'x',
+    'store/f/model.onnx': 'x',
+    'store/data/weights.bin': 'x',
+    'repo/f/1/other.txt': 'x',
+    'repo/data/1/model.onnx': 'x',
+    'single/2/other.txt': 'x',
+    'files/other.txt': 'x',
+  });
+  const store = join(folder, 'store');
+  const link = (to: string, at: string): void => {
+    mkdirSync(dirname(join(folder, at)), { recursive: true });
+    symlinkSync(join(store, to), join(folder, at));
+  };
+  link('v/1', 'repo/v/1');
+  link('two/1', 'repo/two/1');
+  link('two/2', 'repo/two/2');
+  link('f/model.onnx', 'repo/f/1/model.onnx');
+  link('data/weights.bin', 'repo/data/1/weights.bin');
+  rmSync(join(folder, 'single/2'), { recursive: true });
+  link('v/1', 'single/1');
+  link('f/model.onnx', 'files/one.onnx');
+  link('v/1/model.onnx', 'files/three.onnx');
+  const { look, source, states, engine } = await startSource({
+    sources: {
+      paths: [join(folder, 'single'), join(folder, 'files')],
+      modelRepositories: [join(folder, 'repo')],
+    },
+    control: { ...POLL, settleMs: 0 },
+  });
+  const before = states();
+  for (const one of ['v/1', 'two/2', 'f/1', 'data/1', 'single/1', 'one/1', 'two/1']) {
+    if (one !== 'two/1') assert.ok(before.includes(`${one}:AVAILABLE`), `${one} in ${before}`);
+  }
+  const loads = engine.events.length;
+  renameSync(store, join(folder, 'away'));
+  for (let i = 0; i < 3; i++) {
+    await look(10_000);
+    assert.equal(states(), before);
+  }
+  assert.equal(engine.events.length, loads, 'nothing is loaded or unloaded');
+  const told = source.problems.filter((one) => one.startsWith('cannot read '));
+  for (const one of ['v/1', 'two/2', 'f/1/model.onnx', 'data/1/weights.bin', 'files/one.onnx']) {
+    assert.ok(
+      told.some((problem) => problem.includes(join(folder), 0) && problem.includes(one)),
+      `${one} in ${told.join('\n')}`,
+    );
+  }
+  renameSync(join(folder, 'away'), store);
+  await look(10_000);
+  assert.equal(states(), before);
+  assert.deepEqual(
+    source.problems.filter((one) => one.startsWith('cannot read ')),
+    [],
+  );
+  unlinkSync(join(folder, 'repo/v/1'));
+  await look(10_000);
+  await look(10_000);
+  assert.ok(states().includes('v/1:END'), states());
 });
 
 test('exitOnError waits for the last try of every load', async (t) => {

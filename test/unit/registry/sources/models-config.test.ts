@@ -190,3 +190,31 @@ test('labels for unavailable versions can be refused, one by one', async (t) => 
   assert.deepEqual(registry.snapshot.models['a']?.labels, { stable: '2' });
   assert.deepEqual(source.problems, []);
 });
+
+test('a models.config that becomes empty keeps the models; an empty list unloads them', async (t) => {
+  const folder = filledFolder(t, { 'a/1/model.onnx': 'x' });
+  const file = join(folder, 'models.config');
+  const good = `model_config_list { config { name: "a" base_path: "${folder}/a" } }`;
+  writeFileSync(file, good);
+  const { look, lines, source, states } = await startSource({
+    sources: { modelConfigFile: file },
+    control: { settleMs: 0, modelConfigFilePollSeconds: 60, fileSystemPollSeconds: -1 },
+  });
+  for (const text of ['', '\n', '# nothing\n', ' \t# a\n# b']) {
+    writeFileSync(file, text);
+    await look(60_000);
+    assert.equal(states(), 'a/1:AVAILABLE', JSON.stringify(text));
+    assert.equal(source.problems.length, 1, JSON.stringify(text));
+    assert.match(source.problems[0] ?? '', /models\.config: expected model_config_list, got/);
+  }
+  assert.equal(lines.filter((one) => one.includes('expected model_config_list')).length, 1);
+  writeFileSync(file, good);
+  await look(60_000);
+  assert.deepEqual(source.problems, []);
+  writeFileSync(file, 'model_config_list {}');
+  await look(60_000);
+  assert.equal(states(), '');
+  writeFileSync(file, '');
+  await look(60_000);
+  assert.deepEqual(source.problems, [], 'there are no models to keep');
+});

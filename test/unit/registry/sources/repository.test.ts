@@ -241,6 +241,53 @@ test('odd folders are reported and the others load', async (t) => {
   }
 });
 
+test('folders without a model are ignored with a note', async (t) => {
+  const folder = filledFolder(t, {
+    'good/1/model.onnx': 'x',
+    'notes/readme.md': 'text',
+    'docs/images/a.svg': 'text',
+    'mistake/v1/model.onnx': 'x',
+    '.git/1/model.onnx': 'x',
+    'lost+found/1/model.onnx': 'x',
+  });
+  mkdirSync(join(folder, 'empty'));
+  const result = await scan({ modelRepositories: [folder] });
+  assert.deepEqual(names(result), ['good=1', 'mistake=']);
+  const ignored = result.problems.filter((one) => one.includes('is ignored'));
+  assert.deepEqual(
+    ignored,
+    ['docs', 'empty', 'lost+found', 'notes'].map(
+      (name) => `${join(folder, name)} is ignored: it is a folder without a model`,
+    ),
+  );
+  assert.deepEqual(await listModels(folder), ['good', 'mistake']);
+});
+
+test('a folder of the name of the ONNX file holds it, as in Triton', async (t) => {
+  const folder = filledFolder(t, {
+    'same/1/model.onnx/model.onnx': 'x',
+    'same/1/model.onnx/weights.bin': 'x',
+    'only/1/model.onnx/net.onnx': 'x',
+    'named/1/net.onnx/model.onnx': 'x',
+    'named/config.pbtxt': 'default_model_filename: "net.onnx" backend: "onnxruntime"',
+    'two/1/model.onnx/a.onnx': 'x',
+    'two/1/model.onnx/b.onnx': 'x',
+  });
+  const { models, problems } = await scan({ modelRepositories: [folder] });
+  const paths = models.map(({ name, versions }) => [name, versions[0]?.path]);
+  assert.deepEqual(paths, [
+    ['named', join(folder, 'named/1/net.onnx/model.onnx')],
+    ['only', join(folder, 'only/1/model.onnx/net.onnx')],
+    ['same', join(folder, 'same/1/model.onnx/model.onnx')],
+    ['two', undefined],
+  ]);
+  assert.equal(problems.length, 1, problems.join());
+  assert.match(
+    problems[0] ?? '',
+    /two\/1\/model\.onnx: expected a file, or a folder with one \.onnx/,
+  );
+});
+
 test('of two models with one name the first is served', async (t) => {
   const folder = filledFolder(t, { 'a/m/1/model.onnx': 'x', 'b/m/2/model.onnx': 'x' });
   const repositories = ['a', 'b'].map((name) => join(folder, name));

@@ -139,6 +139,7 @@ describe('native gRPC listener: start', () => {
       [options.connectionsMax, options.unsentBytesMax, options.handshakeMsMax],
       [4, 50, 10_000],
     );
+    assert.equal(options.inflatedBytesMax, 104_857_600, "REST's limit");
     assert.deepEqual(options.wordings, [PLAIN_WORDING, OTHER_WORDING]);
     const [echo, infer, chat] = ['Echo', 'Infer', 'Chat'].map(
       (name) => options.methods[native.method(`/test.Service/${name}`)],

@@ -25,8 +25,9 @@ import {
 } from '../repository.js';
 import {
   checkModelName,
-  fingerprint,
+  fingerprintOf,
   invalid,
+  isGone,
   listFolder,
   mapLimited,
   MODEL_EXTENSION,
@@ -132,8 +133,10 @@ async function scanFolder(
   const names = await listFolder(path);
   if (names instanceof Error) return unreadable(path, names);
   const own = findModelFile(names, MODEL_FILE);
-  const isOne = names.includes(TRITON_CONFIG_FILE) || (await hasVersionFolder(path, names));
-  const isModel = isOne || (own !== undefined && !(await hasSeveral(path, names, own)));
+  const before = rules.before?.(wanted ?? basename(path));
+  const wasOne = before?.source === 'model-folder';
+  const isOne = names.includes(TRITON_CONFIG_FILE) || (await hasVersionFolder(path, names, wasOne));
+  const isModel = isOne || (own !== undefined && !(await hasSeveral(path, names, own, rules)));
   if (isModel)
     return found([await scanModel(wanted ?? basename(path), path, 'model-folder', rules)]);
   if (wanted !== undefined) {
@@ -151,11 +154,12 @@ async function hasSeveral(
   path: string,
   names: readonly string[],
   own: ModelFile,
+  rules: ScanRules,
 ): Promise<boolean> {
   if (own.name === '' || MAY_BE_OTHERS.test(own.name)) return false;
   const sure = names.filter((name) => modelFileOf(name) && !MAY_BE_OTHERS.test(name));
   if (sure.length < 2) return false;
-  const files = await modelFilesIn(path, sure);
+  const files = await modelFilesIn(path, sure, rules);
   return files.length > 1 && files.some(({ name }) => name === own.name);
 }
 
@@ -165,7 +169,7 @@ async function folderOfFiles(
   names: readonly string[],
   rules: ScanRules,
 ): Promise<SourceScan | undefined> {
-  const files = await modelFilesIn(path, names);
+  const files = await modelFilesIn(path, names, rules);
   const sure = files.filter(({ name }) => !MAY_BE_OTHERS.test(name));
   const served = sure.length > 0 ? sure : files;
   const problems = files
@@ -190,12 +194,21 @@ async function folderOfFiles(
   }
 }
 
-async function modelFilesIn(path: string, names: readonly string[]): Promise<readonly ModelFile[]> {
+/** Files that cannot be read now, such as links whose target does not exist, count where an earlier
+ * scan found a model in them. */
+async function modelFilesIn(
+  path: string,
+  names: readonly string[],
+  rules: ScanRules,
+): Promise<readonly ModelFile[]> {
   const files = await mapLimited(names, FILES_AT_ONCE, async (name) => {
     const file = name.startsWith('.') ? undefined : modelFileOf(name);
     if (file === undefined) return undefined;
-    const stats = await tryStat(join(path, name));
-    return stats instanceof Error || !stats.isFile() ? undefined : file;
+    const at = join(path, name);
+    const stats = await tryStat(at);
+    if (!(stats instanceof Error)) return stats.isFile() ? file : undefined;
+    const isKnown = rules.before?.(stemOf(name))?.versions.some((one) => one.path === at);
+    return isKnown === true && !(await isGone(at, stats)) ? file : undefined;
   });
   return files.filter((file) => file !== undefined);
 }
@@ -209,8 +222,12 @@ async function fileModel(
   checkModelName(name, path);
   const folder = dirname(path);
   const schema = await schemaOfFile(path, file);
-  const parts = await Promise.all([path, ...schema].map(fingerprint));
-  const revision = parts.join(':');
+  const parts = await Promise.all([path, ...schema].map(fingerprintOf));
+  const lost = parts.flatMap((one) => one.unreadable)[0];
+  if (lost !== undefined && before?.versions[0]?.path === path) {
+    return { ...before, problems: [`cannot read ${lost}: model '${name}' stays as it was`] };
+  }
+  const revision = parts.map((one) => one.revision).join(':');
   const known = before?.versions.find((one) => one.revision === revision && one.path === path);
   const version = known ?? {
     version: SINGLE_VERSION,
@@ -240,17 +257,27 @@ async function schemaOfFile(path: string, file: ModelFile): Promise<readonly str
   if (tabularFormat(file.format) === undefined) return [];
   const folder = dirname(path);
   for (const name of [`${stemOf(basename(path))}.${SCHEMA_FILE}`, SCHEMA_FILE]) {
-    const stats = await tryStat(join(folder, name));
-    if (!(stats instanceof Error) && stats.isFile()) return [join(folder, name)];
+    const path = join(folder, name);
+    const stats = await tryStat(path);
+    const counts = stats instanceof Error ? !(await isGone(path, stats)) : stats.isFile();
+    if (counts) return [path];
   }
   return [];
 }
 
-async function hasVersionFolder(path: string, names: readonly string[]): Promise<boolean> {
+/** `wasOne`: whether an earlier scan found one; a version folder that cannot be read, such as a
+ * link whose target does not exist, is one then. */
+async function hasVersionFolder(
+  path: string,
+  names: readonly string[],
+  wasOne: boolean,
+): Promise<boolean> {
   for (const name of names) {
     if (parseVersion(name) === undefined) continue;
     const stats = await tryStat(join(path, name));
-    if (!(stats instanceof Error) && stats.isDirectory()) return true;
+    if (stats instanceof Error) {
+      if (wasOne && !(await isGone(join(path, name), stats))) return true;
+    } else if (stats.isDirectory()) return true;
   }
   return false;
 }

@@ -1,0 +1,13 @@
+// How many more threads the process may start. Control plane; any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace serval {
+
+inline constexpr uint32_t kProbedThreadsMax = 65'536;
+
+// Starts threads until there are `wanted` at once, and ends them all. Answers how many there were.
+uint32_t startable_threads(uint32_t wanted);
+
+}  // namespace serval

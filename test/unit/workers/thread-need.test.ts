@@ -1,0 +1,25 @@
+// Whether there are threads enough to start with.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ErrorCode } from '../../../ts/errors.js';
+import { requireThreads, startNodePool, threadNeed } from '../../../ts/workers/thread-need.js';
+
+const SETTINGS = { httpThreads: 2, grpcThreads: 3, intraOpThreads: 0, processors: 8 };
+
+test('the need for threads follows the settings', () => {
+  assert.equal(threadNeed(SETTINGS), 2 + 3 + 7 + 4);
+  assert.equal(threadNeed({ ...SETTINGS, intraOpThreads: 1 }), 2 + 3 + 0 + 4);
+});
+
+test('too few threads are refused with the numbers and the remedy', async () => {
+  const need = threadNeed(SETTINGS);
+  requireThreads(SETTINGS, (wanted) => wanted);
+  assert.throws(() => requireThreads(SETTINGS, (wanted) => wanted - 1), {
+    code: ErrorCode.RuntimeUnavailable,
+    message: new RegExp(
+      `needs ${need} threads .* only ${need - 1} could .*pids\\.max.*ulimit -u`,
+    ),
+  });
+  await assert.rejects(() => startNodePool(() => 3), /needs 4 threads .* only 3 could/);
+  await startNodePool((wanted) => wanted);
+});
