@@ -3,6 +3,7 @@
 import { join, resolve } from 'node:path';
 import { readSavedModel } from '../proto/meta-graph.js';
 import type { MetaGraphDef, MetaGraphHead } from '../proto/meta-graph.js';
+import { readSavedObjects } from '../proto/object-graph.js';
 import { modelInvalid } from '../proto/read-context.js';
 import type { ReadContext } from '../proto/read-context.js';
 import { readAssetFileDef } from '../proto/signature-def.js';
@@ -55,6 +56,7 @@ export function loadSavedModelFile(
       assets: resolveAssets(full, assetsOf(meta, context)),
       checkpoint: insideOnly(full, checkpointOf(full)),
       saver: meta.saver,
+      ...(meta.objectGraph && { objects: readSavedObjects(meta.objectGraph(), context) }),
       initOp,
       opDefs: meta.ops,
       warnings: [],
