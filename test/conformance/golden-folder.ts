@@ -9,6 +9,7 @@ const MAKERS = {
   tensorflow: { variable: 'SERVAL_TF_GOLDENS', script: ['tensorflow', 'goldens.sh'], args: [] },
   decoders: { variable: 'SERVAL_DECODER_GOLDENS', script: ['decoders', 'goldens.sh'], args: [] },
   windows: { variable: 'SERVAL_WINDOW_GOLDENS', script: ['windows', 'goldens.sh'], args: [] },
+  keras: { variable: 'SERVAL_KERAS_GOLDENS', script: ['keras', 'goldens.sh'], args: [] },
   'estimators 1.15': {
     variable: 'SERVAL_ESTIMATORS_1_GOLDENS',
     script: ['estimators', 'goldens.sh'],

@@ -12,7 +12,7 @@ import { blockedText } from '../import/imported-spec.js';
 import { visible } from '../text.js';
 import { tabularFormat } from '../import/model-files.js';
 import type { FoundModel, FoundVersion } from '../registry/sources/repository.js';
-import { findOne, isGiven, served, tagsOf } from './inspect-command.js';
+import { allowsRandom, findOne, served, tagsOf } from './inspect-command.js';
 import { IMPORT_FLAGS } from './help/commands.js';
 import { asUsage, UsageError } from './usage.js';
 
@@ -46,7 +46,7 @@ export async function importCommand(args: readonly string[]): Promise<number> {
       `${version.path}: is ${version.format} already`,
     );
   }
-  const allowRandom = await asUsage(() => isGiven(flags.settings.get('allow-random')));
+  const allowRandom = await asUsage(() => allowsRandom(flags.settings.get('allow-random')));
   const choice = { tags, allowRandom, signature: await value('signature') };
   return writeModel(version.path, at, choice);
 }
@@ -95,7 +95,7 @@ function writeModel(path: string, out: string, choice: ImportChoice): number {
     workFolder: dirname(out),
     dataFile: `${basename(out)}.data`,
     allowRandom,
-    ...(tags.length === 0 ? {} : { tags }),
+    tags,
     ...(signature === undefined ? {} : { signatures: [signature] }),
   });
   checkSignature(model, path, signature);

@@ -7,6 +7,7 @@ import { boolValue, textValue, wordsValue } from '../config/values.js';
 import type { Written } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { tabularFormat } from '../import/model-files.js';
+import { SAVED_MODEL_TAGS } from '../model/platforms.js';
 import { readOnnxHeader } from '../onnx/reader.js';
 import type { OnnxHeader } from '../onnx/reader.js';
 import type { LoadedModel } from '../model/engine-api.js';
@@ -82,7 +83,7 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
   if (version.format === 'tensorflow') {
     const { tensorFlowReport, tensorFlowText } = await import('./tensorflow-report.js');
     const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
-    const allowRandom = await asUsage(() => isGiven(flags.settings.get('allow-random')));
+    const allowRandom = await asUsage(() => allowsRandom(flags.settings.get('allow-random')));
     return print(await tensorFlowReport(model, version, tags, allowRandom), tensorFlowText);
   }
   if (tabularFormat(version.format) !== undefined) {
@@ -108,10 +109,14 @@ export function served(model: FoundModel, path: string): FoundVersion {
 export const isGiven = (written: Written | undefined): boolean =>
   written !== undefined && boolValue(written);
 
-/** --saved-model-tags; empty = not given. */
+/** --saved-model-tags: serve where it is not given; "" is the set without tags. */
 export function tagsOf(written: Written | undefined): readonly string[] {
-  return written === undefined ? [] : wordsValue(written);
+  return written === undefined ? SAVED_MODEL_TAGS : wordsValue(written);
 }
+
+/** --allow-random. */
+export const allowsRandom = (written: Written | undefined): boolean =>
+  written === undefined || boolValue(written);
 
 async function inspectModel(
   model: ScannedModel,

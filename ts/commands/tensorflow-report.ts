@@ -47,7 +47,7 @@ export interface TensorFlowReport {
   readonly warnings: readonly string[];
 }
 
-/** Errors: those of the import. `tags` empty = serve. */
+/** Errors: those of the import. */
 export async function tensorFlowReport(
   model: ScannedModel,
   version: ScannedVersion,

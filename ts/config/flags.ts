@@ -226,13 +226,13 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'TAGS',
     text,
     'serve',
-    'SavedModels: the meta graph with exactly these tags, separated by commas',
+    'SavedModels: the meta graph with exactly these tags, separated by commas; "": without tags',
   ),
   flag(
     'allow-random',
     'BOOL',
     { kind: 'bool' },
-    'false',
+    'true',
     "serve TensorFlow models whose answers depend on random numbers, which are not TensorFlow's",
   ),
   flag(

@@ -98,9 +98,10 @@ export function textValue(written: Written): string {
   return text;
 }
 
-/** "serve,gpu" */
+/** "serve,gpu"; "" is no word. Errors: InvalidArgument. */
 export function wordsValue(written: Written): readonly string[] {
-  return textValue(written)
+  const text = lastText(written);
+  return (text === '' ? text : textValue(written))
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');

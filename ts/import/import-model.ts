@@ -49,12 +49,12 @@ async function importInto<Request extends ImportRequest>(
 }
 
 function toGraphs(request: TensorFlowRequest, workFolder: string): ImportedModel {
-  const { path, tags, inputs, outputs, first, signatures, allowRandom = false } = request;
+  const { path, tags, inputs, outputs, first, signatures, allowRandom = true } = request;
   return importTensorFlow(path, {
     workFolder,
     allowRandom,
     ...(first === '' ? {} : { first }),
-    ...(tags.length === 0 ? {} : { tags }),
+    tags,
     ...(inputs.length === 0 ? {} : { inputs }),
     ...(outputs.length === 0 ? {} : { outputs }),
     ...(signatures.length === 0 ? {} : { signatures }),

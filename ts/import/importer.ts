@@ -15,7 +15,7 @@ interface AnyRequest {
 /** To ONNX. */
 export interface TensorFlowRequest extends AnyRequest {
   readonly format: 'tensorflow';
-  /** SavedModel: the meta graph's tags; empty = serve. */
+  /** SavedModel: the meta graph's tags; [] is a set too. */
   readonly tags: readonly string[];
   /** GraphDef: tensor names; empty = found. */
   readonly inputs: readonly string[];

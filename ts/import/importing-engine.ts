@@ -6,7 +6,7 @@ import { isTable, type ImportAnswer, type ImportRequest } from './importer.js';
 import type { Logger } from '../logger.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
 import { withLoad } from '../model/with-load.js';
-import { TABULAR_PLATFORMS, type VerificationMode } from '../model/platforms.js';
+import { SAVED_MODEL_TAGS, TABULAR_PLATFORMS, type VerificationMode } from '../model/platforms.js';
 import type { ImportedTable } from '../tabular/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 import { verify } from './verify.js';
@@ -52,8 +52,14 @@ function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
     const { format, schema, timezone } = importer;
     return { format, path, schema, timezone, cacheFolder };
   }
-  const { format, tags = [], inputs = [], outputs = [], signature: first = '' } = importer;
-  const { allowRandom = false } = importer;
+  const {
+    format,
+    tags = SAVED_MODEL_TAGS,
+    inputs = [],
+    outputs = [],
+    signature: first = '',
+  } = importer;
+  const { allowRandom = true } = importer;
   return { format, path, tags, inputs, outputs, first, allowRandom, signatures: [], cacheFolder };
 }
 

@@ -89,7 +89,7 @@ export function cacheKey(
 
 function askedOf(request: ImportRequest): readonly unknown[] {
   if (request.format !== 'tensorflow') return [request.timezone];
-  const { tags, inputs, outputs, first, signatures, allowRandom = false } = request;
+  const { tags, inputs, outputs, first, signatures, allowRandom = true } = request;
   return [tags, inputs, outputs, first, signatures, allowRandom];
 }
 

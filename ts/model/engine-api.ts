@@ -27,14 +27,14 @@ export type ImporterSpec = TensorFlowImporterSpec | TabularImporterSpec;
 /** To ONNX. */
 export interface TensorFlowImporterSpec {
   readonly format: 'tensorflow';
-  /** SavedModel: the meta graph's tags; absent = serve. */
+  /** SavedModel: the meta graph's tags; absent = serve, [] = the one without tags. */
   readonly tags?: readonly string[];
   /** GraphDef: names of its input and output tensors; absent = found. */
   readonly inputs?: readonly string[];
   readonly outputs?: readonly string[];
   /** The signature that requests without one get; absent or "" = serving_default. */
   readonly signature?: string;
-  /** Whether answers may depend on random numbers. Absent: no. */
+  /** Whether answers may depend on random numbers. Absent: yes. */
   readonly allowRandom?: boolean;
 }
 

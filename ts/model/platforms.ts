@@ -1,4 +1,4 @@
-// Words for models of columns in V2 metadata and model configurations: the systems that they come
+// Words of models in V2 metadata and model configurations: the systems that tabular models come
 // from, and what their verification records are for. Control plane, any thread; constants only.
 
 export const TABULAR_PLATFORMS = {
@@ -12,3 +12,6 @@ export const TABULAR_PLATFORMS = {
 export const VERIFICATION_MODES = ['fail', 'warn', 'off'] as const;
 
 export type VerificationMode = (typeof VERIFICATION_MODES)[number];
+
+/** The tags of the meta graph that is served of a SavedModel where nothing else is asked for. */
+export const SAVED_MODEL_TAGS: readonly string[] = ['serve'];

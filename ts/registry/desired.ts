@@ -57,9 +57,9 @@ export interface SpecSettings {
   readonly batching: BatchingParameters | undefined;
   /** For repository models without a configuration; 0: they are not batched. */
   readonly defaultMaxBatchSize: number;
-  /** --saved_model_tags. */
+  /** --saved-model-tags. */
   readonly savedModelTags: readonly string[];
-  /** --allow-random. Absent: no. */
+  /** --allow-random. Absent: yes. */
   readonly allowRandom?: boolean;
 }
 
@@ -119,7 +119,7 @@ function importerOf(
   const tag = parameterOf(config, 'TF_GRAPH_TAG');
   const signature = parameterOf(config, 'TF_SIGNATURE_DEF');
   const own = parameterOf(config, 'serval.allow_random');
-  const allowRandom = own === '' ? settings.allowRandom === true : isTrue(own);
+  const allowRandom = own === '' ? settings.allowRandom !== false : isTrue(own);
   const names = (list: string): readonly string[] =>
     (platform === GRAPH_DEF_PLATFORM ? read.children(config ?? {}, list) : []).map((tensor) =>
       read.text(tensor, 'name'),
@@ -131,7 +131,7 @@ function importerOf(
       inputs: names('input'),
       outputs: names('output'),
       signature,
-      ...(allowRandom && { allowRandom }),
+      ...(!allowRandom && { allowRandom }),
     },
   };
 }

@@ -18,7 +18,7 @@ export interface ImportOptions extends LoadOptions {
   readonly signatures?: readonly string[];
   /** The signature that comes first; absent = serving_default. */
   readonly first?: string;
-  /** Signatures whose outputs depend on random numbers are not blocked. */
+  /** false: signatures whose outputs depend on random numbers are blocked. Absent: they are not. */
   readonly allowRandom?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function importTensorFlow(path: string, options: ImportOptions): Imported
   const ops = new OpTable(source.opDefs, source.graph.functions);
   const checkpoint = source.checkpoint && openCheckpoint(source.checkpoint);
   const prepared = prepareModel(source, checkpoint, ops);
-  const { signatures, first, dataFile, allowRandom = false } = options;
+  const { signatures, first, dataFile, allowRandom = true } = options;
   return lowerModel(prepared, {
     operators: OPERATORS,
     allowRandom,

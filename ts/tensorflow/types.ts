@@ -151,6 +151,22 @@ export interface AssetDef {
   readonly path: string;
 }
 
+/** An object of TensorFlow 2's object graphs. */
+export interface ObjectNode {
+  /** Its parts: their names and numbers of their nodes. */
+  readonly children: ReadonlyMap<string, number>;
+  /** Of a variable in a checkpoint: the key of its value, and the name that it had. */
+  readonly key?: string;
+  readonly fullName?: string;
+}
+
+/** A SavedModel's object graph. Node 0 is the root. */
+export interface SavedObjects {
+  readonly nodes: readonly ObjectNode[];
+  /** By the name of a function: the nodes that its last arguments are. */
+  readonly boundInputs: ReadonlyMap<string, readonly number[]>;
+}
+
 /** What any of the formats comes to before its graph is looked at. */
 export interface LoadedGraph {
   readonly format: 'saved-model' | 'session-bundle' | 'frozen-graph';
@@ -163,6 +179,8 @@ export interface LoadedGraph {
   readonly checkpoint: CheckpointFiles | undefined;
   /** SaverDef; undefined where there is nothing to restore. */
   readonly saver: { readonly filenameTensor: string; readonly restoreOp: string } | undefined;
+  /** Of TensorFlow 2's SavedModels. */
+  readonly objects?: SavedObjects;
   /** The op (no port) that initialises, e.g. tables; run after the restore. */
   readonly initOp: string | undefined;
   /** Operators that the model itself describes (MetaInfoDef.stripped_op_list). */

@@ -1,9 +1,9 @@
 // Models whose goldens are made apart from the others': CTC decoders, networks with what is
-// rewritten around convolutions and pools, and boosted trees estimators of TensorFlow 1.15 and 2.8
-// (current TensorFlow has no boosted trees, so that two old ones are asked). Imported, loaded into
-// Serval's engine and called, Classify and Regress among the calls. SERVAL_DECODER_GOLDENS,
-// SERVAL_WINDOW_GOLDENS, SERVAL_ESTIMATORS_1_GOLDENS, SERVAL_ESTIMATORS_2_GOLDENS: the golden
-// folders; absent: the fixture scripts make them.
+// rewritten around convolutions and pools, Keras models saved in every way, and estimators of
+// TensorFlow 1.15 and 2.8 (current TensorFlow has none, so that two old ones are asked). Imported,
+// loaded into Serval's engine and called, Classify and Regress among the calls.
+// SERVAL_DECODER_GOLDENS, SERVAL_WINDOW_GOLDENS, SERVAL_KERAS_GOLDENS, SERVAL_ESTIMATORS_1_GOLDENS,
+// SERVAL_ESTIMATORS_2_GOLDENS: the golden folders; absent: the fixture scripts make them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { blockedText } from '../../../ts/import/imported-spec.js';
@@ -19,7 +19,13 @@ import {
 } from './support/golden-models.js';
 
 /** How many models there are. */
-const SETS = { decoders: 2, windows: 3, 'estimators 1.15': 4, 'estimators 2.8': 7 } as const;
+const SETS = {
+  decoders: 2,
+  windows: 3,
+  keras: 37,
+  'estimators 1.15': 5,
+  'estimators 2.8': 8,
+} as const;
 
 for (const set of Object.keys(SETS) as (keyof typeof SETS)[]) {
   const goldens = goldenFolder(set);

@@ -1,5 +1,5 @@
-// A TensorFlow model whose answers depend on random numbers: refused by name, served where the flag
-// or its own configuration says so. Test time only.
+// A TensorFlow model whose answers depend on random numbers: served with a warning, refused by name
+// where the flag or its own configuration says so. Test time only.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -33,26 +33,26 @@ describe('a TensorFlow model that draws random numbers', () => {
   };
 
   for (const [what, args] of [
-    ['nothing said', [repository('plain')]],
-    [
-      'its own configuration against the flag',
-      ['--allow-random', repository('off', PARAMETER('0'))],
-    ],
+    ['by the flag', ['--allow-random=false', repository('plain')]],
+    ['by its own configuration', [repository('off', PARAMETER('0'))]],
   ] as const) {
-    it(`is refused by the names of operator, node and flag: ${what}`, async () => {
+    it(`is refused ${what}, by the names of operator, node and flag`, async () => {
       await assert.rejects(startServer(args), (error: Error) => {
         assert.match(error.message, /RandomUniform 'noise'/);
-        assert.match(error.message, /--allow-random \(parameter serval\.allow_random/);
+        assert.match(error.message, /--allow-random=false \(parameter serval\.allow_random/);
         return true;
       });
     });
   }
 
   for (const [what, args] of [
-    ['the flag', ['--allow-random', repository('flag')]],
-    ['its own configuration', [repository('own', PARAMETER('true'))]],
+    ['where nothing is said', [repository('default')]],
+    [
+      'by its own configuration against the flag',
+      ['--allow-random=false', repository('own', PARAMETER('true'))],
+    ],
   ] as const) {
-    it(`is served by ${what}, with new numbers for each request`, async (t) => {
+    it(`is served ${what}, with new numbers for each request and one warning`, async (t) => {
       const server = await started(t, ...args);
       const body = '{"instances": [5.0, 5.0, 5.0, 5.0]}';
       const draw = async (): Promise<number[]> => {
@@ -67,6 +67,8 @@ describe('a TensorFlow model that draws random numbers', () => {
         return predictions;
       };
       assert.notDeepEqual(await draw(), await draw());
+      const said = (server.stdout + server.stderr).match(/answers depend on random values/g);
+      assert.equal(said?.length, 1, server.stderr);
     });
   }
 });

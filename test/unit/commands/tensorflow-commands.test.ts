@@ -36,12 +36,14 @@ const MODEL = savedModel([
       { name: 'x', op: 'Placeholder', attributes: { dtype: FLOAT } },
       { name: 'c', op: 'Const', attributes: { dtype: FLOAT, value: floats(300) } },
       { name: 'y', op: 'AddV2', inputs: ['x', 'c'], attributes: { T: FLOAT } },
-      { name: 'z', op: 'EncodeProto', inputs: ['x'] },
+      { name: 'z', op: 'MapStage', inputs: ['x'] },
       { name: 'n', op: 'Neg', inputs: ['x'], attributes: { T: FLOAT } },
     ]),
   },
   { tags: ['serve', 'gpu'], signatures: {} },
 ]);
+
+const UNTAGGED = savedModel([{ tags: ['serve'] }, {}]);
 
 const modelFolder = (t: TestContext): string =>
   filledFolder(t, {
@@ -118,10 +120,10 @@ test('inspect --json', async (t) => {
     { alias: 'x', tensor: 'x:0', dtype: 'DT_FLOAT', shape: 'none' },
   ]);
   assert.deepEqual(signatures[2]?.inputs[0]?.shape, `[${2 ** 32 - 1},3]`);
-  assert.match(signatures[1]?.reason ?? '', /EncodeProto 'z': the operator is not supported/);
+  assert.match(signatures[1]?.reason ?? '', /MapStage 'z': the operator is not supported/);
   assert.deepEqual(
     operators.filter((one) => !one.supported).map((one) => one.op),
-    ['EncodeProto'],
+    ['MapStage'],
   );
 });
 
@@ -140,9 +142,9 @@ test('inspect for people', async (t) => {
     'tag sets    serve; serve,gpu',
     'signature serving_default  tensorflow/serving/predict',
     '    x  DT_FLOAT  none  x:0',
-    "  not served: signature 'the bad': EncodeProto 'z': the operator is not supported",
+    "  not served: signature 'the bad': MapStage 'z': the operator is not supported",
     '  AddV2  1',
-    '  EncodeProto  1  not supported',
+    '  MapStage  1  not supported',
   ])
     assert.ok(lines.includes(line), `${line}\n${stdout}`);
   assert.ok(stdout.endsWith('\n') && !lines.includes('state'));
@@ -159,6 +161,13 @@ test('inspect of another meta graph, of an unknown one, of no model', async (t) 
     '--json',
   );
   assert.deepEqual((JSON.parse(stdout) as TensorFlowReport).signatures, []);
+  for (const none of [['--saved-model-tags', ''], ['--saved-model-tags=']]) {
+    const untagged = join(filledFolder(t, { 'm/1/saved_model.pb': UNTAGGED }), 'm');
+    const report = await run(t, inspectCommand, untagged, ...none, '--json');
+    assert.deepEqual((JSON.parse(report.stdout) as TensorFlowReport).tags, []);
+    const missing = await refused(run(t, inspectCommand, folder, ...none));
+    assert.match(missing.message, /exactly the tags \{\}, got \{serve\} \{serve, gpu\}/);
+  }
   const unknown = await refused(run(t, inspectCommand, folder, '--saved-model-tags=tpu'));
   assert.equal(unknown.code, ErrorCode.ModelInvalid);
   assert.match(unknown.message, /exactly the tags \{tpu\}, got \{serve\} \{serve, gpu\}/);
@@ -208,7 +217,7 @@ test('import writes one file per signature, the constants beside them; what is b
   const out = join(folder, 'out.onnx');
   const { code, stdout, stderr } = await run(t, importCommand, join(folder, 'm'), '--out', out);
   assert.equal(code, 1);
-  assert.match(stderr, /^serval: signature 'the bad': EncodeProto/);
+  assert.match(stderr, /^serval: signature 'the bad': MapStage/);
   const files = [join(folder, 'out.serving_default.onnx'), join(folder, 'out.the_bad.onnx')];
   assert.equal(stdout, `${files[0]}  signature serving_default\n${files[1]}  signature the_bad\n`);
   assert.equal(readFileSync(`${out}.data`).length, 1200);

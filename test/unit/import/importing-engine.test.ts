@@ -113,7 +113,7 @@ test('an import: what is asked, what is loaded, what is said', async (t) => {
       inputs: ['i'],
       outputs: ['o'],
       first: 's',
-      allowRandom: false,
+      allowRandom: true,
       signatures: [],
       cacheFolder: '/cache',
     },
@@ -130,6 +130,18 @@ test('an import: what is asked, what is loaded, what is said', async (t) => {
   assert.match(log, /model imported/);
   assert.match(log, /a guess/);
   assert.match(log, /signature is not served.*Foo/);
+});
+
+test('an import of which nothing is said: of the tag serve, random numbers allowed', async (t) => {
+  const { control, requests } = setup(t);
+  await control.load({ ...SPEC, importer: { format: 'tensorflow' } });
+  const [request] = requests;
+  assert.ok(request?.format === 'tensorflow');
+  assert.deepEqual([request.tags, request.allowRandom], [['serve'], true]);
+  await control.load({ ...SPEC, importer: { format: 'tensorflow', tags: [], allowRandom: false } });
+  const other = requests[1];
+  assert.ok(other?.format === 'tensorflow');
+  assert.deepEqual([other.tags, other.allowRandom], [[], false]);
 });
 
 test('the temporary folder goes also when the engine refuses the graphs', async (t) => {

@@ -47,7 +47,7 @@ export const request = (
 ): TensorFlowRequest => ({
   format: 'tensorflow',
   path,
-  tags: [],
+  tags: ['serve'],
   inputs: [],
   outputs: [],
   first: '',

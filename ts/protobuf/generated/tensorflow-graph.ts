@@ -118,7 +118,7 @@ export const META_GRAPH_DEF: MessageSchema = message('MetaGraphDef', () => ({
   collection_def: map(4, 'string', COLLECTION_DEF),
   signature_def: map(5, 'string', SIGNATURE_DEF),
   asset_file_def: many(6, ASSET_FILE_DEF),
-  object_graph_def: one(7, OPAQUE),
+  object_graph_def: one(7, SAVED_OBJECT_GRAPH),
 }));
 
 const META_GRAPH_DEF_META_INFO_DEF: MessageSchema = message('MetaGraphDef.MetaInfoDef', () => ({
@@ -183,6 +183,40 @@ const COLLECTION_DEF_ANY_LIST: MessageSchema = message('CollectionDef.AnyList', 
 export const ASSET_FILE_DEF: MessageSchema = message('AssetFileDef', () => ({
   tensor_info: one(1, TENSOR_INFO),
   filename: one(2, 'string'),
+}));
+
+const SAVED_OBJECT_GRAPH: MessageSchema = message('SavedObjectGraph', () => ({
+  nodes: many(1, SAVED_OBJECT),
+  concrete_functions: map(2, 'string', SAVED_CONCRETE_FUNCTION),
+}));
+
+const SAVED_OBJECT: MessageSchema = message('SavedObject', () => ({
+  children: many(1, SAVED_OBJECT_OBJECT_REFERENCE),
+  slot_variables: many(3, OPAQUE),
+  user_object: one(4, OPAQUE),
+  asset: one(5, OPAQUE),
+  function: one(6, OPAQUE),
+  variable: one(7, OPAQUE),
+  bare_concrete_function: one(8, OPAQUE),
+  constant: one(9, OPAQUE),
+  resource: one(10, OPAQUE),
+  saveable_objects: many(11, OPAQUE),
+  captured_tensor: one(12, OPAQUE),
+  registered_name: one(13, 'string'),
+  serialized_user_proto: one(14, OPAQUE),
+  dependencies: many(15, OPAQUE),
+  registered_saver: one(16, 'string'),
+}));
+
+const SAVED_OBJECT_OBJECT_REFERENCE: MessageSchema = message('SavedObject.ObjectReference', () => ({
+  node_id: one(1, 'int32'),
+  local_name: one(2, 'string'),
+}));
+
+const SAVED_CONCRETE_FUNCTION: MessageSchema = message('SavedConcreteFunction', () => ({
+  bound_inputs: many(2, 'int32'),
+  canonicalized_input_signature: one(3, OPAQUE),
+  output_signature: one(4, OPAQUE),
 }));
 
 export const SAVED_MODEL: MessageSchema = message('SavedModel', () => ({

@@ -1,11 +1,12 @@
 // From a model's version folder, or one of its files, to its graph, signatures, assets and
 // checkpoint. Importer's worker thread.
+import { SAVED_MODEL_TAGS } from '../../model/platforms.js';
 import { modelInvalid } from '../proto/read-context.js';
 import type { LoadedGraph } from '../types.js';
 import { locate } from './detect.js';
 import { loadFrozenGraph } from './frozen-graph.js';
 import type { FrozenOptions } from './frozen-graph.js';
-import { DEFAULT_TAGS, loadSavedModelFile } from './saved-model.js';
+import { loadSavedModelFile } from './saved-model.js';
 import { loadSessionBundle } from './session-bundle.js';
 
 /** `inputs` and `outputs` are for frozen graphs, `tags` for SavedModels. */
@@ -20,7 +21,7 @@ export function loadGraph(path: string, options: LoadOptions = {}): LoadedGraph 
   const place = locate(path);
   switch (place?.format) {
     case 'saved-model':
-      return loadSavedModelFile(place.folder, place.file, options.tags ?? DEFAULT_TAGS);
+      return loadSavedModelFile(place.folder, place.file, options.tags ?? SAVED_MODEL_TAGS);
     case 'session-bundle':
       return loadSessionBundle(place.folder);
     case 'frozen-graph':

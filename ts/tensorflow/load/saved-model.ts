@@ -1,8 +1,10 @@
 // SavedModel to LoadedGraph. Importer's worker thread.
 // Source: tensorflow/cc/saved_model/loader.cc; tensorflow-import.md 3.1, 3.2.
 import { join, resolve } from 'node:path';
+import { SAVED_MODEL_TAGS } from '../../model/platforms.js';
 import { readSavedModel } from '../proto/meta-graph.js';
 import type { MetaGraphDef, MetaGraphHead } from '../proto/meta-graph.js';
+import { readSavedObjects } from '../proto/object-graph.js';
 import { modelInvalid } from '../proto/read-context.js';
 import type { ReadContext } from '../proto/read-context.js';
 import { readAssetFileDef } from '../proto/signature-def.js';
@@ -15,7 +17,6 @@ import { locate } from './detect.js';
 import { anyCollection, checkInitOp, opCollection, tensorOf } from './meta-graph-parts.js';
 import { isFile, readMessageFile } from './model-file.js';
 
-export const DEFAULT_TAGS: readonly string[] = ['serve'];
 /** Its single output is the op that initialises; no signature to call. */
 export const INIT_SIGNATURE = '__saved_model_init_op';
 const MAIN_OP = 'saved_model_main_op';
@@ -26,7 +27,7 @@ const ASSETS_COLLECTION = 'saved_model_assets';
  * Errors: ModelInvalid: damaged, no such tags (lists those there are), assets outside. */
 export function loadSavedModel(
   folder: string,
-  tags: readonly string[] = DEFAULT_TAGS,
+  tags: readonly string[] = SAVED_MODEL_TAGS,
 ): LoadedGraph {
   const place = locate(folder);
   if (place?.format !== 'saved-model') {
@@ -55,6 +56,7 @@ export function loadSavedModelFile(
       assets: resolveAssets(full, assetsOf(meta, context)),
       checkpoint: insideOnly(full, checkpointOf(full)),
       saver: meta.saver,
+      ...(meta.objectGraph && { objects: readSavedObjects(meta.objectGraph(), context) }),
       initOp,
       opDefs: meta.ops,
       warnings: [],

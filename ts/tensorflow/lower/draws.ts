@@ -172,6 +172,26 @@ export function drawsBehind(
   return [...found].reverse();
 }
 
+const SHOWN_SIGNATURES = 4;
+
+/** One warning of all signatures whose answers depend on draws; none where there is none. */
+export function drawsWarning(
+  bySignature: ReadonlyMap<string, readonly DrawSource[]>,
+): readonly string[] {
+  if (bySignature.size === 0) return [];
+  const texts = [...bySignature].map(([signature, [first, ...others]]) => {
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    return `signature '${signature}' by ${first?.op} '${first?.node}'${more}`;
+  });
+  const shown = texts.slice(0, SHOWN_SIGNATURES).join(', ');
+  const hidden = texts.length - SHOWN_SIGNATURES;
+  return [
+    `answers depend on random values, which are not those that TensorFlow would draw: ${shown}` +
+      (hidden > 0 ? ` and ${hidden} more signatures` : '') +
+      '; --allow-random=false (parameter serval.allow_random in config.pbtxt) refuses them',
+  ];
+}
+
 const SHAPE_ONLY: ReadonlySet<string> = new Set(['Shape', 'Size']);
 
 function visit(

@@ -281,7 +281,7 @@ export class GraphLowering implements Surroundings {
     const operator = Object.hasOwn(this.#scope.operators, node.op)
       ? this.#scope.operators[node.op]
       : undefined;
-    if (operator === undefined) throw new UnsupportedError('the operator is not supported');
+    if (operator === undefined) throw new UnsupportedError(refusal(node.op));
     const lower = isComplexNode(node, inputs)
       ? (operator.complex ?? refuseComplex)
       : operator.lower;
@@ -313,6 +313,13 @@ function hinted(value: Value, node: FlatNode, output: number): Value {
     ),
   };
 }
+
+const STABLEHLO =
+  "the operator is a StableHLO program, which is not compiled here: export with jax2tf's " +
+  'native_serialization=False';
+
+const refusal = (op: string): string =>
+  op === 'XlaCallModule' ? STABLEHLO : 'the operator is not supported';
 
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UnsupportedError) return error.reason;

@@ -11,6 +11,7 @@ import type {
   OperatorUse,
 } from '../imported.js';
 import type { FlatNode, PreparedModel, SignatureDef } from '../types.js';
+import { drawsWarning, type DrawSource } from './draws.js';
 import { ASSIGNING, Effects } from './effects.js';
 import type { LoweringProblem } from './graph-lowering.js';
 import type { VariedPart } from './values.js';
@@ -40,6 +41,7 @@ interface Attempt {
   readonly outcome: Outcome;
   readonly met: ReadonlyMap<string, number>;
   readonly warnings: ReadonlySet<string>;
+  readonly draws: ReadonlySet<DrawSource>;
 }
 
 interface Outcome {
@@ -55,6 +57,8 @@ class ModelLowering {
   readonly #keyOf: (node: FlatNode) => string;
   readonly #met = new Map<string, number>();
   readonly #warnings = new Set<string>();
+  /** By signature: what its answers depend on. */
+  readonly #draws = new Map<string, readonly DrawSource[]>();
   readonly #states: ImportedState[] = [];
   readonly #stateIndex = new Map<string, number>();
 
@@ -89,7 +93,12 @@ class ModelLowering {
       states: this.#states,
       blocked: outcomes.flatMap((one) => one.blocked ?? []),
       operators: uses.sort((a, b) => (a.op < b.op ? -1 : 1)),
-      warnings: [...source.warnings, ...state.warnings, ...this.#warnings],
+      warnings: [
+        ...source.warnings,
+        ...state.warnings,
+        ...this.#warnings,
+        ...drawsWarning(this.#draws),
+      ],
     };
   }
 
@@ -112,16 +121,21 @@ class ModelLowering {
     }
     for (const [op, count] of best?.met ?? []) this.#met.set(op, (this.#met.get(op) ?? 0) + count);
     for (const warning of best?.warnings ?? []) this.#warnings.add(warning);
+    if (best?.outcome.graph !== undefined && best.draws.size > 0) {
+      this.#draws.set(name, [...best.draws]);
+    }
     return best?.outcome ?? {};
   }
 
   #attempt(name: string, varied: Map<string, readonly VariedPart[]>): Attempt {
     const met = new Map<string, number>();
     const warnings = new Set<string>();
-    return { met, warnings, outcome: this.#tried(name, { varied, met, warnings }) };
+    const draws = new Set<DrawSource>();
+    const own = { varied, met, warnings, draws };
+    return { met, warnings, draws, outcome: this.#tried(name, own) };
   }
 
-  #tried(name: string, own: Pick<SignatureJob, 'varied' | 'met' | 'warnings'>): Outcome {
+  #tried(name: string, own: Pick<SignatureJob, 'varied' | 'met' | 'warnings' | 'draws'>): Outcome {
     const problems: LoweringProblem[] = [];
     try {
       const graph = new SignatureLowering(name, this.#signature(name), {

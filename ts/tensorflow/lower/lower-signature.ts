@@ -48,7 +48,7 @@ export interface LowerOptions {
   readonly signatures?: readonly string[];
   /** The one that comes first; absent = serving_default. */
   readonly first?: string;
-  /** Outputs may depend on random numbers. */
+  /** Outputs may depend on random numbers; absent = yes. */
   readonly allowRandom?: boolean;
 }
 
@@ -59,6 +59,8 @@ export interface SignatureJob {
   readonly effects: Effects;
   readonly met: Map<string, number>;
   readonly warnings: Set<string>;
+  /** The nodes whose random values the outputs depend on. */
+  readonly draws: Set<DrawSource>;
   readonly weights: WeightStore;
   readonly mutable: ReadonlySet<string>;
   readonly problems: LoweringProblem[];
@@ -151,14 +153,12 @@ export class SignatureLowering {
     };
   }
 
-  /** Refuses draws that answers depend on, or warns of them. */
-  #judgeDraws(draws: readonly DrawSource[]): void {
-    const { options, problems, warnings } = this.#job;
-    for (const { op, node } of draws) {
-      if (options.allowRandom !== true) problems.push({ op, node, reason: RANDOM_REFUSED });
-      else {
-        warnings.add(`${op} '${node}': its random values are not those that TensorFlow would draw`);
-      }
+  /** Notes draws that answers depend on, or refuses them. */
+  #judgeDraws(found: readonly DrawSource[]): void {
+    const { options, problems, draws } = this.#job;
+    for (const one of found) {
+      if (options.allowRandom === false) problems.push({ ...one, reason: RANDOM_REFUSED });
+      else draws.add(one);
     }
   }
 
@@ -278,7 +278,7 @@ export class SignatureLowering {
 
 const RANDOM_REFUSED =
   'the answers depend on its random values, which are not those that TensorFlow would draw: ' +
-  '--allow-random (parameter serval.allow_random in config.pbtxt) serves them';
+  '--allow-random=false (parameter serval.allow_random in config.pbtxt) refuses them';
 
 const IMAGE_RANK = 4;
 const SEQUENCE_RANK = 3;

@@ -13,12 +13,13 @@ import type {
   Tensor,
 } from '../types.js';
 import { invalid, quoted } from './errors.js';
-import { restoreByName } from './fallback.js';
 import { Run, runBudget, type Session, type Value } from './interpreter.js';
 import { KERNELS } from './kernels/index.js';
 import { WARNINGS_MAX } from './limits.js';
 import { refKey } from './prune.js';
 import { type Failure, resourceId, resourceKind, SessionState } from './state.js';
+import { restoreByName } from './stored/by-name.js';
+import { restoreByObjects } from './stored/by-object.js';
 import { stringsTensor } from './tensors.js';
 
 const SHOWN_FAILURES = 8;
@@ -59,8 +60,10 @@ class Initialising {
     const { source, checkpoint, main } = this.#parts;
     const restoreOp = source.saver === undefined ? undefined : nodeName(source.saver.restoreOp);
     if (checkpoint !== undefined) {
-      if (restoreOp !== undefined && main.nodes.has(restoreOp)) this.#runOp(restoreOp, true);
-      else this.#restoreByName(checkpoint);
+      const hasRestoreOp = restoreOp !== undefined && main.nodes.has(restoreOp);
+      if (hasRestoreOp) this.#runOp(restoreOp, true);
+      restoreByObjects(source, main, checkpoint, this.#state);
+      if (!hasRestoreOp && source.objects === undefined) this.#restoreByName(checkpoint);
     }
     if (source.initOp !== undefined) this.#runOp(nodeName(source.initOp), false);
     this.#judge();

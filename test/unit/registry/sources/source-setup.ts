@@ -79,7 +79,7 @@ export const CONFIG: SourceConfig = {
     autoComplete: true,
   },
   savedModelTags: ['serve'],
-  allowRandom: false,
+  allowRandom: true,
 };
 
 export interface SetupChange {

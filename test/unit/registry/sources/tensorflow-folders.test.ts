@@ -236,6 +236,14 @@ test("a SavedModel is imported by the server's tags, or its own", () => {
   assert.deepEqual(importerOf({}, parameter('TF_NUM_INTRA_THREADS', '2')), PLAIN);
 });
 
+test('random numbers are refused where the flag or the configuration says so', () => {
+  const own = (value: string): string => parameter('serval.allow_random', value);
+  assert.deepEqual(importerOf({}, own('true'), { allowRandom: false }), PLAIN);
+  const refusing = { ...PLAIN, allowRandom: false };
+  assert.deepEqual(importerOf({}, undefined, { allowRandom: false }), refusing);
+  assert.deepEqual(importerOf({}, own('false'), { allowRandom: true }), refusing);
+});
+
 test("a GraphDef's ends are those of its configuration; a SavedModel says its own", () => {
   const text = `input { name: "x" data_type: TYPE_FP32 dims: [ 2 ] }
     input { name: "z:1" data_type: TYPE_FP32 dims: [ 2 ] }

@@ -1,4 +1,4 @@
-// Draws of random numbers: those that matter are refused or warned of, those that do not are gone.
+// Draws of random numbers: those that matter are warned of or refused, those that do not are gone.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type { ImportedModel } from '../../../../ts/tensorflow/imported.js';
@@ -27,9 +27,9 @@ const UNIFORM: readonly NodeDef[] = [
 const DRAWS = /Random|Multinomial/;
 
 /** Serves node y. */
-function served(t: TestContext, nodes: readonly NodeDef[], allowRandom = false): ImportedModel {
+function served(t: TestContext, nodes: readonly NodeDef[], allowRandom?: boolean): ImportedModel {
   const source = modelOf(nodes, { s: signature({ x: 'x:0' }, { y: 'y:0' }) });
-  return lowered(t, source, undefined, { allowRandom });
+  return lowered(t, source, undefined, allowRandom === undefined ? {} : { allowRandom });
 }
 
 /** The operators of a model that has to be served without any draw. */
@@ -44,19 +44,31 @@ function undrawn(t: TestContext, nodes: readonly NodeDef[]): string[] {
 describe('an output that depends on a draw', () => {
   const noisy = [...UNIFORM, node('y', 'AddV2', ['x', 'u'], FLOAT)];
 
-  test('is refused by the name of the operator, of the node and of the flag', (t) => {
-    const [blocked] = served(t, noisy).blocked;
+  test('is refused, where that is asked for, by the names of operator, node and flag', (t) => {
+    const [blocked] = served(t, noisy, false).blocked;
     const [problem, ...others] = blocked?.problems ?? [];
     assert.deepEqual([problem?.op, problem?.node, others], ['RandomUniform', 'u', []]);
-    assert.match(problem?.reason ?? '', /--allow-random .*serval\.allow_random/);
+    assert.match(problem?.reason ?? '', /--allow-random=false .*serval\.allow_random/);
   });
 
-  test('is served with a warning where it may', (t) => {
-    const model = served(t, noisy, true);
-    assert.ok(opsOf(graphOf(model, 's')).includes('RandomUniformLike'));
-    assert.deepEqual(model.warnings, [
-      "RandomUniform 'u': its random values are not those that TensorFlow would draw",
-    ]);
+  test('is served with one warning that names its signatures and nodes', (t) => {
+    const again = node('v', 'RandomUniform', ['dims'], { dtype: type('float'), T: type('int32') });
+    const more = [...noisy, again];
+    const source = modelOf([...more, node('z', 'AddV2', ['y', 'v'], FLOAT)], {
+      one: signature({ x: 'x:0' }, { y: 'y:0' }),
+      two: signature({ x: 'x:0' }, { y: 'z:0' }),
+    });
+    const model = lowered(t, source);
+    assert.ok(opsOf(graphOf(model, 'one')).includes('RandomUniformLike'));
+    assert.equal(model.warnings.length, 1);
+    assert.match(
+      model.warnings.join(),
+      /'one' by RandomUniform 'u', signature 'two' by RandomUniform '[uv]' and 1 more; .*=false/,
+    );
+  });
+
+  test('has no more digits than TensorFlow draws, so that 1 + u stays below 2', (t) => {
+    assert.ok(opsOf(graphOf(served(t, noisy), 's')).includes('Floor'));
   });
 
   test('does not block the signatures beside it', (t) => {
@@ -64,7 +76,7 @@ describe('an output that depends on a draw', () => {
       drawn: signature({ x: 'x:0' }, { y: 'y:0' }),
       plain: signature({ x: 'x:0' }, { z: 'z:0' }),
     });
-    const model = lowered(t, source);
+    const model = lowered(t, source, undefined, { allowRandom: false });
     assert.deepEqual(
       [model.graphs.map((one) => one.signature), model.blocked.map((one) => one.signature)],
       [['plain'], ['drawn']],
@@ -84,7 +96,7 @@ describe('an output that depends on a draw', () => {
         node('u', op, ['dims', ...seed], { dtype: type('float'), T: type('int32'), ...more }),
         node('y', 'AddV2', ['x', 'u'], FLOAT),
       ];
-      assert.equal(served(t, nodes).blocked[0]?.problems[0]?.op, op);
+      assert.equal(served(t, nodes, false).blocked[0]?.problems[0]?.op, op);
     });
   }
 
@@ -115,7 +127,9 @@ describe('an output that depends on a draw', () => {
     const info = { name: 'on:0', dtypeCode: 10 };
     const signatures = { s: signature({ x: 'x:0', on: info }, { y: 'y:0' }) };
     const source = graph(nodes, ...functions);
-    const model = lowered(t, modelOf(nodes, signatures, { graph: source }));
+    const model = lowered(t, modelOf(nodes, signatures, { graph: source }), undefined, {
+      allowRandom: false,
+    });
     assert.equal(model.blocked[0]?.problems[0]?.op, 'RandomUniform');
   });
 });
@@ -146,7 +160,7 @@ describe('a draw whose value does not matter', () => {
       node('y', 'Mul', ['wide', 'mask'], FLOAT),
     ];
     undrawn(t, dropout(1));
-    assert.equal(served(t, dropout(0.5)).blocked.length, 1);
+    assert.equal(served(t, dropout(0.5), false).blocked.length, 1);
   });
 
   test('is later dropout of rate 1 - keep_prob', (t) => {
@@ -161,7 +175,7 @@ describe('a draw whose value does not matter', () => {
       node('y', 'SelectV2', ['mask', 'x', 'zero'], FLOAT),
     ];
     undrawn(t, dropout(1));
-    assert.equal(served(t, dropout(0.9)).blocked.length, 1);
+    assert.equal(served(t, dropout(0.9), false).blocked.length, 1);
   });
 
   for (const [op, first, second, answer] of [
@@ -192,7 +206,7 @@ describe('a draw whose value does not matter', () => {
         node('mask', op, sides, FLOAT),
         node('y', 'Cast', ['mask'], { SrcT: type('bool'), DstT: type('float') }),
       ];
-      if (answer === undefined) assert.equal(served(t, nodes).blocked.length, 1);
+      if (answer === undefined) assert.equal(served(t, nodes, false).blocked.length, 1);
       else assert.ok(undrawn(t, nodes).includes('Expand'));
     });
   }

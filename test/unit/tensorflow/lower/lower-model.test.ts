@@ -391,3 +391,11 @@ test('a condition that no function stands for is refused, not guessed', (t) => {
   assert.equal(model.graphs.length, 0);
   assert.match(model.blocked[0]?.problems[0]?.reason ?? '', /there is no function "gone"/);
 });
+
+test('a StableHLO program is refused by name, with what to do instead', (t) => {
+  const nodes = [X, node('y', 'XlaCallModule', ['x'], { Tout: types('float') })];
+  const model = lowered(t, modelOf(nodes, { s: signature({ x: 'x:0' }, { y: 'y:0' }) }));
+  const [problem] = model.blocked[0]?.problems ?? [];
+  assert.deepEqual([problem?.op, problem?.node], ['XlaCallModule', 'y']);
+  assert.match(problem?.reason ?? '', /StableHLO .* jax2tf's native_serialization=False/);
+});

@@ -5,6 +5,7 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { numbersTensor } from '../../lower/tensors.js';
 import { drawnUniform } from '../../lower/draws.js';
+import type { Dtype } from '../../types.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, mul, onlyNumber, sub } from './algebra.js';
 
@@ -26,13 +27,31 @@ function drawn(cx: OpContext, type: string, isDouble: boolean): TensorValue {
   return cx.noteDraw(value);
 }
 
-const random =
-  (type: string): Lowering =>
-  (cx) => {
-    const dtype = cx.type('dtype', 'float');
-    const value = cx.cast(drawn(cx, type, dtype === 'double'), dtype);
-    return type === UNIFORM ? drawnUniform(value, cx.tensor(0)) : value;
-  };
+/** Digits after the point of TensorFlow's uniform numbers: sums of them with 1 stay below 2. */
+const UNIFORM_BITS: Partial<Record<Dtype, number>> = {
+  half: 10,
+  bfloat16: 7,
+  float: 23,
+  double: 52,
+};
+
+/** The numbers with no more digits than TensorFlow's have. */
+function onGrid(cx: OpContext, value: TensorValue, dtype: Dtype): TensorValue {
+  const steps = 2 ** (UNIFORM_BITS[dtype] ?? cx.fail(`of ${dtype}`));
+  const floor = cx.op('Floor', [mul(cx, value, cx.scalar(value.dtype, steps))]);
+  return mul(cx, floor, cx.scalar(value.dtype, 1 / steps));
+}
+
+const normal: Lowering = (cx) => {
+  const dtype = cx.type('dtype', 'float');
+  return cx.cast(drawn(cx, 'RandomNormalLike', dtype === 'double'), dtype);
+};
+
+const uniform: Lowering = (cx) => {
+  const dtype = cx.type('dtype', 'float');
+  const value = onGrid(cx, drawn(cx, UNIFORM, dtype === 'double'), dtype);
+  return drawnUniform(cx.cast(value, dtype), cx.tensor(0));
+};
 
 /** minval + floor(u * (maxval - minval)); the bounds are the inputs from `first` on. */
 const randomInt =
@@ -63,10 +82,8 @@ const algorithm: Lowering = (cx) => cx.scalar('int32', 1);
 const zeros = (cx: OpContext, count: number): TensorValue =>
   cx.constant(numbersTensor('uint64', [count], Array<number>(count).fill(0)));
 
-const uniform = random(UNIFORM);
-const normal = random('RandomNormalLike');
 const SEEDS = 'int32, int64';
-const NOTE = "with `--allow-random`: the values are not TensorFlow's";
+const NOTE = "the values are not TensorFlow's; `--allow-random=false` refuses them";
 
 export const RANDOM: Operators = {
   RandomUniform: { lower: uniform, dtypes: 'floating', note: NOTE },

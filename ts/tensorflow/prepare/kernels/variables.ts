@@ -1,16 +1,10 @@
 // Variables, constants and what only passes on: kernels of the interpreter. Importer's worker
 // thread.
 // Source: tensorflow/core/kernels/{assign_op,variable_ops,resource_variable_ops}.
-import type { Shape, Tensor } from '../../types.js';
+import type { FlatNode, Shape, Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
-import {
-  type Handle,
-  isHandle,
-  type Kernel,
-  type KernelCall,
-  type Kernels,
-} from '../interpreter.js';
+import { isHandle, type Kernel, type KernelCall, type Kernels } from '../interpreter.js';
 import { resourceId } from '../state.js';
 import { tensorOf } from '../tensors.js';
 import { handleInput, tensorInput, variableValue } from './inputs.js';
@@ -39,8 +33,9 @@ function isCompatible(declared: Shape, actual: readonly number[]): boolean {
   );
 }
 
-// Old graphs say "no shape known" as the shape of a scalar: it binds resource variables only.
-function checkFits({ node }: Handle, value: Tensor): void {
+/** Errors: ModelInvalid where the variable's type or shape is another one. Old graphs say "no shape
+ * known" as the shape of a scalar: it binds resource variables only. */
+export function checkFits(node: FlatNode, value: Tensor): void {
   const dtype = typeAttribute(node.attributes, 'dtype');
   const shape = attributeOf(node.attributes, 'shape', 'shape');
   const isUnknown = node.op !== 'VarHandleOp' && shape?.length === 0;
@@ -60,7 +55,7 @@ const assign: Kernel = (call) => {
   const value = tensorInput(call, 1);
   const isChecked =
     attributeOf(call.node.attributes, 'validate_shape', 'bool') ?? call.node.op === 'Assign';
-  if (isChecked || call.node.op === 'AssignVariableOp') checkFits(variable, value);
+  if (isChecked || call.node.op === 'AssignVariableOp') checkFits(variable.node, value);
   call.session.state.setVariable(variable.id, value);
   return [variable];
 };
