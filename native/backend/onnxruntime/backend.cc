@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "backend/onnx/contexts.h"
+#include "backend/onnx/fusions.h"
 #include "backend/onnx/guards.h"
 #include "backend/onnxruntime/custom_ops.h"
 #include "backend/onnxruntime/error.h"
@@ -365,6 +366,9 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
     status = about_contexts(set_options(runtime, spec, options.get(), info.providers),
                             model.value(), spec.path);
   }
+  if (status.ok()) {
+    status = disable_optimizers(api, spec.session_config, model.value().fusions_off, options.get());
+  }
   if (!status.ok()) return std::move(status.error());
   auto loaded = std::make_shared<ModelWithWeights>();
   loaded->weights = std::make_unique<SharedWeights>(runtime);
@@ -435,6 +439,8 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   const Bytes model =
       guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : Bytes(graph.model);
   const bool custom = guarded.value().custom_ops;
+  const std::string off = fusions_to_disable(model);
+  if (status.ok()) status = disable_optimizers(api, spec.session_config, off, options.get());
   if (status.ok() && custom) status = add_custom_ops(runtime, options.get());
   if (status.ok()) status = weights.add_to(spec, graph, options.get());
   if (!status.ok()) return std::move(status.error());
