@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "backend/onnx/contexts.h"
+#include "backend/onnx/device_form.h"
 #include "backend/onnx/fusions.h"
 #include "backend/onnx/guards.h"
 #include "backend/onnxruntime/custom_ops.h"
@@ -434,10 +435,12 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   OrtStatus* failed = api.CreateSessionOptions(options.out());
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
   Status status = set_options(runtime, spec, options.get(), info.providers);
-  Result<GuardedModel> guarded = guard_model(graph.model, Divisions::AreSafe);
+  const auto checks = spec.graph_rows.empty() ? IndexChecks::Keep : IndexChecks::Drop;
+  const std::string form = runs_on_gpu(info.providers) ? device_form(graph.model, checks) : "";
+  const Bytes given = form.empty() ? Bytes(graph.model) : bytes_of(form);
+  Result<GuardedModel> guarded = guard_model(given, Divisions::AreSafe);
   if (!guarded.ok()) return std::move(guarded.error());
-  const Bytes model =
-      guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : Bytes(graph.model);
+  const Bytes model = guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : given;
   const bool custom = guarded.value().custom_ops;
   const std::string off = fusions_to_disable(model);
   if (status.ok()) status = disable_optimizers(api, spec.session_config, off, options.get());
