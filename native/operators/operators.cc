@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "operators/groups.h"
+#include "operators/strict/groups.h"
 
 namespace serval::operators {
 
@@ -19,7 +20,9 @@ std::vector<OperatorType> all_operators() {
       bitcast_operators,       dynamic_slice_operators, complex_operators,
       decompose_operators,     fourier_operators,       solve_operators,
       special_operators,       beam_decoder_operators,  greedy_decoder_operators,
-      tree_operators,
+      tree_operators,          extreme_operators,       index_check_operators,
+      require_operators,       top_k_operators,         normalize_operators,
+      pool_operators,          comparison_operators,
   };
   for (const auto group : kGroups) {
     std::vector<OperatorType> types = group();

@@ -104,6 +104,22 @@ bool is_division(const OnnxNode& node) {
   return node.is_onnx() && (node.op == "Div" || node.op == "Mod");
 }
 
+constexpr uint32_t kAttributeStrings = 9, kAttributeReference = 21;
+
+// StringNormalizer's kernel wants a locale of the machine, en_US.UTF-8 if the node names none: ours
+// wants none (operators/strict/normalize.cc). A function's stop words that its caller says can't
+// be handed on.
+bool is_normalizer(const OnnxNode& node) {
+  if (!node.is_onnx() || node.op != "StringNormalizer") return false;
+  const OnnxAttribute* words = node.attribute("stopwords");
+  bool refers = false;
+  const bool read = words == nullptr || for_fields(words->bytes, [&](const WireField& field) {
+                      refers |= field.tag == wire_tag(kAttributeReference, WireType::Bytes);
+                      return true;
+                    });
+  return read && !refers;
+}
+
 // Whether a division may meet 0, or the smallest integer and -1, as far as the model shows.
 bool division_is_safe(const OnnxNode& node, const OnnxTypes& types) {
   if (node.inputs.size() != 2) return true;  // the runtime refuses it
@@ -131,7 +147,8 @@ void look(Bytes graph, uint32_t node_field, Divisions divisions, Findings& findi
     if (field.tag != wire_tag(node_field, WireType::Bytes)) return true;
     OnnxNode node;
     if (!read_node(field.bytes, node)) return false;
-    found |= find_row(node) != nullptr || (divisions == Divisions::Guard && is_division(node));
+    found |= find_row(node) != nullptr || is_normalizer(node) ||
+             (divisions == Divisions::Guard && is_division(node));
     findings.custom_ops |= node.domain == kDomain;
     for (const OnnxAttribute& attribute : node.attributes) {
       if (attribute.graph) look(*attribute.graph, onnx_field::kGraphNode, divisions, findings);
@@ -193,6 +210,10 @@ class Rewriter {
         out.bytes(node_field, division(node));
         return true;
       }
+      if (is_normalizer(node)) {
+        out.bytes(node_field, normalizer(node));
+        return true;
+      }
       const Guarded* row = find_row(node);
       if (row != nullptr && !row->is_safe(node, types)) {
         if (is_top_k_of_input(node)) surround(node, kTopK, node_field, out);
@@ -249,6 +270,30 @@ class Rewriter {
     out.bytes(3, node.name).bytes(4, node.op == "Div" ? "IntegerDivide" : "IntegerModulo");
     out.bytes(5, text_attribute("serval_node", name_of(node)));
     if (node.op == "Mod") out.bytes(5, integer_attribute("fmod", node.integer("fmod", 0)));
+    return out.bytes(7, kDomain).take();
+  }
+
+  // The normalizer by our operator of the same meaning.
+  std::string normalizer(const OnnxNode& node) {
+    ++guards_;
+    OnnxWriter out;
+    for (const std::string_view name : node.inputs) out.bytes(1, name);
+    for (const std::string_view name : node.outputs) out.bytes(2, name);
+    out.bytes(3, node.name).bytes(4, "NormalizeStrings");
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (attribute.name != "stopwords") {
+        out.bytes(5, attribute.bytes);
+        continue;
+      }
+      std::string words;
+      (void)for_fields(attribute.bytes, [&](const WireField& field) {
+        if (field.tag == wire_tag(kAttributeStrings, WireType::Bytes)) {
+          words += netstring(text_of(field));
+        }
+        return true;
+      });
+      out.bytes(5, text_attribute("stopwords", words));
+    }
     return out.bytes(7, kDomain).take();
   }
 
@@ -370,7 +415,7 @@ Findings look(Bytes model, Divisions divisions) {
 }  // namespace
 
 std::vector<std::string> guarded_operators() {
-  std::vector<std::string> names = {"Div", "Mod"};
+  std::vector<std::string> names = {"Div", "Mod", "StringNormalizer"};
   for (const Guarded& row : table()) names.emplace_back(row.op);
   return names;
 }

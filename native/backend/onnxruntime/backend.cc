@@ -10,6 +10,8 @@
 
 #include "backend/backend.h"
 #include "backend/onnx/contexts.h"
+#include "backend/onnx/device_form.h"
+#include "backend/onnx/fusions.h"
 #include "backend/onnx/guards.h"
 #include "backend/onnxruntime/custom_ops.h"
 #include "backend/onnxruntime/error.h"
@@ -365,6 +367,9 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
     status = about_contexts(set_options(runtime, spec, options.get(), info.providers),
                             model.value(), spec.path);
   }
+  if (status.ok()) {
+    status = disable_optimizers(api, spec.session_config, model.value().fusions_off, options.get());
+  }
   if (!status.ok()) return std::move(status.error());
   auto loaded = std::make_shared<ModelWithWeights>();
   loaded->weights = std::make_unique<SharedWeights>(runtime);
@@ -430,11 +435,15 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   OrtStatus* failed = api.CreateSessionOptions(options.out());
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
   Status status = set_options(runtime, spec, options.get(), info.providers);
-  Result<GuardedModel> guarded = guard_model(graph.model, Divisions::AreSafe);
+  const auto checks = spec.graph_rows.empty() ? IndexChecks::Keep : IndexChecks::Drop;
+  const std::string form = runs_on_gpu(info.providers) ? device_form(graph.model, checks) : "";
+  const Bytes given = form.empty() ? Bytes(graph.model) : bytes_of(form);
+  Result<GuardedModel> guarded = guard_model(given, Divisions::AreSafe);
   if (!guarded.ok()) return std::move(guarded.error());
-  const Bytes model =
-      guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : Bytes(graph.model);
+  const Bytes model = guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : given;
   const bool custom = guarded.value().custom_ops;
+  const std::string off = fusions_to_disable(model);
+  if (status.ok()) status = disable_optimizers(api, spec.session_config, off, options.get());
   if (status.ok() && custom) status = add_custom_ops(runtime, options.get());
   if (status.ok()) status = weights.add_to(spec, graph, options.get());
   if (!status.ok()) return std::move(status.error());

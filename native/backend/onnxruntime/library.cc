@@ -177,4 +177,17 @@ Result<const OrtRuntime*> acquire_runtime(const std::string& library_path, int i
   return runtime;
 }
 
+Status disable_optimizers(const OrtApi& api,
+                          std::span<const std::pair<std::string, std::string>> config,
+                          std::string names, OrtSessionOptions* options) {
+  constexpr const char* kKey = "optimization.disable_specified_optimizers";
+  if (names.empty()) return ok_status();
+  for (const auto& [key, value] : config) {
+    if (key == kKey && !value.empty()) names += ";" + value;
+  }
+  OrtStatus* failed = api.AddSessionConfigEntry(options, kKey, names.c_str());
+  if (failed == nullptr) return ok_status();
+  return take_error(api, failed, ErrorCode::ModelInvalid, "session options");
+}
+
 }  // namespace serval::ort

@@ -4,7 +4,9 @@
 // thread, guarded inside.
 #pragma once
 
+#include <span>
 #include <string>
+#include <utility>
 
 #include "backend/onnxruntime/api.h"
 #include "base/error.h"
@@ -37,5 +39,11 @@ struct OrtVersion {
 // own text rules out, because the library prints to stderr then.
 // Errors: runtime_unavailable naming `path`, the version wanted and got.
 Result<OrtVersion> choose_api(const OrtApiBase& base, const std::string& path);
+
+// Switches graph optimizers off (names with ";" between, or none) beside those that a model's own
+// session options (`config`) switch off. Errors: model_invalid.
+Status disable_optimizers(const OrtApi& api,
+                          std::span<const std::pair<std::string, std::string>> config,
+                          std::string names, OrtSessionOptions* options);
 
 }  // namespace serval::ort

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 
+#include "backend/onnx/fusions.h"
 #include "backend/onnx/guards.h"
 #include "backend/onnx/model.h"
 #include "backend/onnxruntime/signature.h"
@@ -289,6 +290,7 @@ Result<ReadModel> read_model(const std::string& path) {
     return std::move(guarded.error());
   }
   model.custom_ops = guarded.value().custom_ops;
+  model.fusions_off = fusions_to_disable(given);
   if (guarded.value().guards > 0) model.bytes = std::move(guarded.value().bytes);
   return model;
 }

@@ -21,6 +21,7 @@ struct ReadModel {
   ModelSpec weights;                   // its external data
   std::vector<std::string> locations;  // what the model calls the file of each weight
   std::vector<ClassOutput> classes;    // outputs that were maps
+  std::string fusions_off;             // graph optimizers that would spoil it (onnx/fusions.h)
   std::vector<ContextNode> contexts;   // what providers compiled beforehand
 };
 

@@ -1,8 +1,9 @@
-// IntegerDivide, IntegerModulo: ONNX's Div and Mod where the processor's own would end the process,
-// by 0 and of the smallest integer by -1. Floats are computed as ONNX does, for graphs whose types
-// are not known before they run. Hot path, any thread.
-// Source: ONNX Div and Mod; the smallest integer divided by -1 wraps around, as TensorFlow's does
-// (tensorflow/core/kernels/cwise_ops.h, safe_div_or_mod_op).
+// IntegerDivide, IntegerModulo, IntegerPower: ONNX's Div and Mod where the processor's own would
+// end the process, by 0 and of the smallest integer by -1. Floats are computed as ONNX does, for
+// graphs whose types are not known before they run. IntegerPower is TensorFlow's: it wraps around
+// and refuses exponents below 0. Hot path, any thread. Source: ONNX Div and Mod; the smallest
+// integer divided by -1 wraps around, as TensorFlow's does (tensorflow/core/kernels/cwise_ops.h,
+// safe_div_or_mod_op).
 #include <cmath>
 #include <string>
 #include <utility>
@@ -13,10 +14,21 @@
 namespace serval::operators {
 namespace {
 
-enum class Form : uint8_t { Divide, FloorModulo, TruncatedModulo };
+enum class Form : uint8_t { Divide, FloorModulo, TruncatedModulo, Power };
+
+template <typename T>
+T power_of(T x, T y) {
+  T result = 1;
+  for (; y > 0; y = static_cast<T>(y / 2)) {
+    if (y % 2 != 0) result = product_of<T>(result, x);
+    x = product_of<T>(x, x);
+  }
+  return result;
+}
 
 template <typename T>
 T compute_integer(Form form, T x, T y) {
+  if (form == Form::Power) return power_of(x, y);
   if constexpr (std::is_signed_v<T>) {
     if (y == T{-1}) return form == Form::Divide ? product_of<T>(x, y) : T{0};
   }
@@ -32,6 +44,7 @@ T compute_integer(Form form, T x, T y) {
 
 template <typename T>
 T compute_real(Form form, T x, T y) {
+  if (form == Form::Power) return std::pow(x, y);
   if (form == Form::Divide) return x / y;
   const T rest = std::fmod(x, y);
   if (form == Form::FloorModulo && rest != 0 && (rest < 0) != (y < 0)) return rest + y;
@@ -93,9 +106,13 @@ void divide(Form form, const std::string& node, KernelIo& io, const TensorView& 
             const TensorView& y, const Shape& shape) {
   const std::span<const T> a = io.elements<T>(x), b = io.elements<T>(y);
   if constexpr (std::is_integral_v<T>) {
-    const bool divides_by_zero =
-        shape.elements().value_or(0) > 0 && std::find(b.begin(), b.end(), T{0}) != b.end();
-    io.require(!divides_by_zero, "Integer division by zero: " + node);
+    const bool refused =
+        shape.elements().value_or(0) > 0 && std::any_of(b.begin(), b.end(), [=](T value) {
+          return form == Form::Power ? value < T{0} : value == T{0};
+        });
+    io.require(!refused, form == Form::Power
+                             ? "Integers to negative integer powers are not allowed: " + node
+                             : "Integer division by zero: " + node);
   }
   const std::span<T> out = io.output<T>(0, shape);
   if (io.failed()) return;
@@ -147,6 +164,11 @@ Result<std::unique_ptr<Kernel>> make_modulo(const KernelAttributes& attributes) 
   return std::unique_ptr<Kernel>(std::make_unique<IntegerDivision>(form, node));
 }
 
+Result<std::unique_ptr<Kernel>> make_power(const KernelAttributes& attributes) {
+  const std::string node = "Pow '" + attributes.text("serval_node", "") + "'";
+  return std::unique_ptr<Kernel>(std::make_unique<IntegerDivision>(Form::Power, node));
+}
+
 }  // namespace
 
 std::vector<OperatorType> division_operators() {
@@ -154,6 +176,7 @@ std::vector<OperatorType> division_operators() {
   return {
       {"IntegerDivide", {Operand{}, Operand{}}, {Operand{}}, make_divide, kType},
       {"IntegerModulo", {Operand{}, Operand{}}, {Operand{}}, make_modulo, kType},
+      {"IntegerPower", {Operand{}, Operand{}}, {Operand{}}, make_power, kType},
   };
 }
 

@@ -21,14 +21,15 @@ Result<Reduction> read_reduction(const KernelAttributes& attributes) {
   return model_invalid("attribute 'reduction': unknown: " + name);
 }
 
+// Of numbers that do not compare the second counts, as in TensorFlow's scalar kernels.
 template <typename T>
 T combined(Reduction reduction, T a, T b) {
   switch (reduction) {
     case Reduction::Sum:
     case Reduction::Mean: return sum_of(a, b);
     case Reduction::Prod: return product_of(a, b);
-    case Reduction::Min: return std::min(a, b);
-    case Reduction::Max: return std::max(a, b);
+    case Reduction::Min: return a < b ? a : b;
+    case Reduction::Max: return b < a ? a : b;
   }
   return a;
 }
@@ -44,16 +45,37 @@ T start_of(Reduction reduction) {
   }
 }
 
-// Adds row i of data into row rows[i] of out; negative rows are left out.
+// The same for sorted ids, whose empty segments get no extreme.
+template <typename T>
+T sorted_start_of(Reduction reduction) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (reduction == Reduction::Min) return Limits::infinity();
+    if (reduction == Reduction::Max) return -Limits::infinity();
+  }
+  return start_of<T>(reduction);
+}
+
+// Takes a number into the extreme of others in a column that TensorFlow computes with vectors: NaN
+// never counts there.
+template <typename T>
+T combined_in_vector(Reduction reduction, T a, T b) {
+  if (reduction == Reduction::Max) return a < b ? b : a;
+  return reduction == Reduction::Min ? (b < a ? b : a) : combined(reduction, a, b);
+}
+
+// Adds row i of data into row rows[i] of out; negative rows are left out. The first `vectors`
+// columns are computed as TensorFlow's vectors are.
 template <typename T>
 void reduce(Reduction reduction, std::span<const T> data, std::span<const int64_t> rows,
-            std::span<T> out) {
+            std::span<T> out, size_t vectors = 0) {
   const size_t width = rows.empty() ? 0 : data.size() / rows.size();
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] < 0) continue;
     T* to = out.data() + static_cast<size_t>(rows[i]) * width;
     const T* from = data.data() + i * width;
-    for (size_t j = 0; j < width; ++j) to[j] = combined(reduction, to[j], from[j]);
+    for (size_t j = 0; j < vectors; ++j) to[j] = combined_in_vector(reduction, to[j], from[j]);
+    for (size_t j = vectors; j < width; ++j) to[j] = combined(reduction, to[j], from[j]);
   }
 }
 
@@ -105,14 +127,21 @@ class SegmentReduce final : public Kernel {
     if (io.failed() || ids.empty() || out.empty()) return;
     const size_t rows = static_cast<size_t>(ids.back()) + 1;
     const size_t width = out.size() / rows;
-    std::fill(out.begin(), out.end(), start_of<T>(reduction_));
-    reduce<T>(reduction_, from, ids, out);
-    std::vector<size_t> counts(rows);
-    for (const int64_t id : ids) ++counts[static_cast<size_t>(id)];
+    const bool is_extreme = reduction_ == Reduction::Min || reduction_ == Reduction::Max;
+    const bool has_nan = is_extreme && std::is_floating_point_v<T>;
+    const size_t lanes = 32 / sizeof(T);  // of AVX, for which TensorFlow is built
+    std::fill(out.begin(), out.end(), sorted_start_of<T>(reduction_));
+    reduce<T>(reduction_, from, ids, out, has_nan ? width - width % lanes : 0);
+    std::vector<size_t> counts(rows), lasts(rows);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      ++counts[static_cast<size_t>(ids[i])];
+      lasts[static_cast<size_t>(ids[i])] = i;
+    }
     const T empty = reduction_ == Reduction::Prod ? T{1} : T{0};
     for (size_t r = 0; r < rows; ++r) {
       const auto row = out.subspan(r * width, width);
       if (counts[r] == 0) std::fill(row.begin(), row.end(), empty);
+      else if (counts[r] == 1) std::copy_n(from.data() + lasts[r] * width, width, row.data());
       else if (reduction_ == Reduction::Mean) {
         for (T& value : row) value = static_cast<T>(value / static_cast<T>(counts[r]));
       }

@@ -53,7 +53,27 @@ const ANY_ORDER: ReadonlySet<string> = new Set([
   'Transpose',
 ]);
 
-const NOT_NEGATIVE: ReadonlySet<string> = new Set(['Abs', 'Exp', 'Relu', 'Sigmoid']);
+const NOT_NEGATIVE: ReadonlySet<string> = new Set([
+  'Abs',
+  'ArgMax',
+  'ArgMin',
+  'Exp',
+  'NonZero',
+  'Relu',
+  'Shape',
+  'Sigmoid',
+  'Size',
+]);
+/** Operators whose result has elements of the first input, whatever the others are. */
+const PICKS: ReadonlySet<string> = new Set([
+  'Cast',
+  'Expand',
+  'Gather',
+  'Reshape',
+  'Slice',
+  'Squeeze',
+  'Unsqueeze',
+]);
 const KEEPS_SIGN: ReadonlySet<string> = new Set([
   'Add',
   'AveragePool',
@@ -69,6 +89,7 @@ export class Facts {
   readonly #fixed = new Set<string>();
   readonly #ofWindows = new Set<string>();
   readonly #notNegative = new Set<string>();
+  readonly #below = new Map<string, number>();
 
   /** A constant. */
   noteConstant(name: string): void {
@@ -85,8 +106,20 @@ export class Facts {
     const isOfWindows = CHANNELS_FIRST.has(op) || (ANY_ORDER.has(op) && all(this.#ofWindows, free));
     if (isOfWindows) add(this.#ofWindows);
     const isNotNegative =
-      NOT_NEGATIVE.has(op) || (KEEPS_SIGN.has(op) && all(this.#notNegative, inputs));
+      NOT_NEGATIVE.has(op) ||
+      (KEEPS_SIGN.has(op) && all(this.#notNegative, inputs)) ||
+      (PICKS.has(op) && all(this.#notNegative, inputs.slice(0, 1)));
     if (isNotNegative) add(this.#notNegative);
+  }
+
+  /** Elements of an integer value are 0 or more and below `bound`. */
+  noteBelow(name: string | undefined, bound: number | undefined): void {
+    if (name !== undefined && bound !== undefined) this.#below.set(name, bound);
+  }
+
+  /** Whether all elements are known to be 0 or more and below `bound`. */
+  isBelow(name: string, bound: number): boolean {
+    return (this.#below.get(name) ?? Infinity) <= bound;
   }
 
   /** Computed of constants alone. */

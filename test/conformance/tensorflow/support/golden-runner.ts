@@ -36,11 +36,21 @@ export async function runGoldens(
   group: GoldenGroup,
   operators: Operators,
   engine: EngineRunner,
+  options: RunOptions = {},
 ): Promise<CaseResult[]> {
   return [
-    ...(await runForm(group, operators, engine, false)),
-    ...(await runForm(group, operators, engine, true)),
+    ...(await runForm(group, operators, engine, { ...options, saysShapes: false })),
+    ...(await runForm(group, operators, engine, { ...options, saysShapes: true })),
   ];
+}
+
+interface RunOptions {
+  /** What TensorFlow refuses must be the request's fault, and named as TensorFlow names it. */
+  readonly refusesInWords?: boolean;
+}
+
+interface FormOptions extends RunOptions {
+  readonly saysShapes: boolean;
 }
 
 interface Run {
@@ -52,13 +62,14 @@ interface Run {
   readonly said: ReadonlyMap<string, Shape>;
   /** Added to what is said of a case. */
   readonly form: string;
+  readonly refusesInWords: boolean;
 }
 
 async function runForm(
   group: GoldenGroup,
   operators: Operators,
   engine: EngineRunner,
-  saysShapes: boolean,
+  { saysShapes, refusesInWords = false }: FormOptions,
 ): Promise<CaseResult[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'serval-goldens-'));
   try {
@@ -78,7 +89,7 @@ async function runForm(
     );
     const results: CaseResult[] = [];
     for (const one of group.cases) {
-      results.push(await runCase(one, { imported, engine, whole, said, form }));
+      results.push(await runCase(one, { imported, engine, whole, said, form, refusesInWords }));
     }
     await engine.unload(imported);
     return results;
@@ -156,9 +167,24 @@ async function runCase(one: GoldenCase, run: Run): Promise<CaseResult> {
     const wrong = await wrongAnswer(one, run, graph);
     return wrong === undefined ? done('passed') : done('failed', wrong);
   } catch (error) {
-    if (one.expectError !== undefined) return done('passed');
-    return done('failed', `expected an answer, got: ${(error as Error).message.slice(0, 400)}`);
+    const text = (error as Error).message;
+    if (one.expectError !== undefined) {
+      const wrong = run.refusesInWords ? wrongRefusal(one.expectError, text) : undefined;
+      return wrong === undefined ? done('passed') : done('failed', wrong);
+    }
+    return done('failed', `expected an answer, got: ${text.slice(0, 400)}`);
   }
+}
+
+/** What TensorFlow says of an index or a size. */
+const NAMED =
+  /(indices\S* = .* is not in \[0, \d+\)|does not index into .*shape \[[\d,]*\]|Expected (begin|size)\[\d\] in \[0, \d\], but got -?\d+)/;
+
+/** What is wrong with a refusal; undefined where nothing is. */
+function wrongRefusal(wanted: string, got: string): string | undefined {
+  if (!got.startsWith('InvalidArgument: ')) return `expected InvalidArgument, got: ${got}`;
+  const words = NAMED.exec(wanted)?.[0];
+  return words === undefined || got.includes(words) ? undefined : `expected ${words}, got: ${got}`;
 }
 
 /** What is wrong with the answer; undefined where nothing is. */

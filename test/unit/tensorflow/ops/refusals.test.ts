@@ -26,11 +26,6 @@ describe('refusals', () => {
       () => refusal('Mean', [tensor('uint64', [2]), scalar(0)]),
     ],
     [
-      'the largest of uint64',
-      'uint64 is not supported',
-      () => refusal('TopKV2', [tensor('uint64', [2]), scalar(1)]),
-    ],
-    [
       'a bit cast of what is no whole element',
       'uint8 [2,3] cannot be cast to int32',
       () => refusal('Bitcast', [tensor('uint8', [2, 3])], { type: type('int32') }),
@@ -99,11 +94,6 @@ describe('refusals', () => {
       'a permutation that is not known of an unknown rank',
       'perm (input 1) must be a constant where the rank is not known',
       () => refusal('Transpose', [tensor('float', undefined), tensor('int32', [undefined])]),
-    ],
-    [
-      'places among uint64',
-      'uint64 is not supported',
-      () => refusal('LowerBound', [tensor('uint64', [1, 2]), tensor('uint64', [1, 2])]),
     ],
     [
       'coordinates in dims of unknown number',

@@ -4,6 +4,7 @@ import type { Lowering, OpContext } from '../../lower/context.js';
 import type { Dtype } from '../../types.js';
 import { broadcastShapes } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
+import { unlessAny } from './checks.js';
 
 /** An operator with two inputs that broadcast; the result has the first one's type, or `dtype`. */
 export function binary(
@@ -94,15 +95,14 @@ export const floatLowering =
     inFloat(cx, cx.tensors(), (...wide) => compute(cx, ...wide));
 
 /** The scalar 1, which cannot be computed where any element of `bad` is true: the request then
- * fails. What the checked operator computes must use it. */
-export function oneUnlessAny(cx: OpContext, bad: TensorValue, dtype: Dtype): TensorValue {
-  const count = cx.op('ReduceSum', [cx.cast(bad, 'int32')], {
-    shape: [],
-    attributes: { keepdims: { int: 0 } },
-  });
-  // An index beyond a table of one element is an error in the runtime.
-  const one = cx.op('Gather', [cx.int64s([1]), count], { shape: [] });
-  return cx.cast(one, dtype);
+ * fails with `text`. What the checked operator computes must use it. */
+export function oneUnlessAny(
+  cx: OpContext,
+  bad: TensorValue,
+  dtype: Dtype,
+  text: string,
+): TensorValue {
+  return unlessAny(cx, bad, cx.scalar(dtype, 1), text);
 }
 
 /** A scalar's one element where it is known: constants of any rank with one element. */

@@ -92,7 +92,15 @@ const biasAdd: Lowering = (cx) => {
 const pow: Lowering = (cx) => {
   const [x, y] = [cx.tensor(0), cx.tensor(1)];
   if (isFloating(x.dtype)) return floatLowering((_, a, b) => power(cx, a, b))(cx);
-  return power(cx, x, y);
+  const exponents = cx.numbers(1);
+  if (exponents?.some((one) => one < 0)) cx.fail('an integer exponent is below 0');
+  const [out] = cx.custom(
+    'IntegerPower',
+    [x, y],
+    [{ dtype: x.dtype, shape: broadcastShapes(x.shape, y.shape) }],
+    { serval_node: { string: cx.node.name } },
+  );
+  return out ?? cx.fail('has no output');
 };
 
 const power = (...[cx, x, y]: Parameters<typeof add>): ReturnType<typeof add> =>

@@ -17,11 +17,11 @@ import {
   mul,
   not,
   number,
-  oneUnlessAny,
   sub,
   where,
   xor,
 } from './algebra.js';
+import { unlessAny } from './checks.js';
 
 /** Division by an integer 0 or the smallest integer by -1 would end the process: no operator of
  * the runtime may meet them. Types up to 32 bits are divided as doubles, which are exact there;
@@ -36,7 +36,7 @@ function nonZero(cx: OpContext, y: TensorValue): TensorValue {
     return y;
   }
   const isZero = equal(cx, y, number(cx, y, 0));
-  return where(cx, isZero, oneUnlessAny(cx, isZero, y.dtype), y);
+  return unlessAny(cx, isZero, y, 'Integer division by zero');
 }
 
 /** A 64-bit quotient, rounded towards zero. */

@@ -5,7 +5,7 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isStatic, type ListValue, type TensorValue, type Value } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 import { elementShapeOf, merged, scalar64, withItem, withItems } from './list-access.js';
-import { emptyItems, shapedItems } from './list-items.js';
+import { emptyItems, insideList, shapedItems } from './list-items.js';
 import { itemAt, joinedItems, ofOneLength, pieces } from './list-pieces.js';
 import { asNoted, joinedVaried, variedItem } from './varied-lists.js';
 
@@ -68,7 +68,9 @@ const gather: Lowering = (cx) => {
   const indices = cx.cast(cx.tensor(1), 'int64');
   const element = elementShapeOf(list, given);
   const shape = element === undefined ? undefined : [indices.shape?.[0], ...element];
-  return cx.rows(itemsOf(cx, list, given), indices, shape);
+  const items = itemsOf(cx, list, given);
+  const text = 'Tried to read from index {index} but array size is: {bound}';
+  return cx.rows(items, insideList(cx, indices, items, text), shape);
 };
 
 /** All items. */

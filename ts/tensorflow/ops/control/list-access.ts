@@ -3,7 +3,7 @@
 import type { OpContext } from '../../lower/context.js';
 import { isStatic, type ListValue, type TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
-import { filled, rowIndex, shapedItems } from './list-items.js';
+import { filled, insideList, rowIndex, shapedItems } from './list-items.js';
 import { suspectItem, withVariedItem } from './varied-lists.js';
 
 /** The more exact of two shapes of one thing. */
@@ -80,7 +80,9 @@ export function withItem(
   const list = isGrowing ? grown(cx, before, scalar64(cx, index), item) : before;
   const room = withRoom(cx, list, item);
   const row = cx.unsqueeze(item, [0]);
-  const items = cx.op('ScatterND', [room, rowIndex(cx, index), row], { shape: room.shape });
+  const text = 'Trying to modify element {index} in a list with {bound} elements.';
+  const at = insideList(cx, rowIndex(cx, index), room, text);
+  const items = cx.op('ScatterND', [room, at, row], { shape: room.shape });
   const elementShape = merged(list.elementShape, item.shape);
   return { ...list, written: true, elementShape, items };
 }
@@ -104,7 +106,8 @@ export function withItems(
   values: TensorValue,
 ): ListValue {
   const into = list.items ?? zeroItems(cx, list, values);
-  const at = cx.unsqueeze(cx.cast(indices, 'int64'), [1]);
+  const text = 'Trying to modify element {index} in a list with {bound} elements.';
+  const at = cx.unsqueeze(insideList(cx, cx.cast(indices, 'int64'), into, text), [1]);
   const elementShape = merged(list.elementShape, values.shape?.slice(1));
   return { ...list, elementShape, items: scattered(cx, into, at, values) };
 }

@@ -1,5 +1,6 @@
 // The tensor behind a TensorList: [length, ...element]. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
+import { checkedIndices, sizeOfAxis } from '../arithmetic/checks.js';
 import { numbersTensor, stringsTensor } from '../../lower/tensors.js';
 import { isStatic, type ListValue, type TensorValue } from '../../lower/values.js';
 
@@ -30,6 +31,16 @@ export function filled(
 ): TensorValue {
   const zero = as === 'string' ? stringsTensor([], ['']) : numbersTensor(as, [], [0]);
   return cx.op('Expand', [cx.constant(zero), dims], { shape, dtype: as });
+}
+
+/** Places in a list of these items; others fail the request with `text`. */
+export function insideList(
+  cx: OpContext,
+  places: TensorValue,
+  items: TensorValue,
+  text: string,
+): TensorValue {
+  return checkedIndices(cx, places, sizeOfAxis(cx, items, 0), { below: text, beyond: text });
 }
 
 /** `index` (a scalar) as the indices of one ScatterND or Gather row. */

@@ -4,6 +4,7 @@ import type { OpContext } from '../../lower/context.js';
 import type { ListValue, TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 import { merged } from './list-access.js';
+import { insideList } from './list-items.js';
 import { joinedVaried, stackedVaried, suspectVaried, variedItem } from './varied-lists.js';
 
 /** Items of a list, and the rows of each where they may differ. */
@@ -55,7 +56,9 @@ export function itemAt(
 ): TensorValue {
   if (list.varied !== undefined) return variedItem(cx, list.varied, index, shape);
   suspectVaried(cx, list, shape);
-  const at = cx.cast(cx.reshape(index, [], []), 'int64');
+  const text = 'Trying to access element {index} in a list with {bound} elements.';
+  const place = cx.cast(cx.reshape(index, [], []), 'int64');
+  const at = insideList(cx, place, items, text);
   if (list.rowCounts === undefined) return cx.rows(items, at, shape);
   const open = items.shape?.slice(1).map((dim, axis) => (axis === 0 ? undefined : dim));
   const count = cx.op('Gather', [list.rowCounts, cx.reshape(at, [1])], {

@@ -18,7 +18,7 @@ import {
   withItems,
   zeroItems,
 } from './list-access.js';
-import { emptyItems, filled, shapedItems } from './list-items.js';
+import { emptyItems, filled, insideList, shapedItems } from './list-items.js';
 import { itemAt, joinedItems, ofOneLength, pieces } from './list-pieces.js';
 import { newVariants, variantAt, variantsInput, withVariant } from './variants.js';
 import {
@@ -163,7 +163,9 @@ const gather: Lowering = (cx) => {
   const indices = cx.cast(cx.tensor(1), 'int64');
   const element = itemShape(cx, list, 2);
   const shape = element === undefined ? undefined : [indices.shape?.[0], ...element];
-  return cx.rows(itemsFor(cx, list, 2), indices, shape);
+  const items = itemsFor(cx, list, 2);
+  const text = 'Index {index} out of range; list only has {bound} elements.';
+  return cx.rows(items, insideList(cx, indices, items, text), shape);
 };
 
 /** A new list of num_elements (-1: as many as there are). */

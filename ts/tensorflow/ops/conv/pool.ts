@@ -1,9 +1,9 @@
 // Pools. Tier T1. Importer's worker thread.
 // Source: tensorflow/core/kernels/{maxpooling_op,avgpooling_op,pooling_ops_3d}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
-import type { TensorValue } from '../../lower/values.js';
+import { isFloating, type TensorValue } from '../../lower/values.js';
+import { computable } from '../tabular/attributes.js';
 import { averaged } from './average.js';
-import { type Dim, dimOf, mulDims } from './dims.js';
 import { isChannelsFirst, ofRank, toChannelsFirst, toChannelsLast } from './layout.js';
 import { asLine, fromLine } from './line.js';
 import { withPoolPads } from './padding.js';
@@ -55,13 +55,23 @@ function pooled(cx: OpContext, type: PoolType, given: TensorValue, valid: Window
   const counted = type === 'AveragePool' && window !== valid;
   const average = type === 'AveragePool' ? averaged(cx, x, window, counted) : undefined;
   if (average !== undefined) return toChannelsLast(cx, average, window.isChannelsFirst);
-  const { value, attributes } = apply(cx, window, x, type === 'MaxPool' ? 'lowest' : 'none');
+  const source = type === 'MaxPool' ? withoutNan(cx, x) : x;
+  const { value, attributes } = apply(cx, window, source, type === 'MaxPool' ? 'lowest' : 'none');
   const shape = [x.shape?.[0], x.shape?.[1], ...windowSizes(window, x.shape ?? [])];
   const y = cx.op(type, [value], {
     shape,
     attributes: { ...attributes, ...(counted ? { count_include_pad: { int: 1 } } : {}) },
   });
   return toChannelsLast(cx, y, window.isChannelsFirst);
+}
+
+/** TensorFlow's maxima begin with the lowest number and go on to what is larger: NaN, and -infinity
+ * alone, are that number. */
+function withoutNan(cx: OpContext, value: TensorValue): TensorValue {
+  if (!isFloating(value.dtype)) return value;
+  const wide = computable(cx, value);
+  const [out] = cx.custom('WithoutNan', [wide], [{ dtype: wide.dtype, shape: wide.shape }]);
+  return out === undefined ? cx.fail('has no output') : cx.cast(out, value.dtype);
 }
 
 /** With zeros that were padded before put in by the pool. An average counts them; a maximum, which
@@ -78,49 +88,31 @@ function paddedPool(
   return isSame ? whole : { input, window };
 }
 
-/** ONNX counts positions over [N, C, H, W], TensorFlow over [H, W, C] (or [N, H, W, C]). */
-function positions(cx: OpContext, indices: TensorValue, x: TensorValue): TensorValue {
-  const scalar = (dim: Dim): TensorValue =>
-    typeof dim === 'number' ? cx.scalar('int64', dim) : dim;
-  const [channels, height, width] = [1, 2, 3].map((axis) => dimOf(cx, x, axis));
-  const plane = scalar(mulDims(cx, height ?? 1, width ?? 1));
-  const each = scalar(channels ?? 1);
-  const { shape } = indices;
-  const both = (type: string, a: TensorValue, b: TensorValue): TensorValue =>
-    cx.op(type, [a, b], { shape });
-  const image = both('Div', indices, plane);
-  const inPlane = both(
-    'Add',
-    both('Mul', both('Mod', indices, plane), each),
-    both('Mod', image, each),
-  );
-  if (!cx.bool('include_batch_in_index', false)) return inPlane;
-  return both(
-    'Add',
-    inPlane,
-    both('Mul', both('Div', image, each), cx.op('Mul', [plane, each], { shape: plane.shape })),
-  );
-}
-
+/** By an operator of ours: TensorFlow's kernel keeps a NaN that is the first of its window. */
 const maxPoolWithArgmax: Lowering = (cx) => {
   if (isChannelsFirst(cx)) cx.fail('data_format NCHW is not supported');
   const window = poolWindow(cx, 2);
-  const x = toChannelsFirst(cx, ofRank(cx, cx.tensor(0), 4));
-  const shape = [x.shape?.[0], x.shape?.[1], ...windowSizes(window, x.shape ?? [])];
-  const { value, attributes } = apply(cx, window, x, 'lowest');
-  if (value !== x) cx.fail('strides beyond ksize need sizes that are known');
-  const [values, indices] = cx.ops(
-    'MaxPool',
-    [x],
-    [
-      { dtype: x.dtype, shape },
-      { dtype: 'int64', shape },
-    ],
-    attributes,
-  );
-  if (values === undefined || indices === undefined) return cx.fail('MaxPool has two outputs');
-  const at = toChannelsLast(cx, positions(cx, indices, x));
-  return [toChannelsLast(cx, values), cx.cast(at, cx.type('Targmax', 'int64'))];
+  const given = ofRank(cx, cx.tensor(0), 4);
+  const x = computable(cx, given);
+  const [height, width] = windowSizes(window, [
+    x.shape?.[0],
+    x.shape?.[3],
+    x.shape?.[1],
+    x.shape?.[2],
+  ]);
+  const shape = [x.shape?.[0], height, width, x.shape?.[3]];
+  const outputs = [
+    { dtype: x.dtype, shape },
+    { dtype: 'int64', shape },
+  ] as const;
+  const [values, places] = cx.custom('MaxPoolWithArgmax', [x], outputs, {
+    kernel: { ints: window.kernel as readonly number[] },
+    strides: { ints: window.strides },
+    same: { int: cx.text('padding') === 'SAME' ? 1 : 0 },
+    with_batch: { int: cx.bool('include_batch_in_index', false) ? 1 : 0 },
+  });
+  if (values === undefined || places === undefined) return cx.fail('has no outputs');
+  return [cx.cast(values, given.dtype), cx.cast(places, cx.type('Targmax', 'int64'))];
 };
 
 export const POOL: Operators = {

@@ -2,18 +2,8 @@
 // Source: tensorflow/core/kernels/image/crop_and_resize_op.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import {
-  add,
-  div,
-  greaterOrEqual,
-  less,
-  mul,
-  not,
-  oneUnlessAny,
-  or,
-  sub,
-  where,
-} from '../arithmetic/algebra.js';
+import { add, div, less, mul, not, oneUnlessAny, or, sub, where } from '../arithmetic/algebra.js';
+import { checkedIndices } from '../arithmetic/checks.js';
 import { type Dim, dimOf, subDims } from '../conv/dims.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from '../conv/layout.js';
 import { positions, sizeScalar } from './matrices.js';
@@ -26,16 +16,16 @@ const CONTRIB = 'com.microsoft';
 function imageOfBox(cx: OpContext, images: TensorValue): TensorValue {
   const index = cx.tensor(2);
   const count = dimOf(cx, images, 0);
-  const end = typeof count === 'number' ? cx.scalar('int32', count) : cx.cast(count, 'int32');
-  const bad = or(cx, less(cx, index, cx.scalar('int32', 0)), greaterOrEqual(cx, index, end));
-  return mul(cx, index, oneUnlessAny(cx, bad, 'int32'));
+  const end = typeof count === 'number' ? cx.int64s([count]) : cx.cast(count, 'int64');
+  const text = 'box_index has values outside [0, batch_size)';
+  return checkedIndices(cx, index, end, { below: text, beyond: text });
 }
 
 /** Corners; the request fails where one is not a number: it would be read as any place. */
 function corners(cx: OpContext): TensorValue {
   const boxes = cx.cast(cx.tensor(1), 'float');
   const isSmall = less(cx, cx.op('Abs', [boxes]), cx.scalar('float', Infinity));
-  return mul(cx, boxes, oneUnlessAny(cx, not(cx, isSmall), 'float'));
+  return mul(cx, boxes, oneUnlessAny(cx, not(cx, isSmall), 'float', 'boxes values must be finite'));
 }
 
 /** Where rows (or columns) of the crops lie in the image: two ends [boxes, 1] to [boxes, n]. */

@@ -40,7 +40,10 @@ export function targetSize(cx: OpContext, size: TensorValue): [Dim, Dim] {
   }
   const isKnown = size.ints?.every((one) => one !== undefined) ?? false;
   const bad = isKnown ? undefined : less(cx, size, cx.scalar(size.dtype, 1));
-  const checked = bad === undefined ? size : mul(cx, size, oneUnlessAny(cx, bad, size.dtype));
+  const checked =
+    bad === undefined
+      ? size
+      : mul(cx, size, oneUnlessAny(cx, bad, size.dtype, 'output dimensions must be positive'));
   const sized = isKnown ? size : { ...checked, shape: [2] };
   return [elementDim(cx, sized, 0), elementDim(cx, sized, 1)];
 }

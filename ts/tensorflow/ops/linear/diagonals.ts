@@ -4,6 +4,7 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
+  add,
   and,
   binary,
   equal,
@@ -16,7 +17,21 @@ import {
   sub,
   where,
 } from '../arithmetic/algebra.js';
+import { checkedIndices, sizeOfAxis } from '../arithmetic/checks.js';
 import { type Band, bandOf, diagonalLength, dimOf, indices, int64, offsetOf } from './band.js';
+
+/** How many diagonals on one side of the main one (input 1 below, 2 above) are kept. */
+function checkedCount(cx: OpContext, input: number, x: TensorValue): TensorValue {
+  const axis = cx.rank(x) - 3 + input;
+  const size = sizeOfAxis(cx, x, axis);
+  const known = size.ints?.[0];
+  const bound = known === undefined ? add(cx, size, cx.int64s([1])) : cx.int64s([known + 1]);
+  const [side, what] = input === 1 ? ['num_lower', 'rows'] : ['num_upper', 'columns'];
+  const rule = `must be negative or less or equal to number of ${what} ({last})`;
+  const text = `${side} ${rule} got: {index}`;
+  const count = cx.cast(cx.tensor(input), 'int64');
+  return checkedIndices(cx, count, bound, { beyond: text, isNegativeOk: true });
+}
 
 const bandPart: Lowering = (cx) => {
   const x = cx.tensor(0);
@@ -26,7 +41,7 @@ const bandPart: Lowering = (cx) => {
   const inside = (input: number, distance: TensorValue): TensorValue | undefined => {
     const known = onlyNumber(cx, input);
     if (known !== undefined && known < 0) return undefined;
-    const count = cx.cast(cx.tensor(input), 'int64');
+    const count = checkedCount(cx, input, x);
     const isNear = binary(cx, 'LessOrEqual', distance, count, 'bool');
     const isAll = less(cx, count, int64(cx, 0));
     return known === undefined ? binary(cx, 'Or', isNear, isAll, 'bool') : isNear;

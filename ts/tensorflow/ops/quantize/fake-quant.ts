@@ -27,7 +27,8 @@ function fakeLevels(cx: OpContext, bits: number): Levels {
 }
 
 /** The range is moved so that 0 is one of the numbers. Steps are counted by a factor where the
- * range is an attribute, by a division where it is an operand: they differ in the last bit. */
+ * range is an attribute or one for each channel, by a division where it is one operand: they differ
+ * in the last bit, which decides ties. */
 function fakeQuantised(
   cx: OpContext,
   lowest: TensorValue,
@@ -56,6 +57,8 @@ const fakeArgs: Lowering = (cx) =>
   fakeQuantised(cx, float(cx, cx.float('min', -6)), float(cx, cx.float('max', 6)), true);
 
 const fakeVars: Lowering = (cx) => fakeQuantised(cx, cx.tensor(1), cx.tensor(2), false);
+
+const fakeChannels: Lowering = (cx) => fakeQuantised(cx, cx.tensor(1), cx.tensor(2), true);
 
 const FLOAT_MAX = 3.4028234663852886e38;
 
@@ -142,7 +145,7 @@ const FLOATING = 'floating';
 export const FAKE_QUANT: Operators = {
   FakeQuantWithMinMaxArgs: { lower: fakeArgs, dtypes: 'float' },
   FakeQuantWithMinMaxVars: { lower: fakeVars, dtypes: 'float' },
-  FakeQuantWithMinMaxVarsPerChannel: { lower: fakeVars, dtypes: 'float' },
+  FakeQuantWithMinMaxVarsPerChannel: { lower: fakeChannels, dtypes: 'float' },
   QuantizeAndDequantizeV2: { lower: quantiseAndBack(false), dtypes: FLOATING },
   QuantizeAndDequantizeV3: {
     lower: quantiseAndBack(true),

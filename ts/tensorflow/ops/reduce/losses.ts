@@ -2,8 +2,11 @@
 // sparse_xent_op.h. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { broadcastShapes, type TensorValue } from '../../lower/values.js';
-import { inFloatAll, mul, oneUnlessAny, or } from '../arithmetic/algebra.js';
+import { inFloatAll } from '../arithmetic/algebra.js';
+import { checkedIndices } from '../arithmetic/checks.js';
 
+const NO_CLASS =
+  'Received a label value of {index} which is outside the valid range of [0, {bound}).';
 const CLASSES = { attributes: { axis: { int: 1 } } };
 
 /** The sum over the classes, negated. */
@@ -49,10 +52,7 @@ const sparseLoss: Lowering = (cx) => {
       shape: [1],
       attributes: { axis: { int: 0 } },
     });
-    const bool = { dtype: 'bool', shape: numbers.shape } as const;
-    const below = cx.op('Less', [numbers, cx.scalar('int64', 0)], bool);
-    const beyond = cx.op('GreaterOrEqual', [numbers, count], bool);
-    const known = mul(cx, numbers, oneUnlessAny(cx, or(cx, below, beyond), 'int64'));
+    const known = checkedIndices(cx, numbers, count, { below: NO_CLASS, beyond: NO_CLASS });
     const classes = cx.op(
       'Range',
       [cx.scalar('int64', 0), cx.squeeze(count, [0]), cx.scalar('int64', 1)],

@@ -4,6 +4,7 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import { isFloating } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
+import { computable } from '../tabular/attributes.js';
 import { abs, add, div, less, min, mul, not, number, where } from '../arithmetic/algebra.js';
 
 interface Axes {
@@ -20,12 +21,19 @@ function axesOf(cx: OpContext, value: TensorValue): Axes {
   const rank = value.shape?.length;
   if (numbers === undefined) {
     const given = cx.reshape(cx.cast(cx.tensor(1), 'int64'), [-1]);
-    return { known: undefined, value: fromFront(cx, value, given) };
+    return { known: undefined, value: checkedAxes(cx, value, given) };
   }
   const known = rank === undefined ? numbers : numbers.map((axis) => cx.axis(axis, rank));
   if (new Set(known).size !== known.length) cx.fail(`axes [${numbers.join(',')}] repeat`);
   const axes = cx.int64s(known);
   return { known, value: known.some((axis) => axis < 0) ? fromFront(cx, value, axes) : axes };
+}
+
+/** Axes that only the run knows. */
+function checkedAxes(cx: OpContext, value: TensorValue, axes: TensorValue): TensorValue {
+  const rank = cx.op('Size', [cx.shapeOf(value)], { dtype: 'int64', shape: [] });
+  const [out] = cx.custom('ReductionAxes', [rank, axes], [{ dtype: 'int64', shape: axes.shape }]);
+  return out ?? cx.fail('ReductionAxes has no output');
 }
 
 function fromFront(cx: OpContext, value: TensorValue, axes: TensorValue): TensorValue {
@@ -65,8 +73,18 @@ function overImage(
   cx: OpContext,
   type: string,
   value: TensorValue,
-  { known }: Axes,
+  axes: Axes,
 ): TensorValue | undefined {
+  const turned = imageOf(cx, value, axes);
+  if (turned === undefined) return undefined;
+  return cx.op(type, [turned, cx.int64s([2, 3])], {
+    shape: [turned.shape?.[0], turned.shape?.[1]],
+    attributes: { keepdims: { int: 0 } },
+  });
+}
+
+/** The image with the channels first; undefined where it is none. */
+function imageOf(cx: OpContext, value: TensorValue, { known }: Axes): TensorValue | undefined {
   const isSpatial =
     value.shape?.length === 4 &&
     known?.length === 2 &&
@@ -74,17 +92,32 @@ function overImage(
     known.includes(2) &&
     !cx.bool('keep_dims', false);
   if (!isSpatial || !cx.builder.nodes.some(({ op }) => op === 'Conv')) return undefined;
-  const turned = cx.transpose(value, [0, 3, 1, 2]);
-  return cx.op(type, [turned, cx.int64s([2, 3])], {
-    shape: [value.shape[0], value.shape[3]],
-    attributes: { keepdims: { int: 0 } },
-  });
+  return cx.transpose(value, [0, 3, 1, 2]);
+}
+
+/** By an operator of ours: in the runtime's own NaN counts by its place only. */
+function extreme(cx: OpContext, type: string, value: TensorValue): TensorValue {
+  const axes = axesOf(cx, value);
+  if (axes.known?.length === 0) return value;
+  const wide = computable(cx, value);
+  const image = imageOf(cx, wide, axes);
+  const keeps = cx.bool('keep_dims', false);
+  const [out] = cx.custom(
+    type,
+    image === undefined ? [axes.value, wide] : [cx.int64s([2, 3]), image],
+    [{ dtype: wide.dtype, shape: reducedShape(value, axes, keeps) }],
+    { keepdims: { int: keeps ? 1 : 0 } },
+  );
+  return out === undefined ? cx.fail('has no output') : cx.cast(out, value.dtype);
 }
 
 const reduce =
   (type: string): Lowering =>
   (cx) => {
     const value = cx.tensor(0);
+    if (isFloating(value.dtype) && (type === 'ReduceMax' || type === 'ReduceMin')) {
+      return extreme(cx, type, value);
+    }
     if (value.dtype === 'uint64' && type !== 'ReduceSum' && type !== 'ReduceProd') {
       return cx.fail('uint64 is not supported');
     }

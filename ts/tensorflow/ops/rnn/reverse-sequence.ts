@@ -1,14 +1,24 @@
 // ReverseSequence: the first elements of each row, backwards. Tier T2. Importer's worker thread.
 // Source: tensorflow/core/kernels/reverse_sequence_op.
 import type { Lowering, Operators } from '../../lower/context.js';
+import { add } from '../arithmetic/algebra.js';
+import { checkedIndices, sizeOfAxis } from '../arithmetic/checks.js';
 
 /** ONNX knows the batch and the sequence as the first two axes only. */
 const reverseSequence: Lowering = (cx) => {
   const value = cx.tensor(0);
-  const lengths = cx.cast(cx.tensor(1), 'int64');
   const rank = cx.rank(value);
   const time = cx.axis(cx.int('seq_dim'), rank);
   const batch = cx.axis(cx.int('batch_dim', 0), rank);
+  const [size, one] = [sizeOfAxis(cx, value, time), cx.int64s([1])];
+  const bound = size.ints?.[0] === undefined ? add(cx, size, one) : cx.int64s([size.ints[0] + 1]);
+  const lengths = cx.cast(
+    checkedIndices(cx, cx.tensor(1), bound, {
+      below: 'seq_lens({at}) < 0',
+      beyond: `seq_lens({at}) > input.dims(${time})`,
+    }),
+    'int64',
+  );
   if (time === batch) return cx.fail(`seq_dim and batch_dim are both ${time}`);
   const others = Array.from({ length: rank }, (_, axis) => axis).filter(
     (axis) => axis !== time && axis !== batch,

@@ -3,7 +3,7 @@
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import { max, min, sub, where } from '../arithmetic/algebra.js';
+import { less, max, min, sub, where } from '../arithmetic/algebra.js';
 
 const selectV2: Lowering = (cx) => where(cx, cx.tensor(0), cx.tensor(1), cx.tensor(2));
 
@@ -41,7 +41,13 @@ function rankOf(cx: OpContext, value: TensorValue): TensorValue {
 
 const clipByValue: Lowering = (cx) => {
   const [x, low, high] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
-  if (low.shape?.length === 0 && high.shape?.length === 0) return cx.op('Clip', [x, low, high]);
+  if (low.shape?.length === 0 && high.shape?.length === 0) {
+    const [least, most] = [cx.numbers(1)?.[0], cx.numbers(2)?.[0]];
+    const isInOrder = least !== undefined && most !== undefined && least <= most;
+    // In ONNX the upper bound counts where it is below the lower one.
+    const top = isInOrder ? high : where(cx, less(cx, high, low), low, high);
+    return cx.op('Clip', [x, low, top]);
+  }
   return min(cx, max(cx, x, low), high);
 };
 

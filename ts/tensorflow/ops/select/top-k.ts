@@ -1,8 +1,9 @@
-// The largest elements. Tier T1. Equal ones come in the order of their indices in both.
+// The largest elements, by an operator of ours that orders NaN as TensorFlow does. Tier T1.
 // Source: tensorflow/core/kernels/topk_op.cc.
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
+import { computable, typeNumber } from '../tabular/attributes.js';
 import {
   abs,
   and,
@@ -16,20 +17,22 @@ import {
 
 function largest(cx: OpContext, k: TensorValue, known: number | undefined): TensorValue[] {
   const x = cx.tensor(0);
-  if (x.dtype === 'uint64') return cx.fail('uint64 is not supported');
+  const given = computable(cx, x);
   const shape = x.shape === undefined ? undefined : [...x.shape.slice(0, -1), known];
-  const sorted = cx.bool('sorted', true) ? 1 : 0;
-  const outputs = [
-    { dtype: x.dtype, shape },
-    { dtype: 'int64', shape },
-  ] as const;
-  const [values, indices] = cx.ops('TopK', [x, k], outputs, {
-    axis: { int: -1 },
-    largest: { int: 1 },
-    sorted: { int: sorted },
-  });
+  const wanted = cx.type('index_type', 'int32');
+  const dtype = wanted === 'int64' ? wanted : 'int32';
+  const [values, indices] = cx.custom(
+    'TopK',
+    [k, given],
+    [
+      { dtype: given.dtype, shape },
+      { dtype, shape },
+    ],
+    { sorted: { int: cx.bool('sorted', true) ? 1 : 0 }, index_type: { int: typeNumber(dtype) } },
+  );
   if (values === undefined || indices === undefined) return cx.fail('has no outputs');
-  return [values, cx.cast(indices, cx.type('index_type', 'int32'))];
+  cx.builder.model.facts.noteBelow(indices.name, x.shape?.at(-1));
+  return [cx.cast(values, x.dtype), cx.cast(indices, wanted)];
 }
 
 const topK: Lowering = (cx) => {

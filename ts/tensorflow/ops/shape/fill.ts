@@ -6,7 +6,22 @@ import { numbersTensor, stringsTensor } from '../../lower/tensors.js';
 import { broadcastShapes, elementCount, isStatic } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Dtype, Shape } from '../../types.js';
-import { add, div, equal, max, mul, number, sub, where } from '../arithmetic/algebra.js';
+import {
+  add,
+  and,
+  div,
+  equal,
+  less,
+  max,
+  mul,
+  not,
+  number,
+  onlyNumber,
+  or,
+  sub,
+  where,
+} from '../arithmetic/algebra.js';
+import { unlessAny } from '../arithmetic/checks.js';
 
 /** Constants up to this many elements are made here, larger ones in the run. */
 const MADE_HERE_MAX = 64;
@@ -63,8 +78,29 @@ const tile: Lowering = (cx) => {
 
 const broadcastTo: Lowering = (cx) => {
   const [value, dims] = [cx.tensor(0), cx.tensor(1)];
-  return cx.op('Expand', [value, cx.cast(dims, 'int64')], { shape: describedShape(dims) });
+  const wide = cx.cast(dims, 'int64');
+  const to = isWider(value.shape, dims.ints) ? wide : checkedDims(cx, value, wide);
+  return cx.op('Expand', [value, to], { shape: describedShape(dims) });
 };
+
+/** Whether the shape is seen to broadcast to these dims. */
+function isWider(shape: Shape, dims: TensorValue['ints']): boolean {
+  if (shape === undefined || dims === undefined || dims.length < shape.length) return false;
+  return shape.every((dim, axis) => {
+    const to = dims[dims.length - shape.length + axis];
+    return dim === 1 || (dim !== undefined && dim === to);
+  });
+}
+
+/** ONNX's Expand broadcasts both ways. */
+function checkedDims(cx: OpContext, value: TensorValue, dims: TensorValue): TensorValue {
+  const [out] = cx.custom(
+    'BroadcastDims',
+    [cx.shapeOf(value), dims],
+    [{ dtype: 'int64', shape: dims.shape }],
+  );
+  return out ?? cx.fail('BroadcastDims has no output');
+}
 
 /** The shape that two shapes broadcast to: both with ones in front, to the longer one's length. */
 const broadcastArgs: Lowering = (cx) => {
@@ -79,22 +115,89 @@ const broadcastArgs: Lowering = (cx) => {
     return cx.concat([ones, value], 0);
   };
   const [x, y] = [widened(a, m), widened(b, n)];
-  const out = where(cx, equal(cx, x, number(cx, x, 1)), y, x);
+  const one = number(cx, x, 1);
+  const isOne = equal(cx, x, one);
+  const fits = or(cx, or(cx, isOne, equal(cx, y, one)), equal(cx, x, y));
+  const text = 'Incompatible shapes';
+  const out = where(cx, isOne, y, known === undefined ? unlessAny(cx, not(cx, fits), x, text) : x);
   if (known === undefined) return { ...out, shape: [rank.ints?.[0]] };
   return withInts({ ...out, shape: [known.length] }, known);
 };
 
 const range: Lowering = (cx) => {
-  const inputs = cx.tensors().map((one) => ({ ...one, shape: [] }));
-  return cx.op('Range', inputs, { shape: [undefined] });
+  const scalar = (index: number): TensorValue => ({ ...cx.tensor(index), shape: [] });
+  const [start, limit, delta] = [scalar(0), scalar(1), scalar(2)];
+  const checked = isForward(cx, start, limit, delta)
+    ? start
+    : checkedStart(cx, start, limit, delta);
+  return cx.op('Range', [checked, limit, delta], { shape: [undefined] });
 };
+
+/** Whether the range is seen to go from its start to a limit that is not below it. */
+function isForward(
+  cx: OpContext,
+  start: TensorValue,
+  limit: TensorValue,
+  delta: TensorValue,
+): boolean {
+  const [from, to, step] = [start, limit, delta].map((one) => one.ints?.[0]);
+  if (from === undefined || step === undefined || step <= 0) return false;
+  if (to !== undefined) return to >= from;
+  return from <= 0 && cx.builder.model.facts.isNotNegative(limit.name ?? '');
+}
+
+/** ONNX answers an empty range where the step leads away from the limit. */
+function checkedStart(
+  cx: OpContext,
+  start: TensorValue,
+  limit: TensorValue,
+  delta: TensorValue,
+): TensorValue {
+  const zero = number(cx, delta, 0);
+  const shown = cx.concat([cx.reshape(start, [1]), cx.reshape(limit, [1])], 0);
+  const isAway = (up: TensorValue, before: TensorValue, after: TensorValue): TensorValue =>
+    and(cx, up, less(cx, after, before));
+  const noStep = unlessAny(
+    cx,
+    equal(cx, delta, zero),
+    start,
+    'Requires delta != 0: {0}',
+    cx.reshape(delta, [1]),
+  );
+  const step = onlyNumber(cx, 2);
+  const upward =
+    step !== undefined && step < 0
+      ? noStep
+      : unlessAny(
+          cx,
+          isAway(less(cx, zero, delta), start, limit),
+          noStep,
+          'Requires start <= limit when delta > 0: {0}/{1}',
+          shown,
+        );
+  if (step !== undefined && step > 0) return upward;
+  return unlessAny(
+    cx,
+    isAway(less(cx, delta, zero), limit, start),
+    upward,
+    'Requires start >= limit when delta < 0: {0}/{1}',
+    shown,
+  );
+}
 
 /** start + i * (stop - start) / (num - 1), and stop itself at the end. */
 const linSpace: Lowering = (cx) => {
   const [start, stop, num] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
   const wide = start.dtype === 'double' ? 'double' : 'float';
   const [from, to] = [cx.cast(start, wide), cx.cast(stop, wide)];
-  const count = cx.cast(num, 'int64');
+  const fewest = onlyNumber(cx, 2);
+  if (fewest !== undefined && fewest < 1) cx.fail(`num ${fewest}: expected 1 or more`);
+  const given = cx.cast(num, 'int64');
+  const isWrong = less(cx, given, cx.scalar('int64', 1));
+  const count =
+    fewest === undefined
+      ? unlessAny(cx, isWrong, given, 'Requires num > 0: {0}', cx.reshape(given, [1]))
+      : given;
   const index = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)], {
     shape: [num.ints?.[0]],
   });
@@ -112,11 +215,15 @@ const oneHot: Lowering = (cx) => {
   const rank = cx.rank(indices, 'its indices');
   const at = axis < 0 ? rank : axis;
   const known = depth.ints?.[0];
-  const classes = cx.op(
-    'Range',
-    [cx.scalar('int64', 0), cx.cast(depth, 'int64'), cx.scalar('int64', 1)],
-    { shape: [known] },
-  );
+  if (known !== undefined && known < 0) cx.fail(`depth ${known} is below 0`);
+  const wide = cx.cast(depth, 'int64');
+  const isWrong = less(cx, wide, cx.scalar('int64', 0));
+  const text = 'depth must be non-negative, got: {0}';
+  const isSeen = known !== undefined || cx.builder.model.facts.isNotNegative(wide.name ?? '');
+  const count = isSeen ? wide : unlessAny(cx, isWrong, wide, text, cx.reshape(wide, [1]));
+  const classes = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)], {
+    shape: [known],
+  });
   const after = Array.from({ length: rank - at }, (_, i) => i + 1);
   const column = cx.unsqueeze(cx.cast(indices, 'int64'), [at]);
   return where(cx, equal(cx, cx.unsqueeze(classes, after), column), on, off);

@@ -1,29 +1,20 @@
 // Elements and slices by index. Tier T1. An index below 0 is an error in TensorFlow and counts from
-// the end in ONNX: it is made one beyond the end, which the runtime refuses.
+// the end in ONNX: indices are checked before.
 // Source: tensorflow/core/kernels/{gather_op,gather_nd_op}.cc.
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import { less, number, onlyNumber, where } from '../arithmetic/algebra.js';
+import { onlyNumber } from '../arithmetic/algebra.js';
+import { checkedIndices, checkedTuples, sizeOfAxis } from '../arithmetic/checks.js';
 import { aroundAxis } from './around-axis.js';
 import { gatherAxis, gatherShape } from './gather-axis.js';
 
-const BEYOND = 2 ** 31 - 1;
-
-/** The indices, none of which counts from the end. */
-function fromFront(cx: OpContext, input: number): TensorValue {
-  const value = cx.tensor(input);
-  const indices =
-    value.dtype === 'int32' || value.dtype === 'int64' ? value : cx.cast(value, 'int64');
-  const constants = cx.numbers(input);
-  if (constants !== undefined) {
-    const negative = constants.find((one) => one < 0);
-    if (negative !== undefined) cx.fail(`index ${negative} is below 0`);
-    return indices;
-  }
-  if (indices.ints?.every((one) => one !== undefined && one >= 0)) return indices;
-  const isBelow = less(cx, indices, number(cx, indices, 0));
-  return where(cx, isBelow, number(cx, indices, BEYOND), indices);
+/** The indices of input 1 along an axis of `params`. */
+function indicesInto(cx: OpContext, params: TensorValue, axis: number): TensorValue {
+  const constants = cx.numbers(1);
+  const negative = constants?.find((one) => one < 0);
+  if (negative !== undefined) cx.fail(`index ${negative} is below 0`);
+  return checkedIndices(cx, cx.tensor(1), sizeOfAxis(cx, params, axis));
 }
 
 const gather: Lowering = (cx) => gathered(cx, 0, 0);
@@ -46,7 +37,7 @@ const resourceGather: Lowering = (cx) => {
 function gatheredAtRunTime(cx: OpContext): TensorValue {
   const params = cx.tensor(0);
   const around = aroundAxis(cx, params, cx.tensor(2));
-  const indices = fromFront(cx, 1);
+  const indices = indicesInto(cx, around.value, 1);
   const taken = gatherAxis(cx, around.value, indices, 1);
   const shape = cx.concat([around.before, cx.shapeOf(indices), around.after], 0);
   const known = gatherShape(params.shape, indices.shape, 0, 0);
@@ -61,13 +52,13 @@ function gathered(cx: OpContext, axis: number, batchDims: number): TensorValue {
   const params = cx.tensor(0);
   const at = axis < 0 ? cx.axis(axis, cx.rank(params)) : axis;
   if (batchDims !== 0) return batchGathered(cx, at, batchDims);
-  return gatherAxis(cx, params, fromFront(cx, 1), at);
+  return gatherAxis(cx, params, indicesInto(cx, params, at), at);
 }
 
 /** The gathered axis is moved to the first after the batch, and its result back. */
 function batchGathered(cx: OpContext, axis: number, batchDims: number): TensorValue {
   const params = cx.tensor(0);
-  const indices = fromFront(cx, 1);
+  const indices = indicesInto(cx, params, axis);
   const [rank, indexRank] = [cx.rank(params), cx.rank(indices, 'its indices')];
   const batch = batchDims < 0 ? batchDims + indexRank : batchDims;
   if (batch < 0 || batch > axis || batch > indexRank) {
@@ -99,7 +90,9 @@ function batchGathered(cx: OpContext, axis: number, batchDims: number): TensorVa
 
 const gatherNd: Lowering = (cx) => {
   const params = cx.tensor(0);
-  const indices = fromFront(cx, 1);
+  const negative = cx.numbers(1)?.find((one) => one < 0);
+  if (negative !== undefined) cx.fail(`index ${negative} is below 0`);
+  const indices = checkedTuples(cx, cx.tensor(1), cx.shapeOf(params), 'param shape');
   const depth = indices.shape?.at(-1);
   if (depth === 0) return wholeParams(cx, params, indices);
   const shape =

@@ -19,12 +19,35 @@ function pads(cx: OpContext, rows: readonly number[] | undefined): TensorValue {
   if (rows !== undefined) {
     return cx.int64s([...rows.filter((_, i) => i % 2 === 0), ...rows.filter((_, i) => i % 2)]);
   }
-  const paddings = cx.cast(cx.tensor(1), 'int64');
-  const columns = cx.op('Transpose', [paddings], {
-    shape: [2, paddings.shape?.[0]],
-    attributes: { perm: { ints: [1, 0] } },
-  });
-  return cx.reshape(columns, [-1]);
+  return checkedPads(cx, 0);
+}
+
+/** The same, as TensorFlow's kernel takes them. `mirror`: 1 = without the edge, 2 = with it. */
+function checkedPads(cx: OpContext, mirror: number): TensorValue {
+  const [value, paddings] = [cx.tensor(0), cx.tensor(1)];
+  const rank = value.shape?.length ?? paddings.shape?.[0];
+  const [out] = cx.custom(
+    'PadsOf',
+    [cx.shapeOf(value), cx.cast(paddings, 'int64')],
+    [{ dtype: 'int64', shape: [rank === undefined ? undefined : 2 * rank] }],
+    { mirror: { int: mirror } },
+  );
+  return out ?? cx.fail('PadsOf has no output');
+}
+
+/** Whether the tensor is seen to be as large as the paddings ask. */
+function isRoomy(
+  value: TensorValue,
+  rows: readonly number[] | undefined,
+  mirror: number,
+): rows is readonly number[] {
+  const room = 2 - mirror; // what of a dim cannot be mirrored
+  return (
+    rows?.every((one, i) => {
+      const dim = value.shape?.[Math.floor(i / 2)];
+      return one === 0 || (dim !== undefined && one <= dim - room);
+    }) ?? false
+  );
 }
 
 function paddedShape(
@@ -63,33 +86,46 @@ const mirrorPad: Lowering = (cx) => {
   const rows = knownRows(cx);
   if (rows?.every((one) => one === 0)) return value;
   if (cx.text('mode') === 'REFLECT') {
-    return cx.op('Pad', [value, pads(cx, rows)], {
+    const amounts = isRoomy(value, rows, 1) ? pads(cx, rows) : checkedPads(cx, 1);
+    return cx.op('Pad', [value, amounts], {
       shape: paddedShape(cx, value, rows),
       attributes: { mode: { string: 'reflect' } },
     });
   }
   const rank =
     value.shape?.length ?? cx.tensor(1).shape?.[0] ?? cx.fail('the rank of its input is not known');
+  const amounts = isRoomy(value, rows, 2) ? pads(cx, rows) : checkedPads(cx, 2);
   let mirrored = value;
-  for (let axis = 0; axis < rank; axis++) mirrored = symmetric(cx, mirrored, axis, rows);
+  for (let axis = 0; axis < rank; axis++) {
+    if (rows?.[2 * axis] === 0 && rows[2 * axis + 1] === 0) continue;
+    const edges = [axis, axis + rank].map((at) =>
+      cx.reshape(cx.slice(amounts, [at], [at + 1], [0]), []),
+    );
+    mirrored = symmetric(cx, mirrored, axis, { rows, edges });
+  }
   return mirrored;
 };
+
+/** How far an axis is padded: int64 scalars, and all constants. */
+interface Edges {
+  readonly rows: readonly number[] | undefined;
+  readonly edges: readonly TensorValue[];
+}
 
 /** ONNX has no mirror that repeats the edge: the axis is gathered by its mirrored indices. */
 function symmetric(
   cx: OpContext,
   value: TensorValue,
   axis: number,
-  rows: readonly number[] | undefined,
+  { rows, edges }: Edges,
 ): TensorValue {
   const [before, after] = [rows?.[2 * axis], rows?.[2 * axis + 1]];
-  if (before === 0 && after === 0) return value;
   const dim = value.shape?.[axis];
   const size =
     before === undefined || after === undefined || dim === undefined
       ? undefined
       : dim + before + after;
-  return cx.op('Gather', [value, mirrorIndices(cx, value, axis, rows)], {
+  return cx.op('Gather', [value, mirrorIndices(cx, value, axis, edges)], {
     shape: value.shape?.map((one, each) => (each === axis ? size : one)),
     attributes: { axis: { int: axis } },
   });
@@ -100,19 +136,12 @@ function mirrorIndices(
   cx: OpContext,
   value: TensorValue,
   axis: number,
-  rows: readonly number[] | undefined,
+  edges: readonly TensorValue[],
 ): TensorValue {
-  const scalar = (from: TensorValue, at: number): TensorValue =>
-    cx.op('Gather', [from, cx.scalar('int64', at)], { shape: [] });
-  const size = scalar(cx.shapeOf(value), axis);
-  const edge = (side: number): TensorValue => {
-    const known = rows?.[2 * axis + side];
-    if (known !== undefined) return cx.scalar('int64', known);
-    const row = scalar(cx.cast(cx.tensor(1), 'int64'), axis);
-    return scalar({ ...row, shape: [2] }, side);
-  };
   const [zero, one] = [cx.scalar('int64', 0), cx.scalar('int64', 1)];
-  const index = cx.op('Range', [sub(cx, zero, edge(0)), add(cx, size, edge(1)), one], {
+  const [before = zero, after = zero] = edges;
+  const size = cx.op('Gather', [cx.shapeOf(value), cx.scalar('int64', axis)], { shape: [] });
+  const index = cx.op('Range', [sub(cx, zero, before), add(cx, size, after), one], {
     shape: [undefined],
   });
   const up = where(cx, less(cx, index, zero), sub(cx, cx.scalar('int64', -1), index), index);

@@ -134,17 +134,13 @@ const invertPermutation: Lowering = (cx) => {
   const order = cx.tensor(0);
   const ints = known(order.ints);
   if (ints !== undefined) {
+    if (!ints.every((_, i) => ints.includes(i))) cx.fail(`[${ints.join(',')}] is no permutation`);
     return withInts(
       { kind: 'tensor', dtype: order.dtype, shape: [ints.length] },
       ints.map((_, i) => ints.indexOf(i)),
     );
   }
-  const count = cx.op('Size', [order], { dtype: 'int64', shape: [] });
-  const positions = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)], {
-    shape: order.shape,
-  });
-  const found = cx.op('ScatterElements', [positions, cx.cast(order, 'int64'), positions]);
-  return cx.cast(found, order.dtype);
+  return cx.custom('InvertPermutation', [order], [{ dtype: order.dtype, shape: order.shape }]);
 };
 
 export const RESHAPE: Operators = {

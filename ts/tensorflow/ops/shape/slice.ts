@@ -2,7 +2,6 @@
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import { add, binary, where } from '../arithmetic/algebra.js';
 
 /** Beyond the end of any axis; TensorRT has no larger one. */
 export const TO_END = 2 ** 31 - 1;
@@ -14,10 +13,13 @@ const slice: Lowering = (cx) => {
   if (rank === undefined) return runTimeSlice(cx, value, begin, size, undefined);
   const starts = begin.ints;
   const sizes = size.ints;
+  checkBelow(cx, starts, sizes);
   const isKnown =
     starts?.every((one) => one !== undefined) === true &&
     sizes?.every((one) => one !== undefined) === true;
-  if (!isKnown) return runTimeSlice(cx, value, begin, size, rank);
+  const isSeen = (start: number | undefined, axis: number): boolean =>
+    value.shape?.[axis] !== undefined || (start === 0 && sizes?.[axis] === -1);
+  if (!isKnown || !starts?.every(isSeen)) return runTimeSlice(cx, value, begin, size, rank);
   const from = starts as readonly number[];
   const counts = sizes as readonly number[];
   checkInside(cx, value, from, counts);
@@ -27,14 +29,23 @@ const slice: Lowering = (cx) => {
     counts[axis] === -1 ? TO_END : (from[axis] ?? 0) + (counts[axis] ?? 0),
   );
   const shaped = value.shape === undefined ? { ...value, shape: from.map(() => undefined) } : value;
-  const out = cx.slice(
+  return cx.slice(
     shaped,
     axes.map((axis) => from[axis] ?? 0),
     ends,
     axes,
   );
-  return checkedSizes(cx, out, counts);
 };
+
+/** Constants that no tensor has. */
+function checkBelow(
+  cx: OpContext,
+  starts: readonly (number | undefined)[] | undefined,
+  sizes: readonly (number | undefined)[] | undefined,
+): void {
+  const isWrong = starts?.some((one) => (one ?? 0) < 0) || sizes?.some((one) => (one ?? 0) < -1);
+  if (isWrong) cx.fail(`begin [${starts?.join(',')}] or size [${sizes?.join(',')}] is below 0`);
+}
 
 function checkInside(
   cx: OpContext,
@@ -54,16 +65,8 @@ function checkInside(
   });
 }
 
-/** ONNX takes what there is where TensorFlow has an error: a reshape to the sizes asked for fails
- * then. Possible while at most one size is free. */
-function checkedSizes(cx: OpContext, out: TensorValue, counts: readonly number[]): TensorValue {
-  const isStatic = out.shape?.every((dim, axis) => dim !== undefined || counts[axis] === -1);
-  const shape = counts.map((count, axis) => (count === -1 ? out.shape?.[axis] : count));
-  const free = counts.filter((count) => count === -1).length;
-  if (isStatic || free > 1 || (free === 1 && counts.includes(0))) return { ...out, shape };
-  return cx.reshape(out, counts, shape);
-}
-
+/** Where the slice ends is computed with the checks that TensorFlow makes: ONNX takes what there is
+ * of a slice that is not inside of the tensor. */
 function runTimeSlice(
   cx: OpContext,
   value: TensorValue,
@@ -72,27 +75,17 @@ function runTimeSlice(
   rank: number | undefined,
 ): TensorValue {
   const start = cx.cast(begin, 'int64');
-  const count = cx.cast(size, 'int64');
-  const isToEnd = binary(cx, 'Equal', count, cx.scalar('int64', -1), 'bool');
-  const end = where(cx, isToEnd, cx.scalar('int64', TO_END), add(cx, start, count));
+  const dims = cx.shapeOf(value);
+  const [end] = cx.custom(
+    'SliceEnds',
+    [dims, start, cx.cast(size, 'int64')],
+    [{ dtype: 'int64', shape: [rank] }],
+  );
   const shape =
     rank === undefined
       ? undefined
       : Array.from({ length: rank }, (_, axis) => known(value, begin, size, axis));
-  const out = cx.op('Slice', [value, start, end], { shape });
-  const counts = size.ints;
-  if (counts?.every((one) => one !== undefined)) {
-    return checkedSizes(
-      cx,
-      { ...out, shape: shape?.map(() => undefined) },
-      counts as readonly number[],
-    );
-  }
-  return cx.reshape(
-    out,
-    where(cx, isToEnd, cx.shapeOf({ ...out, shape: undefined }), count),
-    shape,
-  );
+  return cx.op('Slice', [value, start, end ?? cx.fail('has no end')], { shape });
 }
 
 function known(

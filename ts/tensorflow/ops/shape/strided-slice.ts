@@ -85,8 +85,8 @@ function element(cx: OpContext, input: number, at: number): TensorValue {
   return cx.op('Gather', [all, cx.int64s([at])], { shape: [1] });
 }
 
-/** Takes single elements: Gather knows TensorFlow's negative indices and errors. The last axis
- * first, so that the numbers of the others stay. */
+/** Takes single elements; Gather counts negative indices from the end, as TensorFlow does. The last
+ * axis first, so that the numbers of the others stay. */
 function pickIndices(cx: OpContext, value: TensorValue, specs: readonly Spec[]): TensorValue {
   let picked = value;
   for (const spec of [...specs].reverse()) {

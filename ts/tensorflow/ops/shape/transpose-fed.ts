@@ -4,6 +4,8 @@ import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, equal, less, mul, not, oneUnlessAny, where } from '../arithmetic/algebra.js';
 
+const WRONG_ORDER = 'perm must name each dimension once';
+
 /** `order` is a vector of int32 or int64; the rank is the value's, or as many as it has. */
 export function transposeFed(cx: OpContext, value: TensorValue, order: TensorValue): TensorValue {
   const rank =
@@ -16,7 +18,7 @@ export function transposeFed(cx: OpContext, value: TensorValue, order: TensorVal
   const given = where(cx, isNegative, add(cx, said, cx.scalar('int64', rank)), said);
   const dims = cx.reshape(cx.shapeOf(value), [rank]);
   const strides = stridesOf(cx, dims, rank);
-  const ok = oneUnlessAny(cx, notOnce(cx, given, rank), 'int64');
+  const ok = oneUnlessAny(cx, notOnce(cx, given, rank), 'int64', WRONG_ORDER);
   const [sizes, steps] = [taken(cx, dims, given), mul(cx, taken(cx, strides, given), ok)];
   let places: TensorValue | undefined;
   for (let axis = 0; axis < rank; axis++) {

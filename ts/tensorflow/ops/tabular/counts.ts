@@ -24,6 +24,11 @@ interface Counted {
   readonly rows?: { readonly of: TensorValue; readonly count: TensorValue };
 }
 
+const WEIGHTS = 'Weights and values must have the same shape.';
+const NEGATIVE = 'Input values must all be non-negative';
+const OUTSIDE = 'Index value out of bounds';
+const DEEP = 'Input must be a 1 or 2-dimensional tensor.';
+
 const long = (cx: OpContext, value: number): TensorValue => cx.scalar('int64', value);
 
 const sizeOf = (cx: OpContext, value: TensorValue): TensorValue =>
@@ -34,7 +39,7 @@ function weightsOf(cx: OpContext, values: TensorValue): TensorValue {
   const given = cx.reshape(cx.tensor(cx.inputs.length - 1), [-1], [undefined]);
   const [count, wanted] = [sizeOf(cx, given), sizeOf(cx, values)];
   const isWrong = not(cx, or(cx, equal(cx, count, long(cx, 0)), equal(cx, count, wanted)));
-  const one = oneUnlessAny(cx, isWrong, given.dtype);
+  const one = oneUnlessAny(cx, isWrong, given.dtype, WEIGHTS);
   const ends = cx.reshape(wanted, [1]);
   const ones = cx.op('Expand', [one, ends], { shape: [undefined] });
   return cx.op('Slice', [cx.concat([given, ones], 0), cx.int64s([0]), ends, cx.int64s([0])], {
@@ -55,7 +60,7 @@ function width(cx: OpContext, values: TensorValue): TensorValue {
 }
 
 function counted(cx: OpContext, { values: given, rows }: Counted): TensorValue[] {
-  const ok = oneUnlessAny(cx, less(cx, given, long(cx, 0)), 'int64');
+  const ok = oneUnlessAny(cx, less(cx, given, long(cx, 0)), 'int64', NEGATIVE);
   const all = mul(cx, given, ok);
   const most = cx.int('maxlength', -1);
   const isCounted = most < 0 ? equal(cx, all, all) : less(cx, all, long(cx, most));
@@ -137,7 +142,7 @@ const sparse: Lowering = (cx) => {
   const checked = mul(
     cx,
     values,
-    mul(cx, oneUnlessAny(cx, isOutside, 'int64'), oneUnlessAny(cx, isDeep, 'int64')),
+    mul(cx, oneUnlessAny(cx, isOutside, 'int64', OUTSIDE), oneUnlessAny(cx, isDeep, 'int64', DEEP)),
   );
   const rows = { of: cx.slice(indices, [0], [-1], [1]), count: cx.slice(dims, [0], [-1], [0]) };
   return counted(cx, { values: checked, rows });

@@ -3,12 +3,13 @@
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { numbersTensor } from '../../lower/tensors.js';
-import type { TensorValue } from '../../lower/values.js';
+import { isFloating, type TensorValue } from '../../lower/values.js';
+import { checkedTuples } from '../arithmetic/checks.js';
 import { computable } from './attributes.js';
 
 type Reduction = 'none' | 'add' | 'min' | 'max';
 
-/** ONNX's ScatterND. Negative indices are TensorFlow's error and count from the end here. */
+/** ONNX's ScatterND, in which indices below 0 would count from the end. */
 function scattered(
   cx: OpContext,
   into: TensorValue,
@@ -16,7 +17,8 @@ function scattered(
   updates: TensorValue,
   reduction: Reduction,
 ): TensorValue {
-  return cx.op('ScatterND', [into, cx.cast(indices, 'int64'), updates], {
+  const checked = checkedTuples(cx, indices, cx.shapeOf(into), 'shape');
+  return cx.op('ScatterND', [into, cx.cast(checked, 'int64'), updates], {
     attributes: { reduction: { string: reduction } },
   });
 }
@@ -38,10 +40,26 @@ function unknownDims(shape: TensorValue): undefined[] | undefined {
   return rank === undefined ? undefined : Array.from({ length: rank }, () => undefined);
 }
 
+/** By an operator of ours: the runtime's own takes a NaN over. */
+function extreme(cx: OpContext, isMin: boolean): TensorValue {
+  const [tensor, indices, updates] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
+  const checked = checkedTuples(cx, indices, cx.shapeOf(tensor), 'shape');
+  const given = computable(cx, tensor);
+  const [out] = cx.custom(
+    'ScatterExtreme',
+    [cx.cast(checked, 'int64'), cx.cast(updates, given.dtype), given],
+    [{ dtype: given.dtype, shape: tensor.shape }],
+    { smaller: { int: isMin ? 1 : 0 } },
+  );
+  return out === undefined ? cx.fail('has no output') : cx.cast(out, tensor.dtype);
+}
+
 function into(reduction: Reduction, negated = false): Lowering {
   return (cx) => {
     const [tensor, indices, updates] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
     if (reduction === 'none') return scattered(cx, tensor, indices, updates, reduction);
+    const isExtreme = reduction === 'min' || reduction === 'max';
+    if (isExtreme && isFloating(tensor.dtype)) return extreme(cx, reduction === 'min');
     const given = computable(cx, updates);
     const change = negated ? cx.op('Neg', [given]) : given;
     return cx.cast(scattered(cx, computable(cx, tensor), indices, change, reduction), tensor.dtype);

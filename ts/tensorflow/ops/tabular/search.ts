@@ -1,11 +1,10 @@
 // Differences of lists, places in sorted rows, coordinates of flat indices. Tier T3. Source:
 // tensorflow/core/kernels/{list_diff,searchsorted,unravel_index}_op.cc. Importer's worker thread.
-import type { Lowering, OpContext, Operators } from '../../lower/context.js';
+import type { Lowering, Operators } from '../../lower/context.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';
 import {
   div,
   equal,
-  greaterOrEqual,
   less,
   mul,
   not,
@@ -18,6 +17,8 @@ import {
 import { computable, typeNumber } from './attributes.js';
 
 const END = 2 ** 31 - 1;
+const BEYOND = 'index is out of bound as with dims';
+const NO_DIM = 'Input dims must be greater than 0';
 
 /** Both lists' elements are numbered in the order in which they came first, y's before x's: those
  * of x that y has not are numbered behind the last of y. */
@@ -49,43 +50,14 @@ const listDiff: Lowering = (cx) => {
   return [cx.rows(x, places, [undefined]), cx.cast(places, cx.type('out_idx', 'int32'))];
 };
 
-/** How many elements of its sorted row are below each value (`upper`: or equal to it). Both are
- * sorted together, of equal ones the first given first. */
+/** How many elements of its sorted row are below each value (`upper`: or equal to it). */
 function bound(upper: boolean): Lowering {
   return (cx) => {
-    if (cx.tensor(0).dtype === 'uint64') return cx.fail('uint64 is not supported');
     const [row, values] = [computable(cx, cx.tensor(0)), computable(cx, cx.tensor(1))];
-    const wanted = isFloating(values.dtype) ? withoutNan(cx, values, upper) : values;
-    const all = cx.concat(upper ? [row, wanted] : [wanted, row], 1);
-    const first = axisSize(cx, upper ? row : wanted);
-    const [, order] = cx.ops(
-      'TopK',
-      [all, axisSize(cx, all)],
-      [
-        { dtype: all.dtype, shape: all.shape },
-        { dtype: 'int64', shape: all.shape },
-      ],
-      { axis: { int: 1 }, largest: { int: 0 }, sorted: { int: 1 } },
-    );
-    if (order === undefined) return cx.fail('has no output');
-    const isRow = upper ? less(cx, order, first) : greaterOrEqual(cx, order, first);
-    const counts = cx.op('CumSum', [cx.cast(isRow, 'int64'), cx.scalar('int64', 1)]);
-    const back = cx.op('ScatterElements', [counts, order, counts], {
-      attributes: { axis: { int: 1 } },
-    });
-    const [from, to] = upper ? [first, cx.int64s([END])] : [cx.int64s([0]), first];
-    const found = cx.op('Slice', [back, from, to, cx.int64s([1])], { shape: values.shape });
-    return cx.cast(found, cx.type('out_type', 'int32'));
+    const dtype = cx.type('out_type', 'int32') === 'int64' ? 'int64' : 'int32';
+    const attributes = { upper: { int: upper ? 1 : 0 }, index_type: { int: typeNumber(dtype) } };
+    return cx.custom('SearchSorted', [row, values], [{ dtype, shape: values.shape }], attributes);
   };
-}
-
-const axisSize = (cx: OpContext, value: TensorValue): TensorValue =>
-  cx.slice(cx.shapeOf(value), [1], [2], [0]);
-
-/** NaN is not above any element and not below any. */
-function withoutNan(cx: OpContext, values: TensorValue, upper: boolean): TensorValue {
-  const isNan = cx.op('IsNaN', [values], { dtype: 'bool' });
-  return where(cx, isNan, number(cx, values, upper ? Infinity : -Infinity), values);
 }
 
 /** From the last dim to the first: the rest of a division is the coordinate. */
@@ -97,8 +69,8 @@ const unravelIndex: Lowering = (cx) => {
   // The runtime must not divide by 0.
   const isWrong = less(cx, dims, one);
   const sizes = where(cx, isWrong, one, dims);
-  let rest = mul(cx, indices, oneUnlessAny(cx, isWrong, indices.dtype));
-  rest = mul(cx, rest, oneUnlessAny(cx, less(cx, rest, zero), indices.dtype));
+  let rest = mul(cx, indices, oneUnlessAny(cx, isWrong, indices.dtype, NO_DIM));
+  rest = mul(cx, rest, oneUnlessAny(cx, less(cx, rest, zero), indices.dtype, BEYOND));
   const rows: TensorValue[] = [];
   for (let axis = rank - 1; axis >= 0; axis--) {
     const size = cx.reshape(cx.slice(sizes, [axis], [axis + 1], [0]), []);
@@ -107,7 +79,7 @@ const unravelIndex: Lowering = (cx) => {
     rest = quotient;
   }
   const isBeyond = not(cx, equal(cx, rest, zero));
-  return mul(cx, cx.concat(rows, 0), oneUnlessAny(cx, isBeyond, indices.dtype));
+  return mul(cx, cx.concat(rows, 0), oneUnlessAny(cx, isBeyond, indices.dtype, BEYOND));
 };
 
 export const SEARCH: Operators = {

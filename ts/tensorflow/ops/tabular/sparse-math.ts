@@ -20,6 +20,10 @@ import {
 import { computable } from './attributes.js';
 import { numberedRows } from './rows.js';
 
+const OUTSIDE = 'Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape';
+const MISFIT = 'SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes';
+const FLAT = 'Input should have rank >= 2';
+
 const END = 2 ** 31 - 1;
 
 /** How many dims the sparse tensor has, where that is known. */
@@ -69,7 +73,7 @@ const reduced =
     );
     const sizes = gathered(cx, dims, kept, 0);
     // One axis of 1 more than those that stay: a scalar has no places.
-    const ok = oneUnlessAny(cx, outside(cx, indices, dims), 'int64');
+    const ok = oneUnlessAny(cx, outside(cx, indices, dims), 'int64', OUTSIDE);
     const wide = cx.concat([mul(cx, indices, ok), column(cx, indices)], 1);
     const places = gathered(cx, wide, cx.concat([kept, rank], 0), 1);
     const out = scattered(
@@ -140,8 +144,8 @@ function denseAt(cx: OpContext): TensorValue {
     cx.cast(not(cx, isOne), 'int64'),
     mul(
       cx,
-      oneUnlessAny(cx, isWrong, 'int64'),
-      oneUnlessAny(cx, outside(cx, places, sizes), 'int64'),
+      oneUnlessAny(cx, isWrong, 'int64', MISFIT),
+      oneUnlessAny(cx, outside(cx, places, sizes), 'int64', OUTSIDE),
     ),
   );
   return cx.op('GatherND', [dense, mul(cx, places, factor)], { shape: [indices.shape?.[0]] });
@@ -163,7 +167,7 @@ const softmax: Lowering = (cx) => {
   const [indices, given] = [cx.tensor(0), cx.tensor(1)];
   const isFlat = less(cx, cx.shapeOf(dimsOf(cx)), cx.scalar('int64', 2));
   const leading = cx.slice(indices, [0], [-1], [1]);
-  const rows = numberedRows(cx, mul(cx, leading, oneUnlessAny(cx, isFlat, 'int64')));
+  const rows = numberedRows(cx, mul(cx, leading, oneUnlessAny(cx, isFlat, 'int64', FLAT)));
   return inFloat(cx, [given], (values) => {
     if (values === undefined) return cx.fail('has no input');
     const over = (reduction: string, of: TensorValue): TensorValue => {

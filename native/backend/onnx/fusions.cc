@@ -1,0 +1,159 @@
+// See fusions.h: which optimizers, and whether a model has what they spoil.
+#include "backend/onnx/fusions.h"
+
+#include <algorithm>
+
+#include "backend/onnx/types.h"
+
+namespace serval::ort {
+namespace {
+
+bool is_double(const OnnxTensor& tensor) { return tensor.type == OnnxType::Double; }
+
+bool attribute_is_double(const OnnxAttribute& attribute) {
+  OnnxTensor tensor;
+  if (attribute.tensor && read_tensor(*attribute.tensor, tensor) && is_double(tensor)) return true;
+  const bool names_type =
+      attribute.name == "to" || attribute.name == "dtype" || attribute.name == "output_dtype";
+  return names_type && attribute.integer == static_cast<int64_t>(OnnxType::Double);
+}
+
+// Whether a graph or (its fields) a function says of any value that it is of double. What cannot be
+// read says so too.
+bool mentions_double(Bytes graph, uint32_t node_field, uint32_t value_field) {
+  bool found = false;
+  const bool read = for_fields(graph, [&](const WireField& field) {
+    const auto is = [&field](uint32_t number) {
+      return field.tag == wire_tag(number, WireType::Bytes);
+    };
+    const bool is_graph = node_field == onnx_field::kGraphNode;
+    if (is(node_field)) {
+      OnnxNode node;
+      if (!read_node(field.bytes, node)) return false;
+      for (const OnnxAttribute& attribute : node.attributes) {
+        found |= attribute_is_double(attribute);
+        if (attribute.graph)
+          found |= mentions_double(*attribute.graph, onnx_field::kGraphNode,
+                                   onnx_field::kGraphValueInfo);
+        for (const Bytes body : attribute.graphs) {
+          found |= mentions_double(body, onnx_field::kGraphNode, onnx_field::kGraphValueInfo);
+        }
+      }
+    } else if (is_graph && is(onnx_field::kGraphInitializer)) {
+      OnnxTensor tensor;
+      found |= !read_tensor(field.bytes, tensor) || is_double(tensor);
+    } else if (is(value_field) ||
+               (is_graph && (is(onnx_field::kGraphInput) || is(onnx_field::kGraphOutput)))) {
+      OnnxValue value;
+      found |= !read_value(field.bytes, value) || value.type == OnnxType::Double;
+    }
+    return true;
+  });
+  return found || !read;
+}
+
+// Marks the fusions of the list that a model's nodes call for.
+class Search {
+ public:
+  explicit Search(OnnxFunctions& functions) : functions_(functions) {}
+
+  void graph(Bytes graph, const OnnxTypes* outer) {
+    OnnxTypes types = outer == nullptr ? OnnxTypes(functions_) : OnnxTypes(outer);
+    unreadable_ |= !types.add_graph(graph) || !nodes(graph, onnx_field::kGraphNode, types);
+  }
+  void function(Bytes function) {
+    OnnxTypes types(functions_);
+    if (!types.add_function(function)) {
+      unreadable_ = true;
+      return;
+    }
+    functions_.add_inputs(function, types);
+    unreadable_ |= !nodes(function, onnx_field::kFunctionNode, types);
+  }
+  std::string names() const {
+    std::string names;
+    const std::span<const UnsafeFusion> all = unsafe_fusions();
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!marked_[i] && !unreadable_) continue;
+      if (!names.empty()) names += ';';
+      names += all[i].optimizer;
+    }
+    return names;
+  }
+
+ private:
+  bool nodes(Bytes graph, uint32_t node_field, OnnxTypes& types) {
+    return for_fields(graph, [&](const WireField& field) {
+      if (field.tag != wire_tag(node_field, WireType::Bytes)) return true;
+      OnnxNode node;
+      if (!read_node(field.bytes, node)) return false;
+      for (const OnnxAttribute& attribute : node.attributes) {
+        if (attribute.graph) this->graph(*attribute.graph, &types);
+        for (const Bytes body : attribute.graphs) this->graph(body, &types);
+      }
+      types.add_node(node);
+      look_at(node, types);
+      return true;
+    });
+  }
+
+  // A type that is not known may be double.
+  void look_at(const OnnxNode& node, const OnnxTypes& types) {
+    if (!node.is_onnx() || !node.has_input(0)) return;
+    const OnnxType type = types.type_of(node.inputs[0]);
+    if (type != OnnxType::Double && type != OnnxType::Unknown) return;
+    const std::span<const UnsafeFusion> all = unsafe_fusions();
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto& operators = all[i].operators;
+      marked_[i] =
+          marked_[i] || std::find(operators.begin(), operators.end(), node.op) != operators.end();
+    }
+  }
+
+  OnnxFunctions& functions_;
+  std::vector<bool> marked_ = std::vector<bool>(unsafe_fusions().size(), false);
+  bool unreadable_ = false;
+};
+
+}  // namespace
+
+std::span<const UnsafeFusion> unsafe_fusions() {
+  static const std::vector<UnsafeFusion> list = {
+      {"SimplifiedLayerNormFusion",
+       {"ReduceMean"},
+       "drops the epsilon of an RMS normalization: the default, 1e-5, counts"},
+      {"LayerNormFusionL1", {"ReduceMean"}, "rounds epsilon to a float"},
+      {"LayerNormFusionL2", {"ReduceMean"}, "rounds epsilon to a float"},
+      {"QuickGeluFusion", {"Sigmoid"}, "x * Sigmoid(x) becomes a node without a kernel"},
+      {"MatMulScaleFusion", {"MatMul"}, "rounds a factor to a float"},
+      {"FuseReluClip", {"Relu", "Clip"}, "fails on bounds of double"},
+  };
+  return list;
+}
+
+std::string fusions_to_disable(Bytes model) {
+  bool found = false;
+  const bool read = for_fields(model, [&](const WireField& field) {
+    if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
+      found |= mentions_double(field.bytes, onnx_field::kGraphNode, onnx_field::kGraphValueInfo);
+    } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
+      found |=
+          mentions_double(field.bytes, onnx_field::kFunctionNode, onnx_field::kFunctionValueInfo);
+    }
+    return true;
+  });
+  OnnxFunctions functions;
+  if (!found || !read || !functions.read(model)) return {};
+  Search search(functions);
+  (void)for_fields(model, [&](const WireField& field) {
+    if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
+      search.graph(field.bytes, nullptr);
+    } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
+      search.function(field.bytes);
+    }
+    return true;
+  });
+  return search.names();
+}
+
+}  // namespace serval::ort
