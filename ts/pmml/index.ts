@@ -49,7 +49,8 @@ function unasked({ result, context }: Lowered): Answer[] {
   const add = (name: string, column: number | undefined) => {
     if (column !== undefined) answers.push({ name, column });
   };
-  const confidences = picked(result, 'confidences', 'confidence', context);
+  const confidences =
+    result.confidencesUnsaid === true ? [] : picked(result, 'confidences', 'confidence', context);
   answers.push(...confidences.map((each) => ({ ...each, extra: true })));
   if (context.functionName === 'clustering') {
     add('display', result.display);

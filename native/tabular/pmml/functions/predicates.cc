@@ -11,8 +11,7 @@ namespace {
 // The constant has the field's type, or both are numbers.
 int order_of(const Value& left, const Value& right) {
   if (is_real(left.type) || is_real(right.type)) {
-    const double a = real_of(left), b = real_of(right);
-    return (a > b) - (a < b);
+    return java_order(real_of(left), real_of(right));
   }
   return (left.integer > right.integer) - (left.integer < right.integer);
 }
