@@ -25,7 +25,7 @@ struct Eval {
   std::string failure;
   std::string_view place = {};  // of the failure, where it is not the stage's own
   bool undefined = false;  // the failure is a result that is not defined: PMML's Apply may take it
-  bool keeps_nan = false;  // a PMML function may answer NaN
+  bool keeps_nan = false;  // an Apply that treats NaN and undefined results is around a function
   bool failed() const { return !failure.empty(); }
   // A missing value, for `return eval.fail(...)`.
   Value fail(std::string what) {

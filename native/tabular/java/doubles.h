@@ -59,13 +59,13 @@ inline size_t java_largest(std::span<const double> values) {
   return best;
 }
 
-// The 50th percentile as Commons Math estimates it: NaNs are left out, and between two numbers of
-// which the upper one is infinite it is NaN. Sorts the values. NaN where there is none.
+// The 50th percentile as Commons Math estimates it: NaNs are the largest, and between two numbers
+// of which the upper one is infinite it is NaN. Sorts the values. NaN where there is none.
 inline double java_median(std::vector<double>& values) {
-  std::erase_if(values, [](double value) { return std::isnan(value); });
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   if (values.size() == 1) return values[0];
-  std::sort(values.begin(), values.end());
+  std::sort(values.begin(), values.end(),
+            [](double left, double right) { return java_order(left, right) < 0; });
   const double position = static_cast<double>(values.size() + 1) / 2;
   const double whole = std::floor(position);
   const auto at = static_cast<size_t>(whole);

@@ -37,7 +37,9 @@ function given(plan: Plan, { fields, rows }: GoldenCase) {
       const isText = type === 'string';
       const values = rows.map((row) => {
         const cell = row[at] ?? null;
-        return cell === null || isText ? cell : (BOOLEANS[cell] ?? Number(cell));
+        if (cell === null || isText) return cell;
+        const number = BOOLEANS[cell] ?? Number(cell);
+        return type === 'float' ? Math.fround(number) : number;
       });
       return [name, { type: type ?? 'string', values }];
     }),

@@ -21,11 +21,11 @@ Value binary(Eval& eval, std::span<const Value> arguments, std::string_view name
   if (type != Type::Int32) return number_of(eval, type, reals(real_of(left), real_of(right)), name);
   int64_t result = 0;
   if (!integers(left.integer, right.integer, result)) {
-    eval.undefined = true;
+    eval.undefined = eval.keeps_nan;
     return eval.fail("function " + std::string(name) + ": the result is undefined");
   }
   if (result != static_cast<int32_t>(result)) {
-    eval.undefined = true;
+    eval.undefined = eval.keeps_nan;
     return eval.fail("function " + std::string(name) + ": the result is no 32-bit integer");
   }
   return Value::of_integer(result, Type::Int32);

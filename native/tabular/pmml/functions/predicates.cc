@@ -51,15 +51,16 @@ Value is_not_missing(Eval&, std::span<const Value> arguments, const void*) {
   return Value::of_bool(!arguments[0].missing());
 }
 
-// Three-valued: one argument `decides`, else unknown where one is.
+// Three-valued: one argument `decides`, else unknown where one is. All are evaluated, as in JPMML.
 Value fold(Eval& eval, const CallNode& call, bool decides) {
-  bool unknown = false;
+  bool unknown = false, decided = false;
   for (size_t i = 0; i < call.count(); ++i) {
     const Value each = call.argument(eval, i);
     if (eval.failed()) return {};
     if (each.missing()) unknown = true;
-    else if ((each.integer != 0) == decides) return Value::of_bool(decides);
+    else if ((each.integer != 0) == decides) decided = true;
   }
+  if (decided) return Value::of_bool(decides);
   return unknown ? Value() : Value::of_bool(!decides);
 }
 
