@@ -25,6 +25,8 @@ export interface TargetInfo extends FieldInfo {
 export interface LabelledVector {
   readonly column: Column; // Type.Vector, labels.length long in every row that is not missing
   readonly labels: readonly string[];
+  /** The labels in the document's order, where that is another one: of equals the first wins. */
+  readonly written?: readonly string[];
 }
 
 /**

@@ -241,6 +241,11 @@ export class Context implements ModelContext {
     return [...new Set([...(this.target?.values ?? []), ...found])];
   }
 
+  /** The same labels, those of `found` first: the order in which equals win. */
+  labelsAsFound(found: readonly string[]): string[] {
+    return [...new Set([...found, ...(this.target?.values ?? [])])];
+  }
+
   lowerModel(element: XmlElement): ModelResult {
     return this.lowerInner(element).result;
   }

@@ -235,6 +235,7 @@ class Blend final : public Ensemble {
   explicit Blend(StageSpec& spec)
       : Ensemble(spec),
         maps_(spec.integers("maps")),
+        order_(spec.integers("order")),
         width_(static_cast<size_t>(std::max(spec.integer("width"), 0))) {
     weighted_ = method_ == "weightedAverage";
     median_ = method_ == "median";
@@ -243,6 +244,11 @@ class Blend final : public Ensemble {
       spec.fail("method is '" + method_ + "'");
     }
     if (width_ == 0 || maps_.size() != count_ * width_) spec.fail("a map for each segment");
+    const auto is_label = [&](int32_t at) { return at >= 0 && static_cast<size_t>(at) < width_; };
+    const bool ordered = order_.empty() || order_.size() == width_;
+    if (!ordered || !std::all_of(order_.begin(), order_.end(), is_label)) {
+      spec.fail("an order of all labels");
+    }
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -289,14 +295,16 @@ class Blend final : public Ensemble {
   // the winner's median is NaN.
   void choose(const Run& run, uint32_t row, std::vector<Part>& parts) const {
     std::vector<double> bests, values;
-    for (size_t k = 0; k < width_; ++k) {
+    for (size_t i = 0; i < width_; ++i) {
+      const size_t k = order_.empty() ? i : static_cast<size_t>(order_[i]);
       values.clear();
       for (const Part& part : parts) values.push_back(probability(run, part.segment, row, k));
       if (max_) bests.push_back(std::accumulate(values.begin(), values.end(), values[0], java_max));
       else bests.push_back(java_median(values));
     }
-    const size_t winner = java_largest(bests);
-    const double best = bests[winner];
+    const size_t first = java_largest(bests);
+    const double best = bests[first];
+    const size_t winner = order_.empty() ? first : static_cast<size_t>(order_[first]);
     const auto of = [&](const Part& part) { return probability(run, part.segment, row, winner); };
     if (max_) {
       std::erase_if(parts, [&](const Part& part) { return java_order(of(part), best) != 0; });
@@ -309,6 +317,7 @@ class Blend final : public Ensemble {
   }
 
   std::span<const int32_t> maps_;
+  std::span<const int32_t> order_;  // labels: of equals the first one is the winner of median, max
   size_t width_;
   bool weighted_ = false, median_ = false, max_ = false;
 };

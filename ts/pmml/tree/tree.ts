@@ -240,7 +240,7 @@ class TreeLowering {
     const width = this.#labels.length;
     if (width > 1) {
       const table = { reals: matrix, width, nan_is_missing: true };
-      return { column: this.#pick(name, 'vector', table), labels: this.#labels };
+      return this.#labelled(this.#pick(name, 'vector', table));
     }
     const one = this.context.plan.column(name, 'double');
     addPick(
@@ -250,7 +250,11 @@ class TreeLowering {
       one,
       this.#place,
     );
-    return { column: this.context.vector([one], this.model), labels: this.#labels };
+    return this.#labelled(this.context.vector([one], this.model));
+  }
+
+  #labelled(column: Column): LabelledVector {
+    return { column, labels: this.#labels, written: treeLabels(this.table) };
   }
 
   #regression(): Column {
