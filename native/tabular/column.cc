@@ -1,6 +1,7 @@
 // See column.h. Hot path, any thread.
 #include "tabular/column.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace serval::tabular {
@@ -18,6 +19,7 @@ void Column::reset(Type of, uint32_t row_count, Type of_element) {
   texts.clear();
   decimals.clear();
   offsets.clear();
+  failures.clear();
   if (is_list(of)) {
     offsets.push_back(0);
     return;
@@ -28,6 +30,13 @@ void Column::reset(Type of, uint32_t row_count, Type of_element) {
     case Storage::Text: texts.resize(row_count); break;
     case Storage::Decimal: decimals.resize(row_count); break;
   }
+}
+
+const Failure* Column::find_failure(uint32_t row) const {
+  const auto found =
+      std::lower_bound(failures.begin(), failures.end(), row,
+                       [](const Failure& each, uint32_t wanted) { return each.row < wanted; });
+  return found != failures.end() && found->row == row ? &*found : nullptr;
 }
 
 void Column::set_state(uint32_t row, State state) {

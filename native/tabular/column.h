@@ -2,11 +2,20 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tabular/value.h"
 
 namespace serval::tabular {
+
+// Why a row of a column could not be computed, and where in the model.
+struct Failure {
+  uint32_t row = 0;
+  std::string_view place;  // of the plan
+  std::string what;
+};
 
 // Which member holds the values follows from storage_of(type) (of Vector: reals, of List:
 // storage_of(element)). Scalars: one value per row. Vector and List: row r has the values
@@ -25,6 +34,8 @@ struct Column {
   std::vector<int32_t> indices;   // one per value
   std::vector<uint32_t> sizes;    // sparse: the vector's length, by row
   std::vector<uint8_t> states;    // of State, by row; empty = all valid
+  // Rows that could not be computed, ascending: they are missing, and who reads one is refused.
+  std::vector<Failure> failures;
 
   // Scalars: `row_count` values, zeros, all valid. Vector, List: no values yet, offsets {0}.
   void reset(Type of, uint32_t row_count, Type of_element = Type::Any);
@@ -33,6 +44,10 @@ struct Column {
     return states.empty() ? State::Valid : static_cast<State>(states[row]);
   }
   bool valid(uint32_t row) const { return state(row) == State::Valid; }
+  // Of a row that is missing: why it could not be computed; null: it could.
+  const Failure* failure(uint32_t row) const {
+    return failures.empty() ? nullptr : find_failure(row);
+  }
   void set_state(uint32_t row, State state);
   void set_missing(uint32_t row) { set_state(row, State::Missing); }
   // Of any type.
@@ -81,6 +96,9 @@ struct Column {
   size_t held() const;
   // Memory, in use or not.
   size_t held_bytes() const;
+
+ private:
+  const Failure* find_failure(uint32_t row) const;
 };
 
 }  // namespace serval::tabular

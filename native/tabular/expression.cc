@@ -121,7 +121,10 @@ class Filling {
 
 Value CallNode::value(Eval& eval) const {
   if (function == nullptr) {
-    return column < 0 ? constant : eval.run.in(static_cast<uint32_t>(column)).value(eval.row);
+    if (column < 0) return constant;
+    const Column& from = eval.run.in(static_cast<uint32_t>(column));
+    if (const Failure* failure = from.failure(eval.row)) return eval.fail(*failure);
+    return from.value(eval.row);
   }
   if (function->lazy != nullptr) return function->lazy(eval, *this);
   if (count() <= 4) return call_strict<4>(eval, *this);
@@ -209,19 +212,22 @@ const Value* Expression::constant() const {
 }
 
 Status Expression::fill(Run& run, Rows rows, uint32_t out, Type type, std::string_view place,
-                        Type element) const {
+                        Type element, bool deferred) const {
   Filling filling(run, rows, out, element);
   if (type != Type::Any) filling.start(type, nullptr);
   Eval eval{run, 0, {}};
   Value missing = Value::missing_of(Type::Double);
+  std::vector<Failure> failures;
   for (uint32_t i = 0; i < rows.count; ++i) {
     eval.row = rows[i];
     const Value value = this->value(eval);
     if (eval.failed()) {
-      if (Status refused = run.refuse(eval.row, place, std::move(eval.failure)); !refused.ok()) {
+      Failure failure = eval.take_failure(place);
+      if (deferred) {
+        failures.push_back(std::move(failure));
+      } else if (Status refused = run.refuse(failure); !refused.ok()) {
         return refused;
       }
-      eval.failure.clear();
       if (filling.started()) filling.skip(eval.row);
       continue;
     }
@@ -239,9 +245,11 @@ Status Expression::fill(Run& run, Rows rows, uint32_t out, Type type, std::strin
                           std::string(type_name(value.type)) + " does not fit column of " +
                           std::string(type_name(run.in(out).type)));
   }
-  if (filling.started()) return {};
-  filling.start(missing.type, &missing);
-  for (uint32_t i = 0; i < rows.count; ++i) filling.skip(rows[i]);
+  if (!filling.started()) {
+    filling.start(missing.type, &missing);
+    for (uint32_t i = 0; i < rows.count; ++i) filling.skip(rows[i]);
+  }
+  run.frame.columns[out].failures = std::move(failures);
   return {};
 }
 

@@ -23,11 +23,27 @@ struct Eval {
   Run& run;
   uint32_t row = 0;
   std::string failure;
+  std::string_view place = {};  // of the failure, where it is not the stage's own
+  bool undefined = false;  // the failure is a result that is not defined: PMML's Apply may take it
+  bool keeps_nan = false;  // an Apply that treats NaN and undefined results is around a function
   bool failed() const { return !failure.empty(); }
   // A missing value, for `return eval.fail(...)`.
   Value fail(std::string what) {
     if (failure.empty()) failure = std::move(what);
     return {};
+  }
+  // The row of a column that is read could not be computed.
+  Value fail(const Failure& of) {
+    if (!failed()) place = of.place;
+    return fail(of.what);
+  }
+  // The failure, taken out; `own`: the place of the stage that evaluates.
+  Failure take_failure(std::string_view own) {
+    Failure made{row, place.empty() ? own : place, std::move(failure)};
+    failure.clear();
+    place = {};
+    undefined = false;
+    return made;
   }
   // Of String, Binary.
   std::string_view text(const Value& value) const { return run.frame.strings.text(value.text); }
@@ -85,9 +101,10 @@ class Expression {
   Value value(Eval& eval) const { return nodes_.back().value(eval); }
   // Fills `out` (a column of run.frame) for rows. The column's type: `type`, to which values must
   // already belong (an integer also to a real one); Any: that of the first value that is not
-  // missing (where all are: the type that a missing one has, or Double).
+  // missing (where all are: the type that a missing one has, or Double). A row that fails is
+  // refused, or `deferred`: it is among the column's failures.
   Status fill(Run& run, Rows rows, uint32_t out, Type type, std::string_view place,
-              Type element = Type::Any) const;
+              Type element = Type::Any, bool deferred = false) const;
   // Where the expression is a constant.
   const Value* constant() const;
 

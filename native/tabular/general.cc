@@ -1,17 +1,21 @@
 // Kinds of stage that every importer uses: derive (expressions into columns) and pick (entries of a
 // table by index). Hot path, any thread.
 #include <algorithm>
+#include <cmath>
 
 #include "tabular/expression.h"
 
 namespace serval::tabular {
 namespace {
 
-// outputs[i] = expressions[i], of the column's type in the plan.
+// outputs[i] = expressions[i], of the column's type in the plan. `deferred`: a row that fails is
+// refused where it is read, and not here.
 class Derive final : public Stage {
  public:
   explicit Derive(StageSpec& spec)
-      : place_(spec.place), expressions_(spec.expressions("expressions")) {
+      : place_(spec.place),
+        expressions_(spec.expressions("expressions")),
+        deferred_(spec.flag("deferred")) {
     spec.expect_inputs(0, 0);
     spec.expect_outputs(expressions_.size(), expressions_.size());
     for (const uint32_t column : spec.outputs) {
@@ -19,10 +23,12 @@ class Derive final : public Stage {
     }
   }
 
+  OnFailure on_failure() const override { return OnFailure::Own; }
   Status run(Run& run, Rows rows) const override {
     for (size_t i = 0; i < expressions_.size(); ++i) {
       const Output& out = outputs_[i];
-      Status done = expressions_[i]->fill(run, rows, out.column, out.type, place_, out.element);
+      Status done =
+          expressions_[i]->fill(run, rows, out.column, out.type, place_, out.element, deferred_);
       if (!done.ok()) return done;
     }
     return {};
@@ -35,6 +41,7 @@ class Derive final : public Stage {
   };
   std::string place_;
   std::vector<std::unique_ptr<Expression>> expressions_;
+  bool deferred_;
   std::vector<Output> outputs_;
 };
 
@@ -57,6 +64,7 @@ void pick_scalars(Rows rows, const Column& index, const List& table, std::vector
 }
 
 // output = table[index]; a Vector of `width` reals where the table has more than one for an index.
+// With `nan_is_missing` an entry of NaN (a vector's first number) says that there is none.
 class Pick final : public Stage {
  public:
   explicit Pick(StageSpec& spec)
@@ -64,7 +72,8 @@ class Pick final : public Stage {
         reals_(spec.reals("reals")),
         integers_(spec.integers("integers")),
         texts_(spec.text_ids("texts")),
-        width_(spec.integer("width", 1)) {
+        width_(spec.integer("width", 1)),
+        nan_is_missing_(spec.flag("nan_is_missing")) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
     if (spec.failed()) return;
@@ -96,7 +105,7 @@ class Pick final : public Stage {
       case Storage::Text: pick_scalars(rows, index, texts_, &Column::texts, out); break;
       case Storage::Integer: pick_scalars(rows, index, integers_, &Column::integers, out); break;
       case Storage::Real:
-        if (type_ != Type::Vector) pick_scalars(rows, index, reals_, &Column::reals, out);
+        if (type_ != Type::Vector) pick_reals(rows, index, out);
         else pick_vectors(rows, index, out);
         break;
       case Storage::Decimal: break;
@@ -105,14 +114,23 @@ class Pick final : public Stage {
   }
 
  private:
+  void pick_reals(Rows rows, const Column& index, Column& out) const {
+    pick_scalars(rows, index, reals_, &Column::reals, out);
+    if (!nan_is_missing_) return;
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      if (std::isnan(out.reals[rows[i]])) out.set_missing(rows[i]);
+    }
+  }
+
   void pick_vectors(Rows rows, const Column& index, Column& out) const {
     const auto width = static_cast<size_t>(width_);
     const auto count = static_cast<int64_t>(reals_.size() / width);
     for (uint32_t i = 0; i < rows.count; ++i) {
       const int64_t at = index_at(index, rows[i], count);
       if (at < 0) continue;
-      out.start_row(rows[i]);
       const std::span<const double> values = reals_.subspan(static_cast<size_t>(at) * width, width);
+      if (nan_is_missing_ && std::isnan(values.front())) continue;
+      out.start_row(rows[i]);
       out.reals.insert(out.reals.end(), values.begin(), values.end());
       out.end_row();
     }
@@ -123,6 +141,7 @@ class Pick final : public Stage {
   std::span<const int32_t> integers_;
   std::vector<TextId> texts_;
   int32_t width_;
+  bool nan_is_missing_;
   uint32_t index_ = 0, out_ = 0;
   Type type_ = Type::Any;
 };

@@ -2,8 +2,10 @@
 #include "tabular/plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/limits.h"
+#include "tabular/java/doubles.h"
 #include "tabular/plan_reading.h"
 
 namespace serval::tabular {
@@ -111,6 +113,25 @@ void read_zones(PlanReading& reading, const std::string& timezone, Zones& zones)
   if (zones.session == nullptr) reading.fault("nothing says the clocks of zone '" + timezone + "'");
 }
 
+// PMML's fields, as JPMML-Evaluator reads them: NaN is missing, and -0.0 is 0.0. The NaN of a list
+// stays: who reads the list leaves it out.
+void prepare_reals(Column& column) {
+  const bool list = column.type == Type::List;
+  if (!is_real(list ? column.element : column.type)) return;
+  for (size_t i = 0; i < column.reals.size(); ++i) {
+    column.reals[i] = without_sign_of_zero(column.reals[i]);
+    if (!list && std::isnan(column.reals[i])) column.set_missing(static_cast<uint32_t>(i));
+  }
+}
+
+// An answer reads its columns.
+Status refuse_failures(Run& run, const Column& column) {
+  for (const Failure& failure : column.failures) {
+    if (Status refused = run.refuse(failure); !refused.ok()) return refused;
+  }
+  return {};
+}
+
 void check_columns(PlanReading& reading) {
   for (size_t i = 0; i < reading.column_count(); ++i) {
     const plan::Column* column = reading.plan.columns()->Get(static_cast<uint32_t>(i));
@@ -175,11 +196,17 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
 
 Status Plan::run(Frame& frame, const RunOptions& options, const CancelFlag* cancel) const {
   Run run(frame, options, cancel, zones_);
+  if (schema_.nan_is_missing) {
+    for (const uint32_t field : field_columns_) prepare_reals(frame.columns[field]);
+  }
   const Zone* zone = zones_.session;
   if (zone != nullptr) {
     for (const uint32_t field : field_columns_) zone->to_instants(frame.columns[field]);
   }
   Status done = block_.run(run, Rows{frame.rows, nullptr});
+  for (size_t i = 0; i < shown_columns_.size() && done.ok(); ++i) {
+    done = refuse_failures(run, frame.columns[shown_columns_[i]]);
+  }
   if (zone != nullptr && done.ok()) {
     for (const uint32_t shown : shown_columns_) zone->to_walls(frame.columns[shown]);
   }

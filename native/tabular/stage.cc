@@ -32,12 +32,49 @@ Error Run::too_many(uint64_t values, std::string_view place) const {
   return make_error(ErrorCode::BodyTooLarge, std::move(text));
 }
 
+// Runs a stage; rows of its inputs that could not be computed are refused or passed on.
+Status Block::run_stage(Run& run, Rows rows, size_t at) const {
+  if (at < inputs_.size() && stages[at]->on_failure() != OnFailure::Own) {
+    for (const uint32_t input : inputs_[at]) {
+      if (!run.in(input).failures.empty()) return run_without_failures(run, rows, at);
+    }
+  }
+  return stages[at]->run(run, rows);
+}
+
+Status Block::run_without_failures(Run& run, Rows rows, size_t at) const {
+  const bool refuses = stages[at]->on_failure() == OnFailure::Refuse;
+  std::vector<uint32_t> computed;
+  computed.reserve(rows.count + size_t{1});  // its data is not null: Rows::list
+  std::vector<Failure> failures;
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const Failure* failure = nullptr;
+    for (const uint32_t input : inputs_[at]) {
+      failure = run.in(input).failure(rows[i]);
+      if (failure != nullptr) break;
+    }
+    if (failure == nullptr) {
+      computed.push_back(rows[i]);
+    } else if (!refuses) {
+      failures.push_back(*failure);
+    } else if (Status refused = run.refuse(*failure); !refused.ok()) {
+      return refused;
+    }
+  }
+  Status done = stages[at]->run(run, {static_cast<uint32_t>(computed.size()), computed.data()});
+  if (!done.ok() || at >= own_.size()) return done;
+  for (uint32_t own = own_[at].first; own < own_[at].second; ++own) {
+    run.frame.columns[filled_[own].column].failures = failures;
+  }
+  return done;
+}
+
 Status Block::run(Run& run, Rows rows) const {
   for (size_t i = 0; i < stages.size(); ++i) {
     if (run.cancel != nullptr && run.cancel->cancelled()) {
       return make_error(ErrorCode::Cancelled, "the run was cancelled");
     }
-    if (Status done = stages[i]->run(run, rows); !done.ok()) return done;
+    if (Status done = run_stage(run, rows, i); !done.ok()) return done;
     if (i >= own_.size()) continue;
     for (uint32_t own = own_[i].first; own < own_[i].second; ++own) {
       Column& column = run.frame.columns[filled_[own].column];

@@ -59,13 +59,22 @@ class Run {
   // What to do of a row that cannot be answered: ok (the row was marked, go on with the next one)
   // with null_for_invalid, else an invalid_argument "<place>: row <row>: <what>".
   Status refuse(uint32_t row, std::string_view place, std::string what);
+  Status refuse(const Failure& failure) { return refuse(failure.row, failure.place, failure.what); }
   // Of a column that would have more values than options.column_values_max.
   Error too_many(uint64_t values, std::string_view place) const;
+};
+
+// What a stage does with rows of its inputs that could not be computed (Column::failures).
+enum class OnFailure : uint8_t {
+  Refuse,  // it reads all inputs of its rows: such a row is refused before it runs
+  Pass,    // its outputs cannot be computed either, in such a row
+  Own,     // it looks at the failures of what it reads
 };
 
 class Stage {
  public:
   virtual ~Stage() = default;
+  virtual OnFailure on_failure() const { return OnFailure::Refuse; }
   // Fills its output columns for `rows`. Inputs may be of any type where the plan's fields are
   // (Type::Any): a stage checks what it gets.
   // Errors: invalid_argument naming the row and the column; backend_failed; cancelled.
@@ -90,8 +99,11 @@ class Block {
     uint32_t column = 0;
     Type type = Type::Any, element = Type::Any;
   };
+  Status run_stage(Run& run, Rows rows, size_t at) const;
+  Status run_without_failures(Run& run, Rows rows, size_t at) const;
   std::vector<Filled> filled_;                      // by its stages and theirs
   std::vector<std::pair<uint32_t, uint32_t>> own_;  // by stage: its own ones of filled_
+  std::vector<std::span<const uint32_t>> inputs_;   // by stage
 };
 
 // A stage as the plan has it. Getters note what is wrong and return a default; where anything was

@@ -317,6 +317,7 @@ Block PlanReading::block(const plan::Block& from) {
     std::unique_ptr<Stage> stage = spec.make();
     if (stage == nullptr) continue;  // noted
     made.stages.push_back(std::move(stage));
+    made.inputs_.push_back(spec.inputs);
     made.filled_.insert(made.filled_.end(), spec.inner_.begin(), spec.inner_.end());
     const auto first = static_cast<uint32_t>(made.filled_.size());
     for (const uint32_t output : spec.outputs) note(output);

@@ -23,6 +23,7 @@ const MAKERS = {
   },
   spark: { variable: 'SERVAL_SPARK_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['spark'] },
   pmml: { variable: 'SERVAL_PMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['pmml'] },
+  jpmml: { variable: 'SERVAL_JPMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['jpmml'] },
   sparkml: {
     variable: 'SERVAL_SPARKML_GOLDENS',
     script: ['tabular', 'goldens.sh'],

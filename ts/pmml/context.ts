@@ -25,6 +25,8 @@ export interface TargetInfo extends FieldInfo {
 export interface LabelledVector {
   readonly column: Column; // Type.Vector, labels.length long in every row that is not missing
   readonly labels: readonly string[];
+  /** The labels in the document's order, where that is another one: of equals the first wins. */
+  readonly written?: readonly string[];
 }
 
 /**
@@ -41,6 +43,8 @@ export interface ModelResult {
   readonly display?: Column;
   readonly probabilities?: LabelledVector;
   readonly confidences?: LabelledVector;
+  /** The document says no confidence: all are 0, and are answered only where an Output asks. */
+  readonly confidencesUnsaid?: boolean;
   readonly affinities?: LabelledVector;
   /** What "better" is of the affinities: for rank. Default 'largest' (similarity). */
   readonly affinityOrder?: 'largest' | 'smallest';
@@ -87,10 +91,12 @@ export interface ModelContext {
   constant(text: string, dataType: string): Expression;
   /** A new column filled with the expression, cast to dataType. */
   derive(name: string, expression: Expression, dataType: string, at: XmlElement): Column;
-  /** The columns as one Vector column of doubles; NaN where one is missing. */
+  /** As derive(), of what the model reads: a row that fails is refused only where it is read. */
+  input(name: string, expression: Expression, dataType: string, at: XmlElement): Column;
+  /** The columns as one Vector column of doubles; missing where one is. */
   vector(columns: readonly Column[], at: XmlElement): Column;
-  /** The label of the largest number, the first one of equals; missing where the vector is. Of the
-   * target's dataType. */
+  /** The label of the largest number (NaN is the largest), the first one of equals; missing where
+   * the vector is. Of the target's dataType. */
   classify(scores: LabelledVector, at: XmlElement): Column;
   /** The (first) target of the MiningSchema, if there is one. */
   readonly target?: TargetInfo;

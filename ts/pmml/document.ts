@@ -2,6 +2,7 @@
 // wrote it. Importer's worker thread. Source: tabular.md 3.1
 import type { Problems } from '../tabular/problems.js';
 import type { FieldInfo, Optype } from './context.js';
+import { builtInName } from './expressions/functions.js';
 import { isModel } from './model-names.js';
 import { normalDataType, planType } from './types.js';
 import { type XmlElement, child, children } from './xml/reader.js';
@@ -26,7 +27,7 @@ export interface PmmlDocument {
   readonly derivedFields: ReadonlyMap<string, XmlElement>;
   readonly functions: ReadonlyMap<string, XmlElement>;
   readonly model: XmlElement;
-  /** Whether anything asks if a value is valid: else nobody notes which ones are not. */
+  /** Whether anything tells valid values from others: else nobody notes which ones are not. */
   readonly asksValidity: boolean;
   /** Fields of which a row has a list: an Aggregate reads them, or they are grouped items. */
   readonly lists: ReadonlySet<string>;
@@ -137,6 +138,15 @@ function groupedItems(model: XmlElement): string[] {
   return used('active').map((each) => each.attributes['name'] ?? '');
 }
 
+// Whether an Apply may answer otherwise where a field's value is not valid: it asks, or it passes
+// the value on.
+function tellsValidity({ attributes, children }: XmlElement): boolean {
+  const called = attributes['function'] ?? '';
+  const name = builtInName(called);
+  if (name === undefined || /isValid|isNotValid/.test(called)) return true;
+  return name === 'if' && children.some((each, i) => i > 0 && each.name === 'FieldRef');
+}
+
 // What any element of the document decides about its fields.
 function survey(root: XmlElement): Pick<PmmlDocument, 'asksValidity' | 'lists'> {
   const lists = new Set<string>();
@@ -144,7 +154,7 @@ function survey(root: XmlElement): Pick<PmmlDocument, 'asksValidity' | 'lists'> 
   const waiting = [root];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { name, attributes } = next;
-    if (name === 'Apply') asksValidity ||= /isValid|isNotValid/.test(attributes['function'] ?? '');
+    if (name === 'Apply') asksValidity ||= tellsValidity(next);
     else if (name === 'Aggregate') lists.add(attributes['field'] ?? '');
     else if (name === 'AssociationModel') groupedItems(next).forEach((each) => lists.add(each));
     for (const each of next.children) waiting.push(each);

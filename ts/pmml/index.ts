@@ -33,10 +33,11 @@ function picked(
   const scores = result[member];
   if (scores === undefined) return [];
   const { plan } = context;
-  const columns = scores.labels.map((label) => plan.column(`${word}(${label})`, 'double'));
-  const index = Int32Array.from(scores.labels.keys());
+  const labels = context.labels(scores.labels).filter((each) => scores.labels.includes(each));
+  const columns = labels.map((label) => plan.column(`${word}(${label})`, 'double'));
+  const index = Int32Array.from(labels, (each) => scores.labels.indexOf(each));
   plan.stage('pmml.pick', [scores.column], columns, { index }, placeOf(context.element));
-  return columns.map((column, i) => ({ name: `${word}(${scores.labels[i]})`, column }));
+  return columns.map((column, i) => ({ name: `${word}(${labels[i]})`, column }));
 }
 
 // What a model without an Output answers with.
@@ -49,7 +50,8 @@ function unasked({ result, context }: Lowered): Answer[] {
   const add = (name: string, column: number | undefined) => {
     if (column !== undefined) answers.push({ name, column });
   };
-  const confidences = picked(result, 'confidences', 'confidence', context);
+  const confidences =
+    result.confidencesUnsaid === true ? [] : picked(result, 'confidences', 'confidence', context);
   answers.push(...confidences.map((each) => ({ ...each, extra: true })));
   if (context.functionName === 'clustering') {
     add('display', result.display);

@@ -205,6 +205,12 @@ export class Context implements ModelContext {
     return this.plan.derive(name, type, cast, placeOf(at));
   }
 
+  input(name: string, expression: Expression, dataType: string, at: XmlElement): Column {
+    const type = planType(dataType) ?? 'double';
+    const cast = castTo({ expression, dataType: '' }, dataType);
+    return this.plan.deriveLate(name, type, cast, placeOf(at));
+  }
+
   /** A column as another data type; the same column where it has that type. */
   as(column: Column, dataType: string, name: string, at: XmlElement): Column {
     if (this.plan.typeOf(column) === planType(dataType)) return column;
@@ -233,6 +239,11 @@ export class Context implements ModelContext {
 
   labels(found: readonly string[]): string[] {
     return [...new Set([...(this.target?.values ?? []), ...found])];
+  }
+
+  /** The same labels, those of `found` first: the order in which equals win. */
+  labelsAsFound(found: readonly string[]): string[] {
+    return [...new Set([...found, ...(this.target?.values ?? [])])];
   }
 
   lowerModel(element: XmlElement): ModelResult {

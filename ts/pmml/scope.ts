@@ -1,7 +1,8 @@
 // Which names a model element sees, and which column each of them is: fields of its MiningSchema
 // with their treatments, derived fields, outputs of models before it. A column is filled once per
-// block of the plan, when it is first asked for: what no model reads costs nothing and refuses no
-// row. Importer's worker thread. Source: tabular.md 3.3
+// block of the plan, when it is first asked for: what no model reads costs nothing. A derived field
+// that cannot be computed refuses the rows that read it. Importer's worker thread. Source:
+// tabular.md 3.3
 import {
   type Block,
   type Column,
@@ -143,16 +144,6 @@ export class Fields {
       if (at.produced.has(name) || at.mining.has(name) || at.derived.has(name)) return true;
     }
     return false;
-  }
-
-  /** Where a derived field of that name stands, where the name means one. */
-  derivedAt(names: Names, name: string): { names: Names; element: XmlElement } | undefined {
-    for (let at: Names | undefined = names; at !== undefined; at = at.parent) {
-      if (at.produced.has(name) || at.mining.has(name)) return undefined;
-      const element = at.derived.get(name);
-      if (element !== undefined) return { names: at, element };
-    }
-    return undefined;
   }
 
   info(names: Names, name: string): FieldInfo {

@@ -115,9 +115,10 @@ export function parseValue(text: string, dataType: string): Value {
       return { type: Math.abs(value) > INT32_MAX ? 'int64' : 'int32', integer: value };
     }
     case 'float':
-      return { type: 'float', real: Math.fround(toNumber(text, 'float')) };
+      // Of -0 the sum with 0 is 0, as JPMML-Evaluator reads it.
+      return { type: 'float', real: Math.fround(toNumber(text, 'float')) + 0 };
     case 'double':
-      return { type: 'double', real: toNumber(text, 'double') };
+      return { type: 'double', real: toNumber(text, 'double') + 0 };
     case 'boolean':
       return { type: 'bool', integer: booleanOf(text) ? 1 : 0 };
     case 'date':

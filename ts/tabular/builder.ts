@@ -141,6 +141,14 @@ export class PlanBuilder {
     return column;
   }
 
+  /** As derive(); a row that the expression fails for is refused only where the column is read. */
+  deriveLate(name: string, type: Type, expression: Expression, place: string): Column {
+    const column = this.column(name, type);
+    const attributes = { expressions: { expressions: [expression] }, deferred: true };
+    this.stage('derive', [], [column], attributes, place);
+    return column;
+  }
+
   /**
    * The stages that `fill` appends, as a block of its own. Columns that they fill may be read by
    * stages behind the one that gets the block, which sees to it that they are missing where the

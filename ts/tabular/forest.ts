@@ -40,7 +40,8 @@ export interface TreeNodes {
 /** What `pick` takes from, by row of the index column. */
 export type PickTable =
   | { readonly texts: readonly string[] }
-  | { readonly reals: Float64Array; readonly width?: number } // width > 1: a Vector
+  // width > 1: a Vector. nan_is_missing: an entry of NaN (a vector's first number) is none.
+  | { readonly reals: Float64Array; readonly width?: number; readonly nan_is_missing?: boolean }
   | { readonly integers: Int32Array };
 
 /** Sets of category numbers: set i has members[offsets[i] .. offsets[i + 1]). */

@@ -17,7 +17,7 @@ void activate(Activation activation, std::span<double> values) {
       for (double& value : values) value = std::tanh(value);
       return;
     case Activation::Rectifier:
-      for (double& value : values) value = value > 0 ? value : 0;
+      for (double& value : values) value = value <= 0 ? 0 : value;  // NaN stays
       return;
     case Activation::Softmax: {
       const double most = *std::max_element(values.begin(), values.end());

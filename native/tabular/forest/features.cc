@@ -110,6 +110,22 @@ Status ForestFeatures::check(const Run& run) const {
   return {};
 }
 
+bool ForestFeatures::any_failures(const Run& run) const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [&](const Slot& slot) { return !run.in(slot.column).failures.empty(); });
+}
+
+bool ForestFeatures::failures(const Run& run, uint32_t row,
+                              std::vector<const Failure*>& by_slot) const {
+  by_slot.clear();
+  bool any = false;
+  for (const Slot& slot : slots_) {
+    by_slot.push_back(run.in(slot.column).failure(row));
+    any = any || by_slot.back() != nullptr;
+  }
+  return any;
+}
+
 void ForestFeatures::read_scalar(const Column& column, const Slot& slot, Rows rows, uint32_t first,
                                  uint32_t count, double* out) const {
   const Storage storage = storage_of(column.type);

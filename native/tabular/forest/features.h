@@ -20,6 +20,11 @@ class ForestFeatures {
 
   // Whether the columns are what is expected. Errors: invalid_argument naming the column.
   Status check(const Run& run) const;
+  // Of scalars, by slot: why the row's value could not be computed, null: it could. False: all
+  // could.
+  bool failures(const Run& run, uint32_t row, std::vector<const Failure*>& by_slot) const;
+  bool any_failures(const Run& run) const;
+  bool is_vector() const { return vector_; }
   // Writes rows [first, first + count) of `rows`, stride() doubles each, to `out`. Of a vector that
   // is missing all is missing. Errors: a vector's wrong length, by Run::refuse; the row is marked
   // in `lost` then, as one that has no vector is.

@@ -37,6 +37,8 @@ class Forest {
   void walk_rows(size_t tree, const double* rows, size_t row_count, int32_t* leaves) const;
   // leaves[t]: the leaf of each tree for one row.
   void walk_trees(const double* row, int32_t* leaves) const;
+  // The first slot of those that are `lost` which a tree looks at for the row; -1: none does. Slow.
+  int64_t first_lost(const double* row, const std::vector<bool>& lost) const;
 
  private:
   // 16 bytes. The children stand beside each other. A leaf is its own left child: it compares the

@@ -29,9 +29,13 @@ class ForestStage final : public Stage {
         static_cast<uint32_t>(std::clamp(kBlockBytes / row_bytes, kBlockRowsMin, kBlockRowsMax));
   }
 
+  OnFailure on_failure() const override {
+    return features_.is_vector() ? OnFailure::Refuse : OnFailure::Own;
+  }
   Status run(Run& run, Rows rows) const override;
 
  private:
+  Status refuse_lost(Run& run, Rows rows) const;
   // What one block works with: parts of Frame::scratch.
   struct Work {
     double* features;
@@ -251,8 +255,31 @@ void ForestStage::write(const Work& work, Rows rows, uint32_t first, uint32_t co
   }
 }
 
+// Refuses rows of which a tree looks at a value that could not be computed.
+Status ForestStage::refuse_lost(Run& run, Rows rows) const {
+  std::vector<const Failure*> failures;
+  std::vector<double> values(forest_.stride());
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const uint32_t row = rows[i];
+    if (!features_.failures(run, row, failures)) continue;
+    std::vector<bool> lost;
+    for (const Failure* each : failures) lost.push_back(each != nullptr);
+    uint8_t none = 0;
+    Status read = features_.read(run, {1, &row}, 0, 1, values.data(), &none);
+    if (!read.ok()) return read;
+    const int64_t slot = forest_.first_lost(values.data(), lost);
+    if (slot < 0) continue;
+    Status refused = run.refuse(*failures[static_cast<size_t>(slot)]);
+    if (!refused.ok()) return refused;
+  }
+  return {};
+}
+
 Status ForestStage::run(Run& run, Rows rows) const {
   if (Status checked = features_.check(run); !checked.ok()) return checked;
+  if (!features_.is_vector() && features_.any_failures(run)) {
+    if (Status refused = refuse_lost(run, rows); !refused.ok()) return refused;
+  }
   const size_t per_row =
       std::max(vector_out_ ? sum_width_ : 0, leaf_type_ == Type::List ? forest_.tree_count() : 0);
   if (const uint64_t held = uint64_t{per_row} * rows.count; held > run.options.column_values_max) {

@@ -141,6 +141,20 @@ void Forest::walk_rows(size_t tree, const double* rows, size_t row_count, int32_
   }
 }
 
+int64_t Forest::first_lost(const double* row, const std::vector<bool>& lost) const {
+  for (const uint32_t root : roots_) {
+    uint32_t at = root;
+    while (nodes_[at].left != at) {
+      const uint32_t slot = nodes_[at].feature & kSlotMask;
+      if (lost[slot]) return slot;
+      const uint32_t next = general_step(at, row);
+      if (next == at) break;
+      at = next;
+    }
+  }
+  return -1;
+}
+
 void Forest::walk_trees(const double* row, int32_t* leaves) const {
   switch (mode_) {
     case Mode::Plain: return trees_in<Mode::Plain>(row, leaves);

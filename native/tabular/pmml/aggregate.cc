@@ -26,6 +26,7 @@ class Aggregate final : public OneOutput {
     if (!fits) spec.fail("its output has a wrong type");
   }
 
+  OnFailure on_failure() const override { return OnFailure::Pass; }
   Status run(Run& run, Rows rows) const override {
     const Column& in = run.in(in_);
     const bool fits = function_ == Function::Count ? storage_of(in.element) != Storage::Decimal
@@ -54,7 +55,7 @@ class Aggregate final : public OneOutput {
     int64_t count = 0;
     for (uint64_t at = in.offsets[eval.row]; at < in.offsets[eval.row + 1]; ++at) {
       const Value value = element_at(in, at);
-      if (is_missing(value)) continue;
+      if (value.missing() || (is_real(value.type) && std::isnan(value.real))) continue;
       count += 1;
       if (is_text(in.element)) continue;
       const double number = real_of(value);

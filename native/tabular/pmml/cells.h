@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tabular/expression.h"
+#include "tabular/java/doubles.h"
 
 namespace serval::tabular::pmml {
 
@@ -31,14 +32,9 @@ inline int64_t key_at(const Column& column, uint32_t row) {
   return column.integers[row];
 }
 
-// NaN is missing too, wherever it comes from.
+// NaN is a number, as it is in JPMML. What a request gives as NaN is missing already: Plan::run.
 inline bool missing_at(const Column& column, uint32_t row) {
-  if (column.state(row) == State::Missing) return true;
-  return is_real(column.type) && std::isnan(column.reals[row]);
-}
-
-inline bool is_missing(const Value& value) {
-  return value.missing() || (is_real(value.type) && std::isnan(value.real));
+  return column.state(row) == State::Missing;
 }
 
 // Of a number or Bool.
@@ -138,9 +134,7 @@ inline std::optional<Value> one_value(StageSpec& spec, std::string_view name, Ty
 
 // What the row of `eval` failed with, to be refused as Run::refuse has it; `eval` goes on.
 inline Status refuse_failed(Run& run, std::string_view place, Eval& eval) {
-  std::string failure;
-  failure.swap(eval.failure);
-  return run.refuse(eval.row, place, std::move(failure));
+  return run.refuse(eval.take_failure(place));
 }
 
 // What stages share that make one column of one other, or of several.
@@ -160,13 +154,6 @@ class OneOutput : public Stage {
   uint32_t in_ = 0, out_ = 0;  // the first input, the output
   Type type_ = Type::Any;      // the output's
 };
-
-// The one in the middle, or the mean of the two there. Sorts the values, which are not none.
-inline double middle_of(std::vector<double>& values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 struct Interval {
   double left, right;

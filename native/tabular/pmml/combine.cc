@@ -3,6 +3,7 @@
 // Source: tabular.md 3.3
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/kinds.h"
@@ -75,6 +76,16 @@ class Ensemble : public Stage {
     return !missing_counts;
   }
 
+  bool no_weight(const std::vector<Part>& parts) const {
+    if (!method_.starts_with("weighted")) return false;
+    double all = 0;
+    for (const Part& part : parts) all += part.weight;
+    return all == 0;
+  }
+  Status refuse_weights(Run& run, uint32_t row) const {
+    return run.refuse(row, place_, "the weights of its segments add up to 0");
+  }
+
   std::string place_, method_;
   std::span<const double> weights_;
   std::span<const int32_t> mask_of_, weight_of_;
@@ -112,9 +123,12 @@ class Combine final : public Ensemble {
         out.set_missing(row);
         continue;
       }
-      const double value = median_ ? middle(run, row, parts) : total(run, row, parts);
-      if (std::isnan(value)) out.set_missing(row);
-      else out.reals[row] = value;
+      if (average_ && no_weight(parts)) {
+        out.set_missing(row);
+        if (Status refused = refuse_weights(run, row); !refused.ok()) return refused;
+        continue;
+      }
+      out.reals[row] = median_ ? middle(run, row, parts) : total(run, row, parts);
     }
     return {};
   }
@@ -134,14 +148,14 @@ class Combine final : public Ensemble {
   }
 
   double middle(const Run& run, uint32_t row, std::vector<Part>& parts) const {
-    std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
-      return at(run, a, row) < at(run, b, row);
-    });
     if (!weighted_) {
-      const size_t half = parts.size() / 2;
-      const double upper = at(run, parts[half], row);
-      return parts.size() % 2 == 1 ? upper : (at(run, parts[half - 1], row) + upper) / 2;
+      std::vector<double> values;
+      for (const Part& part : parts) values.push_back(at(run, part, row));
+      return java_median(values);
     }
+    std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
+      return java_order(at(run, a, row), at(run, b, row)) < 0;
+    });
     double all = 0, sum = 0;
     for (const Part& part : parts) all += part.weight;
     for (const Part& part : parts) {
@@ -221,6 +235,7 @@ class Blend final : public Ensemble {
   explicit Blend(StageSpec& spec)
       : Ensemble(spec),
         maps_(spec.integers("maps")),
+        order_(spec.integers("order")),
         width_(static_cast<size_t>(std::max(spec.integer("width"), 0))) {
     weighted_ = method_ == "weightedAverage";
     median_ = method_ == "median";
@@ -229,6 +244,11 @@ class Blend final : public Ensemble {
       spec.fail("method is '" + method_ + "'");
     }
     if (width_ == 0 || maps_.size() != count_ * width_) spec.fail("a map for each segment");
+    const auto is_label = [&](int32_t at) { return at >= 0 && static_cast<size_t>(at) < width_; };
+    const bool ordered = order_.empty() || order_.size() == width_;
+    if (!ordered || !std::all_of(order_.begin(), order_.end(), is_label)) {
+      spec.fail("an order of all labels");
+    }
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -243,6 +263,10 @@ class Blend final : public Ensemble {
       const uint32_t row = rows[i];
       if (!parts_of(run, row, true, parts)) continue;
       if (median_ || max_) choose(run, row, parts);
+      Status refused;
+      if (no_weight(parts)) refused = refuse_weights(run, row);
+      else if (parts.empty()) refused = run.refuse(row, place_, "no segment is near the median");
+      if (!refused.ok()) return refused;
       double weights = 0;
       for (const Part& part : parts) weights += weighted_ ? part.weight : 1;
       if (weights == 0) continue;
@@ -267,30 +291,33 @@ class Blend final : public Ensemble {
     return values[static_cast<size_t>(at)];
   }
 
-  // Keeps the segments that gave the winning label its number, or came closest to it.
+  // Keeps the segments that gave the winning label its number, or came closest to it; none where
+  // the winner's median is NaN.
   void choose(const Run& run, uint32_t row, std::vector<Part>& parts) const {
-    size_t winner = 0;
-    double best = -1;
-    std::vector<double> values;
-    for (size_t k = 0; k < width_; ++k) {
+    std::vector<double> bests, values;
+    for (size_t i = 0; i < width_; ++i) {
+      const size_t k = order_.empty() ? i : static_cast<size_t>(order_[i]);
       values.clear();
       for (const Part& part : parts) values.push_back(probability(run, part.segment, row, k));
-      const double value =
-          max_ ? *std::max_element(values.begin(), values.end()) : middle_of(values);
-      if (value > best) {
-        best = value;
-        winner = k;
-      }
+      if (max_) bests.push_back(std::accumulate(values.begin(), values.end(), values[0], java_max));
+      else bests.push_back(java_median(values));
+    }
+    const size_t first = java_largest(bests);
+    const double best = bests[first];
+    const size_t winner = order_.empty() ? first : static_cast<size_t>(order_[first]);
+    const auto of = [&](const Part& part) { return probability(run, part.segment, row, winner); };
+    if (max_) {
+      std::erase_if(parts, [&](const Part& part) { return java_order(of(part), best) != 0; });
+      return;
     }
     double least = std::numeric_limits<double>::max();
-    const auto distance = [&](const Part& part) {
-      return std::fabs(best - probability(run, part.segment, row, winner));
-    };
+    const auto distance = [&](const Part& part) { return std::fabs(best - of(part)); };
     for (const Part& part : parts) least = std::min(least, distance(part));
-    std::erase_if(parts, [&](const Part& part) { return distance(part) > least; });
+    std::erase_if(parts, [&](const Part& part) { return !(distance(part) <= least); });
   }
 
   std::span<const int32_t> maps_;
+  std::span<const int32_t> order_;  // labels: of equals the first one is the winner of median, max
   size_t width_;
   bool weighted_ = false, median_ = false, max_ = false;
 };

@@ -66,6 +66,7 @@ class Field final : public Stage {
     if (numbers && !is_scalar_number(type)) spec.fail("intervals and outliers are of numbers");
   }
 
+  OnFailure on_failure() const override { return OnFailure::Pass; }
   Status run(Run& run, Rows rows) const override {
     const Column& in = run.in(in_);
     const bool list = in.type == Type::List;
@@ -112,9 +113,14 @@ class Field final : public Stage {
     return {};
   }
 
+  // In a list, NaN is a value that is missing.
+  bool is_nan(const Value& value) const {
+    return list_ && is_real(value.type) && std::isnan(value.real);
+  }
+
   // Puts what the field has in place of a value that a row gives, missing ones too.
   Status treat(Run& run, uint32_t row, Value& value) const {
-    if (is_missing(value)) return treat_missing(run, row, value);
+    if (value.missing() || is_nan(value)) return treat_missing(run, row, value);
     const int64_t key = key_of(value);
     if (missing_values_.has(key)) return treat_missing(run, row, value);
     value.state = State::Valid;

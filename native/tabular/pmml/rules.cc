@@ -9,6 +9,10 @@ namespace serval::tabular::pmml {
 namespace {
 
 // Outputs: the score, the confidences by label (0 for those that no rule spoke for), the rule's id.
+// Each label has the confidence of one of its rules that fire: the first one, or the first one of
+// the heaviest; or the sum of their weights by the number of all that fire. The first rule that
+// fires says the score, or the label whose confidence is the highest, the first one of equals.
+// Source: JPMML.
 class Rules final : public Stage {
  public:
   explicit Rules(StageSpec& spec)
@@ -18,8 +22,9 @@ class Rules final : public Stage {
         weights_(spec.reals("weights")),
         confidences_(spec.reals("confidences")),
         ids_(spec.text_ids("ids")),
-        default_label_(spec.integer("default_label", -1)),
-        default_confidence_(spec.real("default_confidence", 0)) {
+        default_label_(spec.integer("default_label", -1)) {
+    has_default_ = spec.has("default_confidence") && default_label_ >= 0;
+    default_confidence_ = spec.real("default_confidence", 0);
     const std::string_view method = spec.text("method");
     sums_ = method == "weightedSum";
     max_ = method == "weightedMax";
@@ -74,59 +79,56 @@ class Rules final : public Stage {
   struct Answer {
     int32_t label = -1, rule = -1;
     std::vector<double> confidences;
-    std::vector<size_t> fired;  // rules, in the document's order
+    std::vector<int32_t> heaviest;  // by label: its rule so far; -1: none fired
+    std::vector<int32_t> fired;     // labels, in the order of their first rules
   };
 
   void fire(Eval& eval, Answer& answer) const {
     answer.label = answer.rule = -1;
     answer.confidences.assign(labels_.size(), 0);
+    answer.heaviest.assign(labels_.size(), -1);
     answer.fired.clear();
-    double best = 0;
+    size_t count = 0;
     for (size_t i = 0; i < predicates_.size(); ++i) {
       const Value value = predicates_[i]->value(eval);
       if (eval.failed()) return;
       if (value.missing() || value.integer == 0) continue;
-      answer.fired.push_back(i);
-      if (sums_) {
-        answer.confidences[static_cast<size_t>(label_of_[i])] += weights_[i];
-      } else if (!max_ || answer.rule < 0 || weights_[i] > best) {
-        best = weights_[i];
-        answer.rule = static_cast<int32_t>(i);
-        if (!max_) break;
-      }
+      count += 1;
+      note(static_cast<int32_t>(i), answer);
     }
-    if (answer.fired.empty()) {
-      answer.label = default_label_;
-      if (default_label_ >= 0) {
-        answer.confidences[static_cast<size_t>(default_label_)] = default_confidence_;
-      }
-      return;
+    if (count == 0) return fall_back(eval, answer);
+    for (const int32_t label : answer.fired) {
+      double& confidence = answer.confidences[static_cast<size_t>(label)];
+      const int32_t rule = answer.heaviest[static_cast<size_t>(label)];
+      if (sums_) confidence /= static_cast<double>(count);
+      else confidence = confidences_[static_cast<size_t>(rule)];
+      const bool first = answer.label < 0;
+      if (!first && !(sums_ || max_)) continue;
+      if (!first && !(confidence > answer.confidences[static_cast<size_t>(answer.label)])) continue;
+      answer.label = label;
+      answer.rule = rule;
     }
-    if (sums_) return sum_up(answer);
-    answer.label = label_of_[static_cast<size_t>(answer.rule)];
-    answer.confidences[static_cast<size_t>(answer.label)] =
-        confidences_[static_cast<size_t>(answer.rule)];
   }
 
-  // The label with the largest weight, of equals the one whose rule fired first; the first rule of
-  // it that fired and has the largest weight gives the id.
-  void sum_up(Answer& answer) const {
-    double best = -1;
-    for (const size_t i : answer.fired) {
-      const double sum = answer.confidences[static_cast<size_t>(label_of_[i])];
-      if (sum > best) {
-        best = sum;
-        answer.label = label_of_[i];
-      }
+  // A rule that fires.
+  void note(int32_t rule, Answer& answer) const {
+    const auto label = static_cast<size_t>(label_of_[static_cast<size_t>(rule)]);
+    const double weight = weights_[static_cast<size_t>(rule)];
+    int32_t& heaviest = answer.heaviest[label];
+    if (heaviest < 0) answer.fired.push_back(static_cast<int32_t>(label));
+    const bool heavier = heaviest < 0 || weight > weights_[static_cast<size_t>(heaviest)];
+    if (heaviest < 0 || ((sums_ || max_) && heavier)) heaviest = rule;
+    if (sums_) answer.confidences[label] += weight;
+  }
+
+  // No rule fires.
+  void fall_back(Eval& eval, Answer& answer) const {
+    if (!has_default_) {
+      eval.fail("no rule fires, and there are no defaultScore and defaultConfidence");
+      return;
     }
-    double weight = 0;
-    for (const size_t i : answer.fired) {
-      if (label_of_[i] != answer.label) continue;
-      if (answer.rule >= 0 && !(weights_[i] > weight)) continue;
-      answer.rule = static_cast<int32_t>(i);
-      weight = weights_[i];
-    }
-    for (double& each : answer.confidences) each /= static_cast<double>(answer.fired.size());
+    answer.label = default_label_;
+    answer.confidences[static_cast<size_t>(default_label_)] = default_confidence_;
   }
 
   std::string place_;
@@ -136,8 +138,8 @@ class Rules final : public Stage {
   std::vector<TextId> ids_;
   std::vector<Value> labels_;
   int32_t default_label_;
-  double default_confidence_;
-  bool sums_ = false, max_ = false;
+  double default_confidence_ = 0;
+  bool has_default_ = false, sums_ = false, max_ = false;
   std::vector<uint32_t> outputs_;
   Type type_ = Type::Any;
 };

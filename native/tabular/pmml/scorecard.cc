@@ -71,7 +71,7 @@ class Scorecard final : public Stage {
     double points;
   };
 
-  // False: a partial score is missing, or the row failed.
+  // False: the row failed.
   bool add_up(Eval& eval, double& sum, std::vector<Reason>& found) const {
     for (size_t c = 0; c + 1 < offsets_.size(); ++c) {
       size_t at = static_cast<size_t>(offsets_[c]);
@@ -88,7 +88,11 @@ class Scorecard final : public Stage {
       double points = partial_[at];
       if (complex_of_[at] >= 0) {
         const Value value = complex_[static_cast<size_t>(complex_of_[at])]->value(eval);
-        if (eval.failed() || value.missing() || !is_number(value)) return false;
+        if (eval.failed()) return false;
+        if (value.missing() || !is_number(value)) {
+          eval.fail("a partial score of characteristic " + std::to_string(c + 1) + " is missing");
+          return false;
+        }
         points = real_of(value);
       }
       sum += points;
@@ -106,9 +110,10 @@ class Scorecard final : public Stage {
   }
 
   static void put_reasons(uint32_t row, std::vector<Reason>& found, Column& out) {
-    std::erase_if(found, [](const Reason& each) { return each.points < 0; });
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Reason& a, const Reason& b) { return a.points > b.points; });
+    std::erase_if(found, [](const Reason& each) { return java_order(each.points, 0) < 0; });
+    std::stable_sort(found.begin(), found.end(), [](const Reason& a, const Reason& b) {
+      return java_order(a.points, b.points) > 0;
+    });
     out.start_row(row);
     for (const Reason& each : found) out.texts.push_back(each.code);
     out.end_row();

@@ -16,6 +16,7 @@ class Table : public OneOutput {
   Table(StageSpec& spec, size_t most_inputs) : OneOutput(spec, 1, most_inputs) {
     if (!spec.failed()) map_missing_ = one_value(spec, "map_missing", type_);
   }
+  OnFailure on_failure() const override { return OnFailure::Pass; }
 
  protected:
   static void put_or_missing(Column& out, uint32_t row, const std::optional<Value>& value) {
@@ -69,14 +70,14 @@ class NormContinuous final : public Table {
         return;
       }
       if (clamps_) {
-        out.reals[row] = value < orig_[0] ? norm_[0] : norm_[last];
+        out.reals[row] = without_sign_of_zero(value < orig_[0] ? norm_[0] : norm_[last]);
         return;
       }
     }
     const auto above = std::upper_bound(orig_.begin() + 1, orig_.end() - 1, value);
     const auto at = static_cast<size_t>(above - orig_.begin());
     const double part = (value - orig_[at - 1]) / (orig_[at] - orig_[at - 1]);
-    out.reals[row] = norm_[at - 1] + part * (norm_[at] - norm_[at - 1]);
+    out.reals[row] = without_sign_of_zero(norm_[at - 1] + part * (norm_[at] - norm_[at - 1]));
   }
 
   std::span<const double> orig_, norm_;

@@ -87,6 +87,7 @@ class TextIndex final : public OneOutput {
     if (real ? !is_real(type_) : !is_integer(type_)) spec.fail("its output has a wrong type");
   }
 
+  OnFailure on_failure() const override { return OnFailure::Pass; }
   Status run(Run& run, Rows rows) const override {
     const Column& text = run.in(in_);
     const Column& term = run.in(term_);

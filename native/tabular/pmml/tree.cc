@@ -58,6 +58,9 @@ class Tree final : public Stage {
         defaults_(spec.integers("default_child")),
         counts_(spec.reals("counts")),
         scores_(spec.reals("scores")),
+        blended_(spec.reals("blended")),
+        blended_scores_(spec.reals("blended_scores")),
+        answers_(spec.integers("answers")),
         texts_(spec.text_ids("texts")),
         text_offsets_(spec.integers("text_offsets")),
         real_offsets_(spec.integers("real_offsets")),
@@ -73,14 +76,17 @@ class Tree final : public Stage {
     if (!spec.failed()) check(spec);
   }
 
+  OnFailure on_failure() const override { return OnFailure::Own; }
   Status run(Run& run, Rows rows) const override {
     if (Status fit = check_inputs(run); !fit.ok()) return fit;
     Column& nodes = run.out(outputs_[0], Type::Int32, rows);
     Column* scores = outputs_.size() > 1 ? &run.out(outputs_[1], Type::Vector, rows) : nullptr;
+    Column* blended = outputs_.size() > 2 ? &run.out(outputs_[2], Type::Vector, rows) : nullptr;
     Eval eval{run, 0, {}};
     for (uint32_t i = 0; i < rows.count; ++i) {
       eval.row = rows[i];
-      const Found found = strategy_ >= OnMissing::Weighted ? blend(eval, *scores) : walk(eval);
+      const Found found = blended != nullptr ? blend(eval, *scores, *blended) : walk(eval);
+      check_answer(eval, found);
       if (eval.failed()) {
         if (Status refused = refuse_failed(run, place_, eval); !refused.ok()) return refused;
         nodes.set_missing(eval.row);
@@ -88,8 +94,7 @@ class Tree final : public Stage {
       }
       if (found.node < 0) nodes.set_missing(eval.row);
       else nodes.integers[eval.row] = found.node;
-      if (scores != nullptr && strategy_ < OnMissing::Weighted)
-        put_scores(found, eval.row, *scores);
+      if (scores != nullptr) put_scores(found, eval.row, *scores);
     }
     return {};
   }
@@ -177,9 +182,11 @@ class Tree final : public Stage {
     if (!defaults_.empty()) good = good && defaults_.size() == count;
     const bool blends = strategy_ >= OnMissing::Weighted;
     if (outputs_.size() > 1) good = good && width_ > 0 && scores_.size() == count * width_;
-    if (blends) good = good && counts_.size() == count;
+    if (blends) good = good && counts_.size() == count && blended_.size() == count * width_;
+    if (strategy_ == OnMissing::Weighted) good = good && blended_scores_.size() == blended_.size();
+    if (!answers_.empty()) good = good && answers_.size() == count;
     if (!good) spec.fail("its nodes do not fit what they refer to");
-    spec.expect_outputs(blends ? 2 : 1, 2);
+    spec.expect_outputs(blends ? 3 : 1, blends ? 3 : 2);
   }
 
   Status check_inputs(const Run& run) const {
@@ -205,6 +212,10 @@ class Tree final : public Stage {
     }
     const Column& in = eval.run.in(inputs_[static_cast<size_t>(node.input)]);
     const bool missing = missing_at(in, eval.row);
+    if (const Failure* failure = missing ? in.failure(eval.row) : nullptr; failure != nullptr) {
+      eval.fail(*failure);
+      return -1;
+    }
     if (node.test == Test::IsMissing) return missing;
     if (node.test == Test::IsNotMissing) return !missing;
     if (missing) return -1;
@@ -229,8 +240,9 @@ class Tree final : public Stage {
     switch (node.test) {
       case Test::Less: return value < node.number;
       case Test::LessEqual: return value <= node.number;
-      case Test::Greater: return value > node.number;
-      case Test::GreaterEqual: return value >= node.number;
+      // NaN is larger than every number.
+      case Test::Greater: return !(value <= node.number);
+      case Test::GreaterEqual: return !(value < node.number);
       case Test::Equal: return value == node.number;
       case Test::NotEqual: return value != node.number;
       case Test::InReals:
@@ -314,65 +326,89 @@ class Tree final : public Stage {
     return scores_.subspan(static_cast<size_t>(node) * width_, width_);
   }
 
-  // Over all leaves that a missing value leaves open. The node, where there is one only.
-  Found blend(Eval& eval, Column& out) const {
-    int32_t levels = 0;
-    if (test(eval, nodes_[0], levels) != 1 || eval.failed()) return {};
-    std::vector<double> sums(width_, 0.0);
+  // A row that ends in a node without anything to answer is refused.
+  void check_answer(Eval& eval, const Found& found) const {
+    if (found.node < 0 || answers_.empty() || answers_[static_cast<size_t>(found.node)] != 0)
+      return;
+    eval.fail("node " + std::to_string(found.node + 1) + ", where it ends, has no score");
+  }
+
+  // What a walk that a missing value splits adds up.
+  struct Blend {
+    std::vector<double> sums, scores;
+    bool single = true;  // nothing was missing
+  };
+
+  // Over all leaves that a missing value leaves open. The node, where there is one only: the row
+  // is answered by it then.
+  Found blend(Eval& eval, Column& scores, Column& blended) const {
     Found found;
-    bool single = true;
-    gather(eval, 0, 1, sums, found, single);
-    if (eval.failed()) return {};
+    if (test(eval, nodes_[0], found.levels) != 1 || eval.failed()) return {};
+    Blend made{std::vector<double>(width_, 0.0), std::vector<double>(width_, 0.0)};
+    gather(eval, 0, 1, made, found);
+    if (eval.failed() || made.single) return found;
     if (strategy_ == OnMissing::Aggregate) {
       double total = 0;
-      for (const double each : sums) total += each;
+      for (const double each : made.sums) total += each;
       if (!(total > 0)) return {};
-      for (double& each : sums) each /= total;
+      for (double& each : made.sums) each /= total;
+      made.scores = made.sums;
     }
-    out.start_row(eval.row);
-    out.reals.insert(out.reals.end(), sums.begin(), sums.end());
+    put_row(eval.row, made.scores, scores);
+    put_row(eval.row, made.sums, blended);
+    return {};
+  }
+
+  static void put_row(uint32_t row, const std::vector<double>& values, Column& out) {
+    out.start_row(row);
+    out.reals.insert(out.reals.end(), values.begin(), values.end());
     out.end_row();
-    return single ? found : Found{};
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): kDepthMax deep
-  void gather(Eval& eval, int32_t at, double weight, std::vector<double>& sums, Found& found,
-              bool& single) const {
-    if (node_at(at).first < 0) return add(at, weight, sums, found);
+  void gather(Eval& eval, int32_t at, double weight, Blend& made, Found& found) const {
+    if (node_at(at).first < 0) return add(at, weight, made, found);
     double open = 0;
     bool unknown = false;
-    int32_t levels = 0;
     for (int32_t child = node_at(at).first; child >= 0; child = node_at(child).next) {
-      const int result = test(eval, node_at(child), levels);
+      const int result = test(eval, node_at(child), found.levels);
       if (eval.failed()) return;
-      if (result == 1 && !unknown) return gather(eval, child, weight, sums, found, single);
+      if (result == 1 && !unknown) return gather(eval, child, weight, made, found);
       if (result == -1) unknown = true;
       if (result != 0) open += counts_[static_cast<size_t>(child)];
     }
     if (!unknown) {
-      if (last_without_child_ && node_at(at).scored) add(at, weight, sums, found);
+      if (last_without_child_ && node_at(at).scored) add(at, weight, made, found);
       return;
     }
-    single = false;
+    made.single = false;
+    int32_t levels = 0;
     for (int32_t child = node_at(at).first; child >= 0; child = node_at(child).next) {
       if (test(eval, node_at(child), levels) == 0) continue;
       const double share = open > 0 ? counts_[static_cast<size_t>(child)] / open : 0;
-      gather(eval, child, weight * share, sums, found, single);
+      gather(eval, child, weight * share, made, found);
     }
   }
 
-  void add(int32_t node, double weight, std::vector<double>& sums, Found& found) const {
+  void add(int32_t node, double weight, Blend& made, Found& found) const {
     found.node = node;
-    const std::span<const double> own = scores_of(node);
     const double factor = strategy_ == OnMissing::Aggregate ? 1 : weight;
-    for (size_t k = 0; k < width_; ++k) sums[k] += own[k] * factor;
+    const size_t first = static_cast<size_t>(node) * width_;
+    for (size_t k = 0; k < width_; ++k) {
+      made.sums[k] += blended_[first + k] * factor;
+      if (!blended_scores_.empty()) made.scores[k] += blended_scores_[first + k] * factor;
+    }
   }
 
   std::string place_;
   std::vector<uint32_t> inputs_, outputs_;
   std::vector<Node> nodes_;
   std::span<const int32_t> defaults_;
-  std::span<const double> counts_, scores_;
+  std::span<const double> counts_;          // by node
+  std::span<const double> scores_;          // confidences; a first one of NaN: the node has none
+  std::span<const double> blended_;         // what is added up over leaves
+  std::span<const double> blended_scores_;  // and as confidences, of Weighted
+  std::span<const int32_t> answers_;        // by node; empty: all have a score
   std::vector<TextId> texts_;
   std::span<const int32_t> text_offsets_, real_offsets_;
   std::span<const double> set_reals_;

@@ -8,7 +8,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// inputs: scalars -> one Vector; NaN where an input is missing.
+// inputs: scalars -> one Vector; missing where an input is.
 class Vector final : public OneOutput {
  public:
   explicit Vector(StageSpec& spec)
@@ -22,11 +22,13 @@ class Vector final : public OneOutput {
     }
     Column& out = run.out(out_, Type::Vector, rows);
     for (uint32_t i = 0; i < rows.count; ++i) {
-      out.start_row(rows[i]);
-      for (const uint32_t column : inputs_) {
-        const Column& in = run.in(column);
-        out.reals.push_back(missing_at(in, rows[i]) ? std::nan("") : real_at(in, rows[i]));
-      }
+      const uint32_t row = rows[i];
+      const bool missing = std::any_of(inputs_.begin(), inputs_.end(), [&](uint32_t column) {
+        return missing_at(run.in(column), row);
+      });
+      if (missing) continue;
+      out.start_row(row);
+      for (const uint32_t column : inputs_) out.reals.push_back(real_at(run.in(column), row));
       out.end_row();
     }
     return {};
@@ -36,7 +38,7 @@ class Vector final : public OneOutput {
   std::vector<uint32_t> inputs_;
 };
 
-// Vector -> the label of its largest number, the first one of equals.
+// Vector -> the label of its largest number (NaN is the largest), the first one of equals.
 class Classify final : public OneOutput {
  public:
   explicit Classify(StageSpec& spec)
@@ -48,23 +50,14 @@ class Classify final : public OneOutput {
     Column& out = run.out(out_, type_, rows);
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      const int64_t best = in.valid(row) ? largest(in.row_reals(row)) : -1;
-      if (best < 0 || best >= static_cast<int64_t>(labels_.size())) out.set_missing(row);
-      else put(out, row, labels_[static_cast<size_t>(best)]);
+      const size_t best = in.valid(row) ? java_largest(in.row_reals(row)) : labels_.size();
+      if (best >= labels_.size()) out.set_missing(row);
+      else put(out, row, labels_[best]);
     }
     return {};
   }
 
  private:
-  static int64_t largest(std::span<const double> values) {
-    int64_t best = -1;
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (std::isnan(values[i])) continue;
-      if (best < 0 || values[i] > values[static_cast<size_t>(best)]) best = static_cast<int64_t>(i);
-    }
-    return best;
-  }
-
   std::vector<Value> labels_;
 };
 
@@ -101,9 +94,7 @@ class Pick final : public Stage {
     }
     const std::span<const double> values = in.row_reals(row);
     const bool there = at >= 0 && at < static_cast<int64_t>(values.size());
-    const double value = there ? values[static_cast<size_t>(at)] : 0;
-    if (std::isnan(value)) out.set_missing(row);
-    else out.reals[row] = value;
+    out.reals[row] = there ? values[static_cast<size_t>(at)] : 0;
   }
 
   Status pick_chosen(Run& run, const Column& in, Rows rows) const {
@@ -159,11 +150,10 @@ class Ranked final : public OneOutput {
  private:
   void rank_row(std::span<const double> values, std::vector<uint32_t>& order) const {
     order.clear();
-    for (uint32_t i = 0; i < values.size(); ++i) {
-      if (!std::isnan(values[i])) order.push_back(i);
-    }
+    for (uint32_t i = 0; i < values.size(); ++i) order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return largest_ ? values[a] > values[b] : values[a] < values[b];
+      const int order_of_two = java_order(values[a], values[b]);
+      return largest_ ? order_of_two > 0 : order_of_two < 0;
     });
   }
 

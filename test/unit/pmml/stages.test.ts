@@ -107,6 +107,7 @@ test('a tree whose nodes refer to what is not there, or to each other', () => {
     { default_child: ints(1) },
     { on_missing: 'guess' },
     { on_missing: 'weighted' },
+    { answers: ints(1) },
     {
       first_child: ints(),
       next_sibling: ints(),
@@ -238,10 +239,10 @@ test('functions whose constants are none, or do not fit', () => {
   const bad: readonly ((x: Expression, s: Expression) => Expression)[] = [
     (x) => call('pmml.cast', x, constant('colour')),
     (x, s) => call('pmml.cast', x, s),
-    (x) => call('pmml.apply', x, x, x, x, x),
-    (x) => call('pmml.apply', constant('pmml.nope'), constant(true), x, constant(false), x),
-    (x) => call('pmml.apply', constant('pmml.if'), constant(true), x, constant(false), x),
-    (x) => call('pmml.apply', constant('pmml.ln'), constant(true), x, constant(false), x, x),
+    (x) => call('pmml.apply', x, x, x, x, x, x),
+    (x) => call('pmml.apply', constant('pmml.nope'), constant(true), x, x, x, x),
+    (x) => call('pmml.apply', constant('pmml.if'), constant(true), x, x, x, x),
+    (x) => call('pmml.apply', constant('pmml.ln'), constant(true), x, x, x, x, x),
     (_, s) => call('pmml.replace', s, constant('(?=a)'), constant('')),
     (_, s) => call('pmml.replace', s, constant('('), constant('')),
   ];

@@ -127,7 +127,7 @@ test('rule sets by their methods', async () => {
   };
   assert.deepEqual(await by('firstHit'), [
     ['b', 'a', 'a', 'c', 'b'],
-    [0, 0.7, 0.5, 0, 0],
+    [0.7, 0.7, 0.5, 0, 0.7],
     [0.8, 0, 0, 0, 0.8],
   ]);
   const [labels, sums] = await by('weightedSum');

@@ -170,7 +170,9 @@ class OutputLowering {
     }
     const name = field.attributes['name'] ?? '';
     const dataType = wanted ?? typed.dataType;
-    return { column: expressions.fill(name, typed, dataType, field), dataType };
+    const type = planType(dataType) ?? 'double';
+    const { plan } = this.context;
+    return { column: plan.derive(name, type, castTo(typed, dataType), placeOf(field)), dataType };
   }
 
   #ofLabel(

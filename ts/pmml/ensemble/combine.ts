@@ -33,7 +33,7 @@ function mapOf(labels: readonly string[], scores: LabelledVector | undefined): n
 }
 
 function unionOf(vectors: readonly (LabelledVector | undefined)[], context: Context): string[] {
-  return context.labels(vectors.flatMap((each) => each?.labels ?? []));
+  return context.labelsAsFound(vectors.flatMap((each) => each?.written ?? each?.labels ?? []));
 }
 
 /** The result of the first or last segment that ran. */
@@ -200,7 +200,8 @@ function blend(
   const { inputs, attributes } = ensembleOf(segments, columns, method, context, at);
   const maps = Int32Array.from(vectors.flatMap((each) => mapOf(labels, each)));
   const column = plan.column('probabilities', 'vector');
-  const all = { ...attributes, maps, width: labels.length };
+  const order = Int32Array.from(context.labels(labels), (each) => labels.indexOf(each));
+  const all = { ...attributes, maps, order, width: labels.length };
   plan.stage('pmml.blend', inputs, [column], all, placeOf(at));
   const probabilities = { column, labels };
   return lazyResult({

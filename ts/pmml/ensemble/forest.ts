@@ -104,7 +104,7 @@ export function forestResult(
   if (trees.some((each) => each.table === undefined)) return undefined;
   const known = trees as Tree[];
   const labels = blends
-    ? context.labels([...new Set(known.flatMap((t) => treeLabels(t.table)))])
+    ? context.labelsAsFound([...new Set(known.flatMap((t) => treeLabels(t.table)))])
     : [];
   const places = new Map(labels.map((each, i) => [each, i]));
   const nodes = new ForestNodes(votes || !blends ? 1 : labels.length);

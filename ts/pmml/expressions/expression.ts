@@ -21,33 +21,31 @@ export interface Typed {
 
 type Parameters = ReadonlyMap<string, Typed>;
 
+/** What an Apply says of values that are missing or invalid, as arguments of the engine's calls. */
+interface Treated {
+  /** mapMissingTo, if it is said. */
+  readonly mapped: Expression | undefined;
+  /** defaultValue, if it is said. */
+  readonly otherwise: Expression | undefined;
+  /** invalidValueTreatment: its place in TREATMENTS. */
+  readonly how: Expression;
+  readonly none: Expression;
+  /** Invalid values refuse the row. */
+  readonly plain: boolean;
+}
+
+/** As native/tabular/pmml/functions/logic.cc numbers them. */
+const TREATMENTS: readonly string[] = ['returnInvalid', 'asIs', 'asMissing'];
+
 const NODES_MAX = 200_000;
 // Each of them may become three calls; an expression of a plan has 200 at most.
 const DEPTH_MAX = 60;
 const NO_PARAMETERS: Parameters = new Map();
 
-// Functions that refuse no row whatever their arguments are.
-const SAFE = new Set([
-  'isMissing',
-  'isNotMissing',
-  'isValid',
-  'isNotValid',
-  'if',
-  'isIn',
-  'isNotIn',
-]);
-
 /** A value cast to a data type; as it is where it has that type already. */
 export function castTo(typed: Typed, dataType: string): Expression {
   if (typed.dataType === dataType) return typed.expression;
   return call('pmml.cast', typed.expression, constant(dataType));
-}
-
-/** May a row be refused by it? Of functions, by their names. */
-function mayFail(element: XmlElement): boolean {
-  if (element.name !== 'Apply') return false;
-  const name = builtInName(element.attributes['function'] ?? '');
-  return name === undefined || !SAFE.has(name) || element.children.some(mayFail);
 }
 
 export class Expressions {
@@ -59,13 +57,14 @@ export class Expressions {
 
   /** `wanted`: the data type that the expression's container has, where it has one. */
   typed(element: XmlElement, names: Names, wanted?: string): Typed {
-    return this.#typed(element, names, NO_PARAMETERS, false, wanted);
+    return this.#typed(element, names, NO_PARAMETERS, wanted);
   }
 
-  /** Fills a column with an expression cast to a data type. */
+  /** Fills a column with an expression cast to a data type. A row that fails is refused where the
+   * column is read. */
   fill(name: string, typed: Typed, dataType: string, at: XmlElement) {
     const type = planType(dataType) ?? 'double';
-    return this.fields.plan.derive(name, type, castTo(typed, dataType), placeOf(at));
+    return this.fields.plan.deriveLate(name, type, castTo(typed, dataType), placeOf(at));
   }
 
   #problem(at: XmlElement, reason: string): Typed {
@@ -83,34 +82,22 @@ export class Expressions {
     }
   }
 
-  #typed(
-    element: XmlElement,
-    names: Names,
-    parameters: Parameters,
-    lazy: boolean,
-    wanted?: string,
-  ): Typed {
+  #typed(element: XmlElement, names: Names, parameters: Parameters, wanted?: string): Typed {
     this.#nodes += 1;
     if (this.#nodes > NODES_MAX) return this.#problem(element, 'the expressions are too large');
     if (this.#depth > DEPTH_MAX) return this.#problem(element, 'expressions nest too deep');
     this.#depth += 1;
     try {
-      return this.#any(element, names, parameters, lazy, wanted);
+      return this.#any(element, names, parameters, wanted);
     } finally {
       this.#depth -= 1;
     }
   }
 
-  #any(
-    element: XmlElement,
-    names: Names,
-    parameters: Parameters,
-    lazy: boolean,
-    wanted?: string,
-  ): Typed {
+  #any(element: XmlElement, names: Names, parameters: Parameters, wanted?: string): Typed {
     if (element.name === 'Constant') return this.#constant(element);
-    if (element.name === 'FieldRef') return this.#fieldRef(element, names, parameters, lazy);
-    if (element.name === 'Apply') return this.#apply(element, names, parameters, lazy);
+    if (element.name === 'FieldRef') return this.#fieldRef(element, names, parameters);
+    if (element.name === 'Apply') return this.#apply(element, names, parameters);
     const table = Object.hasOwn(TABLES, element.name) ? TABLES[element.name] : undefined;
     if (table === undefined) {
       const why = REFUSED_EXPRESSIONS[element.name];
@@ -123,7 +110,7 @@ export class Expressions {
       list: (name, at) => this.fields.list(names, name, at),
       dataType: (name) => parameters.get(name)?.dataType ?? this.fields.info(names, name).dataType,
       value: (at, text, dataType) => this.#value(at, text, dataType),
-      term: (at) => this.#typed(at, names, parameters, lazy, 'string'),
+      term: (at) => this.#typed(at, names, parameters, 'string'),
       wanted,
     };
     const { column, dataType } = table(element, context);
@@ -152,40 +139,29 @@ export class Expressions {
     return said === undefined ? { ...typed, text } : typed;
   }
 
-  #fieldRef(element: XmlElement, names: Names, parameters: Parameters, lazy: boolean): Typed {
+  #fieldRef(element: XmlElement, names: Names, parameters: Parameters): Typed {
     const name = element.attributes['field'];
     if (name === undefined) return this.#problem(element, 'has no field');
-    const typed = parameters.get(name) ?? this.#field(name, element, names, lazy);
+    const typed = parameters.get(name) ?? this.#field(name, element, names);
     const replacement = element.attributes['mapMissingTo'];
     if (replacement === undefined) return typed;
     const value = constant(this.#value(element, replacement, typed.dataType));
     return { ...typed, expression: call('pmml.default', typed.expression, value) };
   }
 
-  #field(name: string, element: XmlElement, names: Names, lazy: boolean): Typed {
+  #field(name: string, element: XmlElement, names: Names): Typed {
     const { dataType, optype, values } = this.fields.info(names, name);
     const order = optype === 'ordinal' && dataType === 'string' && values.length > 0;
-    const about = order ? { dataType, order: values } : { dataType };
-    if (lazy) {
-      // Behind an `if` it must not be evaluated for every row.
-      const derived = this.fields.derivedAt(names, name);
-      const inner = derived?.element.children.find((each) => each.name === 'Apply');
-      if (derived !== undefined && inner !== undefined && mayFail(inner)) {
-        const typed = this.#typed(inner, derived.names, NO_PARAMETERS, true);
-        return { expression: castTo(typed, dataType), ...about };
-      }
-    }
-    return { expression: columnRef(this.fields.column(names, name, element)), ...about };
+    const expression = columnRef(this.fields.column(names, name, element));
+    return order ? { expression, dataType, order: values } : { expression, dataType };
   }
 
-  #apply(element: XmlElement, names: Names, parameters: Parameters, lazy: boolean): Typed {
+  #apply(element: XmlElement, names: Names, parameters: Parameters): Typed {
     const said = element.attributes['function'];
     if (said === undefined) return this.#problem(element, 'has no function');
     const elements = element.children.filter((each) => each.name !== 'Extension');
     const name = builtInName(said);
-    const typed = elements.map((each, i) =>
-      this.#typed(each, names, parameters, lazy || (name === 'if' && i > 0)),
-    );
+    const typed = elements.map((each) => this.#typed(each, names, parameters));
     if (name === undefined) return this.#defined(element, said, typed, names);
     const { least, most, type } = BUILT_INS[name] as (typeof BUILT_INS)[string];
     if (typed.length < least || typed.length > most) {
@@ -226,44 +202,51 @@ export class Expressions {
     });
   }
 
+  // What an Apply says of missing and invalid values, beside its function.
+  #treatment(element: XmlElement, dataType: string): Treated {
+    const {
+      mapMissingTo,
+      defaultValue,
+      invalidValueTreatment: said = 'returnInvalid',
+    } = element.attributes;
+    const how = TREATMENTS.indexOf(said);
+    if (how < 0) this.#problem(element, `invalidValueTreatment="${said}" is not supported`);
+    const value = (text: string | undefined) =>
+      text === undefined ? undefined : constant(this.#value(element, text, dataType));
+    const mapped = value(mapMissingTo);
+    const otherwise = value(defaultValue);
+    const none = constant(missingValue(dataType));
+    const number = constant({ type: 'int32', integer: Math.max(how, 0) });
+    return { mapped, otherwise, how: number, none, plain: how <= 0 };
+  }
+
   #guarded(
     element: XmlElement,
     name: string,
     args: readonly Expression[],
     dataType: string,
   ): Typed {
-    const {
-      mapMissingTo,
-      defaultValue,
-      invalidValueTreatment = 'returnInvalid',
-    } = element.attributes;
-    if (!['returnInvalid', 'asIs', 'asMissing'].includes(invalidValueTreatment)) {
-      this.#problem(element, `invalidValueTreatment="${invalidValueTreatment}" is not supported`);
-    }
-    const value = (text: string | undefined) =>
-      text === undefined ? undefined : constant(this.#value(element, text, dataType));
-    const mapped = value(mapMissingTo);
-    let made: Expression;
+    const { mapped, otherwise, how, none, plain } = this.#treatment(element, dataType);
     if (name === 'if') {
-      made =
+      const chosen =
         mapped === undefined ? call('pmml.if', ...args) : call('pmml.if_mapped', mapped, ...args);
-    } else if (mapped === undefined && invalidValueTreatment !== 'asMissing') {
-      made = call(`pmml.${name}`, ...args);
-    } else {
-      const tolerant = constant(invalidValueTreatment === 'asMissing');
-      const fallback = mapped ?? constant(missingValue(dataType));
-      made = call(
-        'pmml.apply',
-        constant(`pmml.${name}`),
-        constant(mapped !== undefined),
-        fallback,
-        tolerant,
-        ...args,
-      );
+      return { expression: call('pmml.treat', how, otherwise ?? none, chosen), dataType };
     }
-    const otherwise = value(defaultValue);
-    if (otherwise !== undefined) made = call('pmml.default', made, otherwise);
-    return { expression: made, dataType };
+    if (mapped === undefined && plain) {
+      const made = call(`pmml.${name}`, ...args);
+      const expression = otherwise === undefined ? made : call('pmml.default', made, otherwise);
+      return { expression, dataType };
+    }
+    const expression = call(
+      'pmml.apply',
+      constant(`pmml.${name}`),
+      constant(mapped !== undefined),
+      mapped ?? none,
+      how,
+      otherwise ?? none,
+      ...args,
+    );
+    return { expression, dataType };
   }
 
   #defined(element: XmlElement, name: string, args: readonly Typed[], names: Names): Typed {
@@ -285,17 +268,37 @@ export class Expressions {
     if (body === undefined) return this.#problem(definition, 'has no expression');
     const parameters = new Map<string, Typed>();
     for (const [i, field] of declared.entries()) {
-      const arg = args[i] as Typed;
-      const said = field.attributes['dataType'];
-      const dataType = said === undefined ? arg.dataType : normalDataType(said);
-      const expression = castTo(arg, dataType);
-      parameters.set(field.attributes['name'] ?? '', { expression, dataType });
+      const parameter = this.#argument(field, args[i] as Typed, element);
+      parameters.set(field.attributes['name'] ?? '', parameter);
     }
     this.#calling.push(name);
     const said = definition.attributes['dataType'];
     const result = said === undefined ? undefined : normalDataType(said);
-    const typed = this.#typed(body, names, parameters, true, result);
+    const typed = this.#typed(body, names, parameters, result);
     this.#calling.pop();
-    return result === undefined ? typed : { expression: castTo(typed, result), dataType: result };
+    const dataType = result ?? typed.dataType;
+    const { mapped, otherwise, how, none } = this.#treatment(element, dataType);
+    const given = [...parameters.values()].map((each) => each.expression);
+    const answered = result === undefined ? typed.expression : castTo(typed, result);
+    const expression = call(
+      'pmml.defined',
+      how,
+      otherwise ?? none,
+      mapped ?? none,
+      answered,
+      ...given,
+    );
+    return { expression, dataType };
+  }
+
+  // What a parameter stands for: each is computed once, whether the function reads it or not.
+  #argument(field: XmlElement, argument: Typed, at: XmlElement): Typed {
+    const said = field.attributes['dataType'];
+    const dataType = said === undefined ? argument.dataType : normalDataType(said);
+    const expression = castTo(argument, dataType);
+    if (!('call' in expression)) return { expression, dataType };
+    const name = field.attributes['name'] ?? '';
+    const column = this.fill(name, { expression, dataType }, dataType, at);
+    return { expression: columnRef(column), dataType };
   }
 }

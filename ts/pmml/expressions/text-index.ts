@@ -39,7 +39,7 @@ export function textIndex(element: XmlElement, context: TableContext): Filled {
   }
   const term = context.term(inner);
   const text = context.column(field ?? '', element);
-  const termColumn = plan.derive('term', 'string', term.expression, placeOf(element));
+  const termColumn = plan.deriveLate('term', 'string', term.expression, placeOf(element));
   const dataType = weights === 'logarithmic' ? 'double' : 'integer';
   return fillBy(
     'pmml.text_index',

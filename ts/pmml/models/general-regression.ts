@@ -204,7 +204,7 @@ function classEquations(
       if (own?.length !== 1) {
         context.problems.add(context.place(model), `there is no one intercept of '${label}'`);
       }
-      designs.equation(label, [...(own ?? []), ...(shared ?? [])]);
+      designs.equation(label, [...(shared ?? []), ...(own ?? [])]);
       continue;
     }
     const used = own ?? (labels.length === 2 ? shared : undefined);

@@ -120,7 +120,7 @@ class Predictors {
       column =
         expression === undefined
           ? context.field(name, input)
-          : context.derive(`${name} binned`, context.expression(expression), dataType, derived);
+          : context.input(`${name} binned`, context.expression(expression), dataType, derived);
     }
     const pairs = children(input, 'PairCounts');
     if (pairs.length === 0) context.problems.add(context.place(input), 'there are no PairCounts');

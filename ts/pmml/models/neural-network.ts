@@ -44,7 +44,7 @@ function inputColumn(context: ModelContext, input: XmlElement): Column | undefin
     return context.field(field, expression);
   }
   const name = derived.attributes['name'] ?? `neuron ${input.attributes['id'] ?? ''}`;
-  return context.derive(name, context.expression(expression), 'double', derived);
+  return context.input(name, context.expression(expression), 'double', derived);
 }
 
 function inputsOf(model: XmlElement, context: ModelContext, numbers: Numbers): Column[] {

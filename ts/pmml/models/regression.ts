@@ -88,7 +88,7 @@ function addTable(table: XmlElement, context: ModelContext, inputs: InputList, i
 function productInput(context: ModelContext, inputs: InputList, part: XmlElement): number {
   const name = needed(context, part, 'field');
   if (part.attributes['mapMissingTo'] === undefined) return inputs.number(name, part);
-  return inputs.column(context.derive(name, context.expression(part), 'double', part));
+  return inputs.column(context.input(name, context.expression(part), 'double', part));
 }
 
 export const lowerRegression: LowerModel = (model, context): ModelResult => {

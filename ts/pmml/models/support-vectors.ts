@@ -31,7 +31,7 @@ function readFields(fields: XmlElement, context: ModelContext, inputs: InputList
       made.inputs.push(
         each.attributes['mapMissingTo'] === undefined
           ? inputs.number(name, each)
-          : inputs.column(context.derive(name, context.expression(each), 'double', each)),
+          : inputs.column(context.input(name, context.expression(each), 'double', each)),
       );
       made.values.push(NUMERIC);
     } else if (each.name === 'CategoricalPredictor') {

@@ -71,7 +71,10 @@ export const lowerRuleSet: LowerModel = (model, outer) => {
     labels: { values: context.labelValues(labels, model) },
     method,
     default_label: defaultScore === undefined ? -1 : labels.indexOf(defaultScore),
-    default_confidence: { real: number(set, 'defaultConfidence', 0) },
+    default_confidence:
+      set.attributes['defaultConfidence'] === undefined
+        ? undefined
+        : { real: number(set, 'defaultConfidence', 0) },
   };
   const outputs = [predicted, confidences, entityId];
   plan.stage('pmml.rules', [], outputs, attributes, placeOf(model));

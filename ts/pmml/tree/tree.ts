@@ -1,7 +1,7 @@
 // TreeModel: which node a row ends in (stage `pmml.tree`), and what hangs on that node. Importer's
 // worker thread. Source: tabular.md 3.2
 import { type PickTable, addPick } from '../../tabular/forest.js';
-import type { Attributes, Column } from '../../tabular/builder.js';
+import { type Attributes, type Column, call, columnRef } from '../../tabular/builder.js';
 import type { LabelledVector, LowerModel, ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
@@ -89,7 +89,10 @@ export function scoreOf(table: TreeTable, node: number, context: Context): strin
 
 class TreeLowering {
   readonly #node: Column;
+  /** Confidences, where they depend on more than the node. */
   readonly #scores: Column | undefined;
+  /** Probabilities of rows that end in several leaves, where the strategy has such. */
+  readonly #blended: Column | undefined;
   readonly #labels: string[];
   readonly #place: string;
 
@@ -103,18 +106,21 @@ class TreeLowering {
     const strategy = this.#strategy();
     const nodes = new NodeAttributes(table, context, model);
     this.#node = context.plan.column('node', 'int32');
-    const penalty = this.#penalty(strategy);
+    const penalty = this.#penalty();
     const blends = strategy === 'weighted' || strategy === 'aggregate';
     const scored = blends || penalty !== 1;
-    if (scored) this.#scores = context.plan.column('scores', 'vector');
-    const outputs = this.#scores === undefined ? [this.#node] : [this.#node, this.#scores];
+    const outputs = [this.#node];
+    if (scored) outputs.push((this.#scores = context.plan.column('scores', 'vector')));
+    if (blends) outputs.push((this.#blended = context.plan.column('blended', 'vector')));
     const attributes: Attributes = {
       ...nodes.attributes(),
       default_child: this.#defaultChildren(strategy),
       on_missing: strategy,
       no_child_last: this.#lastWithoutChild(),
+      answers: this.#answering(),
       counts: blends ? Float64Array.from(table.recordCount, (each) => each || 0) : undefined,
-      scores: scored ? this.#scoreMatrix(strategy) : undefined,
+      scores: scored ? this.#confidences() : undefined,
+      ...this.#blendedMatrices(strategy),
       width: scored ? this.#labels.length : undefined,
       penalty: { real: penalty },
     };
@@ -137,53 +143,78 @@ class TreeLowering {
     return said === 'returnLastPrediction';
   }
 
-  #penalty(strategy: string): number {
+  #penalty(): number {
     const text = this.model.attributes['missingValuePenalty'];
     const value = Number(text ?? 1);
     if (text !== undefined && !(value >= 0 && value <= 1)) {
       this.context.problems.add(this.#place, `missingValuePenalty="${text}" is not in [0, 1]`);
     }
-    const counts = strategy === 'default' || strategy === 'none' || strategy === 'last';
-    return counts && this.context.functionName === 'classification' ? value : 1;
+    return this.context.functionName === 'classification' ? value : 1;
+  }
+
+  // Which nodes have something to answer; undefined: all have.
+  #answering(): Int32Array | undefined {
+    const { table } = this;
+    const byLabels = this.context.functionName === 'classification';
+    const answers = Int32Array.from(table.score.begin, (begin, node) => {
+      const labels =
+        (table.distribution[node + 1] as number) > (table.distribution[node] as number);
+      return begin >= 0 || (byLabels && labels) ? 1 : 0;
+    });
+    return answers.includes(0) ? answers : undefined;
   }
 
   #defaultChildren(strategy: string): Int32Array | undefined {
     if (strategy !== 'default') return undefined;
     const { table } = this;
-    const byId = new Map<string, number>();
-    for (let node = 0; node < table.count; node += 1) {
-      const id = cellOf(table, table.id, node);
-      if (id !== undefined) byId.set(id, node);
-    }
     return Int32Array.from({ length: table.count }, (_, node) => {
       const id = cellOf(table, table.defaultChild, node);
       if (id === undefined) return -1;
-      const found = byId.get(id);
-      if (found !== undefined && found > node) return found;
+      let child = table.firstChild[node] as number;
+      while (child >= 0 && cellOf(table, table.id, child) !== id) {
+        child = table.nextSibling[child] as number;
+      }
+      if (child >= 0) return child;
       const reason = `defaultChild="${id}" is no child of it`;
       this.context.problems.add(`line ${table.line[node]} <Node>`, reason);
       return -1;
     });
   }
 
-  // Confidences, or record counts, of each node; NaN where a node has none.
-  #scoreMatrix(strategy: string): Float64Array {
+  // Of rows that end in several leaves: record counts are added up, or probabilities by the leaves'
+  // weights; a label without a confidence has its probability as one.
+  #blendedMatrices(strategy: string): Attributes {
     const { table } = this;
-    if (strategy !== 'aggregate') return this.#confidences();
     const width = this.#labels.length;
-    const matrix = new Float64Array(table.count * width);
+    const blended = new Float64Array(table.count * width);
+    if (strategy === 'aggregate') {
+      this.#eachLabel((node, label, i) => {
+        blended[node * width + label] = (table.labelCount[i] as number) || 0;
+      });
+      return { blended };
+    }
+    if (strategy !== 'weighted') return {};
+    const probabilities = this.#probabilityMatrix();
+    for (const [i, each] of probabilities.entries()) blended[i] = each || 0;
+    const scores = Float64Array.from(blended);
     this.#eachLabel((node, label, i) => {
-      matrix[node * width + label] = (table.labelCount[i] as number) || 0;
+      const confidence = table.labelConfidence[i] as number;
+      if (!Number.isNaN(confidence)) scores[node * width + label] = confidence;
     });
-    return matrix;
+    return { blended, blended_scores: scores };
   }
 
+  // 0 where a label has none, as JPMML-Evaluator answers; NaN where the node has no distribution.
   #confidences(): Float64Array {
     const { table } = this;
     const width = this.#labels.length;
-    const matrix = new Float64Array(table.count * width);
+    const matrix = new Float64Array(table.count * width).fill(Number.NaN);
+    for (let node = 0; node < table.count; node += 1) {
+      if (table.distribution[node] === table.distribution[node + 1]) continue;
+      matrix.fill(0, node * width, (node + 1) * width);
+    }
     this.#eachLabel((node, label, i) => {
-      matrix[node * width + label] = table.labelConfidence[i] as number;
+      matrix[node * width + label] = (table.labelConfidence[i] as number) || 0;
     });
     return matrix;
   }
@@ -208,11 +239,22 @@ class TreeLowering {
   #vector(name: string, matrix: Float64Array): LabelledVector {
     const width = this.#labels.length;
     if (width > 1) {
-      return { column: this.#pick(name, 'vector', { reals: matrix, width }), labels: this.#labels };
+      const table = { reals: matrix, width, nan_is_missing: true };
+      return this.#labelled(this.#pick(name, 'vector', table));
     }
     const one = this.context.plan.column(name, 'double');
-    addPick(this.context.plan, this.#node, { reals: matrix }, one, this.#place);
-    return { column: this.context.vector([one], this.model), labels: this.#labels };
+    addPick(
+      this.context.plan,
+      this.#node,
+      { reals: matrix, nan_is_missing: true },
+      one,
+      this.#place,
+    );
+    return this.#labelled(this.context.vector([one], this.model));
+  }
+
+  #labelled(column: Column): LabelledVector {
+    return { column, labels: this.#labels, written: treeLabels(this.table) };
   }
 
   #regression(): Column {
@@ -228,18 +270,35 @@ class TreeLowering {
       return value;
     });
     const column = this.context.plan.column('score', 'double');
-    addPick(this.context.plan, this.#node, { reals: values }, column, this.#place);
+    addPick(
+      this.context.plan,
+      this.#node,
+      { reals: values, nan_is_missing: true },
+      column,
+      this.#place,
+    );
     return column;
   }
 
   #classification(): Column {
+    const { context } = this;
+    const scored = this.#label();
+    if (this.#blended === undefined || this.#scores === undefined) return scored;
+    const scores = { column: this.#scores, labels: this.#labels };
+    const most = context.classify(scores, this.model);
+    return this.#either(scored, most, context.target?.name ?? 'score');
+  }
+
+  // The first column, or the second one where that is missing.
+  #either(first: Column, second: Column, name: string): Column {
+    const { plan } = this.context;
+    const either = call('pmml.default', columnRef(first), columnRef(second));
+    return plan.derive(name, plan.typeOf(first), either, this.#place);
+  }
+
+  /** What the node says. */
+  #label(): Column {
     const { context, table } = this;
-    if (this.#scores !== undefined && this.model.attributes['missingValueStrategy'] !== undefined) {
-      const blended = this.#strategy();
-      if (blended === 'weighted' || blended === 'aggregate') {
-        return context.classify({ column: this.#scores, labels: this.#labels }, this.model);
-      }
-    }
     const dataType = context.target?.dataType ?? 'string';
     const type = planType(dataType) ?? 'string';
     const texts = Array.from({ length: table.count }, (_, node) => {
@@ -267,13 +326,9 @@ class TreeLowering {
     return column;
   }
 
-  #probabilities(): LabelledVector | undefined {
+  // NaN where a node has no distribution.
+  #probabilityMatrix(): Float64Array {
     const { context, table } = this;
-    if (table.label.length === 0) return undefined;
-    const strategy = this.#strategy();
-    if (this.#scores !== undefined && strategy === 'aggregate') {
-      return { column: this.#scores, labels: this.#labels };
-    }
     const width = this.#labels.length;
     const matrix = new Float64Array(table.count * width).fill(Number.NaN);
     for (let node = 0; node < table.count; node += 1) {
@@ -283,13 +338,20 @@ class TreeLowering {
         matrix[node * width + k] = found.get(label) ?? 0;
       }
     }
-    return this.#vector('probabilities', matrix);
+    return matrix;
+  }
+
+  #probabilities(): LabelledVector | undefined {
+    if (this.table.label.length === 0) return undefined;
+    const own = this.#vector('probabilities', this.#probabilityMatrix());
+    if (this.#blended === undefined) return own;
+    return { ...own, column: this.#either(own.column, this.#blended, 'probabilities') };
   }
 
   #confidenceVector(): LabelledVector | undefined {
+    if (this.table.label.length === 0) return undefined;
     if (this.#scores !== undefined) return { column: this.#scores, labels: this.#labels };
-    const has = this.table.labelConfidence.some((each) => !Number.isNaN(each));
-    return has ? this.#vector('confidences', this.#confidences()) : undefined;
+    return this.#vector('confidences', this.#confidences());
   }
 
   #entityId(): Column {
@@ -312,6 +374,7 @@ class TreeLowering {
       predicted: () => this.#classification(),
       probabilities: () => this.#probabilities(),
       confidences: () => this.#confidenceVector(),
+      confidencesUnsaid: () => this.table.labelConfidence.every((each) => Number.isNaN(each)),
       entityId: () => this.#entityId(),
     });
   }

@@ -21,9 +21,11 @@ Value binary(Eval& eval, std::span<const Value> arguments, std::string_view name
   if (type != Type::Int32) return number_of(eval, type, reals(real_of(left), real_of(right)), name);
   int64_t result = 0;
   if (!integers(left.integer, right.integer, result)) {
+    eval.undefined = eval.keeps_nan;
     return eval.fail("function " + std::string(name) + ": the result is undefined");
   }
   if (result != static_cast<int32_t>(result)) {
+    eval.undefined = eval.keeps_nan;
     return eval.fail("function " + std::string(name) + ": the result is no 32-bit integer");
   }
   return Value::of_integer(result, Type::Int32);
@@ -73,7 +75,8 @@ Value modulo(Eval& eval, std::span<const Value> arguments, const void*) {
       [](double a, double b) { return a - std::floor(a / b) * b; });
 }
 
-// Over the arguments that are there; missing where there is none.
+// Over the arguments that are there; missing where there is none. `fold`: of what was before, the
+// next argument, and how many there are with it.
 template <typename Fold>
 Value aggregate(Eval& eval, std::span<const Value> arguments, std::string_view name, bool averages,
                 Fold fold) {
@@ -84,28 +87,33 @@ Value aggregate(Eval& eval, std::span<const Value> arguments, std::string_view n
     if (each.missing()) continue;
     if (!is_number(each)) return fail_type(eval, name, "numbers", each);
     type = wider(type, each.type);
-    value = count == 0 ? real_of(each) : fold(value, real_of(each));
     count += 1;
+    value = count == 1 ? real_of(each) : fold(value, real_of(each), count);
   }
   if (count == 0) return {};
-  if (!averages) return number_of(eval, type, value, name);
-  return number_of(eval, type == Type::Int32 ? Type::Double : type, value / count, name);
+  if (averages && type == Type::Int32) type = Type::Double;
+  return number_of(eval, type, value, name);
 }
 
 Value min_of(Eval& eval, std::span<const Value> arguments, const void*) {
-  return aggregate(eval, arguments, "min", false, [](double a, double b) { return b < a ? b : a; });
+  return aggregate(eval, arguments, "min", false,
+                   [](double a, double b, int) { return b < a || std::isnan(a) ? b : a; });
 }
 Value max_of(Eval& eval, std::span<const Value> arguments, const void*) {
-  return aggregate(eval, arguments, "max", false, [](double a, double b) { return b > a ? b : a; });
+  return aggregate(eval, arguments, "max", false,
+                   [](double a, double b, int) { return b > a || std::isnan(a) ? b : a; });
 }
 Value sum_of(Eval& eval, std::span<const Value> arguments, const void*) {
-  return aggregate(eval, arguments, "sum", false, [](double a, double b) { return a + b; });
+  return aggregate(eval, arguments, "sum", false, [](double a, double b, int) { return a + b; });
 }
+// The mean so far goes towards each argument: beside an infinite one it is NaN, as in JPMML.
 Value average_of(Eval& eval, std::span<const Value> arguments, const void*) {
-  return aggregate(eval, arguments, "avg", true, [](double a, double b) { return a + b; });
+  return aggregate(eval, arguments, "avg", true,
+                   [](double a, double b, int count) { return a + (b - a) / count; });
 }
 Value product_of(Eval& eval, std::span<const Value> arguments, const void*) {
-  return aggregate(eval, arguments, "product", false, [](double a, double b) { return a * b; });
+  return aggregate(eval, arguments, "product", false,
+                   [](double a, double b, int) { return a * b; });
 }
 
 Value median_of(Eval& eval, std::span<const Value> arguments, const void*) {
@@ -118,7 +126,7 @@ Value median_of(Eval& eval, std::span<const Value> arguments, const void*) {
     values.push_back(real_of(each));
   }
   if (values.empty()) return {};
-  return number_of(eval, type == Type::Int32 ? Type::Double : type, middle_of(values), "median");
+  return number_of(eval, type == Type::Int32 ? Type::Double : type, java_median(values), "median");
 }
 
 constexpr Function kFunctions[] = {

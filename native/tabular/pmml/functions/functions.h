@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tabular/expression.h"
+#include "tabular/java/doubles.h"
 
 namespace serval::tabular::pmml {
 
@@ -34,11 +35,13 @@ inline Type wider(Type left, Type right) {
   return Type::Int32;
 }
 
-// A result of that type. Refuses what is not a number, and integers that PMML's type has not.
+// A result of that type; -0.0 is 0.0. Refuses what is not a number, unless the Apply around it
+// keeps it, and integers that PMML's type has not.
 inline Value number_of(Eval& eval, Type type, double value, std::string_view function) {
-  if (std::isnan(value)) {
+  if (std::isnan(value) && !(eval.keeps_nan && is_real(type))) {
     return eval.fail("function " + std::string(function) + ": the result is not a number");
   }
+  value = without_sign_of_zero(value);
   if (type == Type::Double) return Value::of_real(value);
   if (type == Type::Float) {
     return Value::of_real(static_cast<double>(static_cast<float>(value)), Type::Float);
@@ -49,6 +52,12 @@ inline Value number_of(Eval& eval, Type type, double value, std::string_view fun
     return eval.fail("function " + std::string(function) + ": the result is no 32-bit integer");
   }
   return Value::of_integer(static_cast<int64_t>(value), Type::Int32);
+}
+
+// A value that JPMML-Evaluator holds to be invalid: one that its field's domain has not, and NaN.
+inline bool is_invalid(const Value& value) {
+  if (value.missing()) return false;
+  return value.state == State::Invalid || (is_real(value.type) && std::isnan(value.real));
 }
 
 // For a function that takes no missing argument.

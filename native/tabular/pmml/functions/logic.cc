@@ -17,14 +17,13 @@ Value compare(Eval& eval, std::span<const Value> arguments, const char* name, bo
     if (!is_real(left.type) && !is_real(right.type)) {
       return Value::of_bool(test((left.integer > right.integer) - (left.integer < right.integer)));
     }
-    const double a = real_of(left), b = real_of(right);
-    return Value::of_bool(test((a > b) - (a < b)));
+    return Value::of_bool(test(java_order(real_of(left), real_of(right))));
   }
   if (is_text(left.type)) return fail_type(eval, name, "values that have an order", left);
   if (right.type != left.type) right = cast(eval, right, left.type);
   if (eval.failed()) return {};
   if (storage_of(left.type) == Storage::Real) {
-    return Value::of_bool(test((left.real > right.real) - (left.real < right.real)));
+    return Value::of_bool(test(java_order(left.real, right.real)));
   }
   return Value::of_bool(test((left.integer > right.integer) - (left.integer < right.integer)));
 }
@@ -100,10 +99,10 @@ Value is_not_missing(Eval&, std::span<const Value> arguments, const void*) {
   return Value::of_bool(!arguments[0].missing());
 }
 Value is_valid(Eval&, std::span<const Value> arguments, const void*) {
-  return Value::of_bool(arguments[0].valid());
+  return Value::of_bool(!arguments[0].missing() && !is_invalid(arguments[0]));
 }
 Value is_not_valid(Eval&, std::span<const Value> arguments, const void*) {
-  return Value::of_bool(arguments[0].state == State::Invalid);
+  return Value::of_bool(is_invalid(arguments[0]));
 }
 
 // `at`: where its arguments begin: the condition, then, else.
@@ -126,6 +125,48 @@ Value if_mapped(Eval& eval, const CallNode& call) {
   return branch(eval, call, 1, &fallback);
 }
 
+// PMML's invalidValueTreatment, by number: ts/pmml/expressions/expression.ts has the same.
+enum class Treatment : int64_t { ReturnInvalid, AsIs, AsMissing };
+
+Treatment treatment_of(const Value& number) {
+  const bool known = is_integer(number.type) && number.integer >= 0 && number.integer <= 2;
+  return known ? static_cast<Treatment>(number.integer) : Treatment::ReturnInvalid;
+}
+
+// What Apply makes of what a function answered. `otherwise`: its defaultValue, or a missing value.
+Value treated(Eval& eval, const Value& result, Treatment treatment, const Value& otherwise) {
+  if (eval.failed()) {
+    if (!eval.undefined || treatment == Treatment::AsIs) return {};
+    eval.undefined = false;
+    if (treatment == Treatment::ReturnInvalid) return {};
+    eval.take_failure({});
+    return otherwise;
+  }
+  if (result.missing()) return otherwise;
+  if (treatment == Treatment::AsIs || !is_invalid(result)) return result;
+  if (treatment == Treatment::AsMissing) return otherwise;
+  return eval.fail("a function answered a value that is not valid");
+}
+
+// treatment, defaultValue, a call that takes no part in them (if).
+Value treat_call(Eval& eval, const CallNode& call) {
+  const Value treatment = call.argument(eval, 0), otherwise = call.argument(eval, 1);
+  return treated(eval, call.argument(eval, 2), treatment_of(treatment), otherwise);
+}
+
+// A function that the document defines: treatment, defaultValue, mapMissingTo (missing: there is
+// none), its body, and what it is given, which is evaluated first, all of it.
+Value defined(Eval& eval, const CallNode& call) {
+  const Value mapped = call.argument(eval, 2);
+  for (size_t i = 4; i < call.count(); ++i) {
+    const Value given = call.argument(eval, i);
+    if (eval.failed()) return {};
+    if (given.missing() && !mapped.missing()) return mapped;
+  }
+  const Value treatment = call.argument(eval, 0), otherwise = call.argument(eval, 1);
+  return treated(eval, call.argument(eval, 3), treatment_of(treatment), otherwise);
+}
+
 // value, what to take where it is missing.
 Value default_of(Eval& eval, const CallNode& call) {
   const Value value = call.argument(eval, 0);
@@ -136,22 +177,25 @@ Value default_of(Eval& eval, const CallNode& call) {
 struct Applied {
   const Function* function = nullptr;
   std::shared_ptr<const void> state;
-  bool mapped = false, tolerant = false;
+  bool mapped = false;
+  Treatment treatment = Treatment::ReturnInvalid;
 };
+constexpr size_t kAppliedOwn = 5;  // arguments of pmml.apply before the function's
 
 Result<std::shared_ptr<const void>> prepare_apply(std::span<const Value* const> constants,
                                                   const Dictionary& dictionary) {
-  const bool all = constants.size() >= 4 && constants[0] != nullptr && constants[1] != nullptr &&
-                   constants[3] != nullptr && is_text(constants[0]->type);
+  const bool all = constants.size() >= kAppliedOwn && constants[0] != nullptr &&
+                   constants[1] != nullptr && constants[3] != nullptr &&
+                   is_text(constants[0]->type);
   if (!all) return invalid_argument("its first arguments are constants");
   auto applied = std::make_shared<Applied>();
   applied->function = find_function(dictionary.text(constants[0]->text));
   applied->mapped = constants[1]->integer != 0;
-  applied->tolerant = constants[3]->integer != 0;
+  applied->treatment = treatment_of(*constants[3]);
   if (applied->function == nullptr || applied->function->strict == nullptr) {
     return invalid_argument("there is no strict function of that name");
   }
-  const auto count = static_cast<int>(constants.size()) - 4;
+  const auto count = static_cast<int>(constants.size() - kAppliedOwn);
   const Function& function = *applied->function;
   if (count < function.arguments_min ||
       (function.arguments_max >= 0 && count > function.arguments_max)) {
@@ -159,25 +203,25 @@ Result<std::shared_ptr<const void>> prepare_apply(std::span<const Value* const> 
                             std::to_string(count) + " arguments");
   }
   if (function.prepare != nullptr) {
-    auto state = function.prepare(constants.subspan(4), dictionary);
+    auto state = function.prepare(constants.subspan(kAppliedOwn), dictionary);
     if (!state.ok()) return std::move(state.error());
     applied->state = std::move(state.value());
   }
   return std::shared_ptr<const void>(std::move(applied));
 }
 
-// function's name, is there a mapMissingTo, mapMissingTo, are failures missing; the arguments.
+// function's name, is there a mapMissingTo, mapMissingTo, treatment, defaultValue; the arguments.
 Value apply(Eval& eval, std::span<const Value> arguments, const void* state) {
   const Applied& applied = *static_cast<const Applied*>(state);
-  const std::span<const Value> own = arguments.subspan(4);
+  const std::span<const Value> own = arguments.subspan(kAppliedOwn);
   const bool any_missing =
       std::any_of(own.begin(), own.end(), [](const Value& each) { return each.missing(); });
   if (any_missing && applied.mapped) return arguments[2];
-  if (any_missing && !applied.function->takes_missing) return {};
+  if (any_missing && !applied.function->takes_missing) return arguments[4];
+  eval.keeps_nan = applied.treatment != Treatment::ReturnInvalid;
   const Value result = applied.function->strict(eval, own, applied.state.get());
-  if (!eval.failed() || !applied.tolerant) return result;
-  eval.failure.clear();
-  return {};
+  eval.keeps_nan = false;
+  return treated(eval, result, applied.treatment, arguments[4]);
 }
 
 // text, the texts in order: which one it is.
@@ -211,8 +255,10 @@ constexpr Function kFunctions[] = {
     {"pmml.isNotValid", 1, 1, is_not_valid, nullptr, nullptr, true},
     {"pmml.if", 2, 3, nullptr, if_of, nullptr},
     {"pmml.if_mapped", 3, 4, nullptr, if_mapped, nullptr},
+    {"pmml.treat", 3, 3, nullptr, treat_call, nullptr},
+    {"pmml.defined", 4, -1, nullptr, defined, nullptr},
     {"pmml.default", 2, 2, nullptr, default_of, nullptr},
-    {"pmml.apply", 5, -1, apply, nullptr, prepare_apply, true},
+    {"pmml.apply", 6, -1, apply, nullptr, prepare_apply, true},
     {"pmml.ordinal", 2, -1, ordinal, nullptr, nullptr, true},
 };
 

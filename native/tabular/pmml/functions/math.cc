@@ -80,7 +80,8 @@ template <double (*Compute)(double)>
 Value to_integer(Eval& eval, std::span<const Value> arguments, const char* name) {
   if (arguments[0].missing()) return fail_missing(eval, name);
   if (!is_number(arguments[0])) return fail_type(eval, name, "a number", arguments[0]);
-  return number_of(eval, Type::Int32, Compute(real_of(arguments[0])), name);
+  const double value = Compute(real_of(arguments[0]));
+  return number_of(eval, Type::Int32, std::isnan(value) ? 0 : value, name);  // Java's (int) NaN
 }
 
 Value floor_of(Eval& eval, std::span<const Value> arguments, const void*) {
@@ -122,15 +123,11 @@ Value of_two(Eval& eval, std::span<const Value> arguments, const char* name, boo
 }
 
 Value pow_of(Eval& eval, std::span<const Value> arguments, const void*) {
-  return of_two(eval, arguments, "pow", true, [](double x, double y) {
-    // Java: 1 to the power of NaN or infinity is NaN.
-    if ((std::isnan(y) || (std::isinf(y) && std::fabs(x) == 1))) return std::nan("");
-    return std::pow(x, y);
-  });
+  return of_two(eval, arguments, "pow", true, java_pow);
 }
 Value threshold_of(Eval& eval, std::span<const Value> arguments, const void*) {
   return of_two(eval, arguments, "threshold", true,
-                [](double x, double y) { return x > y ? 1.0 : 0.0; });
+                [](double x, double y) { return java_order(x, y) > 0 ? 1.0 : 0.0; });
 }
 Value hypot_of(Eval& eval, std::span<const Value> arguments, const void*) {
   return of_two(eval, arguments, "hypot", false,

@@ -11,8 +11,7 @@ namespace {
 // The constant has the field's type, or both are numbers.
 int order_of(const Value& left, const Value& right) {
   if (is_real(left.type) || is_real(right.type)) {
-    const double a = real_of(left), b = real_of(right);
-    return (a > b) - (a < b);
+    return java_order(real_of(left), real_of(right));
   }
   return (left.integer > right.integer) - (left.integer < right.integer);
 }
@@ -52,15 +51,16 @@ Value is_not_missing(Eval&, std::span<const Value> arguments, const void*) {
   return Value::of_bool(!arguments[0].missing());
 }
 
-// Three-valued: one argument `decides`, else unknown where one is.
+// Three-valued: one argument `decides`, else unknown where one is. All are evaluated, as in JPMML.
 Value fold(Eval& eval, const CallNode& call, bool decides) {
-  bool unknown = false;
+  bool unknown = false, decided = false;
   for (size_t i = 0; i < call.count(); ++i) {
     const Value each = call.argument(eval, i);
     if (eval.failed()) return {};
     if (each.missing()) unknown = true;
-    else if ((each.integer != 0) == decides) return Value::of_bool(decides);
+    else if ((each.integer != 0) == decides) decided = true;
   }
+  if (decided) return Value::of_bool(decides);
   return unknown ? Value() : Value::of_bool(!decides);
 }
 

@@ -45,12 +45,12 @@ Value from_text(Eval& eval, const Value& value, Type type) {
     return Value::of_integer(static_cast<int64_t>(number), type);
   }
   if (type == Type::Float) number = static_cast<double>(static_cast<float>(number));
-  return Value::of_real(number, type);
+  return Value::of_real(without_sign_of_zero(number), type);
 }
 
 Value from_number(Eval& eval, const Value& value, Type type) {
   if (is_real(type)) {
-    const double number = real_of(value);
+    const double number = without_sign_of_zero(real_of(value));
     if (type == Type::Double) return Value::of_real(number);
     return Value::of_real(static_cast<double>(static_cast<float>(number)), type);
   }
@@ -128,13 +128,11 @@ Value cast_call(Eval& eval, std::span<const Value> arguments, const void* state)
 // value, least, most, factor, constant, 'round' | 'ceiling' | 'floor' | '': what a Target does.
 Value rescale(Eval& eval, std::span<const Value> arguments, const void*) {
   double value = real_of(arguments[0]);
-  if (value < arguments[1].real) value = arguments[1].real;
-  if (value > arguments[2].real) value = arguments[2].real;
+  value = java_min(java_max(value, arguments[1].real), arguments[2].real);
   value *= arguments[3].real;
   value += arguments[4].real;
   const std::string_view how = eval.text(arguments[5]);
-  if (how == "round")
-    value = value - std::floor(value) >= 0.5 ? std::floor(value) + 1 : std::floor(value);
+  if (how == "round") value = java_round(value);
   if (how == "ceiling") value = std::ceil(value);
   if (how == "floor") value = std::floor(value);
   return Value::of_real(value);
@@ -194,7 +192,7 @@ bool equal_values(Eval& eval, const Value& left, const Value& right) {
       cannot(eval, right, Type::Int32);
       return false;
     }
-    return real_of(left) == real_of(right);
+    return java_order(real_of(left), real_of(right)) == 0;
   }
   if (left.type == Type::Bool && is_number(right)) {
     const double number = real_of(right);
@@ -203,7 +201,7 @@ bool equal_values(Eval& eval, const Value& left, const Value& right) {
   }
   const Value same = cast(eval, right, left.type);
   if (eval.failed()) return false;
-  if (storage_of(left.type) == Storage::Real) return left.real == same.real;
+  if (storage_of(left.type) == Storage::Real) return java_order(left.real, same.real) == 0;
   return left.integer == same.integer;
 }
 

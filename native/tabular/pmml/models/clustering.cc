@@ -2,6 +2,7 @@
 // Source: tabular.md 3.2.
 #include <string>
 
+#include "tabular/java/doubles.h"
 #include "tabular/pmml/models/kinds.h"
 #include "tabular/pmml/models/measures.h"
 
@@ -51,7 +52,17 @@ class Clustering final : public Stage {
           continue;
         }
       }
-      const size_t winner = choose(x, adjustment, add_row(scores, row, ids_.size()));
+      const std::span<double> own = add_row(scores, row, ids_.size());
+      const size_t winner = choose(x, adjustment, own);
+      if (measure_.similarity() && std::isnan(own[winner])) {
+        drop_added(scores, own.size());
+        for (size_t o = 0; o < outputs_.size(); o += 2) {
+          run.frame.columns[outputs_[o]].set_missing(row);
+        }
+        Status refused = run.refuse(row, place_, "a similarity is undefined");
+        if (!refused.ok()) return refused;
+        continue;
+      }
       run.frame.columns[outputs_[0]].texts[row] = ids_[winner];
       if (outputs_.size() == 3) run.frame.columns[outputs_[2]].texts[row] = names_[winner];
     }
@@ -59,22 +70,23 @@ class Clustering final : public Stage {
   }
 
  private:
-  // A row that similarities cannot be had of is refused; one without any value is missing.
+  // A row that similarities cannot be had of is refused, and one without any value.
   Status check(Run& run, uint32_t row, std::span<const double> x, bool& answered) const {
     answered = false;
-    if (!measure_.similarity()) return {};
+    if (!measure_.similarity()) return run.refuse(row, place_, "all its fields are missing");
     const size_t bad = Measure::first_not_binary(x);
     answered = bad == x.size();
     if (answered) return {};
     return run.refuse(row, place_, "'" + inputs_.name(bad) + "' is neither 0 nor 1");
   }
 
-  // The first one of equals.
+  // The first one of equals; a distance that is NaN is the farthest.
   size_t choose(std::span<const double> x, double adjustment, std::span<double> scores) const {
     size_t best = 0;
     for (size_t c = 0; c < scores.size(); ++c) {
       scores[c] = measure_.compare(x, centers_.subspan(c * x.size(), x.size()), adjustment);
-      if (measure_.similarity() ? scores[c] > scores[best] : scores[c] < scores[best]) best = c;
+      const int order = java_order(scores[c], scores[best]);
+      if (measure_.similarity() ? order > 0 : order < 0) best = c;
     }
     return best;
   }

@@ -67,6 +67,7 @@ class GeneralRegression final : public Stage {
     reference_ = spec.real("reference", 0);
   }
 
+  OnFailure on_failure() const override { return OnFailure::Own; }
   Status run(Run& run, Rows rows) const override {
     Inputs inputs;
     if (Status opened = inputs.open(run, inputs_); !opened.ok()) return opened;
@@ -74,23 +75,29 @@ class GeneralRegression final : public Stage {
     Column& out = run.out(output_, Type::Double, rows);
     std::vector<double>& scratch = run.frame.scratch;
     for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
+      RowReader reader(inputs, rows[i]);
       std::string refusal;
       double value = 0;
-      const bool answered = kind_ == Kind::Cox ? hazard(inputs, row, scratch, value, refusal)
-                                               : mean(inputs, row, scratch, value, refusal);
+      const bool answered = kind_ == Kind::Cox ? hazard(reader, scratch, value, refusal)
+                                               : mean(reader, scratch, value, refusal);
       if (answered) {
-        out.reals[row] = value;
+        out.reals[rows[i]] = value;
         continue;
       }
-      out.set_missing(row);
-      if (refusal.empty()) continue;
-      if (Status refused = run.refuse(row, place_, refusal); !refused.ok()) return refused;
+      out.set_missing(rows[i]);
+      if (Status refused = refuse(run, reader, refusal); !refused.ok()) return refused;
     }
     return {};
   }
 
  private:
+  // Of a row without an answer, which is refused where an input could not be computed, or for a
+  // reason.
+  Status refuse(Run& run, const RowReader& reader, const std::string& refusal) const {
+    if (reader.failed() != nullptr) return run.refuse(*reader.failed());
+    return refusal.empty() ? Status() : run.refuse(reader.row(), place_, refusal);
+  }
+
   void read_kind(StageSpec& spec) {
     const std::string_view name = spec.text("model");
     if (name == "linear") kind_ = Kind::Linear;
@@ -219,21 +226,20 @@ class GeneralRegression final : public Stage {
   }
 
   // The designs' numbers of a row, into `values`.
-  Outcome design_values(const Inputs& inputs, uint32_t row, std::vector<double>& values) const {
+  Outcome design_values(RowReader& reader, std::vector<double>& values) const {
     values.resize(designs_.size());
     for (size_t d = 0; d < designs_.size(); ++d) {
-      const Outcome outcome = design_value(designs_[d], inputs, row, values[d]);
+      const Outcome outcome = design_value(designs_[d], reader, values[d]);
       if (outcome != Outcome::Number) return outcome;
     }
     return Outcome::Number;
   }
 
-  Outcome design_value(const Design& design, const Inputs& inputs, uint32_t row,
-                       double& value) const {
+  Outcome design_value(const Design& design, RowReader& reader, double& value) const {
     double product = 1;
     for (const FactorCell& cell : design.factors) {
-      if (inputs.missing(cell.input, row)) return Outcome::Missing;
-      const double code = inputs.at(cell.input, row);
+      if (reader.missing(cell.input)) return Outcome::Missing;
+      const double code = reader.at(cell.input);
       if (cell.contrast < 0) {
         if (code != cell.code) product = 0;
         continue;
@@ -246,8 +252,8 @@ class GeneralRegression final : public Stage {
     value = product;
     if (product == 0) return Outcome::Number;
     for (const CovariateCell& cell : design.covariates) {
-      if (inputs.missing(cell.input, row)) return Outcome::Missing;
-      const double x = inputs.at(cell.input, row);
+      if (reader.missing(cell.input)) return Outcome::Missing;
+      const double x = reader.at(cell.input);
       product *= cell.exponent == 1 ? x : std::pow(x, cell.exponent);
     }
     value = product;
@@ -263,50 +269,48 @@ class GeneralRegression final : public Stage {
   }
 
   // The offset and trials of a row. False: `refusal` says which one is missing.
-  bool offset_and_trials(const Inputs& inputs, uint32_t row, double& offset, double& trials,
+  bool offset_and_trials(RowReader& reader, double& offset, double& trials,
                          std::string& refusal) const {
     offset = offset_value_;
     trials = trials_value_;
-    if (offset_ >= 0 && !variable(inputs, offset_, row, offset, refusal)) return false;
-    return trials_ < 0 || variable(inputs, trials_, row, trials, refusal);
+    if (offset_ >= 0 && !variable(reader, offset_, offset, refusal)) return false;
+    return trials_ < 0 || variable(reader, trials_, trials, refusal);
   }
 
-  bool variable(const Inputs& inputs, int32_t at, uint32_t row, double& value,
-                std::string& refusal) const {
+  bool variable(RowReader& reader, int32_t at, double& value, std::string& refusal) const {
     const auto input = static_cast<size_t>(at);
-    if (inputs.missing(input, row)) {
+    if (reader.missing(input)) {
       refusal = "'" + inputs_.name(input) + "' is missing";
       return false;
     }
-    value = inputs.at(input, row);
+    value = reader.at(input);
     return true;
   }
 
   // False: missing, or refused.
-  bool designs_of(const Inputs& inputs, uint32_t row, std::vector<double>& scratch,
-                  std::string& refusal) const {
-    const Outcome outcome = design_values(inputs, row, scratch);
+  bool designs_of(RowReader& reader, std::vector<double>& scratch, std::string& refusal) const {
+    const Outcome outcome = design_values(reader, scratch);
     if (outcome == Outcome::NoCategory) refusal = "a factor's value is not in its contrast matrix";
     return outcome == Outcome::Number;
   }
 
-  bool mean(const Inputs& inputs, uint32_t row, std::vector<double>& scratch, double& value,
+  bool mean(RowReader& reader, std::vector<double>& scratch, double& value,
             std::string& refusal) const {
-    if (!designs_of(inputs, row, scratch, refusal)) return false;
+    if (!designs_of(reader, scratch, refusal)) return false;
     value = sum_of(equations_[0], scratch);
     if (kind_ == Kind::Linear) return true;
     double offset = 0, trials = 1;
-    if (!offset_and_trials(inputs, row, offset, trials, refusal)) return false;
+    if (!offset_and_trials(reader, offset, trials, refusal)) return false;
     value = inverse_link(link_, value + offset, link_parameter_) * trials;
     return true;
   }
 
-  bool hazard(const Inputs& inputs, uint32_t row, std::vector<double>& scratch, double& value,
+  bool hazard(RowReader& reader, std::vector<double>& scratch, double& value,
               std::string& refusal) const {
     const Baseline* baseline = &baselines_[0];
     if (stratum_ >= 0) {
       double stratum = 0;
-      if (!variable(inputs, stratum_, row, stratum, refusal)) return false;
+      if (!variable(reader, stratum_, stratum, refusal)) return false;
       const auto found =
           std::find_if(baselines_.begin(), baselines_.end(),
                        [stratum](const Baseline& each) { return each.stratum == stratum; });
@@ -314,14 +318,14 @@ class GeneralRegression final : public Stage {
       baseline = &*found;
     }
     double time = 0;
-    if (!variable(inputs, time_, row, time, refusal)) return false;
+    if (!variable(reader, time_, time, refusal)) return false;
     if (!(time <= baseline->max_time)) return false;
     value = 0;
     if (time < baseline->times.front()) return true;
     const auto after = std::upper_bound(baseline->times.begin(), baseline->times.end(), time);
     const double hazard =
         baseline->hazards[static_cast<size_t>(after - baseline->times.begin() - 1)];
-    if (!designs_of(inputs, row, scratch, refusal)) return false;
+    if (!designs_of(reader, scratch, refusal)) return false;
     value = std::exp(sum_of(equations_[0], scratch) - reference_) * hazard;
     return true;
   }
@@ -331,27 +335,33 @@ class GeneralRegression final : public Stage {
     std::vector<double>& scratch = run.frame.scratch;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
+      RowReader reader(inputs, row);
       std::string refusal;
       double offset = 0, trials = 1;
-      if (!designs_of(inputs, row, scratch, refusal) ||
-          (kind_ != Kind::Multinomial &&
-           !offset_and_trials(inputs, row, offset, trials, refusal))) {
-        if (refusal.empty()) continue;
-        if (Status refused = run.refuse(row, place_, refusal); !refused.ok()) return refused;
+      if (!designs_of(reader, scratch, refusal) ||
+          (kind_ != Kind::Multinomial && !offset_and_trials(reader, offset, trials, refusal))) {
+        if (Status refused = refuse(run, reader, refusal); !refused.ok()) return refused;
         continue;
       }
       const std::span<double> values = add_row(out, row, equations_.size() + 1);
       for (size_t e = 0; e < equations_.size(); ++e) values[e] = sum_of(equations_[e], scratch);
-      make_probabilities(values, offset, trials);
+      if (make_probabilities(values, offset, trials)) continue;
+      drop_added(out, values.size());
+      if (Status refused = run.refuse(row, place_, std::string(kNoShares)); !refused.ok()) {
+        return refused;
+      }
     }
     return {};
   }
 
-  void make_probabilities(std::span<double> values, double offset, double trials) const {
+  // Multinomial: by e^score, which may be infinite, as JPMML-Evaluator has it. False: there are no
+  // shares.
+  bool make_probabilities(std::span<double> values, double offset, double trials) const {
     const size_t last = values.size() - 1;
     if (kind_ == Kind::Multinomial) {
       values[last] = 0;
-      return softmax(values);
+      for (double& value : values) value = std::exp(value);
+      return simplemax(values);
     }
     double before = 0;
     for (size_t e = 0; e < last; ++e) {
@@ -361,6 +371,7 @@ class GeneralRegression final : public Stage {
       before = up_to;
     }
     values[last] = 1.0 - before;
+    return true;
   }
 
   InputNames inputs_;

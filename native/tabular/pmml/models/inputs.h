@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -27,8 +28,11 @@ class ScalarColumn {
             : storage == Storage::Integer ? static_cast<const void*>(column.integers.data())
                                           : static_cast<const void*>(column.texts.data());
     states_ = column.states.empty() ? nullptr : column.states.data();
+    column_ = &column;
     return true;
   }
+  // Of a row that is missing: see Column::failure.
+  const Failure* failure(uint32_t row) const { return column_->failure(row); }
   // A value that its field's domain has not counts: invalidValueTreatment left it there.
   bool missing(uint32_t row) const {
     return states_ != nullptr && states_[row] == static_cast<uint8_t>(State::Missing);
@@ -45,6 +49,7 @@ class ScalarColumn {
   Storage storage_ = Storage::Real;
   const void* data_ = nullptr;
   const uint8_t* states_ = nullptr;
+  const Column* column_ = nullptr;
 };
 
 // A constant as ScalarColumn reads values that equal it.
@@ -55,6 +60,13 @@ inline double code_of(const Value& value) {
     case Storage::Text: return static_cast<double>(value.text);
     default: return static_cast<double>(value.integer);
   }
+}
+
+// Stands for a value that is missing among numbers that are computed with: a NaN that no
+// computation makes.
+inline double absent_number() { return std::bit_cast<double>(uint64_t{0x7FF8000000AB5E27}); }
+inline bool is_absent(double value) {
+  return std::bit_cast<uint64_t>(value) == std::bit_cast<uint64_t>(absent_number());
 }
 
 // What a stage's inputs must hold. Said while it is made; what is not said holds numbers.
@@ -115,17 +127,18 @@ class Inputs {
   }
   bool missing(size_t input, uint32_t row) const { return columns_[input].missing(row); }
   double at(size_t input, uint32_t row) const { return columns_[input].at(row); }
+  // Of an input that is missing: why it could not be computed; null: it could.
+  const Failure* failure(size_t input, uint32_t row) const { return columns_[input].failure(row); }
   // The first input that the row has not; count() where all are there.
   size_t first_missing(uint32_t row) const {
     size_t i = 0;
     while (i < count_ && !columns_[i].missing(row)) ++i;
     return i;
   }
-  // The row's numbers; what is missing is NaN.
+  // The row's numbers; what is missing is absent_number().
   std::span<const double> load(uint32_t row) {
     for (size_t i = 0; i < count_; ++i) {
-      values_[i] =
-          columns_[i].missing(row) ? std::numeric_limits<double>::quiet_NaN() : columns_[i].at(row);
+      values_[i] = columns_[i].missing(row) ? absent_number() : columns_[i].at(row);
     }
     return {values_, count_};
   }
@@ -142,6 +155,26 @@ class Inputs {
   double* values_ = few_values_.data();
 };
 
+// One row's inputs as a model reads them, one after the other, until one decides the answer.
+class RowReader {
+ public:
+  RowReader(const Inputs& inputs, uint32_t row) : inputs_(inputs), row_(row) {}
+  uint32_t row() const { return row_; }
+  double at(size_t input) const { return inputs_.at(input, row_); }
+  bool missing(size_t input) {
+    if (!inputs_.missing(input, row_)) return false;
+    if (failed_ == nullptr) failed_ = inputs_.failure(input, row_);
+    return true;
+  }
+  // The first missing input that was read and could not be computed: the row is to be refused.
+  const Failure* failed() const { return failed_; }
+
+ private:
+  const Inputs& inputs_;
+  uint32_t row_;
+  const Failure* failed_ = nullptr;
+};
+
 // The next row of a Vector column (as Run::out gives it): `width` numbers, zeros, to be filled
 // before the row behind. Rows that are passed over are missing.
 inline std::span<double> add_row(Column& column, uint32_t row, size_t width) {
@@ -150,6 +183,12 @@ inline std::span<double> add_row(Column& column, uint32_t row, size_t width) {
   column.reals.resize(at + width);
   column.end_row();
   return {column.reals.data() + at, width};
+}
+
+// Takes back the row that add_row made last: it is missing.
+inline void drop_added(Column& column, size_t width) {
+  column.reals.resize(column.reals.size() - width);
+  column.offsets.pop_back();
 }
 
 // Offsets of `count` parts in a list of `size`: ascending from 0 to size.

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "tabular/java/doubles.h"
+
 namespace serval::tabular::pmml {
 
 // Named by the inverse that is meant: Logit makes 1 / (1 + e^-x) of x.
@@ -67,18 +69,23 @@ inline double inverse_link(Link link, double x, double parameter = 0) {
   return x;
 }
 
-// Divides by the sum.
-inline void simplemax(std::span<double> values) {
+constexpr std::string_view kNoShares = "its scores add up to 0, and have no shares";
+
+// Divides by the sum. False: the sum is 0, and the row is to be refused.
+[[nodiscard]] inline bool simplemax(std::span<double> values) {
   double sum = 0;
   for (const double value : values) sum += value;
+  if (sum == 0) return false;
   for (double& value : values) value /= sum;
+  return true;
 }
 
-// e^value by its share, without overflow. values is not empty.
-inline void softmax(std::span<double> values) {
-  const double most = *std::max_element(values.begin(), values.end());
+// e^value by its share, without overflow: NaN all where one is, or where the largest is infinite.
+// values is not empty. False: as simplemax.
+[[nodiscard]] inline bool softmax(std::span<double> values) {
+  const double most = values[java_largest(values)];
   for (double& value : values) value = std::exp(value - most);
-  simplemax(values);
+  return simplemax(values);
 }
 
 }  // namespace serval::tabular::pmml

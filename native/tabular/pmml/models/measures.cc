@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "tabular/java/doubles.h"
+
 namespace serval::tabular::pmml {
 
 Measure::Measure(StageSpec& spec, size_t fields) {
@@ -57,7 +59,7 @@ double Measure::adjustment(std::span<const double> x) const {
   double all = 0, there = 0;
   for (size_t i = 0; i < fields_.size(); ++i) {
     all += fields_[i].missing_weight;
-    if (!std::isnan(x[i])) there += fields_[i].missing_weight;
+    if (!is_absent(x[i])) there += fields_[i].missing_weight;
   }
   return all / there;
 }
@@ -83,19 +85,19 @@ double Measure::distance(std::span<const double> x, std::span<const double> refe
                          double adjustment) const {
   double sum = 0;
   for (size_t i = 0; i < fields_.size(); ++i) {
-    if (std::isnan(x[i])) continue;
+    if (is_absent(x[i])) continue;
     const Field& field = fields_[i];
     const double distance = field_distance(field, x[i], reference[i]);
     switch (kind_) {
       case Kind::Euclidean:
       case Kind::SquaredEuclidean: sum += distance * distance * field.weight; break;
-      case Kind::Chebychev: sum = std::max(sum, distance * field.weight); break;
+      case Kind::Chebychev: sum = java_max(sum, distance * field.weight); break;
       case Kind::Minkowski: sum += std::pow(distance, p_) * field.weight; break;
       default: sum += distance * field.weight; break;
     }
   }
   sum *= adjustment;
-  if (kind_ == Kind::Euclidean) return std::sqrt(sum);
+  if (kind_ == Kind::Euclidean) return java_pow(sum, 0.5);
   return kind_ == Kind::Minkowski ? std::pow(sum, 1.0 / p_) : sum;
 }
 
@@ -105,17 +107,20 @@ double Measure::similarity_of(std::span<const double> x, std::span<const double>
     const bool one = x[i] == 1, other = reference[i] == 1;
     (one ? (other ? a11 : a10) : (other ? a01 : a00)) += 1;
   }
+  const auto share = [](double part, double whole) {
+    return whole == 0 ? std::numeric_limits<double>::quiet_NaN() : part / whole;
+  };
   switch (kind_) {
-    case Kind::SimpleMatching: return (a11 + a00) / (a11 + a10 + a01 + a00);
-    case Kind::Jaccard: return a11 / (a11 + a10 + a01);
-    case Kind::Tanimoto: return (a11 + a00) / (a11 + 2 * (a10 + a01) + a00);
+    case Kind::SimpleMatching: return share(a11 + a00, a11 + a10 + a01 + a00);
+    case Kind::Jaccard: return share(a11, a11 + a10 + a01);
+    case Kind::Tanimoto: return share(a11 + a00, a11 + 2 * (a10 + a01) + a00);
     default: break;
   }
   const auto weighed = [&](size_t at) {
     return parameters_[at] * a11 + parameters_[at + 1] * a10 + parameters_[at + 2] * a01 +
            parameters_[at + 3] * a00;
   };
-  return weighed(0) / weighed(4);
+  return share(weighed(0), weighed(4));
 }
 
 size_t Measure::first_not_binary(std::span<const double> x) {

@@ -19,9 +19,11 @@ class Measure {
 
   // Is more nearer?
   bool similarity() const { return kind_ >= Kind::SimpleMatching; }
-  // What sums are multiplied with where values (NaN) are missing; infinite where all are.
+  // What sums are multiplied with where values are missing (absent_number); not finite where all
+  // are.
   double adjustment(std::span<const double> x) const;
-  // Of a row and a reference without missing values. For a similarity both hold 0 and 1 alone.
+  // Of a row and a reference without missing values. For a similarity both hold 0 and 1 alone, and
+  // NaN means that it is undefined.
   double compare(std::span<const double> x, std::span<const double> reference,
                  double adjustment) const;
   // The first field that is neither 0 nor 1; x.size() where there is none.

@@ -63,7 +63,10 @@ class NaiveBayes final : public Stage {
       }
       const std::span<double> shares = add_row(out, row, priors_.size());
       std::copy(sums.begin(), sums.end(), shares.begin());
-      softmax(shares);
+      if (softmax(shares)) continue;
+      drop_added(out, priors_.size());
+      Status status = run.refuse(row, place_, std::string(kNoShares));
+      if (!status.ok()) return status;
     }
     return {};
   }
@@ -145,6 +148,7 @@ class NaiveBayes final : public Stage {
               std::exp(x * std::log(density.mean) - density.mean - ::lgamma_r(x + 1, &sign));
         }
       }
+      // A probability that is NaN is not below the threshold.
       sums[k] += std::log(probability < threshold_ ? threshold_ : probability);
     }
     return true;

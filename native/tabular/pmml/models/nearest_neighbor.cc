@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tabular/java/doubles.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/models/kinds.h"
 #include "tabular/pmml/models/measures.h"
@@ -96,6 +97,10 @@ class NearestNeighbor final : public Stage {
       bool answered = false;
       if (Status checked = check(run, row, x, answered); !checked.ok()) return checked;
       if (answered) find(x, run.frame.scratch, nearest);
+      if (const char* why = answered ? undefined(nearest) : nullptr; why != nullptr) {
+        answered = false;
+        if (Status refused = run.refuse(row, place_, why); !refused.ok()) return refused;
+      }
       for (size_t t = 0; t < targets_.size(); ++t) {
         Column& out = run.frame.columns[outputs_[t]];
         if (answered) out.set(row, answer(targets_[t], nearest, run.frame.scratch));
@@ -187,11 +192,11 @@ class NearestNeighbor final : public Stage {
     return true;
   }
 
-  // A row without any value is missing; one that no similarity can be had of is refused.
+  // A row without any value is refused, and one that no similarity can be had of.
   Status check(Run& run, uint32_t row, std::span<const double> x, bool& answered) const {
     if (!measure_.similarity()) {
       answered = std::isfinite(measure_.adjustment(x));
-      return {};
+      return answered ? Status() : run.refuse(row, place_, "all its fields are missing");
     }
     const size_t bad = Measure::first_not_binary(x);
     answered = bad == x.size();
@@ -199,14 +204,31 @@ class NearestNeighbor final : public Stage {
     return run.refuse(row, place_, "'" + inputs_.name(bad) + "' is neither 0 nor 1");
   }
 
-  // The nearest ones, in order; of equals, the one that comes first in the table.
+  // Why there is no answer; null: there is one.
+  const char* undefined(const std::vector<Neighbor>& nearest) const {
+    if (measure_.similarity()) {
+      // NaN is the largest: it comes first.
+      return std::isnan(nearest.front().score) ? "a similarity is undefined" : nullptr;
+    }
+    for (const Target& target : targets_) {
+      if (target.scoring != Scoring::WeightedAverage) continue;
+      double weights = 0;
+      for (uint32_t k = 0; k < neighbors_; ++k) weights += weight(target, nearest[k]);
+      if (weights == 0) return "the weights of its neighbours add up to 0";
+    }
+    return nullptr;
+  }
+
+  // The nearest ones, in order; of equals, the one that comes first in the table. A distance that
+  // is NaN is the farthest.
   void find(std::span<const double> x, std::vector<double>& scores,
             std::vector<Neighbor>& nearest) const {
     const double adjustment = measure_.adjustment(x);
     const bool more = measure_.similarity();
     const size_t wanted = std::max(neighbors_, ranked_);
     const auto nearer = [more](const Neighbor& a, const Neighbor& b) {
-      if (a.score != b.score) return more ? a.score > b.score : a.score < b.score;
+      const int order = java_order(a.score, b.score);
+      if (order != 0) return more ? order > 0 : order < 0;
       return a.instance < b.instance;
     };
     scores.clear();
@@ -215,7 +237,6 @@ class NearestNeighbor final : public Stage {
     for (uint32_t i = 0; i < count_; ++i) {
       const std::span<const double> instance = all.subspan(i * x.size(), x.size());
       Neighbor found{measure_.compare(x, instance, adjustment), i};
-      if (std::isnan(found.score)) found.score = more ? -kFarthest : kFarthest;
       if (nearest.size() == wanted) {
         if (!nearer(found, nearest.front())) continue;
         std::pop_heap(nearest.begin(), nearest.end(), nearer);
@@ -250,21 +271,21 @@ class NearestNeighbor final : public Stage {
                        std::vector<double>& scratch) {
     scratch.clear();
     for (const Neighbor& neighbor : used) scratch.push_back(target.numbers[neighbor.instance]);
-    return middle_of(scratch);
+    return java_median(scratch);
   }
 
   size_t vote(const Target& target, std::span<const Neighbor> used,
               std::vector<double>& votes) const {
     votes.assign(target.values.size(), 0);
-    for (const Neighbor& neighbor : used) {
-      votes[static_cast<size_t>(target.numbers[neighbor.instance])] += weight(target, neighbor);
-    }
-    size_t winner = 0;
-    for (size_t v = 1; v < votes.size(); ++v) {
-      if (votes[v] > votes[winner] ||
-          (votes[v] == votes[winner] && target.ranks[v] < target.ranks[winner])) {
-        winner = v;
-      }
+    const auto voted = [&](const Neighbor& neighbor) {
+      return static_cast<size_t>(target.numbers[neighbor.instance]);
+    };
+    for (const Neighbor& neighbor : used) votes[voted(neighbor)] += weight(target, neighbor);
+    size_t winner = voted(used.front());
+    for (const Neighbor& neighbor : used.subspan(1)) {
+      const size_t v = voted(neighbor);
+      const int order = java_order(votes[v], votes[winner]);
+      if (order > 0 || (order == 0 && target.ranks[v] < target.ranks[winner])) winner = v;
     }
     return winner;
   }
@@ -280,7 +301,6 @@ class NearestNeighbor final : public Stage {
     ids.end_row();
   }
 
-  static constexpr double kFarthest = std::numeric_limits<double>::infinity();
   InputNames inputs_;
   std::vector<uint32_t> outputs_;
   std::string place_;

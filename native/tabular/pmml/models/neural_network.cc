@@ -67,7 +67,7 @@ double activate(Activation function, double x, double threshold) {
     case Activation::Cosine: return std::cos(x);
     case Activation::Elliott: return x / (1 + std::abs(x));
     case Activation::Arctan: return 2 * std::atan(x) / kPi;
-    case Activation::Rectifier: return x > 0 ? x : 0;
+    case Activation::Rectifier: return java_max(x, 0);
     case Activation::Identity:
     case Activation::RadialBasis: return x;
   }
@@ -104,6 +104,7 @@ class NeuralNetwork final : public Stage {
  public:
   explicit NeuralNetwork(StageSpec& spec)
       : inputs_(spec),
+        place_(spec.place),
         outputs_(spec.outputs.begin(), spec.outputs.end()),
         classification_(spec.flag("classification")) {
     read_neurons(spec);
@@ -112,6 +113,7 @@ class NeuralNetwork final : public Stage {
     if (!spec.failed()) read_dense(spec);
   }
 
+  OnFailure on_failure() const override { return OnFailure::Own; }
   Status run(Run& run, Rows rows) const override {
     Inputs inputs;
     if (Status opened = inputs.open(run, inputs_); !opened.ok()) return opened;
@@ -257,9 +259,30 @@ class NeuralNetwork final : public Stage {
     std::vector<double>& values = run.frame.scratch;
     values.resize(inputs_.count() + biases_.size());
     for (uint32_t i = 0; i < rows.count; ++i) {
-      emit(rows[i], calculate(inputs, rows[i], values) ? values.data() : nullptr);
+      if (Status done = one_row(run, rows[i], inputs, values, emit); !done.ok()) return done;
     }
     return {};
+  }
+
+  // `values` has room for the inputs and the neurons.
+  template <typename Emit>
+  Status one_row(Run& run, uint32_t row, Inputs& inputs, std::vector<double>& values,
+                 Emit&& emit) const {
+    const size_t missing = inputs.first_missing(row);
+    const bool there = missing == inputs.count();
+    const bool answered = there && calculate(inputs, row, values);
+    emit(row, answered ? values.data() : nullptr);
+    if (there) return answered ? Status() : run.refuse(row, place_, std::string(kNoShares));
+    const Failure* failure = inputs.failure(missing, row);
+    return failure == nullptr ? Status() : run.refuse(*failure);
+  }
+
+  // Whether the runtime computes the row as this processor does: its operators differ in what they
+  // make of NaN and infinity.
+  static bool is_moderate(std::span<const double> values) {
+    constexpr double kMost = 1e100;
+    return std::all_of(values.begin(), values.end(),
+                       [](double value) { return std::abs(value) < kMost; });
   }
 
   template <typename Emit>
@@ -269,11 +292,15 @@ class NeuralNetwork final : public Stage {
     std::vector<double>& room = run.frame.scratch;
     room.resize(block * (width + outputs));
     double* const answers = room.data() + block * width;
+    std::vector<double> values(inputs_.count() + biases_.size());
+    const auto goes = [&](uint32_t row) {
+      return inputs.first_missing(row) == width && is_moderate(inputs.load(row));
+    };
     for (uint32_t begin = 0; begin < rows.count; begin += block) {
       const uint32_t end = std::min(begin + block, rows.count);
       size_t count = 0;
       for (uint32_t i = begin; i < end; ++i) {
-        if (inputs.first_missing(rows[i]) < width) continue;
+        if (!goes(rows[i])) continue;
         const std::span<const double> loaded = inputs.load(rows[i]);
         std::copy(loaded.begin(), loaded.end(), room.data() + width * count++);
       }
@@ -282,18 +309,20 @@ class NeuralNetwork final : public Stage {
       if (!done.ok()) return done;
       const double* next = answers;
       for (uint32_t i = begin; i < end; ++i) {
-        const bool answered = inputs.first_missing(rows[i]) == width;
-        emit(rows[i], answered ? next : nullptr);
-        if (answered) next += outputs;
+        if (goes(rows[i])) {
+          emit(rows[i], next);
+          next += outputs;
+        } else if (done = one_row(run, rows[i], inputs, values, emit); !done.ok()) {
+          return done;
+        }
       }
     }
     return {};
   }
 
-  // values: the inputs, then the neurons; or of dense layers the last one's. False: an input is
-  // missing.
+  // values: the inputs, then the neurons; or of dense layers the last one's. False: a layer's sum
+  // is 0, and has no shares.
   bool calculate(Inputs& inputs, uint32_t row, std::vector<double>& values) const {
-    if (inputs.first_missing(row) < inputs.count()) return false;
     const std::span<const double> loaded = inputs.load(row);
     if (!dense_.empty()) {
       run_layers(dense_, {loaded.data(), nullptr, loaded.size(), loaded.size()}, values.data());
@@ -308,8 +337,9 @@ class NeuralNetwork final : public Stage {
                          : activate(layer.activation, weighted(n, values.data()), layer.threshold);
       }
       const std::span<double> all(neurons + layer.begin, neurons + layer.end);
-      if (layer.normalization == Normalization::Simplemax && !all.empty()) simplemax(all);
-      if (layer.normalization == Normalization::Softmax && !all.empty()) softmax(all);
+      if (all.empty()) continue;
+      if (layer.normalization == Normalization::Simplemax && !simplemax(all)) return false;
+      if (layer.normalization == Normalization::Softmax && !softmax(all)) return false;
     }
     return true;
   }
@@ -359,6 +389,7 @@ class NeuralNetwork final : public Stage {
   }
 
   InputNames inputs_;
+  std::string place_;
   std::vector<uint32_t> outputs_;
   bool classification_;
   std::vector<Layer> layers_;

@@ -46,6 +46,7 @@ class Regression final : public Stage {
  public:
   explicit Regression(StageSpec& spec)
       : inputs_(spec),
+        place_(spec.place),
         classification_(spec.flag("classification")),
         ordinal_(spec.flag("ordinal")),
         normalization_(spec.text("normalization", "none")),
@@ -59,24 +60,37 @@ class Regression final : public Stage {
     check_normalization(spec);
   }
 
+  OnFailure on_failure() const override { return OnFailure::Own; }
   Status run(Run& run, Rows rows) const override {
     Inputs inputs;
     if (Status opened = inputs.open(run, inputs_); !opened.ok()) return opened;
     if (!classification_) {
       Column& out = run.out(output_, Type::Double, rows);
       for (uint32_t i = 0; i < rows.count; ++i) {
-        const uint32_t row = rows[i];
+        RowReader reader(inputs, rows[i]);
         double sum = 0;
-        if (!evaluate(tables_[0], inputs, row, sum)) {
-          out.set_missing(row);
+        if (evaluate(tables_[0], reader, sum)) {
+          out.reals[rows[i]] = inverse_link(link_, sum);
           continue;
         }
-        out.reals[row] = inverse_link(link_, sum);
+        out.set_missing(rows[i]);
+        if (reader.failed() == nullptr) continue;
+        if (Status refused = run.refuse(*reader.failed()); !refused.ok()) return refused;
       }
       return {};
     }
     Column& out = run.out(output_, Type::Vector, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) classify(inputs, rows[i], run.frame.scratch, out);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      RowReader reader(inputs, rows[i]);
+      Status refused;
+      if (!classify(reader, run.frame.scratch, out)) {
+        drop_added(out, tables_.size());
+        refused = run.refuse(rows[i], place_, std::string(kNoShares));
+      } else if (reader.failed() != nullptr) {
+        refused = run.refuse(*reader.failed());
+      }
+      if (!refused.ok()) return refused;
+    }
     return {};
   }
 
@@ -180,16 +194,19 @@ class Regression final : public Stage {
   }
 
   // False: the result is missing.
-  static bool evaluate(const Table& table, const Inputs& inputs, uint32_t row, double& sum) {
+  static bool evaluate(const Table& table, RowReader& reader, double& sum) {
     double result = 0;
     for (const Factor& factor : table.factors) {
-      if (inputs.missing(factor.input, row)) return false;
-      const double x = inputs.at(factor.input, row);
+      if (reader.missing(factor.input)) return false;
+      const double x = reader.at(factor.input);
       result += (factor.exponent == 1 ? x : std::pow(x, factor.exponent)) * factor.coefficient;
     }
     for (const CategoryGroup& group : table.groups) {
-      if (inputs.missing(group.input, row)) continue;  // the field is left out
-      const double code = inputs.at(group.input, row);
+      if (reader.missing(group.input)) {
+        if (reader.failed() != nullptr) return false;
+        continue;  // the field is left out
+      }
+      const double code = reader.at(group.input);
       const auto& categories = group.categories;
       const auto found = std::lower_bound(categories.begin(), categories.end(), code,
                                           [](const Category& a, double b) { return a.code < b; });
@@ -198,8 +215,8 @@ class Regression final : public Stage {
     for (const Product& product : table.products) {
       double value = product.coefficient;
       for (const uint32_t input : product.inputs) {
-        if (inputs.missing(input, row)) return false;
-        value *= inputs.at(input, row);
+        if (reader.missing(input)) return false;
+        value *= reader.at(input);
       }
       result += value;
     }
@@ -207,31 +224,33 @@ class Regression final : public Stage {
     return true;
   }
 
-  void classify(const Inputs& inputs, uint32_t row, std::vector<double>& scratch,
-                Column& out) const {
+  // False: the scores have no shares; the row is the last one of `out`.
+  bool classify(RowReader& reader, std::vector<double>& scratch, Column& out) const {
     scratch.resize(tables_.size());
     for (size_t t = 0; t < tables_.size(); ++t) {
-      if (!evaluate(tables_[t], inputs, row, scratch[t])) return;
+      if (!evaluate(tables_[t], reader, scratch[t])) return true;
     }
-    const std::span<double> values = add_row(out, row, tables_.size());
+    const std::span<double> values = add_row(out, reader.row(), tables_.size());
     std::copy(scratch.begin(), scratch.end(), values.begin());
     if (shares_) return simplemax_ ? simplemax(values) : softmax(values);
-    if (ordinal_) return cumulate(values);
-    if (values.size() == 2) {
+    if (ordinal_) {
+      cumulate(values);
+    } else if (values.size() == 2) {
       values[0] = probability(values[0]);
       values[1] = 1.0 - values[0];
     } else if (link_ == Link::Logit) {
       for (double& value : values) value = logistic(value);
-      simplemax(values);
+      return simplemax(values);
     } else {
       double sum = 0;
       for (size_t t = 0; t + 1 < values.size(); ++t) sum += values[t];
       values.back() = 1.0 - sum;
     }
+    return true;
   }
 
   double probability(double value) const {
-    if (link_ == Link::Identity) return std::min(std::max(value, 0.0), 1.0);
+    if (link_ == Link::Identity) return java_min(java_max(value, 0.0), 1.0);
     return inverse_link(link_, value);
   }
 
@@ -247,6 +266,7 @@ class Regression final : public Stage {
   }
 
   InputNames inputs_;
+  std::string place_;
   bool classification_, ordinal_;
   bool shares_ = false, simplemax_ = false;
   std::string normalization_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "tabular/java/doubles.h"
 #include "tabular/pmml/models/inputs.h"
 #include "tabular/pmml/models/kinds.h"
 #include "tabular/pmml/models/links.h"
@@ -157,7 +158,7 @@ class SupportVectors final : public Stage {
       return std::exp(-sum * gamma_);
     }
     for (size_t d = 0; d < dimensions_.size(); ++d) sum += x[d] * vector[d];
-    if (kernel_ == Kernel::Polynomial) return std::pow(sum * gamma_ + coef0_, degree_);
+    if (kernel_ == Kernel::Polynomial) return java_pow(sum * gamma_ + coef0_, degree_);
     if (kernel_ == Kernel::Sigmoid) return std::tanh(sum * gamma_ + coef0_);
     return sum;
   }
@@ -207,7 +208,7 @@ class SupportVectors final : public Stage {
 
   bool rounds(const double* numbers) const {
     for (size_t m = 0; m < machines_.size(); ++m) {
-      const double rounded = std::floor(numbers[m] + 0.5);
+      const double rounded = java_round(numbers[m]);
       if (rounded != 0 && rounded != 1) return false;
     }
     return true;
@@ -215,7 +216,7 @@ class SupportVectors final : public Stage {
 
   int32_t voted(size_t m, const double* numbers) const {
     const bool target =
-        rounded_ ? std::floor(numbers[m] + 0.5) == 1 : numbers[m] < machines_[m].threshold;
+        rounded_ ? java_round(numbers[m]) == 1 : numbers[m] < machines_[m].threshold;
     return target ? machines_[m].target : machines_[m].alternate;
   }
 
@@ -237,7 +238,8 @@ class SupportVectors final : public Stage {
     size_t best = 0;
     for (size_t m = 0; m < machines_.size(); ++m) {
       distances[static_cast<size_t>(machines_[m].target)] = numbers[m];
-      if (max_wins_ ? numbers[m] > numbers[best] : numbers[m] < numbers[best]) best = m;
+      const int order = java_order(numbers[m], numbers[best]);
+      if (max_wins_ ? order > 0 : order < 0) best = m;
     }
     return machines_[best].target;
   }

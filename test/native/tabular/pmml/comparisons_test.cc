@@ -56,7 +56,9 @@ TEST(PmmlClustering, MakesUpForWhatIsMissing) {
   MadeAttributes made = clusters("squaredEuclidean");
   set(made, "missing_weights", Reals{1, 3});
   Given given("pmml.clustering", 2, kCluster, made);
-  ASSERT_EQ(given.run({{1, kNan}, {kNan, 2}, {kNan, kNan}}), "");
+  const std::vector<Reals> rows{{1, kNan}, {kNan, 2}, {kNan, kNan}};
+  EXPECT_EQ(given.run(rows), "here: row 2: all its fields are missing");
+  ASSERT_EQ(given.run(rows, true), "");
   EXPECT_EQ(given.vector(1, 0), (Reals{4, 16}));
   EXPECT_DOUBLE_EQ(given.vector(1, 1)[0], 4 * (4.0 / 3));
   EXPECT_FALSE(given.out(0).valid(2));
@@ -144,7 +146,8 @@ const std::vector<MadeOutput> kLine{
 
 TEST(PmmlNearestNeighbor, RanksAndScores) {
   Given given("pmml.nearest_neighbor", 1, kLine, line());
-  ASSERT_EQ(given.run({{0.75}, {kNan}, {9}}), "");
+  EXPECT_EQ(given.run({{kNan}}), "here: row 0: all its fields are missing");
+  ASSERT_EQ(given.run({{0.75}, {kNan}, {9}}, true), "");
   EXPECT_DOUBLE_EQ(given.out(0).reals[0], 3);
   EXPECT_EQ(given.text(1, 0), "red");
   EXPECT_EQ(given.texts(2, 0), (Texts{"j", "i"}));

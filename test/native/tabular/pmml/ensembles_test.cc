@@ -7,7 +7,7 @@ namespace {
 
 const Values kLabels{{Type::String, 0, "a"}, {Type::String, 0, "b"}, {Type::String, 0, "c"}};
 
-// Columns x0, x1, x2 as one vector, and a stage behind it.
+// Columns x0, x1, x2 as one vector, and a stage after it.
 struct Scores {
   Scores(const std::string& kind, Type type, const MadeAttributes& attributes) {
     for (int i = 0; i < 3; ++i) {
@@ -24,6 +24,9 @@ struct Scores {
       Reals column;
       for (const Reals& row : rows) column.push_back(row[f]);
       plan->reals(fields[f], column);
+      for (uint32_t r = 0; missing && r < rows.size(); ++r) {
+        if (std::isnan(column[r])) plan->at(fields[f]).set_missing(r);
+      }
     }
     return plan->run();
   }
@@ -36,18 +39,30 @@ struct Scores {
   PlanMaker maker;
   std::vector<uint32_t> fields;
   uint32_t out = 0;
+  bool missing = false;  // NaN is
   std::optional<PlanRun> plan;
 };
 
 TEST(PmmlVectors, TheLargestNumberClassifies) {
   Scores classes("pmml.classify", Type::String, {{"labels", kLabels}});
-  ASSERT_EQ(classes.run({{1, 3, 2}, {2, 2, 1}, {kNan, -1, kNan}, {kNan, kNan, kNan}}), "");
+  // NaN is the largest; of equals the first one.
+  ASSERT_EQ(classes.run({{1, 3, 2}, {2, 2, 1}, {1, kNan, 3}, {kNan, kNan, kNan}, {-0.0, 0, 0}}),
+            "");
   EXPECT_EQ(classes.text(0), "b");
   EXPECT_EQ(classes.text(1), "a");
   EXPECT_EQ(classes.text(2), "b");
-  EXPECT_EQ(classes.text(3), "-");
+  EXPECT_EQ(classes.text(3), "a");
+  EXPECT_EQ(classes.text(4), "b");
   const Values numbers{{Type::Double, 1}};
   EXPECT_NE(Given("pmml.classify", 1, {{Type::String}}, {{"labels", numbers}}).fault(), "");
+}
+
+TEST(PmmlVectors, AMissingInputMakesTheVectorMissing) {
+  Scores classes("pmml.classify", Type::String, {{"labels", kLabels}});
+  classes.missing = true;
+  ASSERT_EQ(classes.run({{1, kNan, 3}, {1, 2, 3}}), "");
+  EXPECT_EQ(classes.text(0), "-");
+  EXPECT_EQ(classes.text(1), "c");
 }
 
 TEST(PmmlVectors, RanksAndElements) {
@@ -56,7 +71,7 @@ TEST(PmmlVectors, RanksAndElements) {
                 {{"labels", Texts{"a", "b", "c"}}, {"rank", 2}, {"largest", true}});
   ASSERT_EQ(second.run(rows), "");
   EXPECT_EQ(second.text(0), "c");
-  EXPECT_EQ(second.text(1), "c");
+  EXPECT_EQ(second.text(1), "a");  // NaN is the first
   Scores least("pmml.ranked", Type::Double,
                {{"labels", Texts{"a", "b", "c"}}, {"rank", 3}, {"largest", false}});
   ASSERT_EQ(least.run(rows), "");
@@ -220,15 +235,32 @@ TEST(PmmlTree, ConfidencesArePenalisedAndBlended) {
   ASSERT_EQ(walked.run({{4, 0}, {4, kNan}}), "");
   EXPECT_EQ(walked.vector(1, 0), (Reals{0.9, 0.1}));
   EXPECT_EQ(walked.vector(1, 1), (Reals{0.1, 0.4}));
-  const MadeAttributes weighted =
-      tree("weighted", {{"scores", scores}, {"width", 2}, {"counts", Reals{100, 40, 30, 10, 60}}});
-  Given blended("pmml.tree", 2, {{Type::Int32}, {Type::Vector}}, weighted);
+  const Reals shares{0, 0, 0, 0, 0.6, 0.4, 0.1, 0.9, 0.5, 0.5};
+  const MadeAttributes weighted = tree("weighted", {{"scores", scores},
+                                                    {"blended", shares},
+                                                    {"blended_scores", scores},
+                                                    {"width", 2},
+                                                    {"counts", Reals{100, 40, 30, 10, 60}}});
+  const std::vector<MadeOutput> three{{Type::Int32}, {Type::Vector}, {Type::Vector}};
+  Given blended("pmml.tree", 2, three, weighted);
   ASSERT_EQ(blended.run({{4, 0}, {4, kNan}}), "");
+  // A complete row is its node's.
   EXPECT_EQ(blended.out(0).integers[0], 2);
+  EXPECT_EQ(blended.vector(1, 0), (Reals{0.9, 0.1}));
+  EXPECT_EQ(blended.out(2).state(0), State::Missing);
   EXPECT_EQ(blended.out(0).state(1), State::Missing);
   const Reals both = blended.vector(1, 1);
   EXPECT_DOUBLE_EQ(both[0], 0.75 * 0.9 + 0.25 * 0.2);
   EXPECT_DOUBLE_EQ(both[1], 0.75 * 0.1 + 0.25 * 0.8);
+  const Reals probabilities = blended.vector(2, 1);
+  EXPECT_DOUBLE_EQ(probabilities[0], 0.75 * 0.6 + 0.25 * 0.1);
+  EXPECT_DOUBLE_EQ(probabilities[1], 0.75 * 0.4 + 0.25 * 0.9);
+}
+
+TEST(PmmlTree, RefusesARowThatEndsInANodeWithoutAScore) {
+  const MadeAttributes made = tree("last", {{"answers", Ints{1, 0, 1, 1, 1}}});
+  Given given("pmml.tree", 2, {{Type::Int32}}, made);
+  EXPECT_EQ(given.run({{4, 0}, {4, kNan}}), "here: row 1: node 2, where it ends, has no score");
 }
 
 TEST(PmmlTree, RefusesNodesThatDoNotFit) {

@@ -44,7 +44,9 @@ test('the nearest cluster is known by its id or its place, and by its name', asy
     `${out}${EUCLID}${CLUSTERING_FIELDS}<MissingValueWeights><Array type="real">1 3</Array>
      </MissingValueWeights>${cluster('name="home"', '0 0')}${cluster('', '3 4')}`,
   );
-  const columns = await answer(FIELDS, model, { x: [0, 3, 3, null], w: [1, 4, null, null] });
+  // A row without any value is refused.
+  const given = { x: [0, 3, 3, null], w: [1, 4, null, null] };
+  const columns = await answer(FIELDS, model, given, { nullForInvalid: true });
   assert.deepEqual(columns['id'], ['1', '2', '2', null]);
   assert.deepEqual(columns['name'], ['home', '2', '2', null]);
   near(columns['best'], [1, 0, 0, null]);
@@ -268,7 +270,8 @@ test('distances from clusters are scored by their means', async () => {
     ${outputs(['score', 'feature="predictedValue" dataType="double" optype="continuous"'])}
     ${inner}<MeanClusterDistances><Array type="real">${means}</Array></MeanClusterDistances>
     </AnomalyDetectionModel>`;
-  const { score } = await answer(FIELDS, model('0.5 4'), { x: [0, 3, null], w: [1, 6, null] });
+  const given = { x: [0, 3, null], w: [1, 6, null] };
+  const { score } = await answer(FIELDS, model('0.5 4'), given, { nullForInvalid: true });
   near(score, [2, 0.5, null]);
   const few = await problems(FIELDS, model('0.5'));
   assert.match(few, /1 mean distances, and 2 clusters/);
