@@ -20,6 +20,10 @@ constexpr CudaStatus kOutOfMemory = 2;  // cudaErrorMemoryAllocation
 // hardware. Source: CUDA Runtime API, cudaError_t.
 constexpr CudaStatus kFirstOfKernels = 700, kLastOfKernels = 799;
 constexpr CudaStatus kOfHardware[] = {214, 220, 999};  // ECC, NVLink, unknown
+constexpr int kThreadLocal = 1;                        // cudaStreamCaptureModeThreadLocal
+// As ONNX Runtime names cudaErrorStreamCaptureUnsupported and ...Invalidated, and as cuda_error().
+constexpr std::string_view kOfRecordings[] = {"CUDA failure 900:", "CUDA failure 901:", " (900)",
+                                              " (901)"};
 constexpr int kAsked = 2;  // an error of a call before is told once, a lasting one each time
 
 bool is_lasting(CudaStatus status) {
@@ -65,6 +69,8 @@ const char* read_calls(void* library, CudaCalls& calls) {
   find(library, "cudaMemGetInfo", calls.memory_info, missing);
   find(library, "cudaGetLastError", calls.last_error, missing);
   find(library, "cudaGetErrorString", calls.error_text, missing);
+  const char* optional = nullptr;
+  find(library, "cudaThreadExchangeStreamCaptureMode", calls.exchange_capture_mode, optional);
   return missing;
 }
 
@@ -114,12 +120,31 @@ Result<const CudaCalls*> open_cuda() {
   return unavailable("CUDA's runtime library cannot be loaded: " + reason);
 }
 
+void enter_cuda(const CudaCalls& calls) {
+  static thread_local bool entered = false;
+  if (entered || calls.exchange_capture_mode == nullptr) return;
+  int mode = kThreadLocal;
+  calls.exchange_capture_mode(&mode);
+  entered = true;
+}
+
+CudaStatus use_device(const CudaCalls& calls, int device) {
+  enter_cuda(calls);
+  return calls.set_device(device);
+}
+
+bool met_recording(std::string_view text) {
+  return std::ranges::any_of(kOfRecordings, [text](std::string_view one) {
+    return text.find(one) != std::string_view::npos;
+  });
+}
+
 std::string lasting_fault(const CudaCalls& calls, int device) {
   CudaStatus status = 0;
   for (int i = 0; i < kAsked; ++i) {
     calls.last_error();
     size_t free = 0, total = 0;
-    status = calls.set_device(device);
+    status = use_device(calls, device);
     if (status == 0) status = calls.memory_info(&free, &total);
     if (!is_lasting(status)) return "";
   }

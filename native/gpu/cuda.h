@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -20,7 +21,7 @@ struct CudaIpcHandle {
 };
 enum class CudaCopy : int { ToDevice = 1, ToHost = 2, Default = 4 };
 
-// The library's functions, none of them null but for the last.
+// The library's functions, none of them null but for the last two.
 struct CudaCalls {
   CudaStatus (*get_device_count)(int* count);
   CudaStatus (*set_device)(int device);
@@ -39,6 +40,9 @@ struct CudaCalls {
   CudaStatus (*memory_info)(size_t* free, size_t* total);
   CudaStatus (*last_error)();  // and forgets it, where it does not stick
   const char* (*error_text)(CudaStatus status);
+  // cudaThreadExchangeStreamCaptureMode: sets the calling thread's mode and returns the former one.
+  // Null where the library has no such function.
+  CudaStatus (*exchange_capture_mode)(int* mode);
   // The driver's cuMemGetAddressRange: the allocation that `address` lies in. Null where
   // libcuda.so.1 is not there.
   int (*address_range)(void** base, size_t* bytes, void* address);
@@ -51,6 +55,21 @@ void set_cuda_folder(std::string folder);
 // lies in the folder.
 // Errors: runtime_unavailable: not there (the loader's text), or a function is missing.
 Result<const CudaCalls*> open_cuda();
+
+// Prepares the calling thread for its first call of CUDA: its calls are then refused only for a
+// graph that it records itself. By default a thread's cudaMalloc, cudaFree, cudaDeviceSynchronize
+// and others fail, and spoil the graph, while any thread of the process records one in CUDA's
+// global mode, which is ONNX Runtime's. Sessions are loaded, run and released on threads that
+// called this. Cheap when repeated.
+// Source: CUDA Runtime API, cudaThreadExchangeStreamCaptureMode.
+void enter_cuda(const CudaCalls& calls);
+
+// enter_cuda(), and makes `device` the calling thread's.
+CudaStatus use_device(const CudaCalls& calls, int device);
+
+// Whether an error text of ONNX Runtime's or ours tells of a call that met the recording of a graph
+// (CUDA's errors 900 and 901). The device works on: the same call succeeds later.
+bool met_recording(std::string_view text);
 
 // "<what>: <CUDA's text> (<number>)"; forgets the error where it does not stick. out_of_memory is
 // memory_full, all others are backend_failed.

@@ -41,6 +41,7 @@ void PinnedPool::pin(const CudaCalls& calls) {
   tried_ = true;
   if (limit_ == 0) return;
   void* memory = nullptr;
+  enter_cuda(calls);
   if (calls.host_alloc(&memory, limit_, kForAllDevices) != 0) {
     calls.last_error();
     return;

@@ -29,6 +29,7 @@ Ranges& ranges() {
 
 bool PinnedRange::take(const CudaCalls& calls, uint8_t* data, size_t bytes) {
   drop();
+  enter_cuda(calls);
   if (bytes == 0 || calls.pin(data, bytes, kForAllDevices) != 0) {
     calls.last_error();
     return false;

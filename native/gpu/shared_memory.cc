@@ -32,7 +32,7 @@ Status check_device(const CudaCalls& calls, int device) {
     return invalid_argument("device_id: expected less than " + std::to_string(devices) + ", got " +
                             std::to_string(device));
   }
-  if (const CudaStatus status = calls.set_device(device); status != 0) {
+  if (const CudaStatus status = use_device(calls, device); status != 0) {
     return cuda_error(calls, status, name_of(device));
   }
   return {};
@@ -80,7 +80,7 @@ Result<std::shared_ptr<SharedMemory>> SharedMemory::open(const SharedMemorySpec&
 }
 
 SharedMemory::~SharedMemory() {
-  calls_.set_device(spec_.device);
+  use_device(calls_, spec_.device);
   if (stream_ != nullptr) calls_.destroy_stream(stream_);
   calls_.close_ipc(data_);
   if (auto* const hear = hears.load(); hear != nullptr) hear(id_);
@@ -89,7 +89,7 @@ SharedMemory::~SharedMemory() {
 Status SharedMemory::copy(void* to, const void* from, size_t bytes) const {
   if (bytes == 0) return {};
   const std::lock_guard lock(mutex_);
-  CudaStatus status = calls_.set_device(spec_.device);
+  CudaStatus status = use_device(calls_, spec_.device);
   if (status == 0 && stream_ == nullptr) status = calls_.create_stream(&stream_, kBesideOthers);
   if (status == 0) {
     status = calls_.copy_async(to, from, bytes, static_cast<int>(CudaCopy::Default), stream_);

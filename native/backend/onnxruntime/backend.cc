@@ -77,7 +77,7 @@ class DeviceMemory {
  private:
   int64_t free_bytes() const {
     size_t free = 0, total = 0;
-    if (gpu_ == nullptr || gpu_->calls->set_device(gpu_->device) != 0) return 0;
+    if (gpu_ == nullptr || gpu::use_device(*gpu_->calls, gpu_->device) != 0) return 0;
     return gpu_->calls->memory_info(&free, &total) == 0 ? static_cast<int64_t>(free) : 0;
   }
 
@@ -299,15 +299,27 @@ Error refused(const OrtApi& api, OrtStatus* failed, const std::string& path) {
   return error;
 }
 
+// Makes a session by `create`; once more where the device's other work refused it (see
+// gpu::met_recording).
+template <typename Create>
+OrtStatus* create_twice(const OrtApi& api, const Create& create) {
+  OrtStatus* failed = create();
+  if (failed == nullptr || !gpu::met_recording(api.GetErrorMessage(failed))) return failed;
+  drop_status(api, failed);
+  return create();
+}
+
 OrtStatus* create_session(const OrtRuntime& runtime, const std::string& path,
                           const ReadModel& model, OrtSessionOptions* options,
                           SessionHandle& session) {
   const OrtApi& api = *runtime.api;
   SessionTurn turn(model.custom_ops);
-  OrtStatus* failed = model.bytes.empty()
-                          ? api.CreateSession(runtime.env, path.c_str(), options, session.out())
-                          : api.CreateSessionFromArray(runtime.env, model.bytes.data(),
-                                                       model.bytes.size(), options, session.out());
+  OrtStatus* failed = create_twice(api, [&] {
+    return model.bytes.empty()
+               ? api.CreateSession(runtime.env, path.c_str(), options, session.out())
+               : api.CreateSessionFromArray(runtime.env, model.bytes.data(), model.bytes.size(),
+                                            options, session.out());
+  });
   if (failed == nullptr) turn.made();
   return failed;
 }
@@ -431,6 +443,8 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   const OrtApi& api = *runtime.api;
   const std::string where = "signature '" + graph.signature.name + "'";
   BackendModelInfo info;
+  std::unique_ptr<GpuDevice> gpu = GpuDevice::of(runtime, spec.providers);
+  if (gpu != nullptr) gpu::use_device(*gpu->calls, gpu->device);
   SessionOptionsHandle options(&api);
   OrtStatus* failed = api.CreateSessionOptions(options.out());
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
@@ -450,8 +464,10 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   SessionHandle session(&api);
   {
     SessionTurn turn(custom);
-    failed = api.CreateSessionFromArray(runtime.env, model.data(), model.size(), options.get(),
+    failed = create_twice(api, [&] {
+      return api.CreateSessionFromArray(runtime.env, model.data(), model.size(), options.get(),
                                         session.out());
+    });
     if (failed == nullptr) turn.made();
   }
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
@@ -460,8 +476,7 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   if (!cpu_only) count_nodes(runtime, *session.get(), info.nodes);
   std::unique_ptr<StateUses> uses;
   if (!graph.states.empty()) uses = std::make_unique<StateUses>(states, graph.states);
-  std::unique_ptr<GpuDevice> gpu;
-  if (uses == nullptr) gpu = GpuDevice::of(runtime, spec.providers);
+  if (uses != nullptr) gpu.reset();  // states stay on the host
   return std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
                                     GraphNames{graph.input_names, graph.output_names},
                                     std::move(uses), std::move(gpu), spec.graph_rows);

@@ -87,7 +87,7 @@ GpuIo::GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* ses
 
 // Blocks are freed behind this: with the device still current.
 GpuIo::~GpuIo() {
-  device_.calls->set_device(device_.device);
+  gpu::use_device(*device_.calls, device_.device);
   if (stream_ != nullptr) device_.calls->destroy_stream(stream_);
 }
 
@@ -99,7 +99,7 @@ Status GpuIo::begin() {
   if (!made_.ok()) return make_error(made_.error().code, made_.error().message);
   same_shapes_ = true;
   shared_.clear();
-  const gpu::CudaStatus status = device_.calls->set_device(device_.device);
+  const gpu::CudaStatus status = gpu::use_device(*device_.calls, device_.device);
   if (status == 0) return ok_status();
   return cuda_error(*device_.calls, status, device_.name);
 }

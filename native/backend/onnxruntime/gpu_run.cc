@@ -129,10 +129,17 @@ std::unique_lock<std::mutex> OrtModel::graph_turn() const {
   return graphs_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(graphs_->turn);
 }
 
+// A run that met the recording of another model's graph is tried once more: the device is well.
 Status OrtModel::run_on_gpu(std::span<const TensorView> inputs, OrtScratch& scratch,
                             const CancelFlag* cancel) {
-  return graphs_ == nullptr ? run_plainly(inputs, scratch, cancel)
-                            : run_with_graphs(inputs, scratch, cancel);
+  const auto run = [&] {
+    return graphs_ == nullptr ? run_plainly(inputs, scratch, cancel)
+                              : run_with_graphs(inputs, scratch, cancel);
+  };
+  Status status = run();
+  if (status.ok() || !gpu::met_recording(status.error().message)) return status;
+  if (cancel != nullptr && cancel->cancelled()) return status;
+  return run();
 }
 
 // Hot path: run. A model that breaks its declared shapes is run again without memory of ours for

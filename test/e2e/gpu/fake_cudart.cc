@@ -23,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+#include "fake_recording.h"
+
 namespace {
 
 constexpr int kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101;
@@ -294,6 +296,7 @@ int cudaSetDevice(int device) {
 }
 int cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   count("cudaHostAlloc");
+  if (const int met = fake_recording::unsafe_call(); met != kOk) return met;
   *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -310,6 +313,7 @@ int cudaFreeHost(void* memory) {
 }
 int cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
   count("cudaHostRegister");
+  if (const int met = fake_recording::unsafe_call(); met != kOk) return met;
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.pinned[static_cast<std::uint8_t*>(memory)] = bytes;
@@ -323,10 +327,12 @@ int cudaHostUnregister(void* memory) {
 }
 int cudaMalloc(void** memory, std::size_t bytes) {
   count("cudaMalloc");
+  if (const int met = fake_recording::unsafe_call(); met != kOk) return met;
   return allocate(memory, bytes);
 }
 int cudaFree(void* memory) {
   count("cudaFree");
+  if (const int met = fake_recording::unsafe_call(); met != kOk) return met;
   return give_back(memory);
 }
 // The same for a runtime that has memory of the device by itself: not counted.
@@ -397,6 +403,8 @@ int cudaGetLastError() { return stuck(); }
 const char* cudaGetErrorName(int status) { return status == kOk ? "cudaSuccess" : "cudaErrorFake"; }
 const char* cudaGetErrorString(int status) {
   if (status == kIllegalAddress) return "an illegal memory access was encountered";
+  if (status == fake_recording::kUnsupported)
+    return "operation not permitted when stream is capturing";
   return status == kOutOfMemory ? "out of memory" : status == kOk ? "no error" : "fake error";
 }
 

@@ -4,6 +4,7 @@
 // are asked for on a device are handed out there.
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,43 @@ void take_device_memory(const Options& options) {
   const auto take = reinterpret_cast<int (*)(void**, size_t)>(dlsym(cuda, "cudaMalloc"));
   void* memory = nullptr;
   if (set(device) == 0) take(&memory, std::strtoull(bytes, nullptr, 10));
+}
+
+// What loads and runs do on a device, which a recording on another thread must not meet. Nullptr,
+// or the error that CUDA's provider makes of it.
+OrtStatus* synchronize_device() {
+  void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (cuda == nullptr) return nullptr;
+  const int status = reinterpret_cast<int (*)()>(dlsym(cuda, "cudaDeviceSynchronize"))();
+  dlclose(cuda);
+  if (status == 0) return nullptr;
+  const std::string text = "CUDA failure " + std::to_string(status) +
+                           ": operation not permitted when stream is capturing ; GPU=0 ; "
+                           "expr=cudaDeviceSynchronize()";
+  return real->CreateStatus(ORT_RUNTIME_EXCEPTION, text.c_str());
+}
+
+// Options of sessions that a provider of a GPU was added to.
+struct OnDevices {
+  std::mutex mutex;
+  std::set<const OrtSessionOptions*> options;
+
+  void add(const OrtSessionOptions* one) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    options.insert(one);
+  }
+  bool has(const OrtSessionOptions* one) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return options.contains(one);
+  }
+  void forget(const OrtSessionOptions* one) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    options.erase(one);
+  }
+};
+OnDevices& on_devices() {
+  static auto* one = new OnDevices;
+  return *one;
 }
 
 // A limit of one byte is what a device without memory would say.
@@ -232,6 +271,25 @@ Options& options_of(Opaque* options) {
   return *reinterpret_cast<Options*>(options);
 }
 
+// A session on a device synchronises with it while it is made.
+void fill_session_table() {
+  table.CreateSession = [](const OrtEnv* env, const char* path, const OrtSessionOptions* options,
+                           OrtSession** out) {
+    OrtStatus* failed = on_devices().has(options) ? synchronize_device() : nullptr;
+    return failed == nullptr ? real->CreateSession(env, path, options, out) : failed;
+  };
+  table.CreateSessionFromArray = [](const OrtEnv* env, const void* model, size_t bytes,
+                                    const OrtSessionOptions* options, OrtSession** out) {
+    OrtStatus* failed = on_devices().has(options) ? synchronize_device() : nullptr;
+    return failed == nullptr ? real->CreateSessionFromArray(env, model, bytes, options, out)
+                             : failed;
+  };
+  table.ReleaseSessionOptions = [](OrtSessionOptions* options) {
+    on_devices().forget(options);
+    real->ReleaseSessionOptions(options);
+  };
+}
+
 void fill_table() {
   table = *real;
   table.GetAvailableProviders = available;
@@ -251,7 +309,8 @@ void fill_table() {
     delete &options_of(options);
   };
   table.SessionOptionsAppendExecutionProvider_CUDA_V2 =
-      [](OrtSessionOptions*, const OrtCUDAProviderOptionsV2* options) {
+      [](OrtSessionOptions* session, const OrtCUDAProviderOptionsV2* options) {
+        on_devices().add(session);
         return append(*reinterpret_cast<const Options*>(options));
       };
   table.CreateTensorRTProviderOptions = [](OrtTensorRTProviderOptionsV2** out) -> OrtStatus* {
@@ -265,9 +324,11 @@ void fill_table() {
     delete &options_of(options);
   };
   table.SessionOptionsAppendExecutionProvider_TensorRT_V2 =
-      [](OrtSessionOptions*, const OrtTensorRTProviderOptionsV2* options) {
+      [](OrtSessionOptions* session, const OrtTensorRTProviderOptionsV2* options) {
+        on_devices().add(session);
         return append(*reinterpret_cast<const Options*>(options));
       };
+  fill_session_table();
 }
 
 // What CUDA graphs come to: the first run of a number records which addresses are bound, a later
@@ -296,18 +357,19 @@ std::vector<const void*> addresses_of(const std::map<std::string, const OrtValue
 }
 
 OrtStatus* begin_graph(OrtSession* session, const OrtRunOptions* options,
-                       const OrtIoBinding* binding) {
+                       const OrtIoBinding* binding, bool& records) {
   Graphs& all = graphs();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const auto id = all.ids.find(options);
-  if (id == all.ids.end()) return nullptr;  // a session without graphs
+  if (id == all.ids.end()) return synchronize_device();  // a session without graphs
   if (++all.running[session] > 1) {
     return real->CreateStatus(ORT_FAIL, "two runs of a session with graphs at one time");
   }
-  if (id->second < 0) return nullptr;
+  if (id->second < 0) return synchronize_device();
   const auto addresses = addresses_of(all.bound[binding]);
   const auto [place, fresh] = all.recorded.try_emplace({session, id->second}, addresses);
   ++(fresh ? all.recordings : all.replays);
+  records = fresh;
   if (place->second == addresses) return nullptr;
   return real->CreateStatus(ORT_FAIL, "a graph is replayed at other addresses");
 }
@@ -316,6 +378,29 @@ void end_graph(OrtSession* session, const OrtRunOptions* options) {
   Graphs& all = graphs();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (all.ids.contains(options)) --all.running[session];
+}
+
+int ask_recording(const char* which) {
+  void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (cuda == nullptr) return 0;
+  const int status = reinterpret_cast<int (*)()>(dlsym(cuda, which))();
+  dlclose(cuda);
+  return status;
+}
+
+// A recording takes FAKE_ORT_RECORD_MS; one that a call of another thread met is lost.
+OrtStatus* end_recording(OrtSession* session, const OrtRunOptions* options, OrtStatus* failed) {
+  if (const char* text = std::getenv("FAKE_ORT_RECORD_MS"); text != nullptr) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(text)));
+  }
+  if (ask_recording("fake_cuda_end_recording") == 0 || failed != nullptr) return failed;
+  Graphs& all = graphs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.recorded.erase({session, all.ids.at(options)});
+  --all.recordings;
+  return real->CreateStatus(ORT_RUNTIME_EXCEPTION,
+                            "CUDA failure 901: operation failed due to a previous error during "
+                            "capture ; GPU=0 ; expr=cudaStreamEndCapture()");
 }
 
 void bind(const OrtIoBinding* binding, const char* name, const OrtValue* value) {
@@ -368,8 +453,11 @@ void fill_graph_table() {
   };
   table.RunWithBinding = [](OrtSession* session, const OrtRunOptions* options,
                             const OrtIoBinding* binding) {
-    OrtStatus* failed = begin_graph(session, options, binding);
+    bool records = false;
+    OrtStatus* failed = begin_graph(session, options, binding, records);
+    if (records) ask_recording("fake_cuda_begin_recording");
     if (failed == nullptr) failed = real->RunWithBinding(session, options, binding);
+    if (records) failed = end_recording(session, options, failed);
     end_graph(session, options);
     return failed;
   };

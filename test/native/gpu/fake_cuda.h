@@ -21,6 +21,9 @@ struct FakeCuda {
   void (*fail_copy)(int status);
   void (*stick)(int status);
   void (*refuse_handles)(int count);
+  int (*begin_recording)();
+  int (*end_recording)();
+  void (*meet_recording)(int count);
 
  private:
   FakeCuda() {
@@ -34,6 +37,9 @@ struct FakeCuda {
     find(library, "fake_cuda_fail_copy", fail_copy);
     find(library, "fake_cuda_stick", stick);
     find(library, "fake_cuda_refuse_handles", refuse_handles);
+    find(library, "fake_cuda_begin_recording", begin_recording);
+    find(library, "fake_cuda_end_recording", end_recording);
+    find(library, "fake_cuda_meet_recording", meet_recording);
   }
   template <typename Call>
   static void find(void* library, const char* name, Call& call) {

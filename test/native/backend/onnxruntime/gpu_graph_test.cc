@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <future>
 #include <thread>
 
 #include "backend/onnxruntime/gpu_graph.h"
+#include "gpu/cuda.h"
 #include "gpu/fake_cuda.h"
 #include "gpu/pinned_pool.h"
 #include "support/onnxruntime_fixture.h"
@@ -195,6 +197,66 @@ TEST_F(OnGraphs, OfAModelThatBreaksItsShapesAreGivenUp) {
     EXPECT_EQ(scratch->outputs()[0].shape[0], 2 + i % 2);
     scratch->release_outputs();
   }
+}
+
+// While another thread of the process records, as the runtime does it: in CUDA's global mode.
+class WhileOneRecords {
+ public:
+  WhileOneRecords() {
+    thread_ = std::thread([this] {
+      FakeCuda::get().begin_recording();
+      begun_.set_value();
+      done_.get_future().wait();
+      status_ = FakeCuda::get().end_recording();
+    });
+    begun_.get_future().wait();
+  }
+  // 0: the graph is whole.
+  int end() {
+    done_.set_value();
+    thread_.join();
+    return status_;
+  }
+
+ private:
+  std::promise<void> begun_, done_;
+  int status_ = 0;
+  std::thread thread_;
+};
+
+TEST_F(OnGraphs, BeingRecordedDoesNotDisturbLoadsAndRunsOfOtherModels) {
+  WhileOneRecords recording;
+  load_with({});
+  const auto scratch = model_->make_scratch();
+  for (size_t rows = 1; rows < 5; ++rows) run_rows(*scratch, rows, 2);
+  EXPECT_EQ(recording.end(), 0) << "a load or a run spoilt the graph";
+}
+
+TEST_F(OnGraphs, BeingRecordedDoesNotDisturbOtherRecordings) {
+  load_with({2});
+  WhileOneRecords recording;
+  const Recorded before = recorded();
+  const auto scratch = model_->make_scratch();
+  EXPECT_EQ(recorded().recordings - before.recordings, 1u);
+  EXPECT_EQ(recording.end(), 0);
+}
+
+// Another library of the process may record in ways that ours does not know.
+TEST_F(OnGraphs, LoadsAndRunsThatMeetARecordingAreTriedOnceMore) {
+  FakeCuda::get().meet_recording(1);
+  load_with({});
+  const auto scratch = model_->make_scratch();
+  run_rows(*scratch, 3, 1);
+  FakeCuda::get().meet_recording(1);
+  run_rows(*scratch, 3, 2);
+  FakeCuda::get().meet_recording(2);
+  const TestTensor<float> x(DType::Fp32, {3}, {1, 2, 3});
+  const Status status = run(*model_, *scratch, {x.view()});
+  FakeCuda::get().meet_recording(0);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("CUDA failure 900"), std::string::npos);
+  EXPECT_EQ(gpu::lasting_fault(*gpu::open_cuda().value(), 0), "");
+  run_rows(*scratch, 3, 3);
 }
 
 }  // namespace
