@@ -42,7 +42,7 @@ import { LinkRequestLog } from './native/request-log.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
 import { checkCacheFolder } from './import/cache-folder.js';
-import { makeRoom } from './transport/unix-socket.js';
+import { makeRoom } from './transport/sockets/unix-socket.js';
 import type { AdminSettings } from './workers/messages.js';
 import { ListenerPool, reservePort } from './workers/pool.js';
 

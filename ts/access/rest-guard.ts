@@ -72,8 +72,8 @@ class GuardedRoute implements Route {
 
 /** `route` behind its lock, where it has one; `refused` is told of callers who are not let in. What
  * changes the server is not for pages of others: only for those that `cors` lets in, and only with
- * a key, which no page can send unawares. Without keys `hosts` says which names of the server count,
- * where that is asked for. */
+ * a key, which no page can send unawares. Without keys `hosts` says which names of the server
+ * count, where that is asked for. */
 export function guarded(
   route: Route,
   policy: Policy,

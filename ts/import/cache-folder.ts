@@ -1,12 +1,12 @@
-// The folder of --model-cache: what is kept in it is loaded again, so that nobody else may write it.
-// Control plane, at start.
+// The folder of --model-cache: what is kept in it is loaded again, so that nobody else may write
+// it. Control plane, at start.
 import { mkdirSync, statSync, type Stats } from 'node:fs';
 import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 
 const FOLDER_MODE = 0o700;
 
-/** Makes --model-cache where it is missing, for its owner alone. Errors: InvalidArgument: others may
- * write it; a group may where it is the process's own. */
+/** Makes --model-cache where it is missing, for its owner alone. Errors: InvalidArgument: others
+ * may write it; a group may where it is the process's own. */
 export function checkCacheFolder(folder: string): void {
   if (folder === '') return;
   const refused = (text: string): ServalError =>

@@ -3,7 +3,7 @@
 // word): here each problem gets its place in the configuration. Control plane; pure.
 import { RUNTIME_OPTIONS } from '../model/generated/runtime-options.js';
 import type { OptionRule, OptionScope } from '../model/generated/runtime-options.js';
-import { echo, nearestWord } from '../text.js';
+import { echo, nearWord } from '../text.js';
 
 const BOOL_WORDS = ['0', '1', 'true', 'false', 'True', 'False'];
 const AFFINITIES = /^[\d,;-]+$/;
@@ -61,10 +61,11 @@ export function optionProblem(scope: OptionScope, name: string, value: string): 
   const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
   if (rule === undefined) {
     const known = Object.keys(rules).filter((one) => name.includes('.') === one.includes('.'));
-    const hint = nearestWord(name, known);
+    const meant = nearWord(name, known);
+    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
     return (
       "expected an option that a model's configuration may set (docs/runtime-options.md), " +
-      `got ${echo(value)}; did you mean "${hint}"?`
+      `got ${echo(value)}${hint}`
     );
   }
   if (CONTROL.test(value)) return `expected a value without control characters, got ${echo(value)}`;

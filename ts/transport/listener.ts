@@ -4,7 +4,7 @@ import type { CallKind } from '../access/groups.js';
 import type { ErrorCode } from '../errors.js';
 import type { AnswerLog, Asked } from './http/answer-log.js';
 import type { ServerTls } from './tls/settings.js';
-import type { UnixSocketFile } from './unix-socket.js';
+import type { UnixSocketFile } from './sockets/unix-socket.js';
 
 /** A header's lower-case name as bytes: crossing into uWebSockets.js, text costs 13 ns more. */
 export type HeaderName = Uint8Array;

@@ -25,7 +25,7 @@ import { NOT_HTTP_1_1, refuse, refuseUnread, type ParserError } from './node-ref
 import { codingProblem, hostProblem, originForm } from './http/request-framing.js';
 import { statusLine } from './status-lines.js';
 import { NodeTls } from './tls/node-tls.js';
-import type { UnixSocketFile } from './unix-socket.js';
+import type { UnixSocketFile } from './sockets/unix-socket.js';
 
 /** Shorter answers travel as text, in one piece with their head. */
 const TEXT_BYTES_MAX = 4096;

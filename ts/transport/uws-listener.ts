@@ -19,7 +19,7 @@ import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js
 import { codingProblem, NO_LENGTH } from './http/request-framing.js';
 import { statusLine } from './status-lines.js';
 import { UwsTls } from './tls/uws-tls.js';
-import type { UnixSocketFile } from './unix-socket.js';
+import type { UnixSocketFile } from './sockets/unix-socket.js';
 import { loadUws } from './uws-binding.js';
 import { WritingTurns } from './writing-turns.js';
 

@@ -3,7 +3,7 @@
 import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
-import { makeRoom, UnixSocketFile } from '../transport/unix-socket.js';
+import { makeRoom, UnixSocketFile } from '../transport/sockets/unix-socket.js';
 import type { ListenerThread } from './listener-thread.js';
 import type { AdminSettings } from './messages.js';
 

@@ -200,20 +200,34 @@ overGrpcListeners('gRPC with keys', (flags, kind) => {
     const path = `${V2}/ModelInfer`;
     const code = async (key: string): Promise<number> =>
       (await caller.unary(path, bearer(key))).code;
+    const streamInfer = `${V2}/ModelStreamInfer`;
+    const reflection = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+    const revoked = [
+      caller.stream(streamInfer, bearer(keyOf('inference')), false),
+      caller.stream(reflection, bearer(keyOf('metadata')), false),
+    ];
     let running = true;
     const codes = new Set<number>();
     const load = (async () => {
       while (running) codes.add(await code(keyOf('inference')));
     })();
+    let kept: Promise<number> | undefined;
     for (const next of ['second', 'third']) {
-      writeFileSync(`${keyFile}.new`, lineOf('inference', next) + lineOf('control'));
+      writeFileSync(
+        `${keyFile}.new`,
+        lineOf('inference', next) + lineOf('control') + lineOf('metadata', 'stays'),
+      );
       renameSync(`${keyFile}.new`, keyFile);
       const limit = Date.now() + DEADLINE_MS;
       while ((await code(next)) === UNAUTHENTICATED && Date.now() < limit);
       assert.notEqual(await code(next), UNAUTHENTICATED);
+      kept ??= caller.stream(reflection, bearer('stays'), false);
     }
     running = false;
     await load;
+    // The streams of keys that are gone ended; one whose key stays goes on.
+    assert.deepEqual(await Promise.all(revoked), [UNAUTHENTICATED, UNAUTHENTICATED]);
+    assert.equal(await Promise.race([kept, 'open']), 'open');
     assert.equal(await code('second'), UNAUTHENTICATED);
     assert.ok(codes.has(UNAUTHENTICATED), 'the old key went on');
   });
@@ -296,7 +310,13 @@ overGrpcListeners('gRPC from another machine', (flags) => {
         const { code, details } = await remote.unary(path, forged);
         assert.equal(code, DENIED);
         assert.match(details, /call changes the server: without a key it is taken from this/);
-        for (const local of locals) assert.notEqual((await local.unary(path)).code, DENIED, path);
+        for (const local of locals) {
+          assert.notEqual((await local.unary(path)).code, DENIED, path);
+          for (const name of ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']) {
+            const proxied = await local.unary(path, { [name]: '127.0.0.1' });
+            assert.equal(proxied.code, DENIED, `${path} ${name}`);
+          }
+        }
       }
     });
 

@@ -86,9 +86,9 @@ it('a failed load is one line, and without its reason for those who may not see 
   const failed = {
     name: 'm',
     labels: {},
-    problem: 'nothing in /models/m\nsecond line',
+    problem: 'nothing in /srv/models/m\nsecond line',
     defaultVersion: undefined,
-    versions: [{ version: '1', state: 'END', errorMessage: 'bad /models/m/1/x\r\n  root:x:0' }],
+    versions: [{ version: '1', state: 'END', errorMessage: 'bad /srv/models/m/1/x\r\n  root:x:0' }],
   } as unknown as ModelSnapshot;
   const full = publicModel(failed, shown);
   assert.equal(full.versions[0]?.errorMessage, 'bad m/1/x root:x:0');
@@ -105,7 +105,7 @@ it('a failed load is one line, and without its reason for those who may not see 
   assert.equal(modelProblem({ ...hidden, versions: [] }), HIDDEN_REASON);
   assert.equal(modelProblem({ ...withReasons(hidden), versions: [] }), 'nothing in m second line');
   const say = publicReason(shown, true);
-  assert.equal(say('failed to load: /models/m/1/x: root'), `failed to load: ${HIDDEN_REASON}`);
+  assert.equal(say('failed to load: /srv/models/m/1/x: root'), `failed to load: ${HIDDEN_REASON}`);
   assert.equal(say('loading'), 'loading');
   assert.equal(publicReason(shown, false)('failed to load: a\nb'), 'failed to load: a b');
 });

@@ -2,7 +2,7 @@
 // listener's thread.
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { ErrorCode, ServalError } from '../../errors.js';
-import { makeRoom, UnixSocketFile } from '../unix-socket.js';
+import { makeRoom, UnixSocketFile } from '../sockets/unix-socket.js';
 
 export interface NodeSocketsOptions {
   readonly host: string;

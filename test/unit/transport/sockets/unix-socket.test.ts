@@ -6,12 +6,12 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { GrpcListener } from '../../../ts/transport/grpc-listener.js';
-import { NodeListener } from '../../../ts/transport/node-listener.js';
-import { makeRoom, UnixSocketFile } from '../../../ts/transport/unix-socket.js';
-import { UwsListener } from '../../../ts/transport/uws-listener.js';
-import { uwsFile } from '../../../ts/transport/uws-binding.js';
-import { tempFolder } from '../temp-folder.js';
+import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
+import { NodeListener } from '../../../../ts/transport/node-listener.js';
+import { makeRoom, UnixSocketFile } from '../../../../ts/transport/sockets/unix-socket.js';
+import { UwsListener } from '../../../../ts/transport/uws-listener.js';
+import { uwsFile } from '../../../../ts/transport/uws-binding.js';
+import { tempFolder } from '../../temp-folder.js';
 
 interface Listening {
   readonly start: () => Promise<unknown>;
