@@ -31,7 +31,7 @@ import {
   chooseGrpcListener,
   type GrpcListenerKind,
 } from './transport/grpc/kind.js';
-import { chooseHttpListener, tlsOnNodeOnly, type HttpListenerKind } from './transport/http-kind.js';
+import { chooseHttpListener, sharesPorts, tlsOnNodeOnly, type HttpListenerKind } from './transport/http-kind.js';
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { Traces } from './tracing/traces.js';
@@ -145,6 +145,9 @@ function listenerPool(
       listener,
       port: httpPort,
       connectionsMax: limits.http,
+      idleMs: config.httpIdleMs,
+      // A front shares its port as node:http does.
+      fronted: sharesPorts() || (config.httpThreads === 1 && !config.listeners.reuseHttpPort),
       healthBody: config.healthBody,
       console: config.access.console,
       monitoringPath,

@@ -57,6 +57,10 @@ export interface HttpSettings extends ListenerSettings {
   readonly listener: HttpListenerKind | undefined;
   readonly healthBody: 'json' | 'empty';
   readonly inflatedBytesMax: number;
+  /** A connection without a request is closed after so long. */
+  readonly idleMs: number;
+  /** Connections of uWebSockets.js may be looked at by a front. */
+  readonly fronted: boolean;
   /** The console is served. */
   readonly console: boolean;
   /** Where TensorFlow Serving's metrics are; "" = off. */

@@ -22,7 +22,8 @@ export interface ThreadSettings {
 export function threadNeed(settings: ThreadSettings): number {
   const { httpThreads, grpcThreads, intraOpThreads, processors } = settings;
   const runtime = Math.max(1, intraOpThreads || processors) - 1;
-  return httpThreads + grpcThreads + runtime + ENGINE_THREADS;
+  // Each HTTP thread has a front.
+  return 2 * httpThreads + grpcThreads + runtime + ENGINE_THREADS;
 }
 
 /** Answers how many threads can be started, at most as many as asked for. */
