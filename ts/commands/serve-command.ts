@@ -11,7 +11,7 @@ import type { Logger } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import { loadBinding } from '../native/binding.js';
 import { startServer, type RunningServer } from '../server.js';
-import { requireThreads, startNodePool, type ThreadSettings } from '../workers/thread-need.js';
+import { requireThreads, startNodePool, type ThreadSettings } from '../native/thread-need.js';
 import { RequestFiles } from './request-files.js';
 import { startedJson, startedText } from './startup-text.js';
 import { asUsage } from './usage.js';

@@ -3,7 +3,7 @@
 // line or head in pieces, `Expect: 100-Continue`) are served by node:http, on the same thread.
 // Control plane; the thread that made it.
 import { createServer, Socket, type Server } from 'node:net';
-import { HTTP_IDLE_MS } from '../limits.js';
+import { HTTP_IDLE_MS, HTTP_SILENT_MS } from '../limits.js';
 import { addedCounts } from '../text.js';
 import { AcceptingListener, type Accepting } from './accepting-listener.js';
 import { sharesPorts } from './http-kind.js';
@@ -105,7 +105,7 @@ export class FrontedListener extends AcceptingListener {
   }
 
   #sweep(): void {
-    this.#front?.frontSweep(this.#number, this.#idleMs);
+    this.#front?.frontSweep(this.#number, Math.min(this.#idleMs, HTTP_SILENT_MS));
   }
 
   protected acceptNoMore(): void {

@@ -10,6 +10,7 @@ import {
   HTTP_IDLE_MS,
   HTTP_KEEP_ALIVE_MS,
   HTTP_PIPELINED_MAX,
+  HTTP_SILENT_MS,
   HTTP_STALLED_MS,
   HTTP_STALLED_ROOM_BYTES,
 } from '../limits.js';
@@ -77,8 +78,8 @@ class NodeHead implements RequestHead {
   }
 }
 
-// What Node's parser accepts and RFC 9112 does not. Answers what is no request, which is the last on
-// its connection then.
+// What Node's parser accepts and RFC 9112 does not. Answers what is no request, which is the last
+// on its connection then.
 function isFramed(
   { headers, rawHeaders, method, url, httpVersion }: IncomingMessage,
   response: ServerResponse,
@@ -299,6 +300,7 @@ export class NodeListener extends AcceptingListener {
     socket.on('end', () => socket.destroy());
     socket.on('error', () => undefined); // 'close' follows
     this.#server.emit('connection', socket);
+    socket.setTimeout(Math.min(this.#idleMs, HTTP_SILENT_MS)); // until its first request
   }
 
   #closed(socket: Socket): void {
@@ -346,6 +348,7 @@ export class NodeListener extends AcceptingListener {
     }
     const exchange = new NodeExchange(this, request, response);
     open.add(exchange);
+    socket.setTimeout(this.#idleMs);
     this.active += 1;
     this.#head.set(request);
     try {

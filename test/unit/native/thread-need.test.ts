@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/errors.js';
-import { requireThreads, startNodePool, threadNeed } from '../../../ts/workers/thread-need.js';
+import { requireThreads, startNodePool, threadNeed } from '../../../ts/native/thread-need.js';
 
 const SETTINGS = { httpThreads: 2, grpcThreads: 3, intraOpThreads: 0, processors: 8 };
 
