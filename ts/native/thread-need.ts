@@ -1,6 +1,6 @@
 // Whether the process may start the threads that it needs: pids.max of a control group and
-// ulimit -u count them. Without them a server hangs in its start, or says that it is ready and answers no
-// inference. Control plane, main thread, once, before anything else starts threads.
+// ulimit -u count them. Without them a server hangs in its start, or says that it is ready and
+// answers no inference. Control plane, main thread, once, before anything else starts threads.
 import { stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';
 
