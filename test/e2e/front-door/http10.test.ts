@@ -1,6 +1,6 @@
 // Requests that are right and that HTTP libraries refuse or hold up: HTTP/1.0, as proxies and
-// health checks send it, first lines in pieces, Expect in any case; and how long an idle connection stays.
-// Source: RFC 9110 10.1.1, RFC 9112 3, 9.3; nginx's proxy_pass, HAProxy's httpchk, ApacheBench.
+// health checks send it, first lines in pieces, Expect in any case; and how long an idle connection
+// stays. Source: RFC 9110 10.1.1, RFC 9112 3, 9.3; nginx's proxy_pass, HAProxy's httpchk, ab.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
