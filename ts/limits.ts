@@ -17,6 +17,8 @@ export const HTTP_HEAD_BYTES_MAX = 16_384;
 /** On node:http (uWebSockets.js has 10 seconds, compiled in): a connection on which no request is
  * under way is closed after so long, where --http-idle-seconds does not say otherwise. */
 export const HTTP_IDLE_MS = 60_000;
+/** A connection that has sent no request yet is closed after so long at most. */
+export const HTTP_SILENT_MS = 10_000;
 export const HTTP_IDLE_SECONDS_MAX = 86_400;
 /** On node:http: a body or an answer of which nothing moved for so long is given up. */
 export const HTTP_STALLED_MS = 600_000;

@@ -32,7 +32,7 @@ import {
   chooseGrpcListener,
   type GrpcListenerKind,
 } from './transport/grpc/kind.js';
-import { chooseHttpListener, tlsOnNodeOnly, type HttpListenerKind } from './transport/http-kind.js';
+import { chooseHttpListener, sharesPorts, tlsOnNodeOnly, type HttpListenerKind } from './transport/http-kind.js';
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { Traces } from './tracing/traces.js';
@@ -160,6 +160,9 @@ function listenerPool(
       listener,
       port: httpPort,
       connectionsMax: limits.http,
+      idleMs: config.httpIdleMs,
+      // A front shares its port as node:http does.
+      fronted: sharesPorts() || (config.httpThreads === 1 && !config.listeners.reuseHttpPort),
       healthBody: config.healthBody,
       console: config.access.console,
       allowedHosts: config.access.allowedHosts,

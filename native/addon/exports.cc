@@ -11,6 +11,7 @@
 #include "addon/file_lock.h"
 #include "addon/gpu_probe.h"
 #include "addon/guard.h"
+#include "addon/http_front.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
 #include "addon/observation.h"
@@ -476,6 +477,9 @@ constexpr Export kExports[] = {
     exported<"probeLibrary", ProbeLibrary>(),
     exported<"lockFile", LockFile>(),
     exported<"startableThreads", StartableThreads>(),
+    exported<"frontOpen", FrontOpen>(),
+    exported<"frontStop", FrontStop>(),
+    exported<"frontSweep", FrontSweep>(),
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcBuilt", GrpcBuilt>(),

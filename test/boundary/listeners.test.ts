@@ -58,6 +58,8 @@ async function startPool(
     logFile: undefined,
     metricsAllowed: true,
     restTimeoutUs: 0,
+    idleMs: 60_000,
+    fronted: true,
     connectionsMax: 1000,
     tfTensorContent: false,
     tfCheckMethod: false,

@@ -62,18 +62,20 @@ overListeners('HTTP framing', (flags, kind) => {
     }
   });
 
-  // uWebSockets.js reads the URL's end and the version as one: a first line that is cut just there
-  // (no client does: it is the first write of a request) gets its 505, and nothing worse.
-  it('takes a first line in two pieces, or refuses it at once and closes', async () => {
+  // uWebSockets.js reads the URL's end and the version as one: a first line that is cut just there,
+  // of a later request of its connection, gets its 505, and nothing worse.
+  it('takes a later first line in two pieces, or refuses it at once and closes', async () => {
     const bytes = requestBytes('POST', PREDICT, ROWS);
     const version = bytes.indexOf(' HTTP/1.1\r\n');
     for (let cut = 1; cut < version + 14; cut += 1) {
       const connection = await opened();
+      await connection.write(bytes);
+      assert.equal((await connection.response()).status, 200);
       await connection.writePieces([bytes.subarray(0, cut), bytes.subarray(cut)]);
       const { status, body } = await connection.response();
       if (status === 200) assert.deepEqual(JSON.parse(body.toString()), PREDICTIONS);
       else {
-        assert.equal(status, 505);
+        assert.deepEqual([status, kind], [505, 'uws']);
         assert.ok((cut > version && cut < version + 11) || cut === 'POST '.length, `cut at ${cut}`);
       }
       connection.close();
@@ -230,7 +232,6 @@ overListeners('HTTP framing', (flags, kind) => {
     ['another protocol', Buffer.from('\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 'latin1'), 505],
     ['HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), 505],
     ['CONNECT', Buffer.from('CONNECT a:1 HTTP/1.1\r\nHost: test\r\n\r\n'), 505],
-    ['HTTP/1.0', Buffer.from('GET /v2 HTTP/1.0\r\nHost: test\r\n\r\n'), 505],
     [
       'chunk sizes that are no numbers',
       requestBytes('POST', PREDICT, 'zz\r\nabc\r\n0\r\n\r\n', ['Transfer-Encoding: chunked']),

@@ -181,7 +181,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     settings.get(name) ?? { where: `--${name}`, texts: [row(name).default], folder: '' };
   const intOf = (name: string, from: Written): number => intValue(row(name), from);
   const int = (name: string): number => intOf(name, written(name));
-  const given = (name: string): Written | undefined => settings.get(name);
+  const given: SettingsReader['given'] = (name) => settings.get(name);
   const bool = (name: string): boolean => boolValue(written(name));
   const read: SettingsReader = {
     int,
@@ -195,7 +195,6 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
       return from === undefined ? undefined : resolve(from.folder, textValue(from));
     },
   };
-
   const transport = transportSettings(read);
   const host = textValue(written('host'));
   const hostOf = (name: string): string => {

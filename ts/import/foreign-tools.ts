@@ -1,5 +1,5 @@
-// Models of tabular tools and of Apple's and MLflow's formats, recognised by content, with the way to
-// a model that Serval loads. Control plane; pure. Source: XGBoost's doc/model.schema and
+// Models of tabular tools and of Apple's and MLflow's formats, recognised by content, with the way
+// to a model that Serval loads. Control plane; pure. Source: XGBoost's doc/model.schema and
 // Universal Binary JSON; LightGBM's gbdt_model_text.cpp; CatBoost's model_format.fbs ("CBM1");
 // H2O's hex.genmodel MojoReaderBackend; coremltools' Model.proto; MLflow's "MLmodel" format;
 // PyTorch's torch/export/pt2_archive.

@@ -71,6 +71,13 @@ export interface NativeBinding {
   lockFile(descriptor: number): number;
   /** How many more threads the process may start, at most `wanted`; they are ended again. */
   startableThreads(wanted: number): number;
+  /** Accepts from a listening socket: a number from 1 on; 0: it cannot. `told`: a FrontEvent of
+   * native/addon/http_front.h and the connection's descriptor. */
+  frontOpen(descriptor: number, told: (event: number, descriptor: number) => void): number;
+  /** Accepts no more. */
+  frontStop(front: number): void;
+  /** Closes connections that have sent nothing for so long; 0: all, and the front with them. */
+  frontSweep(front: number, ms: number): void;
   /** Until cancel(): the answer that is being handed over. */
   keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;

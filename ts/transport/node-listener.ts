@@ -2,14 +2,18 @@
 // asked for. It answers as that one does, in 2.6 times its processor time; what differs is in
 // docs/decisions/0010. Hot path; the thread that made it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createAcceptor, type Server as Acceptor, type Socket } from 'node:net';
+import { createServer as createAcceptor, Socket, type Server as Acceptor } from 'node:net';
 import { isLoopback } from '../access/policy.js';
 import { reasonOf } from '../errors.js';
 import {
   HANDSHAKE_MS_MAX,
   HTTP_HEAD_BYTES_MAX,
   HTTP_IDLE_MS,
+  HTTP_KEEP_ALIVE_MS,
   HTTP_PIPELINED_MAX,
+  HTTP_SILENT_MS,
+  HTTP_STALLED_MS,
+  HTTP_STALLED_ROOM_BYTES,
 } from '../limits.js';
 import { AcceptingListener, type Accepting } from './accepting-listener.js';
 import { sharesPorts } from './http-kind.js';
@@ -76,16 +80,17 @@ class NodeHead implements RequestHead {
   }
 }
 
-// What Node's parser takes and RFC 9112 does not. Answers what is no request, which is the last on
-// its connection then.
+// What Node's parser accepts and RFC 9112 does not. Answers what is no request, which is the last
+// on its connection then.
 function isFramed(
-  { headers, rawHeaders, method, url }: IncomingMessage,
+  { headers, rawHeaders, method, url, httpVersion }: IncomingMessage,
   response: ServerResponse,
   exchange: NodeExchange,
 ): boolean {
   const coding = headers['transfer-encoding'];
   const problem =
-    (coding === undefined ? undefined : codingProblem(coding)) ?? hostProblem(rawHeaders);
+    (coding === undefined ? undefined : codingProblem(coding, httpVersion)) ??
+    hostProblem(rawHeaders);
   if (problem !== undefined) {
     response.shouldKeepAlive = false;
     exchange.route?.ask?.(exchange);
@@ -152,11 +157,16 @@ class NodeExchange extends HttpExchange {
     } else {
       this.heldBytes = length;
       owner.held.change(length);
-      // Node looks twice before it calls a write stuck.
-      this.request.socket.setTimeout(HTTP_IDLE_MS / 2);
       response.end(Buffer.from(body)); // a copy: the socket takes it after we have returned
     }
   }
+}
+
+/** A connection whose body or answer does not move. */
+interface Stalled {
+  /** Bytes that had gone through it, both ways. */
+  readonly moved: number;
+  readonly silentMs: number;
 }
 
 export class NodeListener extends AcceptingListener {
@@ -166,6 +176,9 @@ export class NodeListener extends AcceptingListener {
   readonly #acceptor: Acceptor;
   /** Open connections and what is not answered on each, in the order of asking. */
   readonly #sockets = new Map<Socket, Set<NodeExchange>>();
+  /** Those whose body or answer has not moved for the idle limit. */
+  readonly #stalled = new WeakMap<Socket, Stalled>();
+  readonly #idleMs: number;
   /** Accepted, and not yet through their TLS handshake. */
   readonly #handshakes = new Set<Socket>();
   readonly #tls: NodeTls | undefined;
@@ -175,13 +188,14 @@ export class NodeListener extends AcceptingListener {
     super(router, report, surroundings);
     this.#unix = surroundings.unix;
     this.#head.isUnix = this.#unix !== undefined;
+    this.#idleMs = surroundings.idleMs ?? HTTP_IDLE_MS;
     this.#server = createServer({
       maxHeaderSize: HTTP_HEAD_BYTES_MAX,
-      keepAliveTimeout: HTTP_IDLE_MS,
+      keepAliveTimeout: this.#idleMs,
       headersTimeout: 0,
       requestTimeout: 0,
     });
-    this.#server.timeout = HTTP_IDLE_MS;
+    this.#server.timeout = this.#idleMs;
     this.#server.maxHeadersCount = 0; // those beyond it would be dropped, not refused
     this.#server.on('request', (request, response) => this.#begin(request, response, false));
     this.#server.on('checkContinue', (request, response) => this.#begin(request, response, true));
@@ -199,8 +213,14 @@ export class NodeListener extends AcceptingListener {
       }
     });
     // Half-closed connections are not left open: a client that ends its side went away.
-    this.#acceptor = createAcceptor({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      this.#accepted(socket),
+    this.#acceptor = createAcceptor(
+      {
+        allowHalfOpen: true,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: HTTP_KEEP_ALIVE_MS,
+      },
+      (socket) => this.#accepted(socket),
     );
     if (surroundings.tls !== undefined) {
       this.#tls = new NodeTls({
@@ -251,6 +271,18 @@ export class NodeListener extends AcceptingListener {
     acceptor.listen({ host, port, exclusive: true, ...shared });
   }
 
+  /** Serves a connection that somebody else accepted. */
+  adopt(descriptor: number): void {
+    const socket = new Socket({
+      fd: descriptor,
+      allowHalfOpen: true,
+      readable: true,
+      writable: true,
+    });
+    socket.setKeepAlive(true, HTTP_KEEP_ALIVE_MS);
+    this.#accepted(socket);
+  }
+
   protected acceptNoMore(): void {
     this.#acceptor.close();
   }
@@ -285,6 +317,7 @@ export class NodeListener extends AcceptingListener {
     socket.on('end', () => socket.destroy());
     socket.on('error', () => undefined); // 'close' follows
     this.#server.emit('connection', socket);
+    socket.setTimeout(Math.min(this.#idleMs, HTTP_SILENT_MS)); // until its first request
   }
 
   #closed(socket: Socket): void {
@@ -294,18 +327,35 @@ export class NodeListener extends AcceptingListener {
     for (const exchange of open) this.#abort(exchange);
   }
 
-  // Nothing has moved on this connection for a while: its client is cut, unless it waits for us.
+  // Nothing has moved on this connection for the idle limit: it is closed, unless its client waits
+  // for us. A body or an answer that is under way has much longer.
   #silent(socket: Socket): void {
-    for (const exchange of this.#sockets.get(socket) ?? []) {
+    const open = this.#sockets.get(socket) ?? new Set();
+    for (const exchange of open) {
       if (!exchange.finished && !exchange.bodyOpen) return;
     }
-    socket.destroy();
+    const moved = socket.bytesRead + socket.bytesWritten - socket.writableLength;
+    const before = this.#stalled.get(socket);
+    const silentMs = this.#idleMs + (before?.moved === moved ? before.silentMs : 0);
+    if (open.size === 0 || silentMs >= HTTP_STALLED_MS || this.#memoryIsShort()) {
+      socket.destroy();
+      return;
+    }
+    this.#stalled.set(socket, { moved, silentMs });
+    socket.setTimeout(this.#idleMs);
+  }
+
+  // Who holds memory and does not move is not waited for then.
+  #memoryIsShort(): boolean {
+    if (!this.held.take(HTTP_STALLED_ROOM_BYTES)) return true;
+    this.held.change(-HTTP_STALLED_ROOM_BYTES);
+    return false;
   }
 
   #begin(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
     const { socket } = request;
     const open = this.#sockets.get(socket);
-    if (request.httpVersion !== '1.1') {
+    if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
       refuse(socket, NOT_HTTP_1_1, this.log);
       return;
     }
@@ -315,6 +365,7 @@ export class NodeListener extends AcceptingListener {
     }
     const exchange = new NodeExchange(this, request, response);
     open.add(exchange);
+    socket.setTimeout(this.#idleMs);
     this.active += 1;
     this.#head.set(request);
     try {

@@ -224,6 +224,9 @@ function writeHeaders(response: uws.HttpResponse, headers: readonly string[]): v
   }
 }
 
+/** What the types of uWebSockets.js leave out. */
+type Adopting = uws.TemplatedApp & { adoptSocket(descriptor: number): void };
+
 /** An app and its open connections. */
 interface Served {
   readonly app: uws.TemplatedApp;
@@ -338,6 +341,11 @@ export class UwsListener extends AcceptingListener {
       return;
     }
     done(this.#socket === undefined ? undefined : 0, '');
+  }
+
+  /** Serves a connection that somebody else accepted. */
+  adopt(descriptor: number): void {
+    (this.#served.app as Adopting).adoptSocket(descriptor);
   }
 
   protected acceptNoMore(): void {

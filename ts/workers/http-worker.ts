@@ -30,18 +30,26 @@ async function listenerClass(kind: HttpListenerKind) {
   return (await import('../transport/uws-listener.js')).UwsListener;
 }
 
+// uWebSockets.js without TLS has a front, which sees what it would refuse.
+async function portListenerClass(kind: HttpListenerKind, fronted: boolean) {
+  if (kind === 'node' || !fronted) return listenerClass(kind);
+  return (await import('../transport/fronted-listener.js')).FrontedListener;
+}
+
 // None where HTTP is off.
 async function httpListener(
   thread: ListenerThread,
-  { listener: kind, connectionsMax, tls }: HttpSettings,
+  { listener: kind, connectionsMax, idleMs, fronted, tls }: HttpSettings,
   router: Router,
   surroundings: Surroundings,
 ) {
   if (kind === undefined) return undefined;
-  const Listener = await listenerClass(kind);
+  const Listener = await portListenerClass(kind, fronted && tls === undefined);
   const { native } = thread.link;
   const listener = new Listener(router, thread.report, {
     ...surroundings,
+    idleMs,
+    front: native,
     connections: { max: connectionsMax, full: thread.full() },
     connected: thread.connected('http'),
     listening: (bound) => native.limitReceive(bound, RECEIVE_BYTES),

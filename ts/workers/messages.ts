@@ -61,6 +61,10 @@ export interface HttpSettings extends ListenerSettings {
   readonly inflatedBytesMax: number;
   /** --allowed-hosts. */
   readonly allowedHosts: readonly string[];
+  /** A connection without a request is closed after so long. */
+  readonly idleMs: number;
+  /** Connections of uWebSockets.js may be looked at by a front. */
+  readonly fronted: boolean;
   /** The console is served. */
   readonly console: boolean;
   /** Where TensorFlow Serving's metrics are; "" = off. */

@@ -200,7 +200,7 @@ const LINES: readonly Row[] = [
     '505 close',
     '505 close',
   ],
-  ['HTTP/1.0', get(`GET ${LIVE} HTTP/1.0`, 'Host: test'), '505 close', '505 close'],
+  ['HTTP/1.0', get(`GET ${LIVE} HTTP/1.0`, 'Host: test'), '200 close', '200 close'],
 ];
 
 const HEADS: readonly Row[] = [

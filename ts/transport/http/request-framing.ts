@@ -21,8 +21,13 @@ export const NO_LENGTH = problem(
   'Transfer-Encoding: expected a request without a body, or a Content-Length',
 );
 
-/** What is wrong with a Transfer-Encoding; undefined where the body is chunked and nothing else. */
-export function codingProblem(coding: string): FramingProblem | undefined {
+/** What is wrong with a Transfer-Encoding; undefined where the body is chunked and nothing else.
+ * HTTP/1.0 has none: who forwards such a request may not have understood it.
+ * Source: RFC 9112 6.1. */
+export function codingProblem(coding: string, version = '1.1'): FramingProblem | undefined {
+  if (version === '1.0') {
+    return problem(400, 'Transfer-Encoding: expected HTTP/1.1, got it in an HTTP/1.0 request');
+  }
   if (coding === 'chunked' || coding.toLowerCase() === 'chunked') return undefined;
   const got = JSON.stringify(coding.slice(0, TEXT_MAX)).slice(1, -1);
   return problem(400, `Transfer-Encoding: expected chunked, got '${got}'`);

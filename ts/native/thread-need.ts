@@ -1,6 +1,6 @@
-// Whether the process may start the threads that it needs: pids.max of a control group and ulimit -u
-// count them. Without them a server hangs in its start, or says that it is ready and answers no
-// inference. Control plane, main thread, once, before anything else starts threads.
+// Whether the process may start the threads that it needs: pids.max of a control group and
+// ulimit -u count them. Without them a server hangs in its start, or says that it is ready and
+// answers no inference. Control plane, main thread, once, before anything else starts threads.
 import { stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';
 
@@ -22,7 +22,8 @@ export interface ThreadSettings {
 export function threadNeed(settings: ThreadSettings): number {
   const { httpThreads, grpcThreads, intraOpThreads, processors } = settings;
   const runtime = Math.max(1, intraOpThreads || processors) - 1;
-  return httpThreads + grpcThreads + runtime + ENGINE_THREADS;
+  // Each HTTP thread has a front.
+  return 2 * httpThreads + grpcThreads + runtime + ENGINE_THREADS;
 }
 
 /** Answers how many threads can be started, at most as many as asked for. */

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/errors.js';
-import { requireThreads, startNodePool, threadNeed } from '../../../ts/workers/thread-need.js';
+import { requireThreads, startNodePool, threadNeed } from '../../../ts/native/thread-need.js';
 
 const SETTINGS = { httpThreads: 2, grpcThreads: 3, intraOpThreads: 0, processors: 8 };
 
 test('the need for threads follows the settings', () => {
-  assert.equal(threadNeed(SETTINGS), 2 + 3 + 7 + 4);
-  assert.equal(threadNeed({ ...SETTINGS, intraOpThreads: 1 }), 2 + 3 + 0 + 4);
+  assert.equal(threadNeed(SETTINGS), 4 + 3 + 7 + 4);
+  assert.equal(threadNeed({ ...SETTINGS, intraOpThreads: 1 }), 4 + 3 + 0 + 4);
 });
 
 test('too few threads are refused with the numbers and the remedy', async () => {
