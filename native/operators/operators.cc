@@ -19,7 +19,9 @@ std::vector<OperatorType> all_operators() {
       bitcast_operators,       dynamic_slice_operators, complex_operators,
       decompose_operators,     fourier_operators,       solve_operators,
       special_operators,       beam_decoder_operators,  greedy_decoder_operators,
-      tree_operators,
+      tree_operators,          gamma_operators,         pivot_operators,
+      encode_image_operators,  wav_operators,           decode_proto_operators,
+      encode_proto_operators,
   };
   for (const auto group : kGroups) {
     std::vector<OperatorType> types = group();
