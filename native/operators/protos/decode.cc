@@ -98,7 +98,7 @@ Raw read_value(Walker& walker, const Field& field) {
   const auto fixed = [&](size_t size) {
     const std::string_view taken = walker.take(size);
     uint64_t bits = 0;
-    std::memcpy(&bits, taken.data(), taken.size());
+    if (!taken.empty()) std::memcpy(&bits, taken.data(), taken.size());
     return bits;
   };
   switch (protos::wire_of(field.type)) {
