@@ -12,6 +12,7 @@ const DEFAULT_DTYPES = 'numeric';
 
 const TITLES = {
   arithmetic: 'Arithmetic, activations, random numbers',
+  audio: 'Sound',
   control: 'Control flow and lists',
   complex: 'Complex numbers and Fourier transforms',
   conv: 'Convolution and pooling',
@@ -21,6 +22,7 @@ const TITLES = {
   linear: 'Matrices',
   norm: 'Normalisation',
   plumbing: 'Constants, variables, pass-through',
+  protos: 'Protobuf messages',
   quantize: 'Quantisation',
   reduce: 'Reductions',
   rnn: 'Recurrent cells',

@@ -52,9 +52,19 @@ std::vector<OperatorType> complex_operators();
 std::vector<OperatorType> decompose_operators();
 std::vector<OperatorType> fourier_operators();
 std::vector<OperatorType> solve_operators();
+std::vector<OperatorType> gamma_operators();
+std::vector<OperatorType> pivot_operators();
 std::vector<OperatorType> special_operators();
 
 // images/
 std::vector<OperatorType> image_operators();
+std::vector<OperatorType> encode_image_operators();
+
+// audio/
+std::vector<OperatorType> wav_operators();
+
+// protos/
+std::vector<OperatorType> decode_proto_operators();
+std::vector<OperatorType> encode_proto_operators();
 
 }  // namespace serval::operators

@@ -22,7 +22,9 @@ std::vector<OperatorType> all_operators() {
       special_operators,       beam_decoder_operators,  greedy_decoder_operators,
       tree_operators,          extreme_operators,       index_check_operators,
       require_operators,       top_k_operators,         normalize_operators,
-      pool_operators,          comparison_operators,
+      pool_operators,          comparison_operators,    gamma_operators,
+      pivot_operators,         encode_image_operators,  wav_operators,
+      decode_proto_operators,  encode_proto_operators,
   };
   for (const auto group : kGroups) {
     std::vector<OperatorType> types = group();

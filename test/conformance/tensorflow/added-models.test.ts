@@ -22,7 +22,7 @@ import {
 const SETS = {
   decoders: 2,
   windows: 3,
-  keras: 37,
+  keras: 38,
   'estimators 1.15': 5,
   'estimators 2.8': 8,
 } as const;

@@ -2,6 +2,7 @@
 // Importer's worker thread.
 import type { Operators } from '../lower/context.js';
 import { ACTIVATION } from './arithmetic/activation.js';
+import { WAV } from './audio/wav.js';
 import { BINARY } from './arithmetic/binary.js';
 import { BITWISE } from './arithmetic/bits.js';
 import { DIVISION } from './arithmetic/division.js';
@@ -24,6 +25,7 @@ import { EINSUM } from './linear/einsum.js';
 import { CROSS } from './linear/cross.js';
 import { DECOMPOSE } from './linear/decompose.js';
 import { MATMUL } from './linear/matmul.js';
+import { PROTOS } from './protos/index.js';
 import { ARG } from './reduce/arg.js';
 import { LOSSES } from './reduce/losses.js';
 import { REDUCE } from './reduce/reduce.js';
@@ -88,6 +90,8 @@ export const OPERATORS: Operators = withComplex({
   ...VARIANTS,
   ...LOOPS,
   ...CTC,
+  ...WAV,
+  ...PROTOS,
   ...DIAGONALS,
   ...EINSUM,
   ...CROSS,

@@ -139,7 +139,8 @@ function sameAnswers(
   got: readonly (number | Classes)[],
   tolerance: number,
 ): boolean {
-  const close = (a: number, b: number): boolean => Math.abs(a - b) <= tolerance * (1 + Math.abs(a));
+  const close = (a: number, b: number): boolean =>
+    Object.is(a, b) || Math.abs(a - b) <= tolerance * (1 + Math.abs(a));
   const same = (a: number | Classes, b: number | Classes | undefined): boolean => {
     if (typeof a === 'number' || typeof b === 'number' || b === undefined) {
       return typeof a === 'number' && typeof b === 'number' && close(a, b);

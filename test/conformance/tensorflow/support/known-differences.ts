@@ -52,7 +52,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     outcome: 'unsupported',
     why: 'ONNX reshapes to a rank that is known',
   },
-  ...['DecodeCompressed', 'DecodeProtoV2', 'EncodePng', 'UnicodeScript'].map((group) => ({
+  ...['DecodeCompressed', 'UnicodeScript'].map((group) => ({
     group,
     text: NOT_SUPPORTED,
     outcome: 'unsupported' as const,

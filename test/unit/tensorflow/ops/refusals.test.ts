@@ -37,8 +37,16 @@ describe('refusals', () => {
     ],
     [
       'a cast to a type that is not served',
-      'tensors of float8_e4m3fn are not supported',
-      () => refusal('Cast', [x], { DstT: { kind: 'unserved type', value: 'float8_e4m3fn' } }),
+      'tensors of float8_e4m3fnuz are not supported',
+      () => refusal('Cast', [x], { DstT: { kind: 'unserved type', value: 'float8_e4m3fnuz' } }),
+    ],
+    [
+      'a cast of integers to 8 bits of a float',
+      'int32 to float8_e5m2 is not supported',
+      () =>
+        refusal('Cast', [tensor('int32', [2])], {
+          DstT: { kind: 'unserved type', value: 'float8_e5m2' },
+        }),
     ],
     [
       'a slice that is larger than its tensor',

@@ -31,7 +31,13 @@ const noted =
   };
 
 const added = noted('Add');
-const sum: Lowering = (cx) => normalised(cx, cx.tensor(0), cx.tensor(1)) ?? added(cx);
+const sum: Lowering = (cx) => {
+  const [x, y] = [cx.tensor(0), cx.tensor(1)];
+  if (x.dtype === 'string') {
+    return cx.op('StringConcat', [x, y], { shape: broadcastShapes(x.shape, y.shape) });
+  }
+  return normalised(cx, x, y) ?? added(cx);
+};
 
 const squaredDifference = floatLowering((cx, x, y) => {
   const difference = sub(cx, x, y);
@@ -107,7 +113,7 @@ const power = (...[cx, x, y]: Parameters<typeof add>): ReturnType<typeof add> =>
   cx.op('Pow', [x, y], { shape: broadcastShapes(x.shape, y.shape) });
 
 export const BINARY: Operators = {
-  Add: { lower: sum },
+  Add: { lower: sum, dtypes: 'numeric, string' },
   AddV2: { lower: sum },
   Sub: { lower: noted('Sub') },
   Mul: { lower: noted('Mul') },

@@ -1,4 +1,4 @@
-// Encoded images to pixels, by operators of ours. Tier T5. Importer's worker thread.
+// Encoded images to pixels and back, by operators of ours. Tier T5. Importer's worker thread.
 // Source: tensorflow/core/ops/image_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
@@ -59,6 +59,24 @@ const jpegShape: Lowering = (cx) => {
   return emit(cx, [cx.tensor(0)], dtype, [3], { output_type: { int: typeNumber(dtype) } });
 };
 
+const encodePng: Lowering = (cx) =>
+  emit(cx, [cx.tensor(0)], 'string', cx.tensor(0).shape?.slice(0, -3), {
+    compression: { int: cx.int('compression', -1) },
+  });
+
+const encodeJpeg: Lowering = (cx) =>
+  emit(cx, cx.tensors(), 'string', [], {
+    format: { string: cx.text('format', '') },
+    quality: { int: cx.int('quality', 95) },
+    progressive: flag(cx.bool('progressive', false)),
+    optimize_size: flag(cx.bool('optimize_size', false)),
+    chroma_downsampling: flag(cx.bool('chroma_downsampling', true)),
+    density_unit: { string: cx.text('density_unit', 'in') },
+    x_density: { int: cx.int('x_density', 300) },
+    y_density: { int: cx.int('y_density', 300) },
+    xmp_metadata: { string: cx.bytes('xmp_metadata', new Uint8Array()) },
+  });
+
 export const IMAGE_BYTES: Operators = {
   DecodeJpeg: { lower: jpeg, dtypes: 'string' },
   DecodeAndCropJpeg: { lower: jpeg, dtypes: 'string' },
@@ -66,5 +84,8 @@ export const IMAGE_BYTES: Operators = {
   DecodeBmp: { lower: bmp, dtypes: 'string' },
   DecodeGif: { lower: gif, dtypes: 'string' },
   DecodeImage: { lower: image, dtypes: 'string', note: 'no WebP, no JPEG XL' },
+  EncodePng: { lower: encodePng, dtypes: 'uint8, uint16' },
+  EncodeJpeg: { lower: encodeJpeg, dtypes: 'uint8' },
+  EncodeJpegVariableQuality: { lower: encodeJpeg, dtypes: 'uint8' },
   ExtractJpegShape: { lower: jpegShape, dtypes: 'string' },
 };

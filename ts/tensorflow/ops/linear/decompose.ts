@@ -78,6 +78,29 @@ const triangularSolve: Lowering = (cx) => {
   );
 };
 
+const lu: Lowering = (cx) => {
+  const matrix = cx.tensor(0);
+  if (matrix.shape !== undefined && matrix.shape.length < 2) {
+    return cx.fail(`expected matrices, got ${cx.describe(matrix)}`);
+  }
+  const given = computable(cx, matrix);
+  const order = { dtype: 'int64', shape: matrix.shape?.slice(0, -1) } as const;
+  const [factors, places] = cx.custom('Lu', [given], [given, order]);
+  if (factors === undefined || places === undefined) return cx.fail('has no outputs');
+  return [cx.cast(factors, matrix.dtype), cx.cast(places, cx.type('output_idx_type', 'int32'))];
+};
+
+const tridiagonalSolve: Lowering = (cx) =>
+  matrices(
+    cx,
+    'TridiagonalSolve',
+    [cx.tensor(1).shape],
+    [
+      ['partial_pivoting', true],
+      ['perturb_singular', false],
+    ],
+  );
+
 /** The smaller of two dims, where both are known. */
 const smaller = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? undefined : Math.min(a, b);
@@ -128,6 +151,8 @@ export const DECOMPOSE: Operators = {
   BatchMatrixSolve: { lower: solve, dtypes: FLOATING },
   MatrixTriangularSolve: { lower: triangularSolve, dtypes: FLOATING },
   BatchMatrixTriangularSolve: { lower: triangularSolve, dtypes: FLOATING },
+  Lu: { lower: lu, dtypes: FLOATING },
+  TridiagonalSolve: { lower: tridiagonalSolve, dtypes: FLOATING },
   Svd: { lower: svd, dtypes: FLOATING },
   BatchSvd: { lower: svd, dtypes: FLOATING },
   Qr: { lower: qr, dtypes: FLOATING },

@@ -120,9 +120,23 @@ function known(ints: TensorValue['ints']): readonly number[] | undefined {
   return ints?.every((one) => one !== undefined) ? (ints as readonly number[]) : undefined;
 }
 
+/** Types of 8 bits that a number can be rounded to. */
+const FLOAT8: ReadonlySet<string> = new Set(['float8_e4m3fn', 'float8_e5m2']);
+const NARROW: ReadonlySet<Dtype> = new Set(['float', 'half', 'bfloat16']);
+
+/** A float with the digits of a shorter type: what casts it back finds it as one. */
+function toFloat8(cx: OpContext, value: TensorValue, type: string): TensorValue {
+  if (!NARROW.has(value.dtype)) cx.fail(`${value.dtype} to ${type} is not supported`);
+  const given = cx.cast(value, 'float');
+  const [rounded] = cx.custom('RoundFloat8', [given], [given], { type: { string: type } });
+  return rounded ?? cx.fail('has no output');
+}
+
 /** Keeps what is known of the elements. */
 const cast: Lowering = (cx) => {
   const value = cx.tensor(0);
+  const to = cx.node.attributes.get('DstT');
+  if (to?.kind === 'unserved type' && FLOAT8.has(to.value)) return toFloat8(cx, value, to.value);
   const dtype = cx.type('DstT');
   if (value.dtype === 'string' || dtype === 'string') {
     return cx.fail(`${value.dtype} cannot be cast to ${dtype}`);
