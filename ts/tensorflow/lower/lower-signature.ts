@@ -11,6 +11,7 @@ import type {
   ImportedStateUse,
   ImportedTensor,
 } from '../imported.js';
+import { portableGraph } from '../portable.js';
 import type {
   Dtype,
   FlatFunction,
@@ -26,7 +27,7 @@ import { Effects } from './effects.js';
 import type { Operators } from './context.js';
 import { type LoweringProblem, type LoweringScope, GraphLowering } from './graph-lowering.js';
 import { type DrawSource, drawsBehind } from './draws.js';
-import { ModelBuild } from './graph-builder.js';
+import { ModelBuild, SERVAL_DOMAIN } from './graph-builder.js';
 import { namesUsedBy, usedNodes } from './unused.js';
 import { SignatureVariables } from './variables.js';
 import { elementType } from './values.js';
@@ -119,8 +120,9 @@ export class SignatureLowering {
     });
     this.#judgeDraws(drawsBehind(graph, this.#build.draws));
     if (problems.length > 0) return undefined;
+    const isPortable = this.#job.options.portableAs !== undefined;
     const onnx = encodeModel({
-      graph,
+      graph: isPortable ? portableGraph(graph, SERVAL_DOMAIN) : graph,
       irVersion: ONNX_IR_VERSION,
       opsets: OPSETS,
       producerName: 'serval',

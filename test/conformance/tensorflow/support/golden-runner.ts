@@ -47,6 +47,8 @@ export async function runGoldens(
 interface RunOptions {
   /** What TensorFlow refuses must be the request's fault, and named as TensorFlow names it. */
   readonly refusesInWords?: boolean;
+  /** The graphs that `serval import` writes for other runtimes. */
+  readonly portable?: boolean;
 }
 
 interface FormOptions extends RunOptions {
@@ -69,7 +71,7 @@ async function runForm(
   group: GoldenGroup,
   operators: Operators,
   engine: EngineRunner,
-  { saysShapes, refusesInWords = false }: FormOptions,
+  { saysShapes, refusesInWords = false, portable = false }: FormOptions,
 ): Promise<CaseResult[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'serval-goldens-'));
   try {
@@ -80,6 +82,7 @@ async function runForm(
       operators: noting(operators, said),
       allowRandom: true,
       weightsPath: join(scratch, 'weights'),
+      ...(portable ? { portableAs: 'weights' } : {}),
       dtypeOf: (node, port) => table.outputDtype(node, port),
     });
     const form = saysShapes ? ', shapes said' : '';
