@@ -81,6 +81,8 @@ export interface ForestOptions {
   /** Features are rounded to float before they are compared (XGBoost, PMML's dataType float).
    * Default false; an array says it of each feature. */
   readonly roundToFloat?: boolean | readonly boolean[];
+  /** A NaN that is not missing is larger than every number (PMML). Default false: it is missing. */
+  readonly nanIsLargest?: boolean;
   /** Sums are kept in float, as XGBoost does. Default false. */
   readonly floatSums?: boolean;
   /** A tree without an answer: 'missing' (default) makes the row missing, 'skip' leaves the tree
@@ -140,6 +142,7 @@ export function addForest(builder: PlanBuilder, options: ForestOptions, place: s
       sum: options.sum ?? 'sum',
       base: options.base,
       round_to_float: roundings(options),
+      nan_is_largest: options.nanIsLargest,
       float_sums: options.floatSums ?? false,
       skip_no_answer: options.noAnswer === 'skip',
       vector: isVector,

@@ -2,6 +2,7 @@
 #include "tabular/forest/features.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace serval::tabular {
@@ -23,6 +24,7 @@ ForestFeatures::ForestFeatures(StageSpec& spec, bool vector)
   } else {
     count_ = spec.inputs.size();
   }
+  nan_is_largest_ = spec.flag("nan_is_largest");
   if (spec.failed()) return;
   inputs_.assign(spec.inputs.begin(), spec.inputs.end());
   for (const uint32_t input : inputs_) names_.emplace_back(spec.column_name(input));
@@ -137,6 +139,7 @@ void ForestFeatures::read_scalar(const Column& column, const Slot& slot, Rows ro
     }
     if (storage == Storage::Real) {
       *out = column.reals[row];
+      if (nan_is_largest_ && std::isnan(*out)) *out = std::numeric_limits<double>::infinity();
     } else if (storage == Storage::Integer) {
       *out = static_cast<double>(column.integers[row]);
     } else {

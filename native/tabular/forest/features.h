@@ -55,6 +55,7 @@ class ForestFeatures {
   size_t count_ = 0, needed_ = 0;
   size_t stride_ = 1;
   std::span<const int32_t> to_float_;
+  bool nan_is_largest_ = false;  // of scalars; else it is missing
   std::vector<Codes> codes_;
   std::vector<uint32_t> coded_;  // features of codes_
   std::vector<Slot> slots_;

@@ -119,7 +119,8 @@ export function forestResult(
   const place = placeOf(segmentation);
   if (votes) return voted(made, parts.length, weights, labels, context, segmentation);
   const values = plan.column('trees', blends && labels.length > 1 ? 'vector' : 'double');
-  addForest(plan, { ...made, ...(weights && { weights }), sum: sum ?? 'sum', values }, place);
+  const added = { ...made, nanIsLargest: true, sum: sum ?? 'sum', values } as const;
+  addForest(plan, { ...added, ...(weights && { weights }) }, place);
   if (!blends) return { predicted: values };
   const column = labels.length > 1 ? values : context.vector([values], segmentation);
   const probabilities = { column, labels };
@@ -139,7 +140,7 @@ function voted(
 ): ModelResult {
   const { plan } = context;
   const leaf: Column = plan.column('leaves', 'list', 'int32');
-  addForest(plan, { ...made, sum: 'each', leaf }, placeOf(at));
+  addForest(plan, { ...made, nanIsLargest: true, sum: 'each', leaf }, placeOf(at));
   const dataType = context.target?.dataType ?? 'string';
   const predicted = plan.column(context.target?.name ?? 'winner', planType(dataType) ?? 'string');
   const column = plan.column('votes', 'vector');
