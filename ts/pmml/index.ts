@@ -68,9 +68,11 @@ function unasked({ result, context }: Lowered): Answer[] {
 }
 
 function targets({ result, context }: Lowered): Answer[] {
-  const { predicted, predictedBy } = result;
-  if (predictedBy !== undefined && predictedBy.size > 0) {
-    return [...predictedBy].map(([name, column]) => ({ name, column }));
+  const { predicted, byTarget } = result;
+  if (byTarget !== undefined && byTarget.size > 0) {
+    return [...byTarget].flatMap(([name, { predicted: column }]) =>
+      column === undefined ? [] : [{ name, column }],
+    );
   }
   if (predicted === undefined) return [];
   const [target] = context.targets;
@@ -86,10 +88,15 @@ function innerAnswers(lowered: Lowered): Answer[] {
 }
 
 function answersOf(top: Lowered): Answer[] {
-  const own = top.outputs.map(({ name, column, final }) => ({ name, column, extra: !final }));
+  const own = [...(top.result.outputs ?? []), ...top.outputs].map(({ name, column, final }) => ({
+    name,
+    column,
+    extra: !final,
+  }));
   const named = new Set(own.map((each) => each.name));
   // Without a target the model's value has no name of its own, where the Output gives it one.
-  const nameless = top.context.targets.length === 0 && own.length > 0;
+  const isNamed = top.context.targets.length > 0 || top.result.byTarget !== undefined;
+  const nameless = !isNamed && own.length > 0;
   const first = nameless ? [] : targets(top).filter((each) => !named.has(each.name));
   const rest = own.length === 0 ? unasked(top) : own;
   const all = [...first, ...rest, ...innerAnswers(top)];

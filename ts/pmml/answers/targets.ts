@@ -2,7 +2,7 @@
 // Source: tabular.md 3.3
 import { type Column, call, columnRef, constant } from '../../tabular/builder.js';
 import { toNumber } from '../arrays.js';
-import type { ModelResult } from '../context.js';
+import type { ModelResult, TargetInfo } from '../context.js';
 import { changed } from './results.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
@@ -98,9 +98,31 @@ function priors(target: XmlElement, context: Context, result: ModelResult): Mode
   return changed(result, { predicted, probabilities: { ...probabilities, column } });
 }
 
-/** The result as Targets makes it, of the target's data type. */
-export function applyTarget(model: XmlElement, context: Context, result: ModelResult): ModelResult {
-  const [info] = context.targets;
+/** The result as Targets makes it, of the targets' data types. */
+export function applyTargets(
+  model: XmlElement,
+  context: Context,
+  result: ModelResult,
+): ModelResult {
+  const [first] = context.targets;
+  if (result.isSettled === true) return result;
+  if (result.byTarget === undefined) return applyTarget(model, context, result, first);
+  const byTarget = new Map(
+    [...result.byTarget].map(([name, each]) => {
+      const info = context.targets.find((target) => target.name === name);
+      return [name, applyTarget(model, context, each, info)];
+    }),
+  );
+  const predicted = byTarget.get(first?.name ?? '')?.predicted ?? result.predicted;
+  return changed(result, { byTarget, ...(predicted && { predicted }) });
+}
+
+function applyTarget(
+  model: XmlElement,
+  context: Context,
+  result: ModelResult,
+  info: TargetInfo | undefined,
+): ModelResult {
   const target = targetOf(model, info?.name);
   const { predicted } = result;
   if (predicted === undefined) return result;

@@ -6,6 +6,8 @@ import { addForest } from '../../tabular/forest.js';
 import type { ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
+import { extended } from '../vendor.js';
+import { missingTreatment } from './combine.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml/reader.js';
@@ -89,10 +91,9 @@ export function forestResult(
   const votes = VOTES.has(method) && functionName === 'classification';
   const sum = SUMS[method];
   const blends = functionName === 'classification' && (sum === 'mean' || votes);
-  const treatment = segmentation.attributes['missingPredictionTreatment'] ?? 'continue';
-  if (parts.length < 2 || treatment !== 'continue' || asksSegments(context.element)) {
-    return undefined;
-  }
+  const isPlainVote = extended(segmentation, 'missingThreshold') === undefined;
+  const goesOn = missingTreatment(segmentation) === 'continue' && (isPlainVote || !votes);
+  if (parts.length < 2 || !goesOn || asksSegments(context.element)) return undefined;
   if (!blends && (functionName !== 'regression' || sum === undefined)) return undefined;
   if (!parts.every((each) => isPlain(each, functionName))) return undefined;
   const weights = weightsOf(parts, method);

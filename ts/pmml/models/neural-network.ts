@@ -268,20 +268,20 @@ function regression(
   network: Network,
   outputs: readonly Output[],
 ): ModelResult {
-  const predictedBy = new Map<string, Column>();
+  const byTarget = new Map<string, { predicted: Column }>();
   for (const { target, element } of outputs) {
-    if (predictedBy.has(target)) {
+    if (byTarget.has(target)) {
       context.problems.add(context.place(element), `there are two output neurons of '${target}'`);
     }
-    predictedBy.set(target, context.plan.column(`predicted ${target}`, 'double'));
+    byTarget.set(target, { predicted: context.plan.column(`predicted ${target}`, 'double') });
   }
-  const columns = [...predictedBy.values()];
+  const columns = [...byTarget.values()].map((each) => each.predicted);
   const attributes = { classification: false, ...network.attributes, ...outputAttributes(outputs) };
   if (columns.length === outputs.length) {
     const place = context.place(model);
     context.plan.stage('pmml.neural_network', inputs, columns, attributes, place);
   }
-  const first = context.target === undefined ? undefined : predictedBy.get(context.target.name);
+  const first = byTarget.get(context.target?.name ?? '')?.predicted;
   const predicted = first ?? (columns[0] as Column);
-  return context.targets.length > 1 ? { predicted, predictedBy } : { predicted };
+  return context.targets.length > 1 ? { predicted, byTarget } : { predicted };
 }
