@@ -9,7 +9,8 @@ import { type Context, type Lowered, Lowering } from './lower.js';
 import { captureTrees } from './tree/table.js';
 import { fieldExamples } from './examples.js';
 import { type FoundVerification, verificationOf } from './verification.js';
-import { type XmlElement, readXml } from './xml/reader.js';
+import { checkVendor, mayDecide } from './vendor.js';
+import { type VendorAttributes, type XmlElement, readXml } from './xml/reader.js';
 
 export interface Imported extends FoundVerification {
   readonly plan: Plan;
@@ -117,8 +118,12 @@ function addAnswers(top: Lowered): void {
 }
 
 /** The plan of a document that is read. Errors: ServalError that lists all problems. */
-export function importDocument(root: XmlElement): Imported {
+export function importDocument(
+  root: XmlElement,
+  vendors: readonly VendorAttributes[] = [],
+): Imported {
   const problems = new Problems();
+  for (const each of vendors) checkVendor(each, root.attributes['version'] ?? '', problems);
   const document = readDocument(root, problems);
   if (document === undefined) {
     problems.throwIfAny('PMML document');
@@ -145,5 +150,9 @@ export function importDocument(root: XmlElement): Imported {
  * supported, all at once, with its lines.
  */
 export async function importPmml(path: string): Promise<Imported> {
-  return importDocument(await readXml(path, { capture: captureTrees }));
+  const vendors: VendorAttributes[] = [];
+  const vendor = (found: VendorAttributes, around: readonly string[]) => {
+    if (mayDecide(around)) vendors.push(found);
+  };
+  return importDocument(await readXml(path, { capture: captureTrees, vendor }), vendors);
 }

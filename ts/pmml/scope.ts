@@ -34,7 +34,7 @@ function inherits({ attributes }: XmlElement, declared: DataField | undefined): 
     optype,
     outliers = 'asIs',
     invalidValueTreatment = 'returnInvalid',
-    invalidValueReplacement,
+    invalidValueReplacement = attributes['x-invalidValueReplacement'],
     missingValueReplacement,
   } = attributes;
   return (

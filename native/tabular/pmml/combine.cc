@@ -113,6 +113,7 @@ class Combine final : public Ensemble {
     median_ = method_.ends_with("edian");
     average_ = method_.ends_with("verage");
     sum_ = !median_ && !average_;
+    single_ = spec.flag("single");
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -145,13 +146,19 @@ class Combine final : public Ensemble {
     return real_at(run.in(inputs_[part.segment]), row);
   }
 
+  // A number as the model keeps it: a float where it computes with floats.
+  double kept(double value) const {
+    return single_ ? static_cast<double>(static_cast<float>(value)) : value;
+  }
+
   double total(const Run& run, uint32_t row, const std::vector<Part>& parts) const {
     double sum = 0, weights = 0;
     for (const Part& part : parts) {
-      sum += weighted_ ? part.weight * at(run, part, row) : at(run, part, row);
-      weights += weighted_ ? part.weight : 1;
+      const double value = kept(at(run, part, row));
+      sum = kept(sum + (weighted_ ? kept(kept(part.weight) * value) : value));
+      weights = kept(weights + (weighted_ ? kept(part.weight) : 1));
     }
-    return average_ ? sum / weights : sum;
+    return average_ ? kept(sum / weights) : sum;
   }
 
   double middle(const Run& run, uint32_t row, std::vector<Part>& parts) const {
@@ -172,7 +179,7 @@ class Combine final : public Ensemble {
     return at(run, parts.back(), row);
   }
 
-  bool weighted_ = false, median_ = false, average_ = false, sum_ = false;
+  bool weighted_ = false, median_ = false, average_ = false, sum_ = false, single_ = false;
 };
 
 // Of the labels, as texts or numbers; a segment's column has one of them per row.

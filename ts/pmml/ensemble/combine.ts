@@ -6,7 +6,7 @@ import { placeOf } from '../document.js';
 import type { Context, Lowered } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
-import { extended } from '../vendor.js';
+import { extended, isFloat } from '../vendor.js';
 import type { XmlElement } from '../xml/reader.js';
 
 export interface Segment {
@@ -197,6 +197,10 @@ export function combineResults(
   at: XmlElement,
 ): ModelResult {
   const { functionName, plan } = context;
+  if (isFloat(context.element) && (functionName !== 'regression' || method.endsWith('edian'))) {
+    const reason = `x-mathContext="float" with multipleModelMethod="${method}" is not supported`;
+    context.problems.add(placeOf(context.element), reason);
+  }
   const votes = method === 'majorityVote' || method === 'weightedMajorityVote';
   if (votes && (functionName === 'classification' || functionName === 'clustering')) {
     return vote(segments, method, context, at);
@@ -213,6 +217,7 @@ export function combineResults(
   if (columns === undefined) return {};
   const { inputs, attributes } = ensembleOf(segments, columns, method, context, at);
   const predicted = plan.column('combined', 'double');
-  plan.stage('pmml.combine', inputs, [predicted], attributes, placeOf(at));
+  const single = isFloat(context.element);
+  plan.stage('pmml.combine', inputs, [predicted], { ...attributes, single }, placeOf(at));
   return { predicted };
 }

@@ -154,7 +154,9 @@ export const lowerMining: LowerModel = (model, outer) => {
     context.problems.add(placeOf(model), 'has no Segmentation (embedded models are not supported)');
     return {};
   }
-  const method = segmentation.attributes['multipleModelMethod'] ?? '';
+  const said = segmentation.attributes['multipleModelMethod'] ?? '';
+  // As JPMML writes them before PMML 4.4.
+  const method = /^x-weighted(Median|Sum)$/.test(said) ? said.slice(2) : said;
   if (!METHODS.has(method)) {
     const reason = `multipleModelMethod="${method}" is unknown`;
     context.problems.add(placeOf(segmentation), reason);

@@ -64,6 +64,7 @@ class Network {
   readonly activations: string[] = [];
   readonly normalizations: string[] = [];
   readonly thresholds: number[] = [];
+  readonly leakages: number[] = [];
   readonly biases: number[] = [];
   readonly widths: number[] = [];
   readonly altitudes: number[] = [];
@@ -96,6 +97,7 @@ class Network {
     this.normalizations.push(
       oneOf(context, normalization, 'normalizationMethod', NORMALIZATIONS, 'none'),
     );
+    this.leakages.push(real(context, holder('x-leakage'), 'x-leakage', 0));
     this.thresholds.push(real(context, holder('threshold'), 'threshold', 0));
     const neurons = children(layer, 'Neuron');
     const before = this.#numbers.size;
@@ -134,6 +136,7 @@ class Network {
       activations: this.activations,
       normalizations: this.normalizations,
       thresholds: Float64Array.from(this.thresholds),
+      leakages: Float64Array.from(this.leakages),
       biases: Float64Array.from(this.biases),
       widths: Float64Array.from(this.widths),
       altitudes: Float64Array.from(this.altitudes),

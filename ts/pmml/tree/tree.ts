@@ -8,6 +8,7 @@ import type { Context } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml/reader.js';
+import { isFloat, keptNumber } from '../vendor.js';
 import { NodeAttributes } from './nodes.js';
 import { type TreeTable, cellOf, treeTable } from './table.js';
 
@@ -225,7 +226,7 @@ class TreeLowering {
         const reason = `score="${score}" is not a number`;
         this.context.problems.add(`line ${table.line[node]} <Node>`, reason);
       }
-      return value;
+      return keptNumber(this.model, value);
     });
     const column = this.context.plan.column('score', 'double');
     addPick(this.context.plan, this.#node, { reals: values }, column, this.#place);
@@ -322,5 +323,9 @@ export const lowerTree: LowerModel = (model, context) => {
   const inner = context as Context;
   const table = tableOf(model, inner);
   if (table === undefined) return {};
+  if (isFloat(model) && inner.functionName !== 'regression') {
+    const reason = 'x-mathContext="float" is supported for functionName="regression" only';
+    inner.problems.add(placeOf(model), reason);
+  }
   return new TreeLowering(model, inner, table).result();
 };

@@ -48,6 +48,7 @@ class Regression final : public Stage {
       : inputs_(spec),
         classification_(spec.flag("classification")),
         ordinal_(spec.flag("ordinal")),
+        single_(spec.flag("single")),
         normalization_(spec.text("normalization", "none")),
         output_(spec.outputs.empty() ? 0 : spec.outputs[0]) {
     const auto intercepts = spec.reals("intercepts");
@@ -71,7 +72,7 @@ class Regression final : public Stage {
           out.set_missing(row);
           continue;
         }
-        out.reals[row] = inverse_link(link_, sum);
+        out.reals[row] = mean(sum);
       }
       return {};
     }
@@ -179,13 +180,48 @@ class Regression final : public Stage {
     }
   }
 
+  // A number as the model keeps it: a float where it computes with floats.
+  double kept(double value) const {
+    return single_ ? static_cast<double>(static_cast<float>(value)) : value;
+  }
+
+  // e^x as JPMML has it for floats: a power of e to seven digits.
+  static double float_exp(double x) {
+    return static_cast<double>(static_cast<float>(std::pow(2.7182817, x)));
+  }
+
+  // The inverse of the link, each of its steps as the model keeps numbers.
+  double mean(double x) const {
+    if (!single_) return inverse_link(link_, x);
+    switch (link_) {
+      case Link::Logit: return kept(1 / kept(1 + float_exp(-x)));
+      case Link::Cloglog: return kept(1 - float_exp(-float_exp(x)));
+      case Link::Loglog: return float_exp(-float_exp(-x));
+      case Link::Cauchit: return kept(0.5 + kept(0.31830987F * kept(std::atan(x))));
+      case Link::Log: return float_exp(x);
+      default: return kept(inverse_link(link_, x));
+    }
+  }
+
+  void share(std::span<double> values) const {
+    if (!single_) return simplemax_ ? simplemax(values) : softmax(values);
+    const double most = *std::max_element(values.begin(), values.end());
+    double sum = 0;
+    for (double& value : values) {
+      if (!simplemax_) value = float_exp(kept(value - most));
+      sum = kept(sum + value);
+    }
+    for (double& value : values) value = kept(value / sum);
+  }
+
   // False: the result is missing.
-  static bool evaluate(const Table& table, const Inputs& inputs, uint32_t row, double& sum) {
+  bool evaluate(const Table& table, const Inputs& inputs, uint32_t row, double& sum) const {
     double result = 0;
     for (const Factor& factor : table.factors) {
       if (inputs.missing(factor.input, row)) return false;
-      const double x = inputs.at(factor.input, row);
-      result += (factor.exponent == 1 ? x : std::pow(x, factor.exponent)) * factor.coefficient;
+      const double x = kept(inputs.at(factor.input, row));
+      const double power = factor.exponent == 1 ? x : kept(std::pow(x, factor.exponent));
+      result = kept(result + kept(power * kept(factor.coefficient)));
     }
     for (const CategoryGroup& group : table.groups) {
       if (inputs.missing(group.input, row)) continue;  // the field is left out
@@ -193,17 +229,19 @@ class Regression final : public Stage {
       const auto& categories = group.categories;
       const auto found = std::lower_bound(categories.begin(), categories.end(), code,
                                           [](const Category& a, double b) { return a.code < b; });
-      if (found != categories.end() && found->code == code) result += found->coefficient;
+      if (found != categories.end() && found->code == code) {
+        result = kept(result + kept(found->coefficient));
+      }
     }
     for (const Product& product : table.products) {
-      double value = product.coefficient;
+      double value = kept(product.coefficient);
       for (const uint32_t input : product.inputs) {
         if (inputs.missing(input, row)) return false;
-        value *= inputs.at(input, row);
+        value = kept(value * kept(inputs.at(input, row)));
       }
-      result += value;
+      result = kept(result + value);
     }
-    sum = result + table.intercept;
+    sum = kept(result + kept(table.intercept));
     return true;
   }
 
@@ -215,24 +253,25 @@ class Regression final : public Stage {
     }
     const std::span<double> values = add_row(out, row, tables_.size());
     std::copy(scratch.begin(), scratch.end(), values.begin());
-    if (shares_) return simplemax_ ? simplemax(values) : softmax(values);
+    if (shares_) return share(values);
     if (ordinal_) return cumulate(values);
     if (values.size() == 2) {
       values[0] = probability(values[0]);
-      values[1] = 1.0 - values[0];
+      values[1] = kept(1.0 - values[0]);
     } else if (link_ == Link::Logit) {
-      for (double& value : values) value = logistic(value);
-      simplemax(values);
+      double sum = 0;
+      for (double& value : values) sum = kept(sum + (value = mean(value)));
+      for (double& value : values) value = kept(value / sum);
     } else {
       double sum = 0;
-      for (size_t t = 0; t + 1 < values.size(); ++t) sum += values[t];
-      values.back() = 1.0 - sum;
+      for (size_t t = 0; t + 1 < values.size(); ++t) sum = kept(sum + values[t]);
+      values.back() = kept(1.0 - sum);
     }
   }
 
   double probability(double value) const {
     if (link_ == Link::Identity) return std::min(std::max(value, 0.0), 1.0);
-    return inverse_link(link_, value);
+    return mean(value);
   }
 
   // Tables give the probability of their category or a smaller one.
@@ -247,7 +286,7 @@ class Regression final : public Stage {
   }
 
   InputNames inputs_;
-  bool classification_, ordinal_;
+  bool classification_, ordinal_, single_;
   bool shares_ = false, simplemax_ = false;
   std::string normalization_;
   uint32_t output_;
