@@ -133,8 +133,7 @@ class TextIndex final : public OneOutput {
     while (words.size() <= kWordsMax) {
       re2::StringPiece found;
       const bool split =
-          regex_->re2().Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) &&
-          !found.empty();
+          regex_->re2().Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) && !found.empty();
       const size_t end = split ? static_cast<size_t>(found.data() - rest.data()) : rest.size();
       add_word({rest.data(), end}, words);
       if (!split) break;

@@ -3,6 +3,7 @@
 import type { Column } from '../../tabular/builder.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { type XmlElement, child, children } from '../xml/reader.js';
+import { lazyResult } from '../answers/results.js';
 import { Rows, derivedExpression, isNumber, needed, neededChild, oneOf, real } from './reading.js';
 
 const ACTIVATIONS = [
@@ -261,7 +262,17 @@ function classification(
   const place = context.place(model);
   context.plan.stage('pmml.neural_network', inputs, [column], attributes, place);
   const probabilities = { column, labels };
-  return { predicted: context.classify(probabilities, model), probabilities };
+  const ids = outputs.map(({ element }) => element.attributes['outputNeuron'] ?? '');
+  return lazyResult({
+    predicted: () => context.classify(probabilities, model),
+    probabilities: () => probabilities,
+    entityId: () => {
+      const winner = context.plan.column('neuron', 'string');
+      const ranked = { labels: ids, rank: 1, largest: true };
+      context.plan.stage('pmml.ranked', [column], [winner], ranked, place);
+      return winner;
+    },
+  });
 }
 
 function regression(

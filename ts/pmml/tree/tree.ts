@@ -68,13 +68,8 @@ export function distributionOf(
     sum += value;
     found.set(table.texts[table.label[i] as number] as string, value);
   }
-  if (sum === 0) {
-    const isLeaf = (table.firstChild[node] as number) < 0;
-    if (isLeaf) {
-      context.problems.add(`line ${table.line[node]} <Node>`, 'its record counts are all zero');
-    }
-    return undefined;
-  }
+  // A node that saw no record, as KNIME writes it: its score counts, it has no probabilities.
+  if (sum === 0) return undefined;
   if (sum !== 1) for (const [label, value] of found) found.set(label, value / sum);
   return found;
 }
