@@ -24,6 +24,11 @@ const MAKERS = {
   spark: { variable: 'SERVAL_SPARK_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['spark'] },
   pmml: { variable: 'SERVAL_PMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['pmml'] },
   jpmml: { variable: 'SERVAL_JPMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['jpmml'] },
+  documents: {
+    variable: 'SERVAL_PMML_DOCUMENTS',
+    script: ['tabular', 'goldens.sh'],
+    args: ['documents'],
+  },
   sparkml: {
     variable: 'SERVAL_SPARKML_GOLDENS',
     script: ['tabular', 'goldens.sh'],

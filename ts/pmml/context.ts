@@ -37,8 +37,13 @@ export interface LabelledVector {
  */
 export interface ModelResult {
   readonly predicted?: Column;
-  /** Of a model with several targets: by target, `predicted` being the first one. */
-  readonly predictedBy?: ReadonlyMap<string, Column>;
+  /** The results by target, for a model that names its targets itself: several ones, or those of
+   * the segments that it chooses from. `predicted` is then the first one, or the chosen one. */
+  readonly byTarget?: ReadonlyMap<string, ModelResult>;
+  /** Outputs of the segment that was chosen, which the whole model answers too. */
+  readonly outputs?: readonly SegmentOutput[];
+  /** Targets were applied inside: those of this model are not. */
+  readonly isSettled?: boolean;
   /** predictedDisplayValue where it is not the predicted value. */
   readonly display?: Column;
   readonly probabilities?: LabelledVector;
@@ -60,6 +65,14 @@ export interface ModelResult {
   readonly rules?: AssociationResult;
   /** Votes, not probabilities: without an Output they are not answered as probabilities. */
   readonly probabilitiesAreVotes?: boolean;
+}
+
+/** A column of an Output, by its name. */
+export interface SegmentOutput {
+  readonly name: string;
+  readonly column: Column;
+  /** isFinalResult is not false. */
+  readonly final: boolean;
 }
 
 /** What ruleValue outputs ask of an association model: one List or scalar column per output. */

@@ -9,7 +9,8 @@ import { type Context, type Lowered, Lowering } from './lower.js';
 import { captureTrees } from './tree/table.js';
 import { fieldExamples } from './examples.js';
 import { type FoundVerification, verificationOf } from './verification.js';
-import { type XmlElement, readXml } from './xml/reader.js';
+import { checkVendor, mayDecide } from './vendor.js';
+import { type VendorAttributes, type XmlElement, readXml } from './xml/reader.js';
 
 export interface Imported extends FoundVerification {
   readonly plan: Plan;
@@ -70,9 +71,11 @@ function unasked({ result, context }: Lowered): Answer[] {
 }
 
 function targets({ result, context }: Lowered): Answer[] {
-  const { predicted, predictedBy } = result;
-  if (predictedBy !== undefined && predictedBy.size > 0) {
-    return [...predictedBy].map(([name, column]) => ({ name, column }));
+  const { predicted, byTarget } = result;
+  if (byTarget !== undefined && byTarget.size > 0) {
+    return [...byTarget].flatMap(([name, { predicted: column }]) =>
+      column === undefined ? [] : [{ name, column }],
+    );
   }
   if (predicted === undefined) return [];
   const [target] = context.targets;
@@ -88,10 +91,15 @@ function innerAnswers(lowered: Lowered): Answer[] {
 }
 
 function answersOf(top: Lowered): Answer[] {
-  const own = top.outputs.map(({ name, column, final }) => ({ name, column, extra: !final }));
+  const own = [...(top.result.outputs ?? []), ...top.outputs].map(({ name, column, final }) => ({
+    name,
+    column,
+    extra: !final,
+  }));
   const named = new Set(own.map((each) => each.name));
   // Without a target the model's value has no name of its own, where the Output gives it one.
-  const nameless = top.context.targets.length === 0 && own.length > 0;
+  const isNamed = top.context.targets.length > 0 || top.result.byTarget !== undefined;
+  const nameless = !isNamed && own.length > 0;
   const first = nameless ? [] : targets(top).filter((each) => !named.has(each.name));
   const rest = own.length === 0 ? unasked(top) : own;
   const all = [...first, ...rest, ...innerAnswers(top)];
@@ -112,8 +120,12 @@ function addAnswers(top: Lowered): void {
 }
 
 /** The plan of a document that is read. Errors: ServalError that lists all problems. */
-export function importDocument(root: XmlElement): Imported {
+export function importDocument(
+  root: XmlElement,
+  vendors: readonly VendorAttributes[] = [],
+): Imported {
   const problems = new Problems();
+  for (const each of vendors) checkVendor(each, root.attributes['version'] ?? '', problems);
   const document = readDocument(root, problems);
   if (document === undefined) {
     problems.throwIfAny('PMML document');
@@ -140,5 +152,9 @@ export function importDocument(root: XmlElement): Imported {
  * supported, all at once, with its lines.
  */
 export async function importPmml(path: string): Promise<Imported> {
-  return importDocument(await readXml(path, { capture: captureTrees }));
+  const vendors: VendorAttributes[] = [];
+  const vendor = (found: VendorAttributes, around: readonly string[]) => {
+    if (mayDecide(around)) vendors.push(found);
+  };
+  return importDocument(await readXml(path, { capture: captureTrees, vendor }), vendors);
 }

@@ -14,23 +14,24 @@ import type {
   LabelledVector,
   ModelContext,
   ModelResult,
+  SegmentOutput,
   TargetInfo,
 } from './context.js';
 import { lowerFunction } from './dispatch.js';
 import { type PmmlDocument, byName, placeOf } from './document.js';
 import { Expressions, castTo } from './expressions/expression.js';
-import { type OutputColumn, lowerOutput } from './answers/outputs.js';
+import { lowerOutput } from './answers/outputs.js';
 import { predicateExpression } from './predicates.js';
 import { UNSUPPORTED_MODELS } from './model-names.js';
 import { Fields, Names, derivedInfo } from './scope.js';
-import { applyTarget } from './answers/targets.js';
+import { applyTargets } from './answers/targets.js';
 import { missingValue, parseValue, planType } from './types.js';
 import { type XmlElement, child, children } from './xml/reader.js';
 
 /** A model and what its Output makes of it. */
 export interface Lowered {
   readonly result: ModelResult;
-  readonly outputs: readonly OutputColumn[];
+  readonly outputs: readonly SegmentOutput[];
   readonly context: Context;
   readonly element: XmlElement;
 }
@@ -81,10 +82,20 @@ export class Lowering {
       this.#depth += 1;
       result = lower(element, context);
       this.#depth -= 1;
+      this.#checkTargets(context, result);
     }
-    const finished = applyTarget(element, context, result);
+    const finished = applyTargets(element, context, result);
     const outputs = lowerOutput(element, context, finished);
     return { result: finished, outputs, context, element };
+  }
+
+  // A model that answers one value cannot have two targets. Source: JPMML.
+  #checkTargets(context: Context, { predicted, byTarget }: ModelResult): void {
+    const { element, targets } = context;
+    if (targets.length < 2 || predicted === undefined || byTarget !== undefined) return;
+    const names = targets.map(({ name }) => `'${name}'`).join(', ');
+    const reason = `its MiningSchema has ${targets.length} targets (${names}), expected 1`;
+    this.problems.add(placeOf(element), reason);
   }
 
   /** A model's names and targets, without lowering it. */

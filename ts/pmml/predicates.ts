@@ -85,8 +85,10 @@ export function comparisonOf(
     if (!(error instanceof RangeError)) throw error;
   }
   try {
-    // An integer compared with 2.5.
-    if (dataType === 'integer') return { operator, field, value: parseValue(text, 'double') };
+    // An integer compared with 2.5, and a boolean with 0.5, as R's rpart writes it.
+    if (dataType === 'integer' || (dataType === 'boolean' && orders)) {
+      return { operator, field, value: parseValue(text, 'double') };
+    }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
@@ -164,9 +166,12 @@ export function predicateExpression(element: XmlElement, fields: Fields, names: 
   const { operator, field, value, order } = comparison;
   const column = columnRef(fields.column(names, field, element));
   if (value === undefined) return call(`pmml.p.${operator}`, column);
+  const { dataType } = fields.info(names, field);
+  const asNumber = dataType === 'boolean' && value.type === 'double';
+  const compared = asNumber ? call('pmml.cast', column, constant('double')) : column;
   const left =
     order === undefined
-      ? column
+      ? compared
       : call('pmml.ordinal', column, ...order.map((each) => constant(each)));
   return call(`pmml.p.${operator}`, left, constant(value));
 }

@@ -35,13 +35,13 @@ function inherits({ attributes }: XmlElement, declared: DataField | undefined): 
     optype,
     outliers = 'asIs',
     invalidValueTreatment = 'returnInvalid',
-    invalidValueReplacement,
+    invalidValueReplacement = attributes['x-invalidValueReplacement'],
     missingValueReplacement,
   } = attributes;
   return (
     (optype === undefined || optype === declared?.optype) &&
     outliers === 'asIs' &&
-    (invalidValueTreatment === 'returnInvalid' || invalidValueTreatment === 'asIs') &&
+    invalidValueTreatment === 'returnInvalid' &&
     invalidValueReplacement === undefined &&
     missingValueReplacement === undefined
   );
@@ -79,6 +79,7 @@ export class Fields {
   readonly #filled: Map<string, Column>[] = [new Map()];
   readonly #inputs = new Map<string, Column>();
   readonly #busy = new Set<string>();
+  readonly #plain = new Map<Names, boolean>();
   readonly #treatments = new Map<XmlElement, KnownTreatment>();
   #lost: Column | undefined;
 
@@ -206,9 +207,38 @@ export class Fields {
     if (produced !== undefined) return produced.column;
     const mining = names.mining.get(name);
     if (mining !== undefined) return this.#mining(names, name, mining, at);
-    const derived = names.derived.get(name);
+    const derived = names.derived.get(name) ?? this.#ownGlobal(names, name);
     if (derived !== undefined) return this.#derived(names, name, derived, at);
     return this.#find(names.parent, name, at);
+  }
+
+  // A field of the TransformationDictionary that an inner model computes itself, because its own
+  // MiningSchema treats values that the field may read. Source: JPMML.
+  #ownGlobal(names: Names, name: string): XmlElement | undefined {
+    const element = this.document.derivedFields.get(name);
+    if (element === undefined || names.parent === undefined || this.#isPlain(names)) {
+      return undefined;
+    }
+    let at: Names = names;
+    for (; at.parent !== undefined; at = at.parent) {
+      if (at !== names && (at.produced.has(name) || at.mining.has(name))) return undefined;
+      if (at.derived.has(name)) return undefined;
+    }
+    const isHidden = at.produced.has(name) || at.mining.has(name);
+    return !isHidden && at.derived.get(name) === element ? element : undefined;
+  }
+
+  // Whether an inner model takes all its fields as the model around it has them.
+  #isPlain(names: Names): boolean {
+    let known = this.#plain.get(names);
+    if (known === undefined) {
+      known = [...names.mining].every(([name, mining]) => {
+        const isData = this.#isData(names.parent, name);
+        return !isData || inherits(mining, this.document.dataFields.get(name));
+      });
+      this.#plain.set(names, known);
+    }
+    return known;
   }
 
   #mining(names: Names, name: string, mining: XmlElement, at: XmlElement): Column | undefined {

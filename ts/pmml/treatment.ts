@@ -5,6 +5,7 @@ import type { Type, Value } from '../tabular/generated/plan.js';
 import type { Problems } from '../tabular/problems.js';
 import { type DataField, placeOf } from './document.js';
 import { parseValue } from './types.js';
+import { extended } from './vendor.js';
 import type { XmlElement } from './xml/reader.js';
 
 export interface Treatment {
@@ -26,7 +27,9 @@ class Reader {
   ) {}
 
   choice(name: string, fallback: string, known: ReadonlySet<string>): string {
-    const text = this.mining.attributes[name] ?? fallback;
+    const said = this.mining.attributes[name] ?? fallback;
+    // JPMML writes "x-returnInvalid" into documents before PMML 4.4.
+    const text = said.startsWith('x-') ? said.slice(2) : said;
     if (known.has(text)) return text;
     this.problems.add(placeOf(this.mining), `${name}="${text}" is unknown`);
     return fallback;
@@ -101,7 +104,7 @@ function outlierAttributes(reader: Reader): Record<string, string | number> {
 
 function invalidAttributes(reader: Reader): Record<string, string | Value[]> {
   const treatment = reader.choice('invalidValueTreatment', 'returnInvalid', INVALID);
-  const replacement = reader.mining.attributes['invalidValueReplacement'];
+  const replacement = extended(reader.mining, 'invalidValueReplacement');
   const wanted = treatment === 'asValue' || (treatment === 'asIs' && replacement !== undefined);
   if (!wanted) {
     if (replacement !== undefined) {

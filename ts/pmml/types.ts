@@ -30,7 +30,8 @@ const RENAMED: Readonly<Record<string, string>> = {
 };
 
 /** Its name today: 'int' is 'integer'; "dateDaysSince1960" has brackets. */
-export function normalDataType(name: string): string {
+export function normalDataType(said: string): string {
+  const name = said.startsWith('x-') ? said.slice(2) : said; // JPMML's own years
   const since = /^(dateDaysSince|dateTimeSecondsSince)\[?(\d{4})\]?$/.exec(name);
   if (since !== null) return `${since[1]}[${since[2]}]`;
   return RENAMED[name] ?? name;

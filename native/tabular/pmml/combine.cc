@@ -48,9 +48,18 @@ class Ensemble : public Stage {
     double weight;
   };
 
-  // False: the result is missing.
-  bool parts_of(const Run& run, uint32_t row, bool missing_counts, std::vector<Part>& parts) const {
-    parts.clear();
+  // The segments that predict something, and those that predict nothing.
+  struct Parts {
+    std::vector<Part> given;
+    double missing_weight = 0;
+    size_t missing = 0;
+    bool all_skipped = false;  // there is none, and that is within the threshold
+  };
+
+  // False: the result is missing. A vote goes on beside missing predictions, others do not.
+  bool parts_of(const Run& run, uint32_t row, bool votes, Parts& parts) const {
+    parts.given.clear();
+    parts.missing = 0;
     double all = 0, lost = 0;
     for (size_t i = 0; i < count_; ++i) {
       if (mask_of_[i] >= 0) {
@@ -66,14 +75,21 @@ class Ensemble : public Stage {
       all += weight;
       const Column& column = run.in(inputs_[i]);
       const bool list = column.type == Type::Vector;
-      if (list ? !column.valid(row) : missing_at(column, row)) lost += weight;
-      else parts.push_back({i, weight});
+      if (list ? column.valid(row) : !missing_at(column, row)) {
+        parts.given.push_back({i, weight});
+        continue;
+      }
+      lost += weight;
+      parts.missing += 1;
     }
-    if (parts.empty()) return false;
-    if (lost == 0) return true;
+    parts.missing_weight = lost;
+    const bool skipped = on_missing_ == OnMissing::Skip && !(lost / all > threshold_);
+    parts.all_skipped = parts.given.empty() && parts.missing > 0 && skipped;
+    if (parts.given.empty()) return false;
+    if (parts.missing == 0) return true;
     if (on_missing_ == OnMissing::Missing) return false;
-    if (on_missing_ == OnMissing::Skip) return !(lost / all > threshold_);
-    return !missing_counts;
+    if (on_missing_ == OnMissing::Continue && !votes) return false;
+    return !(lost / all > threshold_);
   }
 
   bool no_weight(const std::vector<Part>& parts) const {
@@ -85,6 +101,7 @@ class Ensemble : public Stage {
   Status refuse_weights(Run& run, uint32_t row) const {
     return run.refuse(row, place_, "the weights of its segments add up to 0");
   }
+  bool skips_missing() const { return on_missing_ == OnMissing::Skip; }
 
   std::string place_, method_;
   std::span<const double> weights_;
@@ -105,6 +122,8 @@ class Combine final : public Ensemble {
     weighted_ = method_.starts_with("weighted");
     median_ = method_.ends_with("edian");
     average_ = method_.ends_with("verage");
+    sum_ = !median_ && !average_;
+    single_ = spec.flag("single");
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -116,19 +135,21 @@ class Combine final : public Ensemble {
       }
     }
     Column& out = run.out(outputs_[0], Type::Double, rows);
-    std::vector<Part> parts;
+    Parts parts;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      if (!parts_of(run, row, true, parts)) {
-        out.set_missing(row);
+      if (!parts_of(run, row, false, parts)) {
+        // The sum of no predictions is zero where those that are missing may be skipped.
+        if (sum_ && parts.all_skipped) out.reals[row] = 0;
+        else out.set_missing(row);
         continue;
       }
-      if (average_ && no_weight(parts)) {
+      if (average_ && no_weight(parts.given)) {
         out.set_missing(row);
         if (Status refused = refuse_weights(run, row); !refused.ok()) return refused;
         continue;
       }
-      out.reals[row] = median_ ? middle(run, row, parts) : total(run, row, parts);
+      out.reals[row] = median_ ? middle(run, row, parts.given) : total(run, row, parts.given);
     }
     return {};
   }
@@ -138,13 +159,19 @@ class Combine final : public Ensemble {
     return real_at(run.in(inputs_[part.segment]), row);
   }
 
+  // A number as the model keeps it: a float where it computes with floats.
+  double kept(double value) const {
+    return single_ ? static_cast<double>(static_cast<float>(value)) : value;
+  }
+
   double total(const Run& run, uint32_t row, const std::vector<Part>& parts) const {
     double sum = 0, weights = 0;
     for (const Part& part : parts) {
-      sum += weighted_ ? part.weight * at(run, part, row) : at(run, part, row);
-      weights += weighted_ ? part.weight : 1;
+      const double value = kept(at(run, part, row));
+      sum = kept(sum + (weighted_ ? kept(kept(part.weight) * value) : value));
+      weights = kept(weights + (weighted_ ? kept(part.weight) : 1));
     }
-    return average_ ? sum / weights : sum;
+    return average_ ? kept(sum / weights) : sum;
   }
 
   double middle(const Run& run, uint32_t row, std::vector<Part>& parts) const {
@@ -165,7 +192,7 @@ class Combine final : public Ensemble {
     return at(run, parts.back(), row);
   }
 
-  bool weighted_ = false, median_ = false, average_ = false;
+  bool weighted_ = false, median_ = false, average_ = false, sum_ = false, single_ = false;
 };
 
 // Of the labels, as texts or numbers; a segment's column has one of them per row.
@@ -183,12 +210,12 @@ class Vote final : public Ensemble {
   Status run(Run& run, Rows rows) const override {
     Column& votes = run.out(outputs_[0], Type::Vector, rows);
     Column& winner = run.out(outputs_[1], type_, rows);
-    std::vector<Part> parts;
+    Parts parts;
     std::vector<double> sums(labels_.size());
     std::vector<size_t> seen;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      const bool voted = parts_of(run, row, false, parts);
+      const bool voted = parts_of(run, row, true, parts);
       const int64_t best = voted ? count(run, row, parts, sums, seen) : -1;
       if (best < 0) {
         winner.set_missing(row);
@@ -205,12 +232,13 @@ class Vote final : public Ensemble {
   }
 
  private:
-  // Which label wins; of equals the one that was voted for first.
-  int64_t count(const Run& run, uint32_t row, const std::vector<Part>& parts,
-                std::vector<double>& sums, std::vector<size_t>& seen) const {
+  // The label that wins: the first voted for among equals; -1: segments without a prediction have
+  // more votes than any label.
+  int64_t count(const Run& run, uint32_t row, const Parts& parts, std::vector<double>& sums,
+                std::vector<size_t>& seen) const {
     std::fill(sums.begin(), sums.end(), 0.0);
     seen.clear();
-    for (const Part& part : parts) {
+    for (const Part& part : parts.given) {
       const int64_t label = index_of(labels_, run.in(inputs_[part.segment]), row);
       if (label < 0) continue;
       const auto k = static_cast<size_t>(label);
@@ -221,7 +249,9 @@ class Vote final : public Ensemble {
     for (const size_t k : seen) {
       if (best < 0 || sums[k] > sums[static_cast<size_t>(best)]) best = static_cast<int64_t>(k);
     }
-    return best;
+    const double missing = weighted_ ? parts.missing_weight : static_cast<double>(parts.missing);
+    const bool beaten = best >= 0 && missing > sums[static_cast<size_t>(best)];
+    return beaten && !skips_missing() ? -1 : best;
   }
 
   std::vector<Value> labels_;
@@ -258,10 +288,11 @@ class Blend final : public Ensemble {
       }
     }
     Column& out = run.out(outputs_[0], Type::Vector, rows);
-    std::vector<Part> parts;
+    Parts found;
+    std::vector<Part>& parts = found.given;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      if (!parts_of(run, row, true, parts)) continue;
+      if (!parts_of(run, row, false, found)) continue;
       if (median_ || max_) choose(run, row, parts);
       Status refused;
       if (no_weight(parts)) refused = refuse_weights(run, row);
@@ -323,7 +354,7 @@ class Blend final : public Ensemble {
 };
 
 // A forest's leaves (List, one per tree, -1: none) -> votes by label, and the winner: of equals the
-// one that the first tree voted for.
+// one that the first tree voted for. Trees without a leaf vote for "missing".
 class LeafVotes final : public Stage {
  public:
   explicit LeafVotes(StageSpec& spec)
@@ -353,8 +384,9 @@ class LeafVotes final : public Stage {
     std::vector<uint32_t> first(labels_.size());
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      const double all = in.valid(row) ? count(in.row_integers(row), sums, first) : 0;
-      if (!(all > 0)) {
+      double missing = 0;
+      const double all = in.valid(row) ? count(in.row_integers(row), sums, first, missing) : 0;
+      if (!(all > 0) || missing > *std::max_element(sums.begin(), sums.end())) {
         winner.set_missing(row);
         continue;
       }
@@ -371,13 +403,17 @@ class LeafVotes final : public Stage {
   }
 
  private:
+  // All votes for labels.
   double count(std::span<const int64_t> leaves, std::vector<double>& sums,
-               std::vector<uint32_t>& first) const {
+               std::vector<uint32_t>& first, double& missing) const {
     std::fill(sums.begin(), sums.end(), 0.0);
     std::fill(first.begin(), first.end(), UINT32_MAX);
     double all = 0;
     for (size_t tree = 0; tree < leaves.size() && tree < weights_.size(); ++tree) {
-      if (leaves[tree] < 0 || leaves[tree] >= static_cast<int64_t>(label_of_.size())) continue;
+      if (leaves[tree] < 0 || leaves[tree] >= static_cast<int64_t>(label_of_.size())) {
+        missing += weights_[tree];
+        continue;
+      }
       const auto label = static_cast<size_t>(label_of_[static_cast<size_t>(leaves[tree])]);
       sums[label] += weights_[tree];
       first[label] = std::min(first[label], static_cast<uint32_t>(tree));

@@ -1,5 +1,7 @@
 // Segments of a MiningModel: which rows each one gets, and whose results count. Hot path, any
 // thread. Source: tabular.md 3.3
+#include <algorithm>
+
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/kinds.h"
 
@@ -71,19 +73,30 @@ class Segment final : public Stage {
 
 bool is_set(const Column& mask, uint32_t row) { return mask.valid(row) && mask.integers[row] != 0; }
 
-// n masks, n columns -> the column of the first mask that is set, or of the last one. Vectors are
-// laid out anew where `maps` says from where each label's number comes (-1: zero).
+// n masks, then columns -> the column of the first mask that is set, or of the last one.
+// `column_of` has each mask's column (-1: the row is missing), `refused` the reason why a row that
+// chooses a mask is refused ("": it is not); with `only` two masks that are set refuse the row. A
+// vector's numbers are reordered where `maps` says from where each label's number comes (-1: zero).
 class Choose final : public Stage {
  public:
   explicit Choose(StageSpec& spec)
       : place_(spec.place),
         last_(spec.flag("last")),
+        only_(spec.flag("only")),
+        column_of_(spec.integers("column_of")),
         maps_(spec.integers("maps")),
         width_(static_cast<size_t>(std::max(spec.integer("width", 0), 0))) {
     spec.expect_outputs(1, 1);
-    if (spec.inputs.empty() || spec.inputs.size() % 2 != 0) spec.fail("masks and columns");
+    for (const std::string_view reason : spec.texts("refused")) refused_.emplace_back(reason);
+    const size_t count = column_of_.size();
+    const bool known = std::all_of(column_of_.begin(), column_of_.end(), [&](int32_t at) {
+      return at == -1 ||
+             (at >= static_cast<int64_t>(count) && at < static_cast<int64_t>(spec.inputs.size()));
+    });
+    if (count == 0 || spec.inputs.size() < count || !known || refused_.size() != count) {
+      spec.fail("its masks and columns do not fit together");
+    }
     if (spec.failed()) return;
-    const size_t count = spec.inputs.size() / 2;
     masks_.assign(spec.inputs.begin(), spec.inputs.begin() + static_cast<ptrdiff_t>(count));
     columns_.assign(spec.inputs.begin() + static_cast<ptrdiff_t>(count), spec.inputs.end());
     out_ = spec.outputs[0];
@@ -105,7 +118,10 @@ class Choose final : public Stage {
     Column& out = run.out(out_, type_, rows, element_);
     for (uint32_t i = 0; i < rows.count; ++i) {
       const int64_t chosen = choose(run, rows[i]);
-      const Column* from = chosen < 0 ? nullptr : &run.in(columns_[static_cast<size_t>(chosen)]);
+      if (Status refused = refuse(run, rows[i], chosen); !refused.ok()) return refused;
+      const int32_t at = chosen < 0 ? -1 : column_of_[static_cast<size_t>(chosen)];
+      const Column* from =
+          at < 0 ? nullptr : &run.in(columns_[static_cast<size_t>(at) - masks_.size()]);
       if (from == nullptr || from->state(rows[i]) == State::Missing) {
         if (type_ != Type::Vector && type_ != Type::List) out.set_missing(rows[i]);
         continue;
@@ -118,6 +134,17 @@ class Choose final : public Stage {
   }
 
  private:
+  Status refuse(Run& run, uint32_t row, int64_t chosen) const {
+    if (chosen < 0) return {};
+    const std::string& reason = refused_[static_cast<size_t>(chosen)];
+    if (!reason.empty()) return run.refuse(row, place_, reason);
+    if (!only_) return {};
+    const auto set = std::count_if(masks_.begin(), masks_.end(),
+                                   [&](uint32_t mask) { return is_set(run.in(mask), row); });
+    if (set < 2) return {};
+    return run.refuse(row, place_, "more than one segment of the chain answers the same target");
+  }
+
   int64_t choose(const Run& run, uint32_t row) const {
     for (size_t i = 0; i < masks_.size(); ++i) {
       const size_t at = last_ ? masks_.size() - 1 - i : i;
@@ -144,7 +171,9 @@ class Choose final : public Stage {
   }
 
   std::string place_;
-  bool last_;
+  bool last_, only_;
+  std::span<const int32_t> column_of_;
+  std::vector<std::string> refused_;
   std::span<const int32_t> maps_;
   size_t width_;
   std::vector<uint32_t> masks_, columns_;

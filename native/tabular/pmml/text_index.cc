@@ -78,9 +78,12 @@ class TextIndex final : public OneOutput {
     else if (weights == "logarithmic") weight_ = Weight::Logarithmic;
     else if (weights != "termFrequency") spec.fail("weights is '" + std::string(weights) + "'");
     if (distance_ < 0) spec.fail("a distance is 0 or more");
-    auto separator = compile_regex(spec.text("separator"));
-    if (separator.ok()) separator_ = std::move(separator.value());
-    else spec.fail(separator.error().message);
+    const std::string_view word = spec.text("word", "");
+    const std::string_view separator = spec.text("separator");
+    by_word_ = !word.empty();
+    auto regex = compile_regex(by_word_ ? word : separator);
+    if (regex.ok()) regex_ = std::move(regex.value());
+    else spec.fail(regex.error().message);
     if (spec.failed()) return;
     term_ = spec.inputs[1];
     const bool real = weight_ == Weight::Logarithmic;
@@ -123,21 +126,40 @@ class TextIndex final : public OneOutput {
 
  private:
   std::vector<std::string> words_of(std::string_view text) const {
-    std::string folded;
-    if (case_sensitive_) folded = text;
-    else append_lower_case(text, folded);
+    if (tokenize_ && by_word_) return matches_of(text);
+    const std::string folded = folded_of(text);
     if (!tokenize_) return {folded};
     std::vector<std::string> words;
     re2::StringPiece rest(folded);
     while (words.size() <= kWordsMax) {
       re2::StringPiece found;
       const bool split =
-          separator_->re2().Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) &&
-          !found.empty();
+          regex_->re2().Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) && !found.empty();
       const size_t end = split ? static_cast<size_t>(found.data() - rest.data()) : rest.size();
       add_word({rest.data(), end}, words);
       if (!split) break;
       rest.remove_prefix(end + found.size());
+    }
+    return words;
+  }
+
+  std::string folded_of(std::string_view text) const {
+    if (case_sensitive_) return std::string(text);
+    std::string folded;
+    append_lower_case(text, folded);
+    return folded;
+  }
+
+  // The words of a text are what the expression finds in it, and are folded then.
+  std::vector<std::string> matches_of(std::string_view text) const {
+    std::vector<std::string> words;
+    JavaRegex::Match match;
+    for (size_t at = 0; words.size() <= kWordsMax && regex_->find(text, at, match);) {
+      if (match.end > match.begin) {
+        words.push_back(folded_of(text.substr(match.begin, match.end - match.begin)));
+      }
+      at = std::max(match.end, match.begin + 1);
+      if (at > text.size()) break;
     }
     return words;
   }
@@ -177,7 +199,8 @@ class TextIndex final : public OneOutput {
   bool best_hits_, case_sensitive_, tokenize_;
   int32_t distance_;
   Weight weight_ = Weight::Frequency;
-  std::shared_ptr<const JavaRegex> separator_;
+  bool by_word_ = false;
+  std::shared_ptr<const JavaRegex> regex_;  // of words, or else of what separates them
   uint32_t term_ = 0;
 };
 

@@ -208,7 +208,7 @@ test('a chain hands its outputs on', async () => {
     plan.outputs.map(({ name, extra }) => [name, extra ?? false]),
     [
       ['y', false],
-      ['first', true],
+      ['first', false],
     ],
   );
   assert.deepEqual((await answers(text, { x: [1] })).columns['y'], [10]);

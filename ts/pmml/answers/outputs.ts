@@ -2,21 +2,13 @@
 // Source: tabular.md 2.4, 3.3
 import { type Column, call, columnRef, constant } from '../../tabular/builder.js';
 import type { Type, Value } from '../../tabular/generated/plan.js';
-import type { LabelledVector, ModelResult } from '../context.js';
+import type { LabelledVector, ModelResult, SegmentOutput } from '../context.js';
 import { optypeOf, placeOf } from '../document.js';
 import { castTo } from '../expressions/expression.js';
 import type { Context } from '../lower.js';
 import { targetOf } from './targets.js';
 import { normalDataType, planType } from '../types.js';
 import { type XmlElement, child, children } from '../xml/reader.js';
-
-export interface OutputColumn {
-  readonly name: string;
-  readonly column: Column;
-  /** isFinalResult is not false. */
-  readonly final: boolean;
-  /** Several outputs may be of one vector: its numbers are picked all at once. */
-}
 
 interface Made {
   readonly column: Column;
@@ -87,13 +79,27 @@ class OutputLowering {
     return this.#feature(field, feature, segment.result);
   }
 
-  #feature(field: XmlElement, feature: string, result: ModelResult): Made | undefined {
+  // The result of the target that the field names.
+  #ofTarget(field: XmlElement, result: ModelResult): ModelResult | undefined {
+    const { targetField } = field.attributes;
+    if (targetField === undefined || result !== this.own) return result;
+    const found = result.byTarget?.get(targetField);
+    if (found !== undefined) return found;
+    const [only, second] = this.context.targets;
+    const isOnly = only?.name === targetField && second === undefined;
+    if (isOnly && result.byTarget === undefined) return result;
+    return this.problem(field, `targetField="${targetField}" is not a target of the model`);
+  }
+
+  #feature(field: XmlElement, feature: string, whole: ModelResult): Made | undefined {
+    const result = this.#ofTarget(field, whole);
+    if (result === undefined) return undefined;
     if (result.rules !== undefined && RULE_FEATURES.has(feature)) {
       return this.#known(result.rules.column(field));
     }
     switch (feature) {
       case 'predictedValue':
-        return this.#wanted(field, feature, this.#predicted(field, result));
+        return this.#wanted(field, feature, result.predicted);
       case 'predictedDisplayValue':
         return this.#display(field, result);
       case 'transformedValue':
@@ -128,15 +134,9 @@ class OutputLowering {
     return this.problem(field, `<${this.model.name}> gives no ${feature}`);
   }
 
-  #predicted(field: XmlElement, result: ModelResult): Column | undefined {
-    const target = field.attributes['targetField'];
-    if (target === undefined || result.predictedBy === undefined) return result.predicted;
-    return result.predictedBy.get(target);
-  }
-
   #display(field: XmlElement, result: ModelResult): Made | undefined {
     if (result.display !== undefined) return this.#known(result.display);
-    const predicted = this.#predicted(field, result);
+    const { predicted } = result;
     const made = this.#wanted(field, 'predictedDisplayValue', predicted);
     if (made === undefined || predicted === undefined) return undefined;
     const { context } = this;
@@ -184,7 +184,7 @@ class OutputLowering {
     if (scores === undefined) return this.#wanted(field, feature, undefined);
     const label = field.attributes['value'];
     if (label !== undefined) return this.#known(this.#pick(scores, label, field));
-    const predicted = this.#predicted(field, result);
+    const { predicted } = result;
     if (predicted === undefined) return this.#wanted(field, feature, undefined);
     const { plan } = this.context;
     const column = plan.column(feature, 'double');
@@ -287,7 +287,7 @@ class OutputLowering {
   // What the target is less what is predicted; of a class, whether it is that less its probability.
   #residual(field: XmlElement, result: ModelResult): Made | undefined {
     const { context } = this;
-    const predicted = this.#predicted(field, result);
+    const { predicted } = result;
     const data = context.lowering.document.dataFields.get(context.targets[0]?.name ?? '');
     if (predicted === undefined || data === undefined) {
       return this.problem(field, 'a residual wants a target');
@@ -311,11 +311,11 @@ export function lowerOutput(
   model: XmlElement,
   context: Context,
   result: ModelResult,
-): OutputColumn[] {
+): SegmentOutput[] {
   const output = child(model, 'Output');
   if (output === undefined) return [];
   const lowering = new OutputLowering(model, context, result);
-  const made: OutputColumn[] = [];
+  const made: SegmentOutput[] = [];
   for (const field of children(output, 'OutputField')) {
     const { name, dataType: said, optype, isFinalResult } = field.attributes;
     if (name === undefined) {

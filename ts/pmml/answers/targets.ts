@@ -1,8 +1,10 @@
 // PMML's Targets: what is done to a prediction before anybody sees it. Importer's worker thread.
 // Source: tabular.md 3.3
-import { type Column, call, columnRef, constant } from '../../tabular/builder.js';
+import { type Column, type Expression, call, columnRef, constant } from '../../tabular/builder.js';
 import { toNumber } from '../arrays.js';
-import type { ModelResult } from '../context.js';
+import type { ModelResult, TargetInfo } from '../context.js';
+import { castTo } from '../expressions/expression.js';
+import { isFloat } from '../vendor.js';
 import { changed } from './results.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
@@ -37,7 +39,12 @@ class Attributes {
   }
 }
 
-function regression(target: XmlElement, context: Context, predicted: Column): Column {
+function regression(
+  model: XmlElement,
+  target: XmlElement,
+  context: Context,
+  predicted: Column,
+): Column {
   const read = new Attributes(target, context);
   let value = columnRef(predicted);
   const values = children(target, 'TargetValue');
@@ -51,17 +58,25 @@ function regression(target: XmlElement, context: Context, predicted: Column): Co
   if (!['', 'round', 'ceiling', 'floor'].includes(how)) {
     context.problems.add(placeOf(target), `castInteger="${how}" is unknown`);
   }
+  const single = isFloat(model);
   const changes = least !== undefined || most !== undefined || factor !== 1 || offset !== 0;
-  if (changes || how !== '') {
-    value = call(
+  const bounds = [least ?? Number.NEGATIVE_INFINITY, most ?? Number.POSITIVE_INFINITY] as const;
+  const rescaled = (each: Expression, by: number, add: number, rounding: string) =>
+    call(
       'pmml.rescale',
-      value,
-      constant(least ?? Number.NEGATIVE_INFINITY),
-      constant(most ?? Number.POSITIVE_INFINITY),
-      constant(factor),
-      constant(offset),
-      constant(how),
+      each,
+      ...bounds.map((bound) => constant(bound)),
+      constant(by),
+      constant(add),
+      constant(rounding),
     );
+  if ((changes || how !== '') && !single) value = rescaled(value, factor, offset, how);
+  else if (changes || how !== '') {
+    const open = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY].map((each) => constant(each));
+    const kept = (each: Expression) => castTo({ expression: each, dataType: 'double' }, 'float');
+    const scaled = kept(rescaled(value, Math.fround(factor), 0, ''));
+    const moved = [constant(1), constant(Math.fround(offset)), constant(how)];
+    value = kept(call('pmml.rescale', scaled, ...open, ...moved));
   }
   if ('column' in value) return predicted;
   return context.plan.derive('target', 'double', value, placeOf(target));
@@ -98,9 +113,31 @@ function priors(target: XmlElement, context: Context, result: ModelResult): Mode
   return changed(result, { predicted, probabilities: { ...probabilities, column } });
 }
 
-/** The result as Targets makes it, of the target's data type. */
-export function applyTarget(model: XmlElement, context: Context, result: ModelResult): ModelResult {
-  const [info] = context.targets;
+/** The result as Targets makes it, of the targets' data types. */
+export function applyTargets(
+  model: XmlElement,
+  context: Context,
+  result: ModelResult,
+): ModelResult {
+  const [first] = context.targets;
+  if (result.isSettled === true) return result;
+  if (result.byTarget === undefined) return applyTarget(model, context, result, first);
+  const byTarget = new Map(
+    [...result.byTarget].map(([name, each]) => {
+      const info = context.targets.find((target) => target.name === name);
+      return [name, applyTarget(model, context, each, info)];
+    }),
+  );
+  const predicted = byTarget.get(first?.name ?? '')?.predicted ?? result.predicted;
+  return changed(result, { byTarget, ...(predicted && { predicted }) });
+}
+
+function applyTarget(
+  model: XmlElement,
+  context: Context,
+  result: ModelResult,
+  info: TargetInfo | undefined,
+): ModelResult {
   const target = targetOf(model, info?.name);
   const { predicted } = result;
   if (predicted === undefined) return result;
@@ -109,7 +146,9 @@ export function applyTarget(model: XmlElement, context: Context, result: ModelRe
     return target === undefined ? result : priors(target, context, result);
   }
   let column = predicted;
-  if (target !== undefined && isNumber) column = regression(target, context, predicted);
+  if (target !== undefined && isNumber) {
+    column = regression(model, target, context, predicted);
+  }
   const type = info === undefined ? undefined : planType(info.dataType);
   if (
     info !== undefined &&

@@ -1,16 +1,17 @@
 // What a MiningModel makes of its segments' results. Importer's worker thread.
 // Source: tabular.md 3.2
 import type { Column } from '../../tabular/builder.js';
-import type { Type } from '../../tabular/generated/plan.js';
 import type { LabelledVector, ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context, Lowered } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
+import { extended, isFloat } from '../vendor.js';
 import type { XmlElement } from '../xml/reader.js';
 
 export interface Segment {
   readonly element: XmlElement;
+  readonly id: string;
   readonly lowered: Lowered;
   /** Its predicate is True. */
   readonly always: boolean;
@@ -27,61 +28,22 @@ const TREATMENTS: Readonly<Record<string, string>> = {
   returnMissing: 'missing',
 };
 
-// Where each of the labels stands in a segment's vector.
-function mapOf(labels: readonly string[], scores: LabelledVector | undefined): number[] {
+/** The missingPredictionTreatment of a Segmentation. */
+export function missingTreatment(segmentation: XmlElement): string {
+  return extended(segmentation, 'missingPredictionTreatment') ?? 'continue';
+}
+
+/** Places of the labels in a segment's vector; -1: it does not have that label. */
+export function mapOf(labels: readonly string[], scores: LabelledVector | undefined): number[] {
   return labels.map((each) => scores?.labels.indexOf(each) ?? -1);
 }
 
-function unionOf(vectors: readonly (LabelledVector | undefined)[], context: Context): string[] {
-  return context.labelsAsFound(vectors.flatMap((each) => each?.written ?? each?.labels ?? []));
-}
-
-/** The result of the first or last segment that ran. */
-export function chooseResult(
-  segments: readonly Segment[],
-  mask: (segment: Segment) => Column,
-  last: boolean,
+/** The labels of all vectors. */
+export function unionOf(
+  vectors: readonly (LabelledVector | undefined)[],
   context: Context,
-  at: XmlElement,
-): ModelResult {
-  const [one] = segments;
-  const final = segments.at(-1);
-  if (last && final?.always === true) return final.lowered.result;
-  if (!last && one?.mask === undefined && one !== undefined) return one.lowered.result;
-  const { plan } = context;
-  const choose = (columns: readonly (Column | undefined)[], type: Type, extra: object) => {
-    const there = segments.map((each, i) => ({ each, column: columns[i] }));
-    const both = there.filter(({ column }) => column !== undefined);
-    if (both.length < segments.length) return undefined;
-    const inputs = [
-      ...both.map(({ each }) => mask(each)),
-      ...both.map(({ column }) => column as Column),
-    ];
-    const made = plan.column('chosen', type, type === 'list' ? 'string' : undefined);
-    plan.stage('pmml.choose', inputs, [made], { last, ...extra }, placeOf(at));
-    return made;
-  };
-  const scalar = (pick: (result: ModelResult) => Column | undefined) => () => {
-    const columns = segments.map((each) => pick(each.lowered.result));
-    const [first] = columns;
-    if (first === undefined) return undefined;
-    return choose(columns, plan.typeOf(first), {});
-  };
-  const vector = (pick: (result: ModelResult) => LabelledVector | undefined) => () => {
-    const vectors = segments.map((each) => pick(each.lowered.result));
-    const labels = unionOf(vectors, context);
-    const maps = Int32Array.from(vectors.flatMap((each) => mapOf(labels, each)));
-    const columns = vectors.map((each) => each?.column);
-    const column = choose(columns, 'vector', { maps, width: labels.length });
-    return column === undefined ? undefined : { column, labels };
-  };
-  return lazyResult({
-    predicted: scalar((result) => result.predicted),
-    probabilities: vector((result) => result.probabilities),
-    confidences: vector((result) => result.confidences),
-    entityId: scalar((result) => result.entityId),
-    reasonCodes: scalar((result) => result.reasonCodes),
-  });
+): string[] {
+  return context.labelsAsFound(vectors.flatMap((each) => each?.written ?? each?.labels ?? []));
 }
 
 /** The results of all segments that ran, as a list. */
@@ -93,6 +55,12 @@ export function collectResults(
 ): ModelResult {
   const columns = predictions(segments, context);
   if (columns === undefined) return {};
+  const names = new Set(segments.map(({ lowered }) => lowered.context.targets[0]?.name ?? ''));
+  if (names.size > 1) {
+    const shown = [...names].map((each) => `'${each}'`).join(', ');
+    context.problems.add(placeOf(at), `selectAll over segments of different targets (${shown})`);
+    return {};
+  }
   const { plan } = context;
   const types = new Set(columns.map((each) => plan.typeOf(each)));
   const [type] = types;
@@ -103,7 +71,9 @@ export function collectResults(
   const predicted = plan.column('selected', 'list', type);
   const inputs = [...segments.map(mask), ...columns];
   plan.stage('pmml.collect', inputs, [predicted], {}, placeOf(at));
-  return { predicted };
+  const [name] = names;
+  if (name === undefined || name === '') return { predicted };
+  return { predicted, byTarget: new Map([[name, { predicted }]]) };
 }
 
 function predictions(segments: readonly Segment[], context: Context): Column[] | undefined {
@@ -129,12 +99,12 @@ function ensembleOf(
     inputs.push(column);
     return inputs.length - 1;
   };
-  const treatment = at.attributes['missingPredictionTreatment'] ?? 'continue';
+  const treatment = missingTreatment(at);
   if (TREATMENTS[treatment] === undefined) {
     const reason = `missingPredictionTreatment="${treatment}" is unknown`;
     context.problems.add(placeOf(at), reason);
   }
-  const threshold = Number(at.attributes['missingThreshold'] ?? 1);
+  const threshold = Number(extended(at, 'missingThreshold') ?? 1);
   if (!(threshold >= 0 && threshold <= 1)) {
     context.problems.add(placeOf(at), 'missingThreshold is not in [0, 1]');
   }
@@ -228,6 +198,10 @@ export function combineResults(
   at: XmlElement,
 ): ModelResult {
   const { functionName, plan } = context;
+  if (isFloat(context.element) && (functionName !== 'regression' || method.endsWith('edian'))) {
+    const reason = `x-mathContext="float" with multipleModelMethod="${method}" is not supported`;
+    context.problems.add(placeOf(context.element), reason);
+  }
   const votes = method === 'majorityVote' || method === 'weightedMajorityVote';
   if (votes && (functionName === 'classification' || functionName === 'clustering')) {
     return vote(segments, method, context, at);
@@ -244,6 +218,7 @@ export function combineResults(
   if (columns === undefined) return {};
   const { inputs, attributes } = ensembleOf(segments, columns, method, context, at);
   const predicted = plan.column('combined', 'double');
-  plan.stage('pmml.combine', inputs, [predicted], attributes, placeOf(at));
+  const single = isFloat(context.element);
+  plan.stage('pmml.combine', inputs, [predicted], { ...attributes, single }, placeOf(at));
   return { predicted };
 }

@@ -6,6 +6,8 @@ import { addForest } from '../../tabular/forest.js';
 import type { ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
+import { extended, isFloat, keptNumber } from '../vendor.js';
+import { missingTreatment } from './combine.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml/reader.js';
@@ -64,7 +66,7 @@ interface Tree {
 function numberLeaf({ table, context }: Tree, node: number): number[] | undefined {
   const text = scoreOf(table, node, context);
   const value = Number(text ?? Number.NaN);
-  return Number.isNaN(value) ? undefined : [value];
+  return Number.isNaN(value) ? undefined : [keptNumber(context.element, value)];
 }
 
 function labelledLeaf({ table, context }: Tree, node: number, labels: readonly string[]) {
@@ -89,11 +91,13 @@ export function forestResult(
   const votes = VOTES.has(method) && functionName === 'classification';
   const sum = SUMS[method];
   const blends = functionName === 'classification' && (sum === 'mean' || votes);
-  const treatment = segmentation.attributes['missingPredictionTreatment'] ?? 'continue';
-  if (parts.length < 2 || treatment !== 'continue' || asksSegments(context.element)) {
-    return undefined;
-  }
+  const isPlainVote = extended(segmentation, 'missingThreshold') === undefined;
+  const goesOn = missingTreatment(segmentation) === 'continue' && (isPlainVote || !votes);
+  if (parts.length < 2 || !goesOn || asksSegments(context.element)) return undefined;
   if (!blends && (functionName !== 'regression' || sum === undefined)) return undefined;
+  const single = isFloat(context.element);
+  // Only plain sums are kept in floats here.
+  if (single && (blends || method !== 'sum')) return undefined;
   if (!parts.every((each) => isPlain(each, functionName))) return undefined;
   const weights = weightsOf(parts, method);
   if (weights === undefined && method.startsWith('weighted')) return undefined;
@@ -119,8 +123,8 @@ export function forestResult(
   const place = placeOf(segmentation);
   if (votes) return voted(made, parts.length, weights, labels, context, segmentation);
   const values = plan.column('trees', blends && labels.length > 1 ? 'vector' : 'double');
-  const added = { ...made, nanIsLargest: true, sum: sum ?? 'sum', values } as const;
-  addForest(plan, { ...added, ...(weights && { weights }) }, place);
+  const sums = { sum: sum ?? 'sum', floatSums: single, nanIsLargest: true, values } as const;
+  addForest(plan, { ...made, ...(weights && { weights }), ...sums }, place);
   if (!blends) return { predicted: values };
   const column = labels.length > 1 ? values : context.vector([values], segmentation);
   const probabilities = { column, labels };

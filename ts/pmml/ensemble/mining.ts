@@ -7,7 +7,8 @@ import { placeOf } from '../document.js';
 import type { Context, Lowered } from '../lower.js';
 import { predicateOf } from '../predicates.js';
 import { type XmlElement, child, children } from '../xml/reader.js';
-import { type Segment, chooseResult, collectResults, combineResults } from './combine.js';
+import { chainResults, chooseResult } from './choose.js';
+import { type Segment, collectResults, combineResults } from './combine.js';
 import { forestResult } from './forest.js';
 
 const METHODS = new Set([
@@ -23,7 +24,10 @@ const METHODS = new Set([
   'selectFirst',
   'selectAll',
   'modelChain',
+  'x-multiModelChain',
 ]);
+
+const CHAINS = new Set(['modelChain', 'x-multiModelChain']);
 
 interface SegmentParts {
   readonly element: XmlElement;
@@ -80,10 +84,10 @@ class MiningLowering {
     if (first && this.#segments.some((each) => each.always)) return;
     const lone = always && !(first && this.#segments.length > 0);
     const lowered = lone ? { lowered: this.#lower(model) } : this.#conditional(parts);
-    const segment = { element, always, ...lowered, ...weightOf(element, this.context) };
+    const segment = { element, id, always, ...lowered, ...weightOf(element, this.context) };
     this.#segments.push(segment);
     this.context.segments.set(id, segment.lowered);
-    if (this.method !== 'modelChain') return;
+    if (!CHAINS.has(this.method)) return;
     for (const output of segment.lowered.outputs) {
       const produced = segment.lowered.context.names.produced.get(output.name);
       if (produced !== undefined) this.context.names.produced.set(output.name, produced);
@@ -93,7 +97,9 @@ class MiningLowering {
   #lower(model: XmlElement): Lowered {
     const lowered = this.context.lowerInner(model);
     const { functionName } = this.context;
-    if (this.method !== 'modelChain' && lowered.context.functionName !== functionName) {
+    const isMixed = this.method === 'x-multiModelChain' && functionName === 'mixed';
+    const fits = lowered.context.functionName === functionName || isMixed;
+    if (this.method !== 'modelChain' && !fits) {
       const reason = `its functionName is not the MiningModel's (${functionName})`;
       this.context.problems.add(placeOf(model), reason);
     }
@@ -130,6 +136,7 @@ class MiningLowering {
 function touch(result: ModelResult): void {
   result.predicted;
   result.probabilities;
+  for (const each of result.byTarget?.values() ?? []) if (each !== result) touch(each);
 }
 
 /** A column that is true in every row. */
@@ -147,7 +154,9 @@ export const lowerMining: LowerModel = (model, outer) => {
     context.problems.add(placeOf(model), 'has no Segmentation (embedded models are not supported)');
     return {};
   }
-  const method = segmentation.attributes['multipleModelMethod'] ?? '';
+  const said = segmentation.attributes['multipleModelMethod'] ?? '';
+  // As JPMML writes them before PMML 4.4.
+  const method = /^x-weighted(Median|Sum)$/.test(said) ? said.slice(2) : said;
   if (!METHODS.has(method)) {
     const reason = `multipleModelMethod="${method}" is unknown`;
     context.problems.add(placeOf(segmentation), reason);
@@ -167,16 +176,18 @@ export const lowerMining: LowerModel = (model, outer) => {
   const { segments } = lowering;
   const mask = (segment: Segment) => segment.mask ?? everywhere(context);
   if (method === 'selectFirst' || method === 'modelChain') {
-    // Of a chain the last one that ran, which is of the chain's own kind.
-    const own = segments.filter(
-      ({ lowered }) => lowered.context.functionName === context.functionName,
-    );
-    if (own.length === 0) {
-      context.problems.add(placeOf(segmentation), `has no segment for ${context.functionName}`);
+    const last = segments.at(-1);
+    const { functionName } = context;
+    const fits = ({ lowered }: Segment) => lowered.context.functionName === functionName;
+    // A last segment of another kind that always runs is chosen in every row.
+    if (!segments.some(fits) || (last?.always === true && !fits(last))) {
+      const reason = `its last segment has not its functionName="${functionName}"`;
+      context.problems.add(placeOf(segmentation), reason);
       return {};
     }
-    return chooseResult(own, mask, method === 'modelChain', context, segmentation);
+    return chooseResult(segments, mask, method === 'modelChain', context, segmentation);
   }
+  if (method === 'x-multiModelChain') return chainResults(segments, mask, context, segmentation);
   if (method === 'selectAll') return collectResults(segments, mask, context, segmentation);
   return combineResults(segments, method, context, segmentation);
 };

@@ -59,6 +59,8 @@ function values(value: Value | undefined): { values: Value[] } | undefined {
 // An optional value of the result's type.
 function optional(element: XmlElement, name: string, dataType: string, context: TableContext) {
   const text = element.attributes[name];
+  // Statistica writes mapMissingTo="", which is no number.
+  if (text === '' && dataType === 'double') return undefined;
   return text === undefined ? undefined : values(context.value(element, text, dataType));
 }
 

@@ -50,6 +50,8 @@ export function textIndex(element: XmlElement, context: TableContext): Filled {
       best_hits: countHits === 'bestHits',
       case_sensitive: isTrue(element.attributes['isCaseSensitive'], false),
       distance: Number(element.attributes['maxLevenshteinDistance'] ?? 0),
+      // The flag u alone, as scikit-learn writes it, changes nothing: it is of the flag i.
+      word: (element.attributes['x-wordRE'] ?? '').replace(/^\(\?u\)/, ''),
       separator: element.attributes['wordSeparatorCharacterRE'] ?? '\\s+',
       tokenize: isTrue(element.attributes['tokenize'], true),
     },

@@ -204,7 +204,11 @@ export const lowerNearestNeighbor: LowerModel = (model, context): ModelResult =>
   return {
     ...(predicted[0] === undefined ? {} : { predicted: predicted[0] }),
     ...(predicted.length > 1
-      ? { predictedBy: new Map(targets.names.map((name, i) => [name, predicted[i] as Column])) }
+      ? {
+          byTarget: new Map(
+            targets.names.map((name, i) => [name, { predicted: predicted[i] as Column }]),
+          ),
+        }
       : {}),
     ...(entityIds === undefined || entityAffinities === undefined
       ? {}

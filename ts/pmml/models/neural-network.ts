@@ -3,6 +3,7 @@
 import type { Column } from '../../tabular/builder.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { type XmlElement, child, children } from '../xml/reader.js';
+import { lazyResult } from '../answers/results.js';
 import { Rows, derivedExpression, isNumber, needed, neededChild, oneOf, real } from './reading.js';
 
 const ACTIVATIONS = [
@@ -64,6 +65,7 @@ class Network {
   readonly activations: string[] = [];
   readonly normalizations: string[] = [];
   readonly thresholds: number[] = [];
+  readonly leakages: number[] = [];
   readonly biases: number[] = [];
   readonly widths: number[] = [];
   readonly altitudes: number[] = [];
@@ -96,6 +98,7 @@ class Network {
     this.normalizations.push(
       oneOf(context, normalization, 'normalizationMethod', NORMALIZATIONS, 'none'),
     );
+    this.leakages.push(real(context, holder('x-leakage'), 'x-leakage', 0));
     this.thresholds.push(real(context, holder('threshold'), 'threshold', 0));
     const neurons = children(layer, 'Neuron');
     const before = this.#numbers.size;
@@ -134,6 +137,7 @@ class Network {
       activations: this.activations,
       normalizations: this.normalizations,
       thresholds: Float64Array.from(this.thresholds),
+      leakages: Float64Array.from(this.leakages),
       biases: Float64Array.from(this.biases),
       widths: Float64Array.from(this.widths),
       altitudes: Float64Array.from(this.altitudes),
@@ -258,7 +262,17 @@ function classification(
   const place = context.place(model);
   context.plan.stage('pmml.neural_network', inputs, [column], attributes, place);
   const probabilities = { column, labels };
-  return { predicted: context.classify(probabilities, model), probabilities };
+  const ids = outputs.map(({ element }) => element.attributes['outputNeuron'] ?? '');
+  return lazyResult({
+    predicted: () => context.classify(probabilities, model),
+    probabilities: () => probabilities,
+    entityId: () => {
+      const winner = context.plan.column('neuron', 'string');
+      const ranked = { labels: ids, rank: 1, largest: true };
+      context.plan.stage('pmml.ranked', [column], [winner], ranked, place);
+      return winner;
+    },
+  });
 }
 
 function regression(
@@ -268,20 +282,20 @@ function regression(
   network: Network,
   outputs: readonly Output[],
 ): ModelResult {
-  const predictedBy = new Map<string, Column>();
+  const byTarget = new Map<string, { predicted: Column }>();
   for (const { target, element } of outputs) {
-    if (predictedBy.has(target)) {
+    if (byTarget.has(target)) {
       context.problems.add(context.place(element), `there are two output neurons of '${target}'`);
     }
-    predictedBy.set(target, context.plan.column(`predicted ${target}`, 'double'));
+    byTarget.set(target, { predicted: context.plan.column(`predicted ${target}`, 'double') });
   }
-  const columns = [...predictedBy.values()];
+  const columns = [...byTarget.values()].map((each) => each.predicted);
   const attributes = { classification: false, ...network.attributes, ...outputAttributes(outputs) };
   if (columns.length === outputs.length) {
     const place = context.place(model);
     context.plan.stage('pmml.neural_network', inputs, columns, attributes, place);
   }
-  const first = context.target === undefined ? undefined : predictedBy.get(context.target.name);
+  const first = byTarget.get(context.target?.name ?? '')?.predicted;
   const predicted = first ?? (columns[0] as Column);
-  return context.targets.length > 1 ? { predicted, predictedBy } : { predicted };
+  return context.targets.length > 1 ? { predicted, byTarget } : { predicted };
 }

@@ -2,6 +2,7 @@
 // Source: tabular.md 3.2
 import type { Value } from '../../tabular/generated/plan.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
+import { isFloat } from '../vendor.js';
 import { type XmlElement, children } from '../xml/reader.js';
 import { InputList, Rows, needed, oneOf, real } from './reading.js';
 
@@ -95,6 +96,10 @@ export const lowerRegression: LowerModel = (model, context): ModelResult => {
   const classification = context.functionName === 'classification';
   const known = classification ? CLASSIFICATION : REGRESSION;
   const normalization = oneOf(context, model, 'normalizationMethod', known, 'none');
+  if (isFloat(model) && normalization === 'probit') {
+    const reason = 'x-mathContext="float" with normalizationMethod="probit" is not supported';
+    context.problems.add(context.place(model), reason);
+  }
   const tables = children(model, 'RegressionTable');
   if (classification ? tables.length < 2 : tables.length !== 1) {
     const count =
@@ -113,6 +118,7 @@ export const lowerRegression: LowerModel = (model, context): ModelResult => {
     classification,
     ordinal: classification && context.target?.optype === 'ordinal',
     normalization,
+    single: isFloat(model),
     intercepts: Float64Array.from(made.intercepts),
     numeric_rows: made.numericRows.starts,
     numeric_inputs: Int32Array.from(made.numericInputs),

@@ -8,6 +8,7 @@ import type { Context } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml/reader.js';
+import { isFloat, keptNumber } from '../vendor.js';
 import { NodeAttributes } from './nodes.js';
 import { type TreeTable, cellOf, treeTable } from './table.js';
 
@@ -67,13 +68,8 @@ export function distributionOf(
     sum += value;
     found.set(table.texts[table.label[i] as number] as string, value);
   }
-  if (sum === 0) {
-    const isLeaf = (table.firstChild[node] as number) < 0;
-    if (isLeaf) {
-      context.problems.add(`line ${table.line[node]} <Node>`, 'its record counts are all zero');
-    }
-    return undefined;
-  }
+  // A node that saw no record, as KNIME writes it: its score counts, it has no probabilities.
+  if (sum === 0) return undefined;
   if (sum !== 1) for (const [label, value] of found) found.set(label, value / sum);
   return found;
 }
@@ -267,7 +263,7 @@ class TreeLowering {
         const reason = `score="${score}" is not a number`;
         this.context.problems.add(`line ${table.line[node]} <Node>`, reason);
       }
-      return value;
+      return keptNumber(this.model, value);
     });
     const column = this.context.plan.column('score', 'double');
     addPick(
@@ -385,5 +381,9 @@ export const lowerTree: LowerModel = (model, context) => {
   const inner = context as Context;
   const table = tableOf(model, inner);
   if (table === undefined) return {};
+  if (isFloat(model) && inner.functionName !== 'regression') {
+    const reason = 'x-mathContext="float" is supported for functionName="regression" only';
+    inner.problems.add(placeOf(model), reason);
+  }
   return new TreeLowering(model, inner, table).result();
 };

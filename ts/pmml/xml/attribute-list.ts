@@ -14,8 +14,11 @@ export function ownText(text: string): string {
   return text.length < 13 ? text : Buffer.from(text).toString();
 }
 
+const isVendor = (name: string): boolean => name.startsWith('x-');
+
 export class AttributeList {
   #count = 0;
+  #vendors = 0;
   readonly #names: string[] = [];
   readonly #values: string[] = [];
 
@@ -33,6 +36,12 @@ export class AttributeList {
 
   clear(): void {
     this.#count = 0;
+    this.#vendors = 0;
+  }
+
+  /** Names that begin with "x-", as those of vendors do. */
+  get vendorNames(): string[] {
+    return this.#vendors === 0 ? [] : this.#names.slice(0, this.#count).filter(isVendor);
   }
 
   /** The name must not be there. */
@@ -40,6 +49,7 @@ export class AttributeList {
     this.#names[this.#count] = name;
     this.#values[this.#count] = value;
     this.#count += 1;
+    if (isVendor(name)) this.#vendors += 1;
   }
 
   has(name: string): boolean {

@@ -28,8 +28,17 @@ export interface XmlCapture extends XmlEvents {
 }
 
 export interface XmlOptions {
+  /** Called for every element that has attributes of vendors, with the names of those around it. */
+  readonly vendor?: (found: VendorAttributes, around: readonly string[]) => void;
   /** Asked of every element that begins, with the names of those around it, outermost first. */
   readonly capture?: (name: string, around: readonly string[]) => XmlCapture | undefined;
+}
+
+/** The attributes of an element whose names begin with "x-". */
+export interface VendorAttributes {
+  readonly element: string;
+  readonly line: number;
+  readonly attributes: ReadonlyMap<string, string>;
 }
 
 /** An element without anything in it yet. */
@@ -70,11 +79,13 @@ class Reader implements XmlEvents {
   readonly #open: Open[] = [];
   readonly #names: string[] = [];
   readonly #capture: XmlOptions['capture'];
+  readonly #vendor: XmlOptions['vendor'];
   #taker: XmlCapture | undefined;
   #takenDepth = 0;
 
   constructor(options: XmlOptions) {
     this.#capture = options.capture;
+    this.#vendor = options.vendor;
   }
 
   write(chunk: string): void {
@@ -92,6 +103,11 @@ class Reader implements XmlEvents {
 
   open(qualified: string, attributes: AttributeList, line: number): void {
     const name = localName(qualified);
+    const names = attributes.vendorNames;
+    if (names.length > 0) {
+      const found = new Map(names.map((each) => [each, attributes.get(each) ?? '']));
+      this.#vendor?.({ element: name, line, attributes: found }, this.#names);
+    }
     if (this.#taker !== undefined) {
       this.#takenDepth += 1;
       this.#taker.open(name, attributes, line);

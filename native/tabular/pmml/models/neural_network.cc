@@ -53,7 +53,7 @@ std::optional<Activation> activation_named(std::string_view name) {
   return std::nullopt;
 }
 
-double activate(Activation function, double x, double threshold) {
+double activate(Activation function, double x, double threshold, double leakage) {
   constexpr double kPi = 3.14159265358979323846;
   switch (function) {
     case Activation::Threshold: return x > threshold ? 1 : 0;
@@ -67,7 +67,8 @@ double activate(Activation function, double x, double threshold) {
     case Activation::Cosine: return std::cos(x);
     case Activation::Elliott: return x / (1 + std::abs(x));
     case Activation::Arctan: return 2 * std::atan(x) / kPi;
-    case Activation::Rectifier: return java_max(x, 0);
+    case Activation::Rectifier:
+      return leakage == 0 ? java_max(x, 0) : x > 0 ? x : leakage * x;
     case Activation::Identity:
     case Activation::RadialBasis: return x;
   }
@@ -77,7 +78,7 @@ double activate(Activation function, double x, double threshold) {
 struct Layer {
   Activation activation;
   Normalization normalization;
-  double threshold;
+  double threshold, leakage;
   uint32_t begin, end;  // neurons
 };
 
@@ -143,9 +144,11 @@ class NeuralNetwork final : public Stage {
     const auto activations = spec.texts("activations");
     const auto normalizations = spec.texts("normalizations");
     const auto thresholds = spec.reals("thresholds");
+    const auto leakages = spec.reals("leakages");
     const size_t count = activations.size();
     if (!good_offsets(rows, count, biases_.size()) || normalizations.size() != count ||
-        thresholds.size() != count || connections_.size() != biases_.size() + 1) {
+        thresholds.size() != count || connections_.size() != biases_.size() + 1 ||
+        (!leakages.empty() && leakages.size() != count)) {
       return spec.fail("the layers' parts do not fit each other");
     }
     for (size_t i = 0; i < count; ++i) {
@@ -159,8 +162,9 @@ class NeuralNetwork final : public Stage {
       else if (normalizations[i] != "none") {
         return spec.fail("normalization '" + std::string(normalizations[i]) + "' is not one");
       }
-      layers_.push_back({*activation, normalization, thresholds[i], static_cast<uint32_t>(rows[i]),
-                         static_cast<uint32_t>(rows[i + 1])});
+      const double leakage = leakages.empty() ? 0 : leakages[i];
+      layers_.push_back({*activation, normalization, thresholds[i], leakage,
+                         static_cast<uint32_t>(rows[i]), static_cast<uint32_t>(rows[i + 1])});
       check_sources(spec, layers_.back());
     }
   }
@@ -231,7 +235,9 @@ class NeuralNetwork final : public Stage {
         case Activation::Identity: return Of::Identity;
         case Activation::Logistic: return Of::Logistic;
         case Activation::Tanh: return Of::Tanh;
-        case Activation::Rectifier: return Of::Rectifier;
+        case Activation::Rectifier:
+          if (layer.leakage == 0) return Of::Rectifier;
+          break;
         default: break;
       }
     }
@@ -334,7 +340,8 @@ class NeuralNetwork final : public Stage {
       for (uint32_t n = layer.begin; n < layer.end; ++n) {
         neurons[n] = layer.activation == Activation::RadialBasis
                          ? radial_basis(n, values.data())
-                         : activate(layer.activation, weighted(n, values.data()), layer.threshold);
+                         : activate(layer.activation, weighted(n, values.data()), layer.threshold,
+                                    layer.leakage);
       }
       const std::span<double> all(neurons + layer.begin, neurons + layer.end);
       if (all.empty()) continue;

@@ -49,6 +49,7 @@ class Regression final : public Stage {
         place_(spec.place),
         classification_(spec.flag("classification")),
         ordinal_(spec.flag("ordinal")),
+        single_(spec.flag("single")),
         normalization_(spec.text("normalization", "none")),
         output_(spec.outputs.empty() ? 0 : spec.outputs[0]) {
     const auto intercepts = spec.reals("intercepts");
@@ -70,7 +71,7 @@ class Regression final : public Stage {
         RowReader reader(inputs, rows[i]);
         double sum = 0;
         if (evaluate(tables_[0], reader, sum)) {
-          out.reals[rows[i]] = inverse_link(link_, sum);
+          out.reals[rows[i]] = mean(sum);
           continue;
         }
         out.set_missing(rows[i]);
@@ -193,13 +194,56 @@ class Regression final : public Stage {
     }
   }
 
+  // A number as the model keeps it: a float where it computes with floats.
+  double kept(double value) const {
+    return single_ ? static_cast<double>(static_cast<float>(value)) : value;
+  }
+
+  // e^x as JPMML has it for floats: a power of e to seven digits.
+  static double float_exp(double x) {
+    return static_cast<double>(static_cast<float>(std::pow(2.7182817, x)));
+  }
+
+  // The inverse of the link, each of its steps as the model keeps numbers.
+  double mean(double x) const {
+    if (!single_) return inverse_link(link_, x);
+    switch (link_) {
+      case Link::Logit: return kept(1 / kept(1 + float_exp(-x)));
+      case Link::Cloglog: return kept(1 - float_exp(-float_exp(x)));
+      case Link::Loglog: return float_exp(-float_exp(-x));
+      case Link::Cauchit: return kept(0.5 + kept(0.31830987F * kept(std::atan(x))));
+      case Link::Log: return float_exp(x);
+      default: return kept(inverse_link(link_, x));
+    }
+  }
+
+  // Each float by their sum. False: that is 0.
+  bool divide(std::span<double> values) const {
+    double sum = 0;
+    for (const double value : values) sum = kept(sum + value);
+    if (sum == 0) return false;
+    for (double& value : values) value = kept(value / sum);
+    return true;
+  }
+
+  // False: the scores have no shares.
+  bool share(std::span<double> values) const {
+    if (!single_) return simplemax_ ? simplemax(values) : softmax(values);
+    const double most = *std::max_element(values.begin(), values.end());
+    if (!simplemax_) {
+      for (double& value : values) value = float_exp(kept(value - most));
+    }
+    return divide(values);
+  }
+
   // False: the result is missing.
-  static bool evaluate(const Table& table, RowReader& reader, double& sum) {
+  bool evaluate(const Table& table, RowReader& reader, double& sum) const {
     double result = 0;
     for (const Factor& factor : table.factors) {
       if (reader.missing(factor.input)) return false;
-      const double x = reader.at(factor.input);
-      result += (factor.exponent == 1 ? x : std::pow(x, factor.exponent)) * factor.coefficient;
+      const double x = kept(reader.at(factor.input));
+      const double power = factor.exponent == 1 ? x : kept(std::pow(x, factor.exponent));
+      result = kept(result + kept(power * kept(factor.coefficient)));
     }
     for (const CategoryGroup& group : table.groups) {
       if (reader.missing(group.input)) {
@@ -210,17 +254,19 @@ class Regression final : public Stage {
       const auto& categories = group.categories;
       const auto found = std::lower_bound(categories.begin(), categories.end(), code,
                                           [](const Category& a, double b) { return a.code < b; });
-      if (found != categories.end() && found->code == code) result += found->coefficient;
+      if (found != categories.end() && found->code == code) {
+        result = kept(result + kept(found->coefficient));
+      }
     }
     for (const Product& product : table.products) {
-      double value = product.coefficient;
+      double value = kept(product.coefficient);
       for (const uint32_t input : product.inputs) {
         if (reader.missing(input)) return false;
-        value *= reader.at(input);
+        value = kept(value * kept(reader.at(input)));
       }
-      result += value;
+      result = kept(result + value);
     }
-    sum = result + table.intercept;
+    sum = kept(result + kept(table.intercept));
     return true;
   }
 
@@ -232,26 +278,26 @@ class Regression final : public Stage {
     }
     const std::span<double> values = add_row(out, reader.row(), tables_.size());
     std::copy(scratch.begin(), scratch.end(), values.begin());
-    if (shares_) return simplemax_ ? simplemax(values) : softmax(values);
+    if (shares_) return share(values);
     if (ordinal_) {
       cumulate(values);
     } else if (values.size() == 2) {
       values[0] = probability(values[0]);
-      values[1] = 1.0 - values[0];
+      values[1] = kept(1.0 - values[0]);
     } else if (link_ == Link::Logit) {
-      for (double& value : values) value = logistic(value);
-      return simplemax(values);
+      for (double& value : values) value = single_ ? mean(value) : logistic(value);
+      return single_ ? divide(values) : simplemax(values);
     } else {
       double sum = 0;
-      for (size_t t = 0; t + 1 < values.size(); ++t) sum += values[t];
-      values.back() = 1.0 - sum;
+      for (size_t t = 0; t + 1 < values.size(); ++t) sum = kept(sum + values[t]);
+      values.back() = kept(1.0 - sum);
     }
     return true;
   }
 
   double probability(double value) const {
     if (link_ == Link::Identity) return java_min(java_max(value, 0.0), 1.0);
-    return inverse_link(link_, value);
+    return mean(value);
   }
 
   // Tables give the probability of their category or a smaller one.
@@ -267,7 +313,7 @@ class Regression final : public Stage {
 
   InputNames inputs_;
   std::string place_;
-  bool classification_, ordinal_;
+  bool classification_, ordinal_, single_;
   bool shares_ = false, simplemax_ = false;
   std::string normalization_;
   uint32_t output_;
