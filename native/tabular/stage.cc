@@ -32,8 +32,9 @@ Error Run::too_many(uint64_t values, std::string_view place) const {
   return make_error(ErrorCode::BodyTooLarge, std::move(text));
 }
 
-Status Block::run(Run& run, Rows rows) const {
+Status Block::run(Run& run, Rows rows, const std::vector<bool>* wanted) const {
   for (size_t i = 0; i < stages.size(); ++i) {
+    if (wanted != nullptr && !(*wanted)[i]) continue;
     if (run.cancel != nullptr && run.cancel->cancelled()) {
       return make_error(ErrorCode::Cancelled, "the run was cancelled");
     }
