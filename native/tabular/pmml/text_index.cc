@@ -1,9 +1,9 @@
 // PMML's TextIndex: how often a term stands in a text, word by word. Hot path, any thread.
 // Source: tabular.md 3.3
 #include <algorithm>
+#include <optional>
 
 #include "base/unicode/letters.h"
-#include "re2/re2.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/functions/regex.h"
 #include "tabular/pmml/kinds.h"
@@ -100,8 +100,15 @@ class TextIndex final : public OneOutput {
         out.set_missing(row);
         continue;
       }
-      const auto words = words_of(run.frame.strings.text(text.texts[row]));
-      const auto wanted = words_of(run.frame.strings.text(term.texts[row]));
+      const auto text_words = words_of(run.frame.strings.text(text.texts[row]));
+      const auto term_words = words_of(run.frame.strings.text(term.texts[row]));
+      if (!text_words || !term_words) {
+        out.set_missing(row);
+        Status refused = run.refuse(row, place_, JavaRegex::too_long());
+        if (!refused.ok()) return refused;
+        continue;
+      }
+      const std::vector<std::string>&words = *text_words, &wanted = *term_words;
       if (words.size() > kWordsMax || wanted.size() > kWordsMax) {
         out.set_missing(row);
         Status refused = run.refuse(row, place_, "the text has too many words");
@@ -121,23 +128,25 @@ class TextIndex final : public OneOutput {
   }
 
  private:
-  std::vector<std::string> words_of(std::string_view text) const {
+  // None where the separator takes too many steps.
+  std::optional<std::vector<std::string>> words_of(std::string_view text) const {
     std::string folded;
     if (case_sensitive_) folded = text;
     else append_lower_case(text, folded);
-    if (!tokenize_) return {folded};
+    if (!tokenize_) return std::vector<std::string>{folded};
     std::vector<std::string> words;
-    re2::StringPiece rest(folded);
+    RegexRun separators;
+    size_t from = 0;
     while (words.size() <= kWordsMax) {
-      re2::StringPiece found;
-      const bool split =
-          separator_->re2().Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) &&
-          !found.empty();
-      const size_t end = split ? static_cast<size_t>(found.data() - rest.data()) : rest.size();
-      add_word({rest.data(), end}, words);
-      if (!split) break;
-      rest.remove_prefix(end + found.size());
+      const RegexFound found = separator_->find(folded, separators);
+      if (found == RegexFound::TooLong) return std::nullopt;
+      if (found == RegexFound::No) break;
+      const auto [begin, end] = separators.match();
+      if (begin == end) continue;
+      add_word(std::string_view(folded).substr(from, begin - from), words);
+      from = end;
     }
+    add_word(std::string_view(folded).substr(from), words);
     return words;
   }
 
