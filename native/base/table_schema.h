@@ -20,6 +20,7 @@ struct FieldSpec {
   int32_t size = -1;                     // of a Vector; -1 = free
   bool any = false;                      // taken as the request has it, whatever `type` says
   bool optional = false;                 // left out = all missing
+  bool by_default = true;                // a default output needs it; see output_fields
   bool parse_text = false;               // text is read as `type`
   uint8_t precision = 0, scale = 0;      // Decimal
 };
@@ -28,9 +29,12 @@ struct TableSchema {
   std::vector<FieldSpec> fields;   // as signature.inputs
   std::vector<FieldSpec> outputs;  // as signature.outputs
   std::vector<bool> extra;         // outputs that are answered only where they are asked for
-  bool nan_is_missing = false;     // of Float and Double fields
-  bool of_tensors = false;         // no tabular model's: codec/table/tensor_fields.h
-  std::string timezone;            // "" = UTC
+  // By output: the fields that it needs and no default output does (!by_default). A request may
+  // leave these out where it does not ask for that output. Empty: there are none.
+  std::vector<std::vector<uint32_t>> output_fields;
+  bool nan_is_missing = false;  // of Float and Double fields
+  bool of_tensors = false;      // no tabular model's: codec/table/tensor_fields.h
+  std::string timezone;         // "" = UTC
 
   std::vector<uint32_t> by_name;  // fields in the order of their names: sort_fields()
 

@@ -66,6 +66,9 @@ struct DecodedRequest {
   // engine.
   std::vector<OutputPlace> places;
   TableOptions table;
+  // Of a tabular model: fields that were left out and that only some outputs need, see
+  // TableSchema::output_fields.
+  std::vector<uint32_t> left_out;
 
   void clear() {
     signature_index = 0;
@@ -76,6 +79,7 @@ struct DecodedRequest {
     shared.clear();
     places.clear();
     table = {};
+    left_out.clear();
   }
 };
 

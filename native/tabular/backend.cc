@@ -106,13 +106,15 @@ Status TabularModel::run(uint32_t signature, std::span<const TensorView> inputs,
                                          schema.fields[i], inputs[i]);
     if (!filled.ok()) return filled;
   }
+  for (const uint32_t index : output_indices) {
+    if (index < schema.outputs.size()) continue;
+    return make_error(ErrorCode::Internal, "tabular: no output " + std::to_string(index));
+  }
   const tabular::RunOptions run_options{options.null_for_invalid};
-  if (Status done = plan_->run(frame, run_options, options.cancel); !done.ok()) return done;
+  Status done = plan_->run(frame, run_options, options.cancel, output_indices);
+  if (!done.ok()) return done;
   scratch.made().begin(output_indices.size(), options.output_bytes_max);
   for (const uint32_t index : output_indices) {
-    if (index >= schema.outputs.size()) {
-      return make_error(ErrorCode::Internal, "tabular: no output " + std::to_string(index));
-    }
     tabular::Column& column = frame.columns[plan_->output_columns()[index]];
     Status made = scratch.made().add(frame, column, schema.outputs[index]);
     if (!made.ok()) return made;

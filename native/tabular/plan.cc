@@ -186,15 +186,48 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   island_count_ = reading.islands;
   if (reading.fault_count == 0) read_outputs(reading, schema_, output_columns_);
   if (reading.fault_count == 0 && schema_.outputs.empty()) reading.fault("it has no outputs");
-  shown_columns_ = output_columns_;
-  std::sort(shown_columns_.begin(), shown_columns_.end());
-  shown_columns_.erase(std::unique(shown_columns_.begin(), shown_columns_.end()),
-                       shown_columns_.end());
   if (reading.fault_count > 0) return bad_plan(name, all_faults(reading));
+  lazy_ = reading.plan.lazy();
+  if (lazy_) find_needs(*reading.plan.block());
   return true;
 }
 
-Status Plan::run(Frame& frame, const RunOptions& options, const CancelFlag* cancel) const {
+// Of a lazy plan.
+void Plan::find_needs(const plan::Block& block) {
+  needs_ = Needs(block, column_count_);
+  for (uint32_t i = 0; i < schema_.outputs.size(); ++i) {
+    if (!schema_.extra[i]) defaults_.push_back(i);
+  }
+  Needs::Answer needed = needs_.of(columns_of(defaults_));
+  default_stages_ = std::move(needed.stages);
+  std::vector<uint32_t> others;
+  for (uint32_t i = 0; i < field_columns_.size(); ++i) {
+    schema_.fields[i].by_default = needed.columns[field_columns_[i]];
+    if (!schema_.fields[i].by_default) others.push_back(i);
+  }
+  if (others.empty()) return;
+  schema_.output_fields.resize(schema_.outputs.size());
+  for (uint32_t i = 0; i < schema_.outputs.size(); ++i) {
+    if (!schema_.extra[i]) continue;
+    const Needs::Answer of = needs_.of({&output_columns_[i], 1});
+    for (const uint32_t field : others) {
+      if (of.columns[field_columns_[field]]) schema_.output_fields[i].push_back(field);
+    }
+  }
+}
+
+// Each once; of all outputs where `outputs` is empty.
+std::vector<uint32_t> Plan::columns_of(std::span<const uint32_t> outputs) const {
+  std::vector<uint32_t> made;
+  if (outputs.empty()) made = output_columns_;
+  for (const uint32_t output : outputs) made.push_back(output_columns_[output]);
+  std::sort(made.begin(), made.end());
+  made.erase(std::unique(made.begin(), made.end()), made.end());
+  return made;
+}
+
+Status Plan::run(Frame& frame, const RunOptions& options, const CancelFlag* cancel,
+                 std::span<const uint32_t> outputs) const {
   Run run(frame, options, cancel, zones_);
   if (schema_.nan_is_missing) {
     for (const uint32_t field : field_columns_) prepare_reals(frame.columns[field]);
@@ -203,12 +236,22 @@ Status Plan::run(Frame& frame, const RunOptions& options, const CancelFlag* canc
   if (zone != nullptr) {
     for (const uint32_t field : field_columns_) zone->to_instants(frame.columns[field]);
   }
-  Status done = block_.run(run, Rows{frame.rows, nullptr});
-  for (size_t i = 0; i < shown_columns_.size() && done.ok(); ++i) {
-    done = refuse_failures(run, frame.columns[shown_columns_[i]]);
+  const Rows rows{frame.rows, nullptr};
+  Status done;
+  if (!lazy_) {
+    done = block_.run(run, rows);
+  } else if (std::equal(outputs.begin(), outputs.end(), defaults_.begin(), defaults_.end())) {
+    done = block_.run(run, rows, &default_stages_);
+  } else {
+    const std::vector<bool> wanted = needs_.of(columns_of(outputs)).stages;
+    done = block_.run(run, rows, &wanted);
+  }
+  const std::vector<uint32_t> shown = columns_of(outputs);
+  for (size_t i = 0; i < shown.size() && done.ok(); ++i) {
+    done = refuse_failures(run, frame.columns[shown[i]]);
   }
   if (zone != nullptr && done.ok()) {
-    for (const uint32_t shown : shown_columns_) zone->to_walls(frame.columns[shown]);
+    for (const uint32_t column : shown) zone->to_walls(frame.columns[column]);
   }
   return done;
 }

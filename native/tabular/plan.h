@@ -8,6 +8,7 @@
 
 #include "base/table_schema.h"
 #include "tabular/java/zone.h"
+#include "tabular/lazy/needs.h"
 #include "tabular/mapped_file.h"
 #include "tabular/stage.h"
 
@@ -39,18 +40,26 @@ class Plan {
   size_t bytes() const { return bytes_; }
   const Dictionary& dictionary() const { return dictionary_; }
 
-  // Runs all stages over the frame, whose field columns are filled: frame.rows of them each.
+  // Runs stages over the frame, whose field columns are filled: frame.rows of them each. Fills the
+  // columns of `outputs` (indices of schema().outputs, empty: all); of a lazy plan it runs no stage
+  // that these do not need, and other columns hold anything.
   // Errors: those of Block::run.
-  Status run(Frame& frame, const RunOptions& options, const CancelFlag* cancel) const;
+  Status run(Frame& frame, const RunOptions& options, const CancelFlag* cancel,
+             std::span<const uint32_t> outputs = {}) const;
 
  private:
   Result<bool> read_from(std::span<const uint8_t> bytes, const std::string& name, Backend* runtime);
+  void find_needs(const plan::Block& block);
+  std::vector<uint32_t> columns_of(std::span<const uint32_t> outputs) const;
 
   std::shared_ptr<const void> owner_;  // of the bytes that stages look at
   TableSchema schema_;
   std::vector<uint32_t> field_columns_, output_columns_;
   size_t column_count_ = 0, bytes_ = 0;
-  std::vector<uint32_t> shown_columns_;  // output_columns_, each once
+  bool lazy_ = false;
+  Needs needs_;                     // of a lazy plan
+  std::vector<uint32_t> defaults_;  // the outputs that are no extra ones
+  std::vector<bool> default_stages_;
   std::string format_, producer_;
   Zones zones_;
   Dictionary dictionary_;

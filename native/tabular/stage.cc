@@ -69,8 +69,9 @@ Status Block::run_without_failures(Run& run, Rows rows, size_t at) const {
   return done;
 }
 
-Status Block::run(Run& run, Rows rows) const {
+Status Block::run(Run& run, Rows rows, const std::vector<bool>* wanted) const {
   for (size_t i = 0; i < stages.size(); ++i) {
+    if (wanted != nullptr && !(*wanted)[i]) continue;
     if (run.cancel != nullptr && run.cancel->cancelled()) {
       return make_error(ErrorCode::Cancelled, "the run was cancelled");
     }

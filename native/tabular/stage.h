@@ -87,7 +87,9 @@ class Expression;  // expression.h
 class Block {
  public:
   // Errors: those of the stages; cancelled.
-  Status run(Run& run, Rows rows) const;
+  // `wanted`: by stage, those that are run; null: all. The columns of the others keep what an
+  // earlier run left in them.
+  Status run(Run& run, Rows rows, const std::vector<bool>* wanted = nullptr) const;
   // Instead of run(): all its columns, missing in all rows.
   void skip(Run& run) const;
   std::vector<std::unique_ptr<Stage>> stages;

@@ -3,6 +3,7 @@
 import type { Datatype } from '../model/snapshot.js';
 import type { Block, Field, Output, Plan, Type } from './generated/plan.js';
 import { exampleValue } from './example-value.js';
+import { mayBeLeftOut } from './needs.js';
 import type { Verification } from './verification.js';
 import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
@@ -22,7 +23,8 @@ export interface ImportedColumn {
   readonly shape: readonly number[];
   /** "double", "vector[4]", "list of string"; "any" before it where requests say it. */
   readonly type: string;
-  /** Of fields: need not be there. Of outputs: only where it is asked for. */
+  /** Of fields: requests for the default outputs may leave it out.
+   * Of outputs: only where it is asked for. */
   readonly optional: boolean;
   /** Of fields: the request says the type. */
   readonly open: boolean;
@@ -61,13 +63,14 @@ export function describePlan(
   plan: Plan,
   examples: Readonly<Record<string, string>> = {},
 ): Pick<ImportedTable, 'producer' | 'fields' | 'outputs' | 'stages' | 'timezone'> {
+  const isOptional = mayBeLeftOut(plan);
   return {
     producer: plan.producer,
     fields: plan.fields.map((field) => ({
       name: field.name,
       ...inV2(field),
       type: fieldType(field),
-      optional: field.optional === true,
+      optional: isOptional(field),
       open: field.any === true,
       about: field.about ?? '',
       example: Object.hasOwn(examples, field.name)

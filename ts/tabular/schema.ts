@@ -6,6 +6,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';
 import { SCHEMA_BYTES_MAX } from '../limits.js';
 import type { Field, Output, Plan } from './generated/plan.js';
+import { mayBeLeftOut } from './needs.js';
 import { Problems } from './problems.js';
 import { datatypeOfType, typeOfTensor, widens, type FullType } from './v2-types.js';
 
@@ -136,11 +137,14 @@ export function applySchema(
 ): { readonly plan: Plan; readonly warnings: readonly string[] } {
   const problems = new Problems();
   const inputs = new Map(schema.inputs.map((one) => [one.name, one]));
+  const outputs =
+    schema.outputs.length === 0 ? plan.outputs : outputsOf(plan, schema, path, problems);
+  const isOptional = mayBeLeftOut({ ...plan, outputs });
   const fields = plan.fields.map((field) => {
     const tensor = inputs.get(field.name);
     inputs.delete(field.name);
     if (tensor !== undefined) return fieldOf(field, tensor, path, problems);
-    if (schema.inputs.length > 0 && field.optional !== true) {
+    if (schema.inputs.length > 0 && !isOptional(field)) {
       problems.add(path, `inputs: the model needs the field "${field.name}"`);
     }
     return field;
@@ -148,8 +152,6 @@ export function applySchema(
   const warnings = [...inputs.keys()].map(
     (name) => `${path}: the model has no field "${name}": it is ignored`,
   );
-  const outputs =
-    schema.outputs.length === 0 ? plan.outputs : outputsOf(plan, schema, path, problems);
   problems.throwIfAny(WHAT);
   return { plan: { ...plan, fields, outputs }, warnings };
 }

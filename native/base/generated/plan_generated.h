@@ -1081,7 +1081,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BLOCK = 14,
     VT_NAN_IS_MISSING = 16,
     VT_TIMEZONE = 18,
-    VT_ZONES = 20
+    VT_LAZY = 20,
+    VT_ZONES = 22
   };
   const flatbuffers::String *format() const {
     return GetPointer<const flatbuffers::String *>(VT_FORMAT);
@@ -1107,6 +1108,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *timezone() const {
     return GetPointer<const flatbuffers::String *>(VT_TIMEZONE);
   }
+  bool lazy() const {
+    return GetField<uint8_t>(VT_LAZY, 0) != 0;
+  }
   const flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>> *zones() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>> *>(VT_ZONES);
   }
@@ -1130,6 +1134,7 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_NAN_IS_MISSING, 1) &&
            VerifyOffset(verifier, VT_TIMEZONE) &&
            verifier.VerifyString(timezone()) &&
+           VerifyField<uint8_t>(verifier, VT_LAZY, 1) &&
            VerifyOffset(verifier, VT_ZONES) &&
            verifier.VerifyVector(zones()) &&
            verifier.VerifyVectorOfTables(zones()) &&
@@ -1165,6 +1170,9 @@ struct PlanBuilder {
   void add_timezone(flatbuffers::Offset<flatbuffers::String> timezone) {
     fbb_.AddOffset(Plan::VT_TIMEZONE, timezone);
   }
+  void add_lazy(bool lazy) {
+    fbb_.AddElement<uint8_t>(Plan::VT_LAZY, static_cast<uint8_t>(lazy), 0);
+  }
   void add_zones(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones) {
     fbb_.AddOffset(Plan::VT_ZONES, zones);
   }
@@ -1191,6 +1199,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<serval::plan::Block> block = 0,
     bool nan_is_missing = false,
     flatbuffers::Offset<flatbuffers::String> timezone = 0,
+    bool lazy = false,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_zones(zones);
@@ -1201,6 +1210,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(
   builder_.add_fields(fields);
   builder_.add_producer(producer);
   builder_.add_format(format);
+  builder_.add_lazy(lazy);
   builder_.add_nan_is_missing(nan_is_missing);
   return builder_.Finish();
 }
@@ -1215,6 +1225,7 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     flatbuffers::Offset<serval::plan::Block> block = 0,
     bool nan_is_missing = false,
     const char *timezone = nullptr,
+    bool lazy = false,
     const std::vector<flatbuffers::Offset<serval::plan::Zone>> *zones = nullptr) {
   auto format__ = format ? _fbb.CreateString(format) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
@@ -1233,6 +1244,7 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       block,
       nan_is_missing,
       timezone__,
+      lazy,
       zones__);
 }
 

@@ -337,7 +337,7 @@ Status Binder::bind() {
     done = read(i);
     if (done.ok()) done = take_fields(tensors_[i]);
   }
-  return done.ok() ? fill_missing(table_, rows_, arena_, out_.inputs) : std::move(done);
+  return done.ok() ? fill_missing(table_, rows_, arena_, out_) : std::move(done);
 }
 
 }  // namespace
@@ -347,17 +347,48 @@ Status bind_tensors(std::span<RequestTensor> tensors, TensorSource& source,
   return Binder(tensors, source, table, strict, arena, out).bind();
 }
 
-Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena,
-                    std::vector<TensorView>& inputs) {
-  std::string absent;
+// "missing field: expected also 'a', 'b'"
+class Absent {
+ public:
+  void add(const FieldSpec& field) {
+    if (names_.size() > kErrorValueBytesMax) return;
+    names_ += (names_.empty() ? "" : ", ") + quoted(field.name);
+  }
+  Status status(std::string_view why = {}) const {
+    if (names_.empty()) return {};
+    return invalid_argument("missing field: expected also " + names_ + std::string(why));
+  }
+
+ private:
+  std::string names_;
+};
+
+Status check_left_out(const TableSchema& table, const DecodedRequest& out) {
+  if (out.left_out.empty()) return {};
+  Absent absent;
+  for (const uint32_t field : out.left_out) {
+    const bool needed = std::ranges::any_of(out.outputs, [&](const RequestedOutput& output) {
+      if (output.index >= table.output_fields.size()) return false;
+      const std::vector<uint32_t>& fields = table.output_fields[output.index];
+      return std::ranges::find(fields, field) != fields.end();
+    });
+    if (needed) absent.add(table.fields[field]);
+  }
+  return absent.status(", which the requested outputs need");
+}
+
+Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena, DecodedRequest& out) {
+  std::vector<TensorView>& inputs = out.inputs;
+  Absent absent;
   size_t left_out = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].dtype != DType::Invalid) continue;
     ++left_out;
-    if (table.fields[i].optional || absent.size() > kErrorValueBytesMax) continue;
-    absent += (absent.empty() ? "" : ", ") + quoted(table.fields[i].name);
+    if (table.fields[i].optional) continue;
+    if (table.fields[i].by_default) absent.add(table.fields[i]);
+    else out.left_out.push_back(static_cast<uint32_t>(i));
   }
-  if (!absent.empty()) return invalid_argument("missing field: expected also " + absent);
+  if (Status complete = absent.status(); !complete.ok()) return complete;
   if (left_out == 0) return {};
   // All of them share one block: zeros for any type, and states that say that they are none.
   const size_t value_bytes = sizeof(std::string_view);

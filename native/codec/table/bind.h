@@ -19,10 +19,14 @@ namespace serval::table {
 Status bind_tensors(std::span<RequestTensor> tensors, TensorSource& source,
                     const TableSchema& table, bool strict, Arena& arena, DecodedRequest& out);
 
-// Fills the views of fields that have none (dtype Invalid) with `rows` missing values.
-// Errors: invalid_argument naming those that may not be left out.
-Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena,
-                    std::vector<TensorView>& inputs);
+// Fills the views of fields that have none (dtype Invalid) with `rows` missing values. Notes in
+// out.left_out those that some outputs need: check_left_out().
+// Errors: invalid_argument naming those that may not be left out whatever is asked for.
+Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena, DecodedRequest& out);
+
+// Whether the fields that were left out are not needed, once out.outputs is known.
+// Errors: invalid_argument naming those that the outputs need.
+Status check_left_out(const TableSchema& table, const DecodedRequest& out);
 
 // Whether any of the tensors has what plain V2 has not. Source: tabular.md 2.4 "Strings".
 bool uses_extension(std::span<const RequestTensor> tensors);

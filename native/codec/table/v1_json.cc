@@ -373,8 +373,9 @@ Status Decoder::make_one(size_t index) {
     given = true;
     look_at(p, false, kinds);
   }
-  if (!given && field.optional) return {};
-  for (size_t row = 0; row < rows_ && !field.optional; ++row) {
+  const bool optional = field.optional || !field.by_default;  // V1 asks for the default outputs
+  if (!given && optional) return {};
+  for (size_t row = 0; row < rows_ && !optional; ++row) {
     if (place(row, index) != nullptr) continue;
     return invalid_argument("row " + std::to_string(row) + ": missing field " + quoted(field.name));
   }
@@ -419,7 +420,7 @@ Status Decoder::make_fields() {
   for (size_t field = 0; field < table_.fields.size(); ++field) {
     if (Status made = make_one(field); !made.ok()) return made;
   }
-  return fill_missing(table_, rows_, arena_, out_.inputs);
+  return fill_missing(table_, rows_, arena_, out_);
 }
 
 Status Decoder::decode(const Signature& signature) {

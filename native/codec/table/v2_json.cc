@@ -389,7 +389,7 @@ Status Decoder::bind() {
   }
   if (!outputs_.empty() && read_outputs(outputs_.data()) == nullptr) return std::move(fault_);
   if (out_.outputs.empty()) add_default_outputs(table_, binary_by_default_, out_);
-  return {};
+  return check_left_out(table_, out_);
 }
 
 Status Decoder::decode() {

@@ -198,6 +198,7 @@ Status decode_table_wire(Bytes message, const TableSchema& table, const Signatur
   WireSource source(wire, arena);
   done = bind_tensors(given, source, table, asked.strict, arena, out);
   if (done.ok()) done = read_outputs(wire, table, signature, out);
+  if (done.ok()) done = check_left_out(table, out);
   out.table = asked.options;
   if (!asked.has_string_datatype) {
     out.table.text_is_string = asked.extended || uses_extension(given);
@@ -231,6 +232,7 @@ Status decode_table_tf(Bytes message, const TableSchema& table,
   done = bind_tensors({tensors, wire.inputs.size()}, source, table, false, arena, out);
   if (done.ok()) done = take_output_filter(wire, signatures[out.signature_index], out);
   if (wire.output_filter.empty()) add_default_outputs(table, false, out);
+  if (done.ok()) done = check_left_out(table, out);
   return done;
 }
 

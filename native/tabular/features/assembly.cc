@@ -137,10 +137,7 @@ class VectorAssembler final : public ColumnStage {
       return {};
     }
     const size_t length = in.length(row);
-    if (!sizes_.empty() && sizes_[input] > 0 && length != static_cast<size_t>(sizes_[input])) {
-      return "column '" + names_[input] + "': expected a vector of " +
-             std::to_string(sizes_[input]) + " values, got " + std::to_string(length);
-    }
+    // Another length than the column's own passes, as in Spark: a VectorSizeHint may be optimistic.
     if (size + length > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
       return "a vector of more than 2147483647 values";
     }
@@ -240,10 +237,12 @@ class VectorElement final : public VectorToNumberStage {
   int32_t index_;
 };
 
+// Without `check` a vector of another size and a missing one pass, as in Spark's optimistic mode.
 class VectorSizeHint final : public VectorStage {
  public:
   explicit VectorSizeHint(StageSpec& spec)
       : VectorStage(spec, true), size_(spec.integer("size")), check_(spec.flag("check")) {
+    passes_missing_ = !check_;
     if (size_ < 0) spec.fail("a size of " + std::to_string(size_));
   }
 

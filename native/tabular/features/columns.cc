@@ -143,7 +143,7 @@ Status VectorStage::run(Run& run, Rows rows) const {
   Column& out = run.out(outputs_[0], Type::Vector, rows);
   out.sparse = keeps_sparse_ && in.sparse;
   return each_row(run, rows, out, [&](uint32_t row) {
-    if (!in.valid(row)) return missing(0);
+    if (!in.valid(row)) return passes_missing_ ? std::string() : missing(0);
     const VectorRow vector = vectors[row];
     size_t size = vector.size;
     std::string fault = answer(vector, out, size);

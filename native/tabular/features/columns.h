@@ -128,6 +128,8 @@ class VectorStage : public ColumnStage {
   // `size`, which is that of the input before). Answers what is wrong with the row, or nothing.
   virtual std::string answer(const VectorRow& in, Column& out, size_t& size) const = 0;
 
+  bool passes_missing_ = false;  // else a row without a vector is refused
+
  private:
   bool keeps_sparse_;
 };

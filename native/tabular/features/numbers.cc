@@ -24,9 +24,10 @@ bool total_less(double a, double b) {
 class Bucketizer final : public NumberStage {
  public:
   explicit Bucketizer(StageSpec& spec)
-      : NumberStage(spec, Missing::Passes),
+      : NumberStage(spec, spec.flag("skip") ? Missing::Refused : Missing::Passes),
         splits_(spec.reals("splits")),
         keep_(spec.flag("keep")) {
+    if (keep_ && spec.flag("skip")) spec.fail("expected one of keep and skip");
     const bool ascends = std::is_sorted(splits_.begin(), splits_.end(), std::less_equal<>()) &&
                          std::none_of(splits_.begin(), splits_.end(),
                                       [](double split) { return std::isnan(split); });

@@ -184,13 +184,14 @@ class RegexIndexer final : public ColumnStage {
 
  private:
   std::string index_of(std::string_view text, int64_t& index) const {
-    JavaRegex::Match match;
+    RegexRun run;
     for (size_t i = 0; i < regexes_.size(); ++i) {
-      if (regexes_[i].is_unsure_of(text)) {
-        return "column '" + names_[0] +
-               "': a text that ends with a line end, and an expression with $";
+      run.start();
+      const RegexFound found = regexes_[i].find(text, run);
+      if (found == RegexFound::TooLong) {
+        return "column '" + names_[0] + "': " + JavaRegex::too_long();
       }
-      if (!regexes_[i].find(text, 0, match)) continue;
+      if (found == RegexFound::No) continue;
       index = indices_[i];
       return {};
     }

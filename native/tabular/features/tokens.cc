@@ -85,13 +85,8 @@ class RegexTokenizer final : public TokenStage {
  private:
   std::string split(std::string_view text, Strings& strings,
                     std::vector<TextId>& words) const override {
-    if (regex_->is_unsure_of(text)) {
-      return "column '" + names_[0] +
-             "': a text that ends with a line end, and an expression with $";
-    }
-    if (gaps_) between(text, strings, words);
-    else matches(text, strings, words);
-    return {};
+    const bool done = gaps_ ? between(text, strings, words) : matches(text, strings, words);
+    return done ? std::string() : "column '" + names_[0] + "': " + JavaRegex::too_long();
   }
 
   void put(std::string_view word, Strings& strings, std::vector<TextId>& words) const {
@@ -100,40 +95,38 @@ class RegexTokenizer final : public TokenStage {
     }
   }
 
-  // The next match from `from` on; behind an empty one the search goes on one character further.
-  bool next(std::string_view text, size_t& from, JavaRegex::Match& match) const {
-    if (from > text.size() || !regex_->find(text, from, match)) return false;
-    from = match.end;
-    if (match.end > match.begin) return true;
-    from += from < text.size() ? front_character(text.substr(from)).bytes : 1;
-    return true;
-  }
-
-  void matches(std::string_view text, Strings& strings, std::vector<TextId>& words) const {
-    JavaRegex::Match match;
-    for (size_t from = 0; next(text, from, match);) {
-      put(text.substr(match.begin, match.end - match.begin), strings, words);
+  // Both: false where the expression takes too many steps.
+  bool matches(std::string_view text, Strings& strings, std::vector<TextId>& words) const {
+    RegexRun run;
+    RegexFound found = regex_->find(text, run);
+    for (; found == RegexFound::Yes; found = regex_->find(text, run)) {
+      const auto [begin, end] = run.match();
+      put(text.substr(begin, end - begin), strings, words);
     }
+    return found == RegexFound::No;
   }
 
   // Java's Pattern.split: nothing in front of an empty match at the begin, no empty texts at the
   // end.
-  void between(std::string_view text, Strings& strings, std::vector<TextId>& words) const {
+  bool between(std::string_view text, Strings& strings, std::vector<TextId>& words) const {
     std::vector<std::string_view> parts;
-    JavaRegex::Match match;
-    size_t begin = 0;
-    for (size_t from = 0; next(text, from, match);) {
-      if (match.end == 0) continue;
-      parts.push_back(text.substr(begin, match.begin - begin));
-      begin = match.end;
+    size_t kept = 0;
+    RegexRun run;
+    RegexFound found = regex_->find(text, run);
+    for (; found == RegexFound::Yes; found = regex_->find(text, run)) {
+      const auto [begin, end] = run.match();
+      if (end == 0) continue;
+      parts.push_back(text.substr(kept, begin - kept));
+      kept = end;
     }
-    if (begin == 0) {  // no match
+    if (kept == 0) {  // no match
       put(text, strings, words);
-      return;
+      return found == RegexFound::No;
     }
-    parts.push_back(text.substr(begin));
+    parts.push_back(text.substr(kept));
     while (!parts.empty() && parts.back().empty()) parts.pop_back();
     for (const std::string_view part : parts) put(part, strings, words);
+    return found == RegexFound::No;
   }
 
   bool gaps_;

@@ -1,9 +1,9 @@
 // PMML's TextIndex: how often a term stands in a text, word by word. Hot path, any thread.
 // Source: tabular.md 3.3
 #include <algorithm>
+#include <optional>
 
 #include "base/unicode/letters.h"
-#include "re2/re2.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/functions/regex.h"
 #include "tabular/pmml/kinds.h"
@@ -104,8 +104,15 @@ class TextIndex final : public OneOutput {
         out.set_missing(row);
         continue;
       }
-      const auto words = words_of(run.frame.strings.text(text.texts[row]));
-      const auto wanted = words_of(run.frame.strings.text(term.texts[row]));
+      const auto text_words = words_of(run.frame.strings.text(text.texts[row]));
+      const auto term_words = words_of(run.frame.strings.text(term.texts[row]));
+      if (!text_words || !term_words) {
+        out.set_missing(row);
+        Status refused = run.refuse(row, place_, JavaRegex::too_long());
+        if (!refused.ok()) return refused;
+        continue;
+      }
+      const std::vector<std::string>&words = *text_words, &wanted = *term_words;
       if (words.size() > kWordsMax || wanted.size() > kWordsMax) {
         out.set_missing(row);
         Status refused = run.refuse(row, place_, "the text has too many words");
@@ -125,21 +132,24 @@ class TextIndex final : public OneOutput {
   }
 
  private:
-  std::vector<std::string> words_of(std::string_view text) const {
+  // None where the expression takes too many steps.
+  std::optional<std::vector<std::string>> words_of(std::string_view text) const {
     if (tokenize_ && by_word_) return matches_of(text);
     const std::string folded = folded_of(text);
-    if (!tokenize_) return {folded};
+    if (!tokenize_) return std::vector<std::string>{folded};
     std::vector<std::string> words;
-    re2::StringPiece rest(folded);
+    RegexRun separators;
+    size_t from = 0;
     while (words.size() <= kWordsMax) {
-      re2::StringPiece found;
-      const bool split =
-          regex_->re2().Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) && !found.empty();
-      const size_t end = split ? static_cast<size_t>(found.data() - rest.data()) : rest.size();
-      add_word({rest.data(), end}, words);
-      if (!split) break;
-      rest.remove_prefix(end + found.size());
+      const RegexFound found = regex_->find(folded, separators);
+      if (found == RegexFound::TooLong) return std::nullopt;
+      if (found == RegexFound::No) break;
+      const auto [begin, end] = separators.match();
+      if (begin == end) continue;
+      add_word(std::string_view(folded).substr(from, begin - from), words);
+      from = end;
     }
+    add_word(std::string_view(folded).substr(from), words);
     return words;
   }
 
@@ -150,16 +160,16 @@ class TextIndex final : public OneOutput {
     return folded;
   }
 
-  // The words of a text are what the expression finds in it, and are folded then.
-  std::vector<std::string> matches_of(std::string_view text) const {
+  // The words of a text are the matches of the expression; case is folded afterwards.
+  std::optional<std::vector<std::string>> matches_of(std::string_view text) const {
     std::vector<std::string> words;
-    JavaRegex::Match match;
-    for (size_t at = 0; words.size() <= kWordsMax && regex_->find(text, at, match);) {
-      if (match.end > match.begin) {
-        words.push_back(folded_of(text.substr(match.begin, match.end - match.begin)));
-      }
-      at = std::max(match.end, match.begin + 1);
-      if (at > text.size()) break;
+    RegexRun matches;
+    while (words.size() <= kWordsMax) {
+      const RegexFound found = regex_->find(text, matches);
+      if (found == RegexFound::TooLong) return std::nullopt;
+      if (found == RegexFound::No) break;
+      const auto [begin, end] = matches.match();
+      if (begin < end) words.push_back(folded_of(text.substr(begin, end - begin)));
     }
     return words;
   }

@@ -115,6 +115,13 @@ describe('texts and categories', () => {
     await refusesRow(closed, { x: doubles(Number.NaN) }, /Bucketizer_1/);
     const keep = stage('Bucketizer', { ...IO, splits: [0, 1, 2], handleInvalid: 'keep' });
     await answers(keep, { x: doubles(Number.NaN, 0) }, { y: [2, 0] });
+    // Spark passes a missing value on, and drops its row with skip.
+    await answers(keep, { x: doubles(null, 0) }, { y: [null, 0] });
+    await answers(closed, { x: doubles(null, 0) }, { y: [null, 0] });
+    const skip = stage('Bucketizer', { ...IO, splits: [0, 1, 2], handleInvalid: 'skip' });
+    await answers(skip, { x: doubles(1, 0) }, { y: [1, 0] });
+    await refusesRow(skip, { x: doubles(0, null) }, /Bucketizer_1.*row 1: column 'x' is missing/);
+    await refusesRow(skip, { x: doubles(Number.NaN) }, /Bucketizer_1.*row 0/);
     const two = stage('Bucketizer', {
       inputCols: ['a', 'b'],
       outputCols: ['i', 'k'],
@@ -305,6 +312,31 @@ describe('vectors put together and taken apart', () => {
     const hint = stage('VectorSizeHint', { inputCol: 'x', size: 2 });
     await answers(hint, { x: vectors([1, 2]) }, { x: [[1, 2]] });
     await refusesRow(hint, { x: vectors([1, 2], [1]) }, /VectorSizeHint_1.*row 1/);
+    await refusesRow(hint, { x: vectors([1, 2], null) }, /VectorSizeHint_1.*row 1/);
+    const skip = stage('VectorSizeHint', { inputCol: 'x', size: 2, handleInvalid: 'skip' });
+    await answers(skip, { x: vectors([1, 2]) }, { x: [[1, 2]] });
+    await refusesRow(skip, { x: vectors([1, 2], [1]) }, /VectorSizeHint_1.*row 1/);
+    await refusesRow(skip, { x: vectors([1, 2], null) }, /VectorSizeHint_1.*row 1/);
+    // What Spark 3.5.5 and 4.1.0 answer: nothing is checked.
+    const trusted = stage('VectorSizeHint', {
+      inputCol: 'x',
+      size: 2,
+      handleInvalid: 'optimistic',
+    });
+    const rows = { x: vectors([1, 2], null, [1, 2, 3]) };
+    await answers(trusted, rows, { x: [[1, 2], null, [1, 2, 3]] });
+    const keep = assembler(['x'], 'f', { handleInvalid: 'keep' });
+    const f = [
+      [1, 2],
+      [Number.NaN, Number.NaN],
+      [1, 2, 3],
+    ];
+    await answers(pipeline(trusted, keep), rows, { f });
+    await refusesRow(
+      pipeline(trusted, assembler(['x'], 'f')),
+      rows,
+      /row 1: column 'x' is missing/,
+    );
     const wrong = stage('VectorSizeHint', { inputCol: 'v', size: 3 });
     await refuses(
       pipeline(assembler(['a', 'b'], 'v'), wrong),

@@ -1,10 +1,12 @@
 // What a Spark model becomes as a whole: fields, outputs, stages that are left out, wrappers, and
 // everything that is wrong, at once.
-import { deepEqual, equal } from 'node:assert/strict';
+import { deepEqual, equal, throws } from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { lowerSpark } from '../../../ts/spark/index.js';
+import { describePlan } from '../../../ts/tabular/imported.js';
+import { runPlan } from '../tabular/run-plan.js';
 import { modelFiles, openFiles, pipeline, type StageSketch } from './support/model.js';
-import { fieldsOf, kindsOf, outputsOf, planOf, refuses, stagesOf } from './support/lowered.js';
+import { fieldsOf, outputsOf, planOf, refuses, stagesOf } from './support/lowered.js';
 import { assembler, linear, logistic, oneHot, stringIndexer } from './support/stages.js';
 
 const LABEL = stringIndexer('label', 'labelIndex', ['no', 'yes']);
@@ -39,11 +41,46 @@ describe('fields and outputs', () => {
     equal(plan.producer, 'Spark 3.5.5');
   });
 
-  test('what the answers do not need is left out: a label and its indexer', async () => {
+  test('what the answers do not need may be left out: a label and its indexer', async () => {
     const plan = await planOf(pipeline(LABEL, assembler(['a', 'b']), logistic([1, 2], 0)));
-    deepEqual(fieldsOf(plan), ['a: double', 'b: double']);
-    deepEqual(outputsOf(plan), [...ANSWERS, '(features: vector)']);
-    deepEqual(kindsOf(plan), ['vector_assembler', 'linear_scores', 'classify']);
+    deepEqual(fieldsOf(plan), ['label: string', 'a: double', 'b: double']);
+    deepEqual(
+      describePlan(plan).fields.map(({ optional }) => optional),
+      [true, false, false],
+    );
+    deepEqual(outputsOf(plan), [...ANSWERS, '(labelIndex: double)', '(features: vector)']);
+    const { columns } = runPlan(plan, { a: [1], b: [0] }, { outputs: ['prediction'] });
+    deepEqual(columns, { prediction: [1] });
+    const label = { type: 'string', values: ['no'] } as const;
+    const asked = { outputs: ['labelIndex'] };
+    deepEqual(runPlan(plan, { a: [1], b: [0], label }, asked).columns, { labelIndex: [0] });
+  });
+
+  test('a side branch is answered where it is asked for, and not computed else', async () => {
+    const plan = await planOf(
+      pipeline(
+        stringIndexer('colour', 'n', ['red']),
+        assembler(['a'], 'first'),
+        linear([2], 0, { featuresCol: 'first', predictionCol: 'p1' }),
+        assembler(['b'], 'second'),
+        linear([3], 1, { featuresCol: 'second', predictionCol: 'p2' }),
+      ),
+    );
+    deepEqual(outputsOf(plan), [
+      'p2: double',
+      '(n: double)',
+      '(first: vector)',
+      '(p1: double)',
+      '(second: vector)',
+    ]);
+    const colour = { type: 'string', values: ['green'] } as const;
+    const run = (...outputs: readonly string[]) =>
+      runPlan(plan, { a: [5], b: [7], colour }, { outputs }).columns;
+    deepEqual(run('p2'), { p2: [22] });
+    deepEqual(run('p1'), { p1: [10] });
+    deepEqual(run('first', 'p2'), { p2: [22], first: [[5]] });
+    // The indexer refuses the row: it was not run above.
+    throws(() => run('n'), /unseen|green/);
   });
 
   test('stages behind the last predictor belong to the answer', async () => {

@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly nullForInvalid?: boolean;
   /** Where `columns` has none. */
   readonly rows?: number;
+  /** Only these; of a lazy plan only what they need is computed. */
+  readonly outputs?: readonly string[];
 }
 
 export interface RunAnswer {
@@ -129,7 +131,8 @@ function given(column: readonly unknown[] | GivenColumn): Record<string, unknown
 }
 
 /**
- * Answers all outputs, extra ones too. A value: a number (integers beyond 2^53: text), a string, an
+ * Answers all outputs whose fields are given, extra ones too, or those of `outputs`.
+ * A value: a number (integers beyond 2^53: text), a string, an
  * array of a Vector or List; Bool is 0 or 1, Date a number of days, Timestamp of microseconds (see
  * days() and micros()), Decimal the unscaled integer's text.
  * Errors: PlanError with the engine's code and text, of the plan or of a row.
@@ -137,7 +140,7 @@ function given(column: readonly unknown[] | GivenColumn): Record<string, unknown
 export function runPlan(
   plan: Plan,
   columns: Readonly<Record<string, readonly unknown[] | GivenColumn>>,
-  { nullForInvalid = false, rows }: RunOptions = {},
+  { nullForInvalid = false, rows, outputs }: RunOptions = {},
 ): RunAnswer {
   const folder = mkdtempSync(join(tmpdir(), 'serval-plan-'));
   try {
@@ -148,6 +151,7 @@ export function runPlan(
     const request = {
       rows: rows ?? first?.length ?? 0,
       null_for_invalid: nullForInvalid,
+      ...(outputs === undefined ? {} : { outputs }),
       columns: Object.fromEntries(named),
     };
     const { status, stdout, stderr } = spawnSync(program(), [path], {

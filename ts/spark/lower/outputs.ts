@@ -1,6 +1,6 @@
 // What a Spark model answers. By default what the last predicting stage and the stages after it
-// made; without one, what no stage takes. The other columns are answered where they are asked for,
-// as far as the plan computes them anyway. Importer's worker thread.
+// made; without one, what no stage takes. The other columns are answered where they are asked for:
+// the plan is lazy, so that a run computes them only then. Importer's worker thread.
 // Source: tabular.md 2.4
 import type { Field, Plan } from '../../tabular/generated/plan.js';
 import { StageProblem } from '../read/problem.js';
@@ -8,9 +8,9 @@ import type { Variable } from './frame.js';
 import { liveColumns } from './prune.js';
 import type { Model } from './stage.js';
 
-/** Adds the outputs to the plan, and gives the plan without the stages that they do not need: as
- * Spark, which computes only the columns that are looked at. So a label's indexer, which fails on
- * a row without label, is not in the way.
+/** Adds the outputs to the plan, and returns the plan without the stages that none of them needs.
+ * Like Spark, a run computes only the columns that are looked at, so a label's indexer, which fails
+ * on a row without label, is not in the way of a prediction.
  * Errors: StageProblem where there is nothing to answer. */
 export function finishOutputs(model: Model): Plan {
   const made = model.frame.variables.filter(({ madeBy }) => madeBy >= 0);
@@ -20,7 +20,11 @@ export function finishOutputs(model: Model): Plan {
   for (const variable of defaults) addOutput(model, variable, false);
   for (const variable of made) if (!isDefault.has(variable)) addOutput(model, variable, true);
   const plan = liveColumns(model.plan.finish());
-  return { ...plan, fields: (plan.fields ?? []).map((field) => described(model, field)) };
+  return {
+    ...plan,
+    lazy: true,
+    fields: (plan.fields ?? []).map((field) => described(model, field)),
+  };
 }
 
 /** Fields are known by what stages take them as, the first of them that says. */

@@ -36,6 +36,8 @@ export type Sql =
       readonly name: string;
       readonly args: readonly Sql[];
       readonly at: number;
+      /** The function as it is written, where an operator or another function has the name. */
+      readonly written?: string;
     }
   | { readonly kind: 'cast'; readonly of: Sql; readonly to: SqlType; readonly at: number };
 

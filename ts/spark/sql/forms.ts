@@ -25,8 +25,8 @@ export function callForm(from: Operands, token: Token): Sql {
   if (token.word === 'CAST' || token.word === 'TRY_CAST') made = castForm(from, at);
   else if (token.word === 'EXTRACT') made = extractForm(from, at);
   else if (token.word === 'TRIM') made = trimForm(from, at);
-  else if (token.word === 'POSITION') made = positionForm(from, at);
-  else if (token.word === 'SUBSTRING' || token.word === 'SUBSTR') made = substringForm(from, at);
+  else if (token.word === 'POSITION') made = positionForm(from, token);
+  else if (token.word === 'SUBSTRING' || token.word === 'SUBSTR') made = substringForm(from, token);
   if (made === undefined) {
     if (words.isWord('DISTINCT')) words.unsupported('an aggregate of DISTINCT values');
     if (words.peek().text === '*') {
@@ -36,12 +36,16 @@ export function callForm(from: Operands, token: Token): Sql {
     // As functions these take the characters first, and the text then.
     const isTurned = /^[LR]TRIM$/.test(token.word) && args.length === 2;
     made = call(token.word.toLowerCase(), at, ...(isTurned ? [...args].reverse() : args));
+    if (/^(MOD|NEGATIVE|SHIFTLEFT|SHIFTRIGHT)$/.test(token.word)) made = as(token, made);
   } else {
     words.expect(')');
   }
   if (words.isWord('OVER') || words.isWord('FILTER')) words.unsupported(words.peek().word);
   return made;
 }
+
+const as = (token: Token, made: Sql): Sql =>
+  made.kind === 'call' ? { ...made, written: token.word.toLowerCase() } : made;
 
 function castForm(from: Operands, at: number): Sql {
   const { words } = from;
@@ -65,27 +69,30 @@ function trimForm(from: Operands, at: number): Sql {
   if (side !== '' && words.takeWord('FROM')) return call(name, at, from.expression());
   const first = from.expression();
   if (words.takeWord('FROM')) return call(name, at, from.expression(), first);
-  const args = words.take(',') ? [from.expression(), first] : [first];
-  return call(name, at, ...args);
+  if (!words.take(',')) return call(side === '' ? 'trim' : name, at, first);
+  return call(name, at, from.expression(), first);
 }
 
-function positionForm(from: Operands, at: number): Sql {
+function positionForm(from: Operands, token: Token): Sql {
   const { words } = from;
+  const at = token.column;
   const what = from.operand();
   if (words.takeWord('IN')) return call('locate', at, what, from.operand());
   const args = [what];
   while (words.take(',')) args.push(from.expression());
-  return call('locate', at, ...args);
+  return as(token, call('locate', at, ...args));
 }
 
-function substringForm(from: Operands, at: number): Sql {
+function substringForm(from: Operands, token: Token): Sql {
   const { words } = from;
+  const at = token.column;
   const args = [from.expression()];
   if (words.takeWord('FROM')) {
     args.push(from.expression());
     if (words.takeWord('FOR')) args.push(from.expression());
   } else {
     while (words.take(',')) args.push(from.expression());
+    return as(token, call('substring', at, ...args));
   }
   return call('substring', at, ...args);
 }

@@ -4,7 +4,7 @@
 import type { Select, SelectItem } from './ast.js';
 import { Expressions, type Qualified } from './expressions.js';
 import { SqlFault } from './lexer.js';
-import { sqlText } from './print.js';
+import { nameOf } from './print.js';
 import { isName, shown, TokenReader } from './token-reader.js';
 
 /** Characters of a statement. */
@@ -95,6 +95,6 @@ class Parser {
       return { value, name: this.#words.next().text };
     }
     if (isAs) throw new SqlFault(alias.column, `expected a name after AS, got ${shown(alias)}`);
-    return { value, name: value.kind === 'column' ? value.name : sqlText(value) };
+    return { value, name: value.kind === 'column' ? value.name : nameOf(value) };
   }
 }

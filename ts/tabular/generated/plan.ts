@@ -122,6 +122,8 @@ export interface Plan {
   readonly nanIsMissing: boolean;
   /** of wall clocks; "" = UTC */
   readonly timezone: string;
+  /** A run computes only what the outputs that it is asked for need, and a request may leave out fields that those do not need (Spark). */
+  readonly lazy?: boolean;
   /** Those that stages work with, `timezone` among them: its timestamps are instants then, of which requests and answers have the wall clock. */
   readonly zones: readonly Zone[];
 }

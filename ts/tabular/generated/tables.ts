@@ -92,5 +92,6 @@ export const PLAN: Table<plan.Plan> = { name: 'Plan', members: [
   { name: 'block', kind: BLOCK },
   { name: 'nanIsMissing', kind: 'bool' },
   { name: 'timezone', kind: 'string' },
+  { name: 'lazy', kind: 'bool', optional: true },
   { name: 'zones', kind: ZONE, many: true },
 ] };

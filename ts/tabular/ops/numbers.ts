@@ -13,10 +13,16 @@ export function bucketizer(
     readonly output: Column;
     readonly splits: Float64Array;
     readonly handleInvalid: HandleInvalid;
+    readonly dropsMissing?: boolean;
   },
   place: string,
 ): void {
-  const attributes = { splits: op.splits, keep: op.handleInvalid === 'keep' };
+  const attributes = {
+    splits: op.splits,
+    keep: op.handleInvalid === 'keep',
+    // Spark drops a row whose value is missing, too; in the other modes it passes.
+    skip: op.dropsMissing === true,
+  };
   builder.stage('bucketizer', [op.input], [op.output], attributes, place);
 }
 

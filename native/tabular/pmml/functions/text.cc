@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "base/unicode/letters.h"
-#include "re2/re2.h"
 #include "tabular/pmml/functions/functions.h"
 #include "tabular/pmml/functions/regex.h"
 
 namespace serval::tabular::pmml {
 namespace {
+
+constexpr size_t kReplacedBytesMax = 64 << 20;
 
 size_t bytes_of(unsigned char first) {
   return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -126,11 +127,15 @@ Value replace(Eval& eval, std::span<const Value> arguments, const void* state) {
   std::shared_ptr<const JavaRegex> kept;
   const JavaRegex* regex = regex_of(eval, arguments[1], state, kept);
   if (regex == nullptr) return {};
-  if (regex->is_unsure_of(text)) return eval.fail("a text that ends with a line end meets a $");
-  auto rewrite = java_replacement(text_of(eval, arguments[2]), regex->re2());
-  if (!rewrite.ok()) return eval.fail(rewrite.error().message);
-  RE2::GlobalReplace(&text, regex->re2(), rewrite.value());
-  return eval.of_text(text);
+  auto replacement = JavaReplacement::parse(text_of(eval, arguments[2]), *regex);
+  if (!replacement.ok()) return eval.fail(replacement.error().message);
+  std::string made;
+  switch (replacement.value().replace_all(*regex, text, made, kReplacedBytesMax)) {
+    case JavaReplacement::Done::All: break;
+    case JavaReplacement::Done::TooLong: return eval.fail(JavaRegex::too_long());
+    case JavaReplacement::Done::TooLarge: return eval.fail("replace makes too long a text");
+  }
+  return eval.of_text(made);
 }
 
 Value matches(Eval& eval, std::span<const Value> arguments, const void* state) {
@@ -142,9 +147,10 @@ Value matches(Eval& eval, std::span<const Value> arguments, const void* state) {
   std::shared_ptr<const JavaRegex> kept;
   const JavaRegex* regex = regex_of(eval, arguments[1], state, kept);
   if (regex == nullptr) return {};
-  if (regex->is_unsure_of(text)) return eval.fail("a text that ends with a line end meets a $");
-  JavaRegex::Match match;
-  return Value::of_bool(regex->find(text, 0, match));
+  RegexRun run;
+  const RegexFound found = regex->find(text, run);
+  if (found == RegexFound::TooLong) return eval.fail(JavaRegex::too_long());
+  return Value::of_bool(found == RegexFound::Yes);
 }
 
 constexpr Function kFunctions[] = {

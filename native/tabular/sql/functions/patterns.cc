@@ -1,8 +1,6 @@
 // LIKE, and Java's regular expressions. Patterns are constants, made ready at load. Hot path;
 // any thread.
 // Source: tabular.md 10
-#include <re2/re2.h>
-
 #include <optional>
 #include <vector>
 
@@ -152,15 +150,11 @@ Value like(Eval& eval, Arguments arguments, const void* state) {
   return Value::of_bool(matches(*static_cast<const LikePattern*>(state), text));
 }
 
-// An expression, and what stands for its matches.
+// An expression, and what its matches are replaced by.
 struct Pattern {
-  struct Piece {
-    int group = -1;  // or else `text`
-    std::string text;
-  };
   explicit Pattern(JavaRegex of) : regex(std::move(of)) {}
   JavaRegex regex;
-  std::vector<Piece> replacement;
+  JavaReplacement replacement;
   int group = 0;
 };
 
@@ -191,134 +185,82 @@ Prepared prepare_extract(std::span<const Value* const> constants, const Dictiona
     }
     pattern.group = static_cast<int>(group->integer);
   }
-  const int groups = pattern.regex.re2().NumberOfCapturingGroups();
+  const int groups = pattern.regex.groups();
   if (pattern.group < 0 || pattern.group > groups) {
     return invalid("regexp_extract(): there is no group " + std::to_string(pattern.group));
   }
   return std::shared_ptr<const void>(std::move(made.value()));
 }
 
-// "$1" is a group, a backslash takes its meaning from what follows.
 Prepared prepare_replace(std::span<const Value* const> constants, const Dictionary& dictionary) {
   auto made = compile(constants, 1, dictionary);
   if (!made.ok()) return std::move(made.error());
   const auto text = constant_text(constants, 2, dictionary);
   if (!text) return invalid("regexp_replace(): expected a constant replacement");
-  Pattern& pattern = *made.value();
-  const int groups = pattern.regex.re2().NumberOfCapturingGroups();
-  auto& pieces = pattern.replacement;
-  const auto add = [&](char c) {
-    if (pieces.empty() || pieces.back().group >= 0) pieces.emplace_back();
-    pieces.back().text += c;
-  };
-  for (size_t i = 0; i < text->size(); ++i) {
-    const char c = (*text)[i];
-    if (c == '\\') {
-      if (++i == text->size()) return invalid("regexp_replace(): the replacement ends with a \\");
-      add((*text)[i]);
-    } else if (c == '$') {
-      if (i + 1 == text->size() || (*text)[i + 1] < '0' || (*text)[i + 1] > '9') {
-        return invalid("regexp_replace(): expected a group's number behind $");
-      }
-      int group = (*text)[++i] - '0';
-      for (; i + 1 < text->size() && (*text)[i + 1] >= '0' && (*text)[i + 1] <= '9'; ++i) {
-        const int longer = group * 10 + ((*text)[i + 1] - '0');
-        if (longer > groups) break;
-        group = longer;
-      }
-      if (group > groups)
-        return invalid("regexp_replace(): there is no group " + std::to_string(group));
-      pieces.push_back({group, {}});
-    } else {
-      add(c);
-    }
-  }
+  auto replacement = JavaReplacement::parse(*text, made.value()->regex);
+  if (!replacement.ok()) return std::move(replacement.error());
+  made.value()->replacement = std::move(replacement.value());
   return std::shared_ptr<const void>(std::move(made.value()));
 }
 
-// The row's text; fails where Java's `$` and RE2's could differ.
-bool pattern_text(Eval& eval, const Value& argument, const Pattern& pattern,
-                  std::string_view& text) {
+// The row's text; false where it has none.
+bool pattern_text(Eval& eval, const Value& argument, std::string_view& text) {
   const Value value = convert(eval, argument, kString);
   if (!value.valid()) return false;
   text = eval.text(value);
-  if (!pattern.regex.is_unsure_of(text)) return true;
-  eval.fail("a regular expression with $ on a text that ends with a line end");
-  return false;
+  return true;
 }
 
-re2::StringPiece piece_of(std::string_view text) { return {text.data(), text.size()}; }
+// The first match; false after eval.failed() too.
+bool finds(Eval& eval, const Pattern& pattern, std::string_view text, RegexRun& run) {
+  const RegexFound found = pattern.regex.find(text, run);
+  if (found == RegexFound::TooLong) eval.fail(JavaRegex::too_long());
+  return found == RegexFound::Yes;
+}
 
 Value rlike(Eval& eval, Arguments arguments, const void* state) {
-  const auto& pattern = *static_cast<const Pattern*>(state);
   std::string_view text;
-  if (!pattern_text(eval, arguments[0], pattern, text)) return missing_of(kBool);
-  JavaRegex::Match match;
-  return Value::of_bool(pattern.regex.find(text, 0, match));
+  if (!pattern_text(eval, arguments[0], text)) return missing_of(kBool);
+  RegexRun run;
+  return Value::of_bool(finds(eval, *static_cast<const Pattern*>(state), text, run));
 }
 
 Value regexp_extract(Eval& eval, Arguments arguments, const void* state) {
   const auto& pattern = *static_cast<const Pattern*>(state);
   std::string_view text;
-  if (!pattern_text(eval, arguments[0], pattern, text)) return missing_of(kString);
-  std::vector<re2::StringPiece> groups(static_cast<size_t>(pattern.group) + 1);
-  const bool found = pattern.regex.re2().Match(piece_of(text), 0, text.size(), re2::RE2::UNANCHORED,
-                                               groups.data(), pattern.group + 1);
-  const re2::StringPiece group = found ? groups.back() : re2::StringPiece();
-  return text_value(eval, {group.data(), group.size()});
+  if (!pattern_text(eval, arguments[0], text)) return missing_of(kString);
+  RegexRun run;
+  if (!finds(eval, pattern, text, run)) return text_value(eval, {});
+  const auto group = run.group(pattern.group);
+  return text_value(
+      eval, group ? text.substr(group->begin, group->end - group->begin) : std::string_view());
 }
 
 Value regexp_replace(Eval& eval, Arguments arguments, const void* state) {
   const auto& pattern = *static_cast<const Pattern*>(state);
   std::string_view text;
-  if (!pattern_text(eval, arguments[0], pattern, text)) return missing_of(kString);
-  const re2::RE2& regex = pattern.regex.re2();
-  const int count = regex.NumberOfCapturingGroups() + 1;
-  std::vector<re2::StringPiece> groups(static_cast<size_t>(count));
+  if (!pattern_text(eval, arguments[0], text)) return missing_of(kString);
   std::string made;
-  size_t kept = 0;
-  for (size_t from = 0; from <= text.size();) {
-    if (!regex.Match(piece_of(text), from, text.size(), re2::RE2::UNANCHORED, groups.data(),
-                     count)) {
-      break;
-    }
-    const auto begin = static_cast<size_t>(groups[0].data() - text.data());
-    const size_t end = begin + groups[0].size();
-    made += text.substr(kept, begin - kept);
-    for (const auto& piece : pattern.replacement) {
-      if (piece.group < 0) {
-        made += piece.text;
-      } else {
-        const re2::StringPiece& group = groups[static_cast<size_t>(piece.group)];
-        if (group.data() != nullptr) made.append(group.data(), group.size());
-      }
-    }
-    if (made.size() > kTextBytesMax) return eval.fail("regexp_replace() makes too long a text");
-    kept = end;
-    from =
-        end > begin ? end : end + (end < text.size() ? front_character(text.substr(end)).bytes : 1);
+  switch (pattern.replacement.replace_all(pattern.regex, text, made, kTextBytesMax)) {
+    case JavaReplacement::Done::All: break;
+    case JavaReplacement::Done::TooLong: return eval.fail(JavaRegex::too_long());
+    case JavaReplacement::Done::TooLarge:
+      return eval.fail("regexp_replace() makes too long a text");
   }
-  made += text.substr(kept);
   return text_value(eval, made);
 }
 
 // As Java's split with limit -1: empty parts at the end stay.
-std::vector<std::string_view> split(const Pattern& pattern, std::string_view text) {
+std::vector<std::string_view> split(Eval& eval, const Pattern& pattern, std::string_view text) {
   std::vector<std::string_view> parts;
   size_t kept = 0;
-  JavaRegex::Match match;
-  for (size_t from = 0; from <= text.size() && pattern.regex.find(text, from, match);) {
-    const bool empty = match.begin == match.end;
+  RegexRun run;
+  while (finds(eval, pattern, text, run)) {
+    const auto [begin, end] = run.match();
     // An empty match at the beginning, or at the end of the text, parts nothing from it.
-    if (!(empty && match.begin == 0) &&
-        !(empty && match.begin == text.size() && kept == text.size())) {
-      parts.push_back(text.substr(kept, match.begin - kept));
-      kept = match.end;
-    }
-    from = !empty
-               ? match.end
-               : match.end +
-                     (match.end < text.size() ? front_character(text.substr(match.end)).bytes : 1);
+    if (begin == end && (begin == 0 || (begin == text.size() && kept == text.size()))) continue;
+    parts.push_back(text.substr(kept, begin - kept));
+    kept = end;
   }
   parts.push_back(text.substr(kept));
   return parts;
@@ -330,9 +272,8 @@ Value split_item(Eval& eval, Arguments arguments, const void* state) {
   const auto& pattern = *static_cast<const Pattern*>(state);
   std::string_view text;
   const Value given = convert(eval, arguments[2], kInt32);
-  if (!pattern_text(eval, arguments[0], pattern, text) || !given.valid())
-    return missing_of(kString);
-  const auto parts = split(pattern, text);
+  if (!pattern_text(eval, arguments[0], text) || !given.valid()) return missing_of(kString);
+  const auto parts = split(eval, pattern, text);
   const int64_t first = arguments[3].integer, count = static_cast<int64_t>(parts.size());
   if (first == 1 && given.integer == 0) return eval.fail("element_at(): items count from 1");
   int64_t index = given.integer - first;
@@ -344,11 +285,11 @@ Value split_item(Eval& eval, Arguments arguments, const void* state) {
 Value split_size(Eval& eval, Arguments arguments, const void* state) {
   const auto& pattern = *static_cast<const Pattern*>(state);
   std::string_view text;
-  if (!pattern_text(eval, arguments[0], pattern, text)) {
+  if (!pattern_text(eval, arguments[0], text)) {
     // size(NULL) is -1 where Spark is not ANSI.
     return eval.failed() ? missing_of(kInt32) : Value::of_integer(-1, Type::Int32);
   }
-  return Value::of_integer(static_cast<int64_t>(split(pattern, text).size()), Type::Int32);
+  return Value::of_integer(static_cast<int64_t>(split(eval, pattern, text).size()), Type::Int32);
 }
 
 constexpr Function kFunctions[] = {

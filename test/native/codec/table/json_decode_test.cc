@@ -239,6 +239,23 @@ TEST(TableV1, OptionalFields) {
   EXPECT_EQ(decoded_v1(model, R"({"instances":[{"s":"a"}]})"), "error: row 0: missing field 'x'");
 }
 
+// Of a lazy plan: only the output 'z' needs the field 's'.
+TEST(TableJson, AFieldIsRequiredByTheOutputsThatNeedIt) {
+  TableModel model({field("x", Type::Double), field("s", Type::String)},
+                   {field("y", Type::Double), field("z", Type::Double)});
+  model.table.extra = {false, true};
+  model.table.fields[1].by_default = false;
+  model.table.output_fields = {{}, {1}};
+  const std::string x = R"({"name":"x","shape":[1],"datatype":"FP64","data":[1]})";
+  const std::string s = R"({"name":"s","shape":[1],"datatype":"STRING","data":["a"]})";
+  const std::string asked = R"(],"outputs":[{"name":"z"})";
+  EXPECT_EQ(decoded_json(model, x), "FP64[1]: 1; STRING[1]: null");
+  EXPECT_EQ(decoded_json(model, x + asked),
+            "error: missing field: expected also 's', which the requested outputs need");
+  EXPECT_EQ(decoded_json(model, x + "," + s + asked), "FP64[1]: 1; STRING[1]: 'a'");
+  EXPECT_EQ(decoded_v1(model, R"({"instances":[{"x":1}]})"), "FP64[1]: 1; STRING[1]: null");
+}
+
 TEST(TableV1, Refusals) {
   const TableModel model = model_of({field("x", Type::Double), field("i", Type::Int32)});
   const auto refused = [&](std::string_view body) { return decoded_v1(model, body); };

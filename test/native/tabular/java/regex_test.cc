@@ -1,5 +1,5 @@
-// Java's regular expressions by RE2: what is alike, what is translated and what is refused.
-// Expected: what java.util.regex answers.
+// Java's regular expressions: what is told of a match, of what is wrong, and where a text takes too
+// long. What they mean: regex_goldens_test.cc.
 #include "tabular/java/regex.h"
 
 #include <gtest/gtest.h>
@@ -10,14 +10,15 @@ namespace {
 bool matches(std::string_view java, std::string_view text) {
   const Result<JavaRegex> made = JavaRegex::compile(java);
   EXPECT_TRUE(made.ok()) << java;
-  return made.ok() && made.value().matches(text);
+  RegexRun run;
+  return made.ok() && made.value().matches(text, run) == RegexFound::Yes;
 }
 
 bool finds(std::string_view java, std::string_view text) {
   const Result<JavaRegex> made = JavaRegex::compile(java);
   EXPECT_TRUE(made.ok()) << java;
-  JavaRegex::Match match;
-  return made.ok() && made.value().find(text, 0, match);
+  RegexRun run;
+  return made.ok() && made.value().find(text, run) == RegexFound::Yes;
 }
 
 std::string fault(std::string_view java) {
@@ -76,65 +77,66 @@ TEST(JavaRegex, AnchorsAndFlags) {
   EXPECT_TRUE(matches("a{2,3}?b*?", "aab"));
 }
 
-TEST(JavaRegex, TextsWhoseEndIsNotSureAreNamed) {
-  const Result<JavaRegex> made = JavaRegex::compile("b$");
-  ASSERT_TRUE(made.ok());
-  EXPECT_TRUE(made.value().is_unsure_of("ab\n"));
-  EXPECT_TRUE(made.value().is_unsure_of("ab\xE2\x80\xA9"));
-  EXPECT_FALSE(made.value().is_unsure_of("a\nb"));
-  const Result<JavaRegex> plain = JavaRegex::compile("b\\$");
-  ASSERT_TRUE(plain.ok());
-  EXPECT_FALSE(plain.value().is_unsure_of("b$\n"));
+TEST(JavaRegex, AnEndBeforeALineEnd) {
+  EXPECT_TRUE(finds("b$", "ab\n"));
+  EXPECT_TRUE(finds("b$", "ab\xE2\x80\xA9"));
+  EXPECT_FALSE(finds("b$", "ab\nc"));
 }
 
 TEST(JavaRegex, FindGoesOnFromWhereItIsTold) {
   const Result<JavaRegex> made = JavaRegex::compile("a+");
   ASSERT_TRUE(made.ok());
-  JavaRegex::Match match;
-  ASSERT_TRUE(made.value().find("aabaa", 2, match));
-  EXPECT_EQ(match.begin, 3U);
-  EXPECT_EQ(match.end, 5U);
-  EXPECT_FALSE(made.value().find("aab", 3, match));
+  RegexRun run;
+  run.start(2);
+  ASSERT_EQ(made.value().find("aabaa", run), RegexFound::Yes);
+  EXPECT_EQ(run.match().begin, 3U);
+  EXPECT_EQ(run.match().end, 5U);
+  EXPECT_EQ(made.value().find("aabaa", run), RegexFound::No);
 }
 
-TEST(JavaRegex, WhatCannotBeDoneIsRefusedWithItsPlace) {
-  EXPECT_EQ(fault("ab(?=c)"),
-            "regular expression 'ab(?=c)', character 2: looking around is not supported");
-  for (const char* java : {"(?<=a)b",
-                           "(?!a)",
-                           "(?<!a)b",
-                           "(a)\\1",
-                           "a*+",
-                           "a?+",
-                           "a{2}+",
-                           "(?>a)",
-                           "[a&&b]",
-                           "[a[b]]",
-                           "\\Ga",
-                           "a\\Z",
-                           "\\R",
-                           "\\X",
-                           "\\kname",
-                           "\\p{InGreek}",
-                           "\\p{javaLowerCase}",
-                           "\\07",
-                           "a(?i)b",
-                           "(?m)^a",
-                           "(?x)a",
-                           "\\",
-                           "[a",
-                           "a{2",
-                           "[\\Qa\\E]",
-                           "[\\b]",
-                           "(",
-                           "\\p{",
-                           "[]"}) {
+TEST(JavaRegex, WhatIsWrongIsSaidWithItsPlace) {
+  EXPECT_EQ(fault("ab(c"), "regular expression 'ab(c', character 4: a ( without )");
+  EXPECT_EQ(fault("a\\p{Foo}"),
+            "regular expression 'a\\p{Foo}', character 8: there is no \\p{Foo}");
+  for (const char* java : {"\\", "[a", "a{2", "[\\b]", "(", "\\p{", "[]", "\\N{LATIN}", "*a"}) {
     EXPECT_NE(fault(java), "") << java;
   }
 }
 
-TEST(JavaRegex, AnExpressionThatIsTooLargeIsRefused) {
-  EXPECT_NE(fault("((((a{100}){100}){100}){100})"), "");
+TEST(JavaRegex, NestingIsLimited) {
+  EXPECT_NE(fault(std::string(5000, '(')), "");
+  EXPECT_NE(fault(std::string(5000, '[')), "");
+}
+
+TEST(JavaRegex, ATextThatTakesTooLongIsToldSo) {
+  const Result<JavaRegex> made = JavaRegex::compile("(a|aa)+\\1$");
+  ASSERT_TRUE(made.ok());
+  RegexRun run;
+  const std::string text = std::string(60, 'a') + "b";
+  EXPECT_EQ(made.value().find(text, run), RegexFound::TooLong);
+  // The same without a reference back is RE2's, which never takes long.
+  EXPECT_FALSE(finds("(a|aa)+$", text));
+}
+
+TEST(JavaRegex, ALongTextDoesNotOverflowTheStack) {
+  const std::string text(200'000, 'a');
+  EXPECT_TRUE(matches("(?:a(?=a|\\z))*", text));
+}
+
+TEST(JavaRegex, Replacements) {
+  const auto replaced = [](std::string_view java, std::string_view text, std::string_view with) {
+    const Result<JavaRegex> regex = JavaRegex::compile(java);
+    const Result<JavaReplacement> made = JavaReplacement::parse(with, regex.value());
+    if (!made.ok()) return made.error().message;
+    std::string out;
+    EXPECT_EQ(made.value().replace_all(regex.value(), text, out, 1000), JavaReplacement::Done::All);
+    return out;
+  };
+  EXPECT_EQ(replaced("(a)(b)?", "abxa", "[$2$1]"), "[ba]x[a]");
+  EXPECT_EQ(replaced("(?<n>a)", "ba", "<${n}\\$>"), "b<a$>");
+  EXPECT_EQ(replaced("\\B", "caf\xC3\xA9", "."), "c.a.f.\xC3\xA9");
+  EXPECT_EQ(replaced("a", "a", "$1"), "a replacement: there is no group 1");
+  EXPECT_EQ(replaced("a", "a", "${n}"), "a replacement: there is no group 'n'");
 }
 
 }  // namespace

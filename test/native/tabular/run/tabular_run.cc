@@ -1,6 +1,6 @@
 // Runs a plan file on columns: for tests of importers, which need no server then.
 //   tabular_run PLAN < request.json        answer.json on standard output
-// request: {"rows": 2, "null_for_invalid": false,
+// request: {"rows": 2, "null_for_invalid": false, "outputs": ["y"] (else all),
 //           "columns": {"x": {"type": "Double", "values": [1, null]}}}
 // answer:  {"outputs": [{"name", "type", "element", "values"}], "refused": [1]} or {"error": "..."}
 // Values: null is missing; Real: a number or "NaN", "Infinity", "-Infinity"; Integer (with Bool,
@@ -201,11 +201,34 @@ std::string value_text(const Frame& frame, const Column& column, uint32_t row) {
   return made + ']';
 }
 
-void print_answer(const Plan& plan, const Frame& frame) {
+// Those that the request names, else all whose fields it gives.
+std::vector<uint32_t> wanted_outputs(const TableSchema& schema, element request,
+                                     const std::vector<bool>& given) {
+  std::vector<uint32_t> made;
+  simdjson::dom::array names;
+  const bool named = request["outputs"].get(names) == simdjson::SUCCESS;
+  for (uint32_t i = 0; i < schema.outputs.size(); ++i) {
+    bool wanted = !named;
+    if (!named && i < schema.output_fields.size()) {
+      for (const uint32_t field : schema.output_fields[i]) wanted = wanted && given[field];
+    }
+    if (named) {
+      for (const element name : names) {
+        wanted =
+            wanted || std::string_view(name.get_string().value_unsafe()) == schema.outputs[i].name;
+      }
+    }
+    if (wanted) made.push_back(i);
+  }
+  return made;
+}
+
+void print_answer(const Plan& plan, const Frame& frame, const std::vector<uint32_t>& outputs) {
   std::string text = "{\"outputs\":[";
-  for (size_t i = 0; i < plan.schema().outputs.size(); ++i) {
+  for (const uint32_t i : outputs) {
     const Column& column = frame.columns[plan.output_columns()[i]];
-    text += (i > 0 ? ",{\"name\":" : "{\"name\":") + json_text(plan.schema().outputs[i].name);
+    text +=
+        (i != outputs[0] ? ",{\"name\":" : "{\"name\":") + json_text(plan.schema().outputs[i].name);
     text += ",\"type\":" + json_text(type_name(column.type));
     text += ",\"element\":" + json_text(type_name(column.element));
     text += ",\"scale\":" + std::to_string(column.scale) + ",\"values\":[";
@@ -250,12 +273,15 @@ int main(int count, char** arguments) {
   Frame frame(plan.value()->dictionary(), plan.value()->column_count());
   frame.begin(static_cast<uint32_t>(rows));
   const TableSchema& schema = plan.value()->schema();
+  std::vector<bool> is_given(schema.fields.size());
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     Column& column = frame.columns[plan.value()->field_columns()[i]];
     element given;
     if (request["columns"][schema.fields[i].name].get(given) == simdjson::SUCCESS) {
       fill(frame, column, schema.fields[i], given);
-    } else if (schema.fields[i].optional) {
+      is_given[i] = true;
+    } else if (schema.fields[i].optional || !schema.fields[i].by_default) {
+      is_given[i] = schema.fields[i].optional;
       column.reset(schema.fields[i].type, frame.rows, schema.fields[i].element);
       if (column.type == Type::Vector || column.type == Type::List) column.end_rows(frame.rows);
       else column.states.assign(frame.rows, static_cast<uint8_t>(State::Missing));
@@ -263,8 +289,9 @@ int main(int count, char** arguments) {
       give_up("field '" + schema.fields[i].name + "' is not there");
     }
   }
-  const Status done = plan.value()->run(frame, options, nullptr);
-  if (done.ok()) print_answer(*plan.value(), frame);
+  const std::vector<uint32_t> outputs = wanted_outputs(schema, request, is_given);
+  const Status done = plan.value()->run(frame, options, nullptr, outputs);
+  if (done.ok()) print_answer(*plan.value(), frame, outputs);
   else print_error(done.error());
   return 0;
 }

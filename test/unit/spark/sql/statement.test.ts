@@ -61,8 +61,8 @@ const precedence: readonly (readonly [string, string])[] = [
   ['a & b | c', '((a & b) | c)'],
   ['a <> b', '(NOT (a = b))'],
   ['CASE a WHEN 1 THEN b END', 'CASE WHEN (a = 1) THEN b END'],
-  ['CAST(a AS decimal(5, 2))', 'CAST(a AS DECIMAL(5,2))'],
-  ['a::int', 'CAST(a AS INT)'],
+  ['1 + CAST(a AS decimal(5, 2))', '(1 + CAST(a AS DECIMAL(5,2)))'],
+  ['1 + a::int', '(1 + CAST(a AS INT))'],
   ['-5', '-5'],
   ["'it\\'s'", "it's"],
 ];

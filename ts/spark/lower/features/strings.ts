@@ -141,6 +141,7 @@ const lowerBucketizer: Lower = (stage) => {
         output: stage.output(output, { type: 'double', attributes }),
         splits,
         handleInvalid: invalid,
+        dropsMissing: invalid === 'skip',
       },
       stage.place,
     );

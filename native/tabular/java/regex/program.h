@@ -1,0 +1,78 @@
+// A regular expression as steps for the matcher that goes back. Made at load; immutable; any
+// thread.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "tabular/java/regex/ast.h"
+
+namespace serval::tabular::regex {
+
+// Of one expression; steps for one text; places to go back to.
+inline constexpr size_t kProgramStepsMax = 100'000;
+inline constexpr uint64_t kRegexStepsMax = 20'000'000;
+inline constexpr size_t kRegexPlacesMax = 1'000'000;
+
+enum class Step : uint8_t {
+  Set,           // a character of sets[a]
+  RepeatSet,     // of sets[a], min to max times, by `mode`
+  Split,         // at a; and if that fails, at b
+  Jump,          // to a
+  Save,          // the place, in slot a
+  LoopInit,      // of loop a
+  LoopTest,      // of loop a: once more from b, or on at c; min to max times, by `mode`
+  LoopEnter,     // of loop a: counts, and notes the place
+  Look,          // steps up to their Accept, then on at a; `negated`
+  Behind,        // the same, min to max characters before
+  Atomic,        // the same, without going back into them
+  Back,          // the text of group a; `fold`
+  Accept,        // the end of the expression, or of the steps of a Look, Behind, Atomic
+  AcceptBehind,  // where it began only
+  Begin,
+  End,
+  LastEnd,
+  Caret,
+  Dollar,
+  WordEdge,
+  Grapheme,
+  GraphemeEdge
+};
+
+struct Instruction {
+  Step step = Step::Accept;
+  uint32_t a = 0, b = 0, c = 0;
+  int min = 0, max = 0;
+  Mode mode = Mode::Greedy;
+  Fold fold = Fold::None;
+  bool negated = false, multi_line = false, unix_lines = false, unicode = false;
+};
+
+struct Program {
+  std::vector<Instruction> code;
+  std::vector<Set> sets;
+  uint32_t loops = 0;
+  int groups = 0;
+};
+
+// Errors: one that is too large.
+Result<Program> compile(const Tree& tree);
+
+// Places of a match: begin and end of each group, the whole match first; kNoPlace.
+inline constexpr size_t kNoPlace = static_cast<size_t>(-1);
+
+struct Subject {
+  std::string_view text;
+  size_t from = 0;            // where a match may begin first
+  size_t last_end = 0;        // of the match before: \G
+  bool whole = false;         // the match is all of the text
+  uint64_t* steps = nullptr;  // taken so far, of all searches in the text
+};
+
+enum class Found : uint8_t { No, Yes, TooLong };
+
+// The first match that begins at `from` or later. `places`: (groups + 1) * 2, filled where there is
+// one. TooLong: more than kRegexStepsMax steps, or more places to go back to than kRegexPlacesMax.
+Found search(const Program& program, const Subject& subject, std::vector<size_t>& places);
+
+}  // namespace serval::tabular::regex
