@@ -17,6 +17,7 @@ export type {
   PriorityQueuePolicy,
   Provider as ProviderOptions,
   QueuePolicy,
+  RowsFinding,
   TensorOverride,
   VersionRoute,
   Weight,

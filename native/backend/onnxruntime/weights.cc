@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
 
 #include "backend/onnx/guards.h"
 #include "backend/onnx/model.h"
+#include "backend/onnx/rows/prove.h"
 #include "backend/onnxruntime/signature.h"
 #include "base/bytes/crc32c.h"
 
@@ -252,6 +254,26 @@ bool is_runtime_format(Bytes file) {
 
 }  // namespace
 
+namespace {
+
+// The bytes of a few integers in another file, which sizes may be computed from.
+std::optional<Bytes> small(const ModelSpec& weights, std::string_view name,
+                           std::deque<std::vector<uint8_t>>& kept) {
+  constexpr uint64_t kSmallBytes = 64 << 10;
+  for (const Weight& weight : weights.weights) {
+    if (weight.name != name || weight.bytes > kSmallBytes) continue;
+    const std::string& path = weights.weight_files[weight.file];
+    const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<uint8_t>& bytes = kept.emplace_back(weight.bytes);
+    uint32_t crc = 0;
+    if (file.get() < 0 || !read_bytes(weight, file.get(), path, bytes.data(), crc).ok()) break;
+    return Bytes(bytes);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<ReadModel> read_model(const std::string& path) {
   ByteBuffer file;
   Status read = read_file(path, file);
@@ -284,6 +306,11 @@ Result<ReadModel> read_model(const std::string& path) {
   }
   model.custom_ops = guarded.value().custom_ops;
   if (guarded.value().guards > 0) model.bytes = std::move(guarded.value().bytes);
+  // By the graph as it came: guards pass on what they guard.
+  std::deque<std::vector<uint8_t>> kept;
+  const auto read_constant = [&](std::string_view name) { return small(model.weights, name, kept); };
+  model.rows = rows::prove_model(model.bytes.empty() ? file.bytes() : bytes_of(model.bytes),
+                                 read_constant);
   return model;
 }
 

@@ -22,6 +22,7 @@ struct ReadModel {
   std::vector<std::string> locations;  // what the model calls the file of each weight
   std::vector<ClassOutput> classes;    // outputs that were maps
   std::vector<ContextNode> contexts;   // what providers compiled beforehand
+  RowsProof rows;
 };
 
 // Reads the model file at `path`: finds its external data, makes tensors of classifiers' maps, and
