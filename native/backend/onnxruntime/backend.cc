@@ -11,7 +11,6 @@
 #include "backend/backend.h"
 #include "backend/onnx/contexts.h"
 #include "backend/onnx/guards.h"
-#include "backend/onnx/rows/prove.h"
 #include "backend/onnxruntime/custom_ops.h"
 #include "backend/onnxruntime/error.h"
 #include "backend/onnxruntime/gpu_libraries.h"
@@ -460,29 +459,6 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
                                     std::move(uses), std::move(gpu), spec.graph_rows);
 }
 
-// Whether the rows of a signature keep apart: those that a request may leave out are as it says.
-RowsProof prove_graph(const OrtRuntime& runtime, const ModelSpec& spec, const GraphSpec& graph,
-                      const SharedWeights& weights) {
-  rows::Question question{graph.model, {}, graph.output_names, {}};
-  const std::vector<TensorSpec>& inputs = graph.signature.inputs;
-  for (size_t i = 0; i < graph.signature.required_inputs(); ++i) {
-    question.inputs.push_back({graph.input_names[i], &inputs[i]});
-  }
-  question.read_constant = [&](std::string_view name) -> std::optional<Bytes> {
-    for (const uint32_t index : graph.weights) {
-      const Weight& weight = spec.weights[index];
-      void* data = nullptr;
-      if (weight.name != name) continue;
-      OrtStatus* failed =
-          runtime.api->GetTensorMutableData(const_cast<OrtValue*>(weights.at(index)), &data);
-      if (failed == nullptr) return Bytes(static_cast<const uint8_t*>(data), weight.bytes);
-      drop_status(*runtime.api, failed);
-    }
-    return std::nullopt;
-  };
-  return rows::prove(question);
-}
-
 // Whether a session of one can stand for the other: names and datatypes in the same order.
 bool same_tensors(const Signature& a, const Signature& b) {
   const auto same = [](const TensorSpec& x, const TensorSpec& y) {
@@ -526,7 +502,7 @@ Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
   for (size_t i = 0; i < spec.graphs.size(); ++i) {
     const GraphSpec& graph = spec.graphs[i];
     info.signatures.push_back(graph.signature);
-    info.rows.push_back(prove_graph(runtime, spec, graph, *weights));
+    info.rows.push_back(weights->prove_rows(spec, graph));
     if (const size_t twin = same_graph(spec, i); twin < i) {
       graphs.push_back(graphs[twin]);
       continue;

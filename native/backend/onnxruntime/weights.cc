@@ -17,8 +17,8 @@
 
 #include "backend/onnx/guards.h"
 #include "backend/onnx/model.h"
-#include "backend/onnx/rows/prove.h"
 #include "backend/onnxruntime/signature.h"
+#include "backend/rows/prove.h"
 #include "base/bytes/crc32c.h"
 
 namespace serval::ort {
@@ -308,9 +308,11 @@ Result<ReadModel> read_model(const std::string& path) {
   if (guarded.value().guards > 0) model.bytes = std::move(guarded.value().bytes);
   // By the graph as it came: guards pass on what they guard.
   std::deque<std::vector<uint8_t>> kept;
-  const auto read_constant = [&](std::string_view name) { return small(model.weights, name, kept); };
-  model.rows = rows::prove_model(model.bytes.empty() ? file.bytes() : bytes_of(model.bytes),
-                                 read_constant);
+  const auto read_constant = [&](std::string_view name) {
+    return small(model.weights, name, kept);
+  };
+  model.rows =
+      rows::prove_model(model.bytes.empty() ? file.bytes() : bytes_of(model.bytes), read_constant);
   return model;
 }
 
@@ -439,6 +441,27 @@ Status SharedWeights::add_to(const ModelSpec& spec, const GraphSpec& graph,
       api.AddExternalInitializers(options, names.data(), values.data(), names.size());
   if (failed == nullptr) return ok_status();
   return take_error(api, failed, ErrorCode::ModelInvalid, "weights");
+}
+
+RowsProof SharedWeights::prove_rows(const ModelSpec& spec, const GraphSpec& graph) const {
+  rows::Question question{graph.model, {}, graph.output_names, {}};
+  const std::vector<TensorSpec>& inputs = graph.signature.inputs;
+  for (size_t i = 0; i < graph.signature.required_inputs(); ++i) {
+    question.inputs.push_back({graph.input_names[i], &inputs[i]});
+  }
+  question.read_constant = [&](std::string_view name) -> std::optional<Bytes> {
+    for (const uint32_t index : graph.weights) {
+      const Weight& weight = spec.weights[index];
+      void* data = nullptr;
+      if (weight.name != name) continue;
+      OrtStatus* failed =
+          runtime_.api->GetTensorMutableData(const_cast<OrtValue*>(at(index)), &data);
+      if (failed == nullptr) return Bytes(static_cast<const uint8_t*>(data), weight.bytes);
+      drop_status(*runtime_.api, failed);
+    }
+    return std::nullopt;
+  };
+  return rows::prove(question);
 }
 
 }  // namespace serval::ort

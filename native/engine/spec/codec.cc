@@ -414,11 +414,11 @@ bool write_model_info(Model& model, ByteBuffer& out) {
                                                why.c_str()));
   }
   const auto rows_at = builder.CreateVector(rows);
-  builder.Finish(fb::CreateModelInfo(
-      builder, model.handle(), signatures_at, producer, graph_name, description, domain,
-      info.model_version, metadata_at, info.file_bytes, model.load_us(), providers,
-      model.batch_mode(), model.inputs_batchable(), finding.proof, found, notes, nodes_at,
-      rows_at));
+  builder.Finish(fb::CreateModelInfo(builder, model.handle(), signatures_at, producer, graph_name,
+                                     description, domain, info.model_version, metadata_at,
+                                     info.file_bytes, model.load_us(), providers,
+                                     model.batch_mode(), model.inputs_batchable(), finding.proof,
+                                     found, notes, nodes_at, rows_at));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/onnx/rows/prove.h"
+#include "backend/rows/prove.h"
 #include "support/onnx_writer.h"
 
 namespace serval::rows::test {
@@ -50,8 +50,8 @@ class Graph {
     return *this;
   }
   Graph& node(std::string_view op, const std::vector<std::string>& inputs,
-              const std::vector<std::string>& outputs,
-              const std::vector<Message>& attributes = {}, std::string_view domain = {}) {
+              const std::vector<std::string>& outputs, const std::vector<Message>& attributes = {},
+              std::string_view domain = {}) {
     model_.node(op, inputs, outputs, attributes, domain);
     return *this;
   }
