@@ -34,7 +34,7 @@ const CODE_RULES = [
   { where: native, pattern: PRINTS, say: 'native code prints nothing' },
   {
     where: native,
-    // One place: a rule of an operator is left from any depth, and the walk of its graph catches it.
+    // One place: a rule is left from any depth, and the walk of its graph catches it.
     but: /^native\/backend\/rows\/call\.cc$/,
     pattern: /\bthrow\b/g,
     say: 'we throw nothing: return a Result',

@@ -133,6 +133,7 @@ RowsProof prove_model(ort::Bytes model, const ReadConstant& read_constant) {
 
 RowsProof prove(const Question& question) {
   try {
+    if (question.outputs.empty()) return unproved(false, "the graph has no outputs");
     Walk walk(question.read_constant);
     if (!walk.open(question.model)) return unproved(false, "the model cannot be read");
     std::unordered_map<std::string_view, Value> inputs;
