@@ -186,7 +186,7 @@ test('a text without signatures, rows that are empty left out', () => {
       states: ['v', 'w'],
       weightBytes: 0,
       warnings: ['one', 'two'],
-    rows: [],
+      rows: [],
     }),
     [
       'model      m',
