@@ -20,6 +20,7 @@ namespace serval {
 // What a loaded model says of itself.
 struct BackendModelInfo {
   std::vector<Signature> signatures;
+  std::vector<RowsProof> rows;  // one for each signature, or none: nobody looked
   std::string producer, graph_name, description, domain;
   int64_t model_version = 0;
   std::vector<std::pair<std::string, std::string>> metadata;

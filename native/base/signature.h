@@ -35,6 +35,15 @@ struct TensorSpec {
   std::vector<std::string> labels;  // outputs: classes' names that the model itself has
 };
 
+// Whether the rows of a batch keep apart, read from the graph of a signature.
+using RowsVerdict = fb::RowsVerdict;
+
+struct RowsProof {
+  RowsVerdict verdict = RowsVerdict::Unknown;
+  std::string text;  // the first node that couples rows or that has no rule, and why
+  bool operator==(const RowsProof&) const = default;
+};
+
 // What TensorFlow Serving's verbs may ask of a signature (SignatureDef.method_name).
 enum class Method : uint8_t { Predict, Classify, Regress, Other };
 

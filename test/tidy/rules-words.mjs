@@ -32,7 +32,13 @@ const CODE_RULES = [
     say: 'console. outside the logger',
   },
   { where: native, pattern: PRINTS, say: 'native code prints nothing' },
-  { where: native, pattern: /\bthrow\b/g, say: 'we throw nothing: return a Result' },
+  {
+    where: native,
+    // One place: a rule is left from any depth, and the walk of its graph catches it.
+    but: /^native\/backend\/rows\/call\.cc$/,
+    pattern: /\bthrow\b/g,
+    say: 'we throw nothing: return a Result',
+  },
   {
     where: native,
     but: OWNS_RAW_MEMORY,

@@ -10,7 +10,8 @@ import { tabularFormat } from '../import/model-files.js';
 import { SAVED_MODEL_TAGS } from '../model/platforms.js';
 import { readOnnxHeader } from '../onnx/reader.js';
 import type { OnnxHeader } from '../onnx/reader.js';
-import type { LoadedModel } from '../model/engine-api.js';
+import type { LoadedModel, RowsFinding } from '../model/engine-api.js';
+import { rowsText } from '../model/rows-text.js';
 import { modelPath, placeOf, type ModelPath } from '../config/model-path.js';
 import { scanSources, type ScanResult } from '../registry/sources/paths/scan-path.js';
 import type {
@@ -48,6 +49,8 @@ export interface ModelReport {
   readonly description: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly signatures: readonly SignatureInfo[];
+  /** Whether requests of several callers may be run together. */
+  readonly rows: readonly RowsFinding[];
 }
 
 /** Answers the exit code.
@@ -84,7 +87,8 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     const { tensorFlowReport, tensorFlowText } = await import('./tensorflow-report.js');
     const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
     const allowRandom = await asUsage(() => allowsRandom(flags.settings.get('allow-random')));
-    return print(await tensorFlowReport(model, version, tags, allowRandom), tensorFlowText);
+    const settings = { tags, allowRandom, library: libraryPath };
+    return print(await tensorFlowReport(model, version, settings), tensorFlowText);
   }
   if (tabularFormat(version.format) !== undefined) {
     const { tableReport, tableText } = await import('./table-report.js');
@@ -195,6 +199,7 @@ export function modelReport(
     description: header.docString,
     metadata: Object.fromEntries(header.metadata),
     signatures: loaded.signatures,
+    rows: loaded.rows ?? [],
   };
 }
 
@@ -215,6 +220,7 @@ export function reportText(report: ModelReport): string {
     ['producer', `${report.producer} ${report.producerVersion}`.trim()],
     ['graph', report.graphName],
     ['description', report.description],
+    ...report.rows.map((one): [string, string] => ['rows', rowsText(one)]),
     ...Object.entries(report.metadata).map(([key, value]): [string, string] => [key, value]),
   ];
   const shown = rows.filter(([, value]) => value !== '');

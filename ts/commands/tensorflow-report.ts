@@ -4,7 +4,9 @@ import { importInThread } from '../import/import-thread.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 import { savedModelTags } from '../tensorflow/load/saved-model.js';
 import type { SignatureDef, TensorInfoDef } from '../tensorflow/types.js';
-import { blockedText } from '../import/imported-spec.js';
+import { blockedText, importedSpec } from '../import/imported-spec.js';
+import type { RowsFinding } from '../model/engine-api.js';
+import { rowsText } from '../model/rows-text.js';
 import { rm } from 'node:fs/promises';
 import type { ScannedModel, ScannedVersion } from '../registry/sources/repository.js';
 import { dtypeName } from '../protocols/serving/documents.js';
@@ -45,14 +47,23 @@ export interface TensorFlowReport {
   readonly states: readonly string[];
   readonly weightBytes: number;
   readonly warnings: readonly string[];
+  /** By served signature: whether requests of several callers may be run together. */
+  readonly rows: readonly RowsFinding[];
+}
+
+export interface TensorFlowSettings {
+  /** Empty = serve. */
+  readonly tags: readonly string[];
+  readonly allowRandom: boolean;
+  /** --onnxruntime-library. */
+  readonly library?: string | undefined;
 }
 
 /** Errors: those of the import. */
 export async function tensorFlowReport(
   model: ScannedModel,
   version: ScannedVersion,
-  tags: readonly string[],
-  allowRandom: boolean,
+  { tags, allowRandom, library }: TensorFlowSettings,
 ): Promise<TensorFlowReport> {
   const { path } = version;
   const answer = await importInThread(
@@ -70,7 +81,12 @@ export async function tensorFlowReport(
     { programVersion: servalVersion() },
   );
   const { model: imported, temporaryFolder } = answer;
-  if (temporaryFolder !== '') await rm(temporaryFolder, { recursive: true, force: true });
+  let rows: readonly RowsFinding[] = [];
+  try {
+    if (imported.graphs.length > 0) rows = await rowsOf(model.name, version, imported, library);
+  } finally {
+    if (temporaryFolder !== '') await rm(temporaryFolder, { recursive: true, force: true });
+  }
   return {
     name: model.name,
     version: version.version,
@@ -85,7 +101,26 @@ export async function tensorFlowReport(
     states: imported.states.map((one) => one.name),
     weightBytes: imported.weights.reduce((sum, one) => sum + one.byteLength, 0),
     warnings: imported.warnings,
+    rows,
   };
+}
+
+/** What the engine reads from the imported graphs. Errors: ModelInvalid, RuntimeUnavailable. */
+async function rowsOf(
+  name: string,
+  { version, path }: ScannedVersion,
+  imported: ImportedModel,
+  library: string | undefined,
+): Promise<readonly RowsFinding[]> {
+  const { createEngine } = await import('../native/engine.js');
+  const engine = await createEngine({ onnxruntimeLibrary: library });
+  try {
+    const spec = { name, version, backend: 'onnxruntime', path, graphOptimization: 0 } as const;
+    const { rows = [] } = await engine.control.load(importedSpec(spec, imported));
+    return rows;
+  } finally {
+    engine.close();
+  }
 }
 
 function signatureReport(name: string, def: SignatureDef, model: ImportedModel): SignatureReport {
@@ -141,10 +176,16 @@ export function tensorFlowText(report: TensorFlowReport): string {
   const shown = rows.filter(([, value]) => value !== '');
   const width = Math.max(...shown.map(([key]) => key.length)) + 2;
   const head = shown.map(([key, value]) => `${key.padEnd(width)}${value}\n`).join('');
-  return head + report.signatures.map(signatureText).join('') + operatorsText(report.operators);
+  const signatures = report.signatures.map((one) =>
+    signatureText(
+      one,
+      report.rows.find(({ signature }) => signature === one.name),
+    ),
+  );
+  return head + signatures.join('') + operatorsText(report.operators);
 }
 
-function signatureText(signature: SignatureReport): string {
+function signatureText(signature: SignatureReport, rows: RowsFinding | undefined): string {
   const side = (title: string, tensors: readonly TensorReport[]): string => {
     const rows = tensors.map((one) =>
       `    ${one.alias}  ${one.dtype}  ${one.shape}  ${one.tensor}`.trimEnd(),
@@ -154,7 +195,9 @@ function signatureText(signature: SignatureReport): string {
   const { name, method, inputs, outputs, served, reason } = signature;
   const state = served ? '' : `  not served: ${reason}\n`;
   const what = method === '' ? '' : `  ${method}`;
-  return `signature ${name}${what}\n${state}${side('inputs', inputs)}${side('outputs', outputs)}`;
+  const together = rows === undefined ? '' : `  rows: ${rowsText(rows)}\n`;
+  const head = `signature ${name}${what}\n${state}${together}`;
+  return `${head}${side('inputs', inputs)}${side('outputs', outputs)}`;
 }
 
 function operatorsText(operators: TensorFlowReport['operators']): string {

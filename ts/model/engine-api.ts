@@ -16,6 +16,7 @@ export type {
   ModelStats,
   PriorityQueuePolicy,
   QueuePolicy,
+  RowsFinding,
   TensorOverride,
   VersionRoute,
   Weight,

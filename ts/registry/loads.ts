@@ -7,6 +7,7 @@ import { checkAgainstModel, completeConfig } from '../model-config/triton-model.
 import type { TritonConfig } from '../model-config/types.js';
 import type { EngineControl, LoadedModel } from '../model/engine-api.js';
 import type { Clock } from './clock.js';
+import { againstRows } from '../model/rows-text.js';
 import type { LoadLine } from './load-line.js';
 import { LoadProgress } from './load-progress.js';
 import type { DesiredServable } from './servables.js';
@@ -82,7 +83,8 @@ export class Loads {
       await this.#prepare(servable, loaded);
       this.#count('loads');
       const loadMs = Math.round(loaded.loadUs / 1000);
-      logger.info('model loaded', { ...fields, loadMs, ...loaded.placed, ...nodesOf(loaded) });
+      const facts = { ...loaded.placed, ...nodesOf(loaded), ...rowsOf(loaded) };
+      logger.info('model loaded', { ...fields, loadMs, ...facts });
       for (const note of loaded.notes ?? []) logger.warn('not served', { ...fields, what: note });
       tellBatching(logger, fields, loaded);
       return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };
@@ -182,13 +184,33 @@ function nodesOf({ nodes = [] }: LoadedModel): { readonly nodes?: string } {
   };
 }
 
+/** What stands against a configuration that asks for batches: the first node that couples rows. */
+function rowsOf({ batchMode, rows = [] }: LoadedModel): { readonly rows?: string } {
+  const against = batchMode === 'on' ? againstRows(rows) : '';
+  return against === '' ? {} : { rows: against };
+}
+
 /** Says what the engine found of rows that come together, where that is not what is done. */
 function tellBatching(
   logger: Logger,
   fields: Readonly<Record<string, unknown>>,
   loaded: LoadedModel,
 ): void {
-  const { batchMode, batchProof, batchFinding: finding } = loaded;
+  const { batchMode, batchProof, batchFinding: finding, rows = [] } = loaded;
+  const against = againstRows(rows);
+  if (batchProof === 'contradicted' && rows.length > 0 && against === '') {
+    const text =
+      'the graph proves that rows are independent, but rows together are not answered as alone: ' +
+      'this is a fault of Serval, please report it with the model';
+    logger.error(text, { ...fields, finding, batched: batchMode === 'on' });
+    return;
+  }
+  if (batchMode === 'on' && against !== '') {
+    const text =
+      'requests are batched as configured, but rows are not proved to be independent: answers ' +
+      'may be wrong';
+    logger.warn(text, { ...fields, rows: against });
+  }
   if (batchMode === 'on' && batchProof === 'contradicted') {
     const text =
       'requests are batched as configured, but rows together are not answered as alone: ' +

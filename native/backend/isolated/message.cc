@@ -165,6 +165,11 @@ void write_info(const BackendModelInfo& info, Writer& out) {
   out.number(static_cast<uint8_t>(info.takes_device_memory));
   out.number(info.device_bytes);
   out.number(static_cast<uint8_t>(info.stateful));
+  out.number(static_cast<uint64_t>(info.rows.size()));
+  for (const auto& [verdict, text] : info.rows) {
+    out.number(static_cast<uint8_t>(verdict));
+    out.text(text);
+  }
 }
 
 Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
@@ -197,6 +202,12 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
   info.takes_device_memory = in.flag();
   info.device_bytes = in.number<int64_t>();
   info.stateful = in.flag();
+  for (size_t left = in.count(sizeof(uint8_t) + sizeof(uint64_t)); left > 0 && in.ok(); --left) {
+    RowsProof& one = info.rows.emplace_back();
+    one.verdict = static_cast<RowsVerdict>(in.number<uint8_t>());
+    one.text = in.text();
+    if (one.verdict > RowsVerdict::Unproved) in.fail();
+  }
   if (!in.ok() || !in.ended() || info.signatures.empty()) {
     return make_error(ErrorCode::Internal, "the model's process described it in bytes of no sense");
   }

@@ -51,6 +51,7 @@ bool read_attribute(Bytes bytes, OnnxAttribute& attribute) {
       case bytes_tag(10): attribute.tensors.push_back(field.bytes); break;
       case bytes_tag(11): attribute.graphs.push_back(field.bytes); break;
       case varint_tag(20): attribute.type = static_cast<int32_t>(field.value); break;
+      case bytes_tag(21): attribute.reference = text_of(field); break;
       default: break;
     }
     return true;
@@ -79,8 +80,10 @@ bool read_shape(Bytes bytes, OnnxValue& value) {
   return for_fields(bytes, [&value](const WireField& field) {
     if (field.tag != bytes_tag(1)) return true;
     int64_t& dim = value.dims->emplace_back(-1);
-    return for_fields(field.bytes, [&dim](const WireField& inner) {
+    std::string_view& symbol = value.symbols.emplace_back();
+    return for_fields(field.bytes, [&](const WireField& inner) {
       if (inner.tag == varint_tag(1)) dim = static_cast<int64_t>(inner.value);
+      if (inner.tag == bytes_tag(2)) symbol = text_of(inner);
       return true;
     });
   });

@@ -53,6 +53,7 @@ struct OnnxTensor {
 
 struct OnnxAttribute {
   std::string_view name, text;
+  std::string_view reference;  // in a function: the attribute of the call that it is
   int64_t integer = 0;
   int32_t type = 0;  // AttributeProto.AttributeType
   std::optional<Bytes> tensor, graph;
@@ -86,7 +87,8 @@ struct OnnxValue {
   std::string_view name;
   OnnxType type = OnnxType::Unknown;
   std::optional<std::vector<int64_t>> dims;
-  Bytes type_bytes;  // the TypeProto
+  std::vector<std::string_view> symbols;  // per dim, "" where it has none
+  Bytes type_bytes;                       // the TypeProto
 };
 
 // Fields of the messages that are looked into.

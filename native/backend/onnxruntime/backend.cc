@@ -402,6 +402,7 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
     return std::move(status.error());
   }
   info.signatures.push_back(std::move(signature.value()));
+  info.rows.push_back(model.value().rows);
   name_classes(model.value(), info.signatures[0]);
   const bool cpu_only = info.providers.size() == 1;
   info.on_gpu = runs_on_gpu(info.providers);
@@ -525,6 +526,7 @@ Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
   for (size_t i = 0; i < spec.graphs.size(); ++i) {
     const GraphSpec& graph = spec.graphs[i];
     info.signatures.push_back(graph.signature);
+    info.rows.push_back(weights->prove_rows(spec, graph));
     if (const size_t twin = same_graph(spec, i); twin < i) {
       graphs.push_back(graphs[twin]);
       continue;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "backend/onnx/guards.h"
 #include "backend/onnx/model.h"
 #include "backend/onnxruntime/signature.h"
+#include "backend/rows/prove.h"
 #include "base/bytes/crc32c.h"
 
 namespace serval::ort {
@@ -259,6 +261,26 @@ bool is_plain(const std::string& location) {
 
 }  // namespace
 
+namespace {
+
+// The bytes of a few integers in another file, which sizes may be computed from.
+std::optional<Bytes> small(const ModelSpec& weights, std::string_view name,
+                           std::deque<std::vector<uint8_t>>& kept) {
+  constexpr uint64_t kSmallBytes = 64 << 10;
+  for (const Weight& weight : weights.weights) {
+    if (weight.name != name || weight.bytes > kSmallBytes) continue;
+    const std::string& path = weights.weight_files[weight.file];
+    const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<uint8_t>& bytes = kept.emplace_back(weight.bytes);
+    uint32_t crc = 0;
+    if (file.get() < 0 || !read_bytes(weight, file.get(), path, bytes.data(), crc).ok()) break;
+    return Bytes(bytes);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<ReadModel> read_model(const std::string& path) {
   ByteBuffer file;
   Status read = read_file(path, file);
@@ -292,6 +314,13 @@ Result<ReadModel> read_model(const std::string& path) {
   model.custom_ops = guarded.value().custom_ops;
   model.fusions_off = fusions_to_disable(given);
   if (guarded.value().guards > 0) model.bytes = std::move(guarded.value().bytes);
+  // By the graph as it came: guards pass on what they guard.
+  std::deque<std::vector<uint8_t>> kept;
+  const auto read_constant = [&](std::string_view name) {
+    return small(model.weights, name, kept);
+  };
+  model.rows =
+      rows::prove_model(model.bytes.empty() ? file.bytes() : bytes_of(model.bytes), read_constant);
   return model;
 }
 
@@ -423,6 +452,27 @@ Status SharedWeights::add_to(const ModelSpec& spec, const GraphSpec& graph,
       api.AddExternalInitializers(options, names.data(), values.data(), names.size());
   if (failed == nullptr) return ok_status();
   return take_error(api, failed, ErrorCode::ModelInvalid, "weights");
+}
+
+RowsProof SharedWeights::prove_rows(const ModelSpec& spec, const GraphSpec& graph) const {
+  rows::Question question{graph.model, {}, graph.output_names, {}};
+  const std::vector<TensorSpec>& inputs = graph.signature.inputs;
+  for (size_t i = 0; i < graph.signature.required_inputs(); ++i) {
+    question.inputs.push_back({graph.input_names[i], &inputs[i]});
+  }
+  question.read_constant = [&](std::string_view name) -> std::optional<Bytes> {
+    for (const uint32_t index : graph.weights) {
+      const Weight& weight = spec.weights[index];
+      void* data = nullptr;
+      if (weight.name != name) continue;
+      OrtStatus* failed =
+          runtime_.api->GetTensorMutableData(const_cast<OrtValue*>(at(index)), &data);
+      if (failed == nullptr) return Bytes(static_cast<const uint8_t*>(data), weight.bytes);
+      drop_status(*runtime_.api, failed);
+    }
+    return std::nullopt;
+  };
+  return rows::prove(question);
 }
 
 }  // namespace serval::ort

@@ -23,6 +23,7 @@ struct ReadModel {
   std::vector<ClassOutput> classes;    // outputs that were maps
   std::string fusions_off;             // graph optimizers that would spoil it (onnx/fusions.h)
   std::vector<ContextNode> contexts;   // what providers compiled beforehand
+  RowsProof rows;
 };
 
 // Reads the model file at `path`: finds its external data, makes tensors of classifiers' maps, and
@@ -49,6 +50,8 @@ class SharedWeights {
   // To be called when that session is made. Kernels keep weights in an order of their own, and the
   // runtime frees what they need no longer, but not what is ours: it would be held twice.
   void drop_copied();
+  // Whether the rows of a graph's signature keep apart; what requests may leave out is constant.
+  RowsProof prove_rows(const ModelSpec& spec, const GraphSpec& graph) const;
   const OrtValue* at(uint32_t index) const { return values_[index].get(); }
   int64_t bytes() const { return bytes_; }
 

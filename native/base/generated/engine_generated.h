@@ -36,6 +36,9 @@ struct GraphStateBuilder;
 struct GraphSpec;
 struct GraphSpecBuilder;
 
+struct RowsFinding;
+struct RowsFindingBuilder;
+
 struct BatchPolicy;
 struct BatchPolicyBuilder;
 
@@ -789,6 +792,83 @@ inline flatbuffers::Offset<GraphSpec> CreateGraphSpecDirect(
       output_names__,
       weights__,
       states__);
+}
+
+struct RowsFinding FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RowsFindingBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_SIGNATURE = 4,
+    VT_VERDICT = 6,
+    VT_TEXT = 8
+  };
+  const flatbuffers::String *signature() const {
+    return GetPointer<const flatbuffers::String *>(VT_SIGNATURE);
+  }
+  serval::fb::RowsVerdict verdict() const {
+    return static_cast<serval::fb::RowsVerdict>(GetField<uint8_t>(VT_VERDICT, 0));
+  }
+  const flatbuffers::String *text() const {
+    return GetPointer<const flatbuffers::String *>(VT_TEXT);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_SIGNATURE) &&
+           verifier.VerifyString(signature()) &&
+           VerifyField<uint8_t>(verifier, VT_VERDICT, 1) &&
+           VerifyOffset(verifier, VT_TEXT) &&
+           verifier.VerifyString(text()) &&
+           verifier.EndTable();
+  }
+};
+
+struct RowsFindingBuilder {
+  typedef RowsFinding Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_signature(flatbuffers::Offset<flatbuffers::String> signature) {
+    fbb_.AddOffset(RowsFinding::VT_SIGNATURE, signature);
+  }
+  void add_verdict(serval::fb::RowsVerdict verdict) {
+    fbb_.AddElement<uint8_t>(RowsFinding::VT_VERDICT, static_cast<uint8_t>(verdict), 0);
+  }
+  void add_text(flatbuffers::Offset<flatbuffers::String> text) {
+    fbb_.AddOffset(RowsFinding::VT_TEXT, text);
+  }
+  explicit RowsFindingBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<RowsFinding> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<RowsFinding>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<RowsFinding> CreateRowsFinding(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> signature = 0,
+    serval::fb::RowsVerdict verdict = serval::fb::RowsVerdict::Unknown,
+    flatbuffers::Offset<flatbuffers::String> text = 0) {
+  RowsFindingBuilder builder_(_fbb);
+  builder_.add_text(text);
+  builder_.add_signature(signature);
+  builder_.add_verdict(verdict);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<RowsFinding> CreateRowsFindingDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *signature = nullptr,
+    serval::fb::RowsVerdict verdict = serval::fb::RowsVerdict::Unknown,
+    const char *text = nullptr) {
+  auto signature__ = signature ? _fbb.CreateString(signature) : 0;
+  auto text__ = text ? _fbb.CreateString(text) : 0;
+  return serval::fb::CreateRowsFinding(
+      _fbb,
+      signature__,
+      verdict,
+      text__);
 }
 
 struct BatchPolicy FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1922,7 +2002,8 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BATCH_PROOF = 30,
     VT_BATCH_FINDING = 32,
     VT_NOTES = 34,
-    VT_NODES = 36
+    VT_NODES = 36,
+    VT_ROWS = 38
   };
   uint32_t handle() const {
     return GetField<uint32_t>(VT_HANDLE, 0);
@@ -1975,6 +2056,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>> *nodes() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>> *>(VT_NODES);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>> *rows() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>> *>(VT_ROWS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
@@ -2009,6 +2093,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_NODES) &&
            verifier.VerifyVector(nodes()) &&
            verifier.VerifyVectorOfTables(nodes()) &&
+           VerifyOffset(verifier, VT_ROWS) &&
+           verifier.VerifyVector(rows()) &&
+           verifier.VerifyVectorOfTables(rows()) &&
            verifier.EndTable();
   }
 };
@@ -2068,6 +2155,9 @@ struct ModelInfoBuilder {
   void add_nodes(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>>> nodes) {
     fbb_.AddOffset(ModelInfo::VT_NODES, nodes);
   }
+  void add_rows(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>>> rows) {
+    fbb_.AddOffset(ModelInfo::VT_ROWS, rows);
+  }
   explicit ModelInfoBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2097,11 +2187,13 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfo(
     serval::fb::BatchProof batch_proof = serval::fb::BatchProof::Untried,
     flatbuffers::Offset<flatbuffers::String> batch_finding = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> notes = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>>> nodes = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>>> nodes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>>> rows = 0) {
   ModelInfoBuilder builder_(_fbb);
   builder_.add_load_us(load_us);
   builder_.add_file_bytes(file_bytes);
   builder_.add_model_version(model_version);
+  builder_.add_rows(rows);
   builder_.add_nodes(nodes);
   builder_.add_notes(notes);
   builder_.add_batch_finding(batch_finding);
@@ -2137,7 +2229,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
     serval::fb::BatchProof batch_proof = serval::fb::BatchProof::Untried,
     const char *batch_finding = nullptr,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *notes = nullptr,
-    const std::vector<flatbuffers::Offset<serval::fb::ProviderNodes>> *nodes = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::ProviderNodes>> *nodes = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::RowsFinding>> *rows = nullptr) {
   auto signatures__ = signatures ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Signature>>(*signatures) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto graph_name__ = graph_name ? _fbb.CreateString(graph_name) : 0;
@@ -2148,6 +2241,7 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
   auto batch_finding__ = batch_finding ? _fbb.CreateString(batch_finding) : 0;
   auto notes__ = notes ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*notes) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::ProviderNodes>>(*nodes) : 0;
+  auto rows__ = rows ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::RowsFinding>>(*rows) : 0;
   return serval::fb::CreateModelInfo(
       _fbb,
       handle,
@@ -2166,7 +2260,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
       batch_proof,
       batch_finding__,
       notes__,
-      nodes__);
+      nodes__,
+      rows__);
 }
 
 struct VersionRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -621,6 +621,42 @@ inline const char *EnumNameBatchMode(BatchMode e) {
   return EnumNamesBatchMode()[index];
 }
 
+enum class RowsVerdict : uint8_t {
+  Unknown = 0,
+  Proved = 1,
+  Coupled = 2,
+  Unproved = 3,
+  MIN = Unknown,
+  MAX = Unproved
+};
+
+inline const RowsVerdict (&EnumValuesRowsVerdict())[4] {
+  static const RowsVerdict values[] = {
+    RowsVerdict::Unknown,
+    RowsVerdict::Proved,
+    RowsVerdict::Coupled,
+    RowsVerdict::Unproved
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesRowsVerdict() {
+  static const char * const names[5] = {
+    "Unknown",
+    "Proved",
+    "Coupled",
+    "Unproved",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameRowsVerdict(RowsVerdict e) {
+  if (flatbuffers::IsOutRange(e, RowsVerdict::Unknown, RowsVerdict::Unproved)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesRowsVerdict()[index];
+}
+
 enum class BatchProof : uint8_t {
   Untried = 0,
   Proven = 1,

@@ -227,6 +227,16 @@ BatchFinding probe_signature(const ModelShapes& shapes, BackendModel& backend, T
   return {BatchProof::Undecided, refusal};
 }
 
+// The first signature whose graph does not show that rows keep apart; null: all do.
+const RowsProof* not_proved(const std::vector<RowsProof>& rows, size_t signatures, size_t& index) {
+  static const RowsProof unknown{RowsVerdict::Unknown, "nothing says that its rows keep apart"};
+  for (index = 0; index < signatures; ++index) {
+    if (index >= rows.size()) return &unknown;
+    if (rows[index].verdict != RowsVerdict::Proved) return &rows[index];
+  }
+  return nullptr;
+}
+
 // Where first dims have symbols they are one symbol, and no other dim has it; else what is not so.
 std::string other_meaning(const Signature& signature) {
   std::string symbol, owner;
@@ -268,6 +278,11 @@ BatchFinding probe_all(const ModelSpec& spec, const ModelShapes& shapes, Backend
     for (const Signature& signature : signatures) {
       const std::string other = other_meaning(without_defaults(signature));
       if (!other.empty()) return {BatchProof::Undecided, where(signature) + other};
+    }
+    size_t index = 0;
+    const RowsProof* const against = not_proved(backend.info().rows, signatures.size(), index);
+    if (against != nullptr) {
+      return {BatchProof::Undecided, where(signatures[index]) + against->text};
     }
   }
   TimeLimit limit(limit_ns);

@@ -73,9 +73,15 @@ void Batcher::admit(Request* request) {
       if (model_.table() == nullptr) {  // what may be absent and is not has no rows
         member->joinable = member->decoded.inputs.size() <= signature.required_inputs();
       }
-      for (const TensorView& input_view : member->decoded.inputs) {
+      const bool by_proof = model_.batch_mode() == BatchMode::Auto && model_.table() == nullptr;
+      for (size_t i = 0; i < member->decoded.inputs.size(); ++i) {
+        const TensorView& input_view = member->decoded.inputs[i];
         member->joinable &= input_view.shape.rank() > 0 && member->rows > 0 &&
                             input_view.shape[0] == static_cast<int64_t>(member->rows);
+        // What was proved was proved of the declared shape; TensorFlow's signatures only say it.
+        if (by_proof && i < signature.inputs.size() && signature.inputs[i].unchecked) {
+          member->joinable &= fits_declared(signature.inputs[i], input_view.shape);
+        }
       }
       member->joinable &= member->decoded.shared.empty() || !is_on_device(member->decoded);
       member->output_indices.clear();

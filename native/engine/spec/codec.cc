@@ -411,10 +411,18 @@ bool write_model_info(Model& model, ByteBuffer& out) {
     nodes.push_back(fb::CreateProviderNodesDirect(builder, provider.c_str(), count));
   }
   const auto nodes_at = builder.CreateVector(nodes);
-  builder.Finish(fb::CreateModelInfo(
-      builder, model.handle(), signatures_at, producer, graph_name, description, domain,
-      info.model_version, metadata_at, info.file_bytes, model.load_us(), providers,
-      model.batch_mode(), model.inputs_batchable(), finding.proof, found, notes, nodes_at));
+  std::vector<flatbuffers::Offset<fb::RowsFinding>> rows;
+  for (size_t i = 0; i < info.rows.size() && i < info.signatures.size(); ++i) {
+    const auto& [verdict, why] = info.rows[i];
+    rows.push_back(fb::CreateRowsFindingDirect(builder, info.signatures[i].name.c_str(), verdict,
+                                               why.c_str()));
+  }
+  const auto rows_at = builder.CreateVector(rows);
+  builder.Finish(fb::CreateModelInfo(builder, model.handle(), signatures_at, producer, graph_name,
+                                     description, domain, info.model_version, metadata_at,
+                                     info.file_bytes, model.load_us(), providers,
+                                     model.batch_mode(), model.inputs_batchable(), finding.proof,
+                                     found, notes, nodes_at, rows_at));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 

@@ -195,6 +195,7 @@ test('a text without signatures, rows that are empty left out', () => {
       states: ['v', 'w'],
       weightBytes: 0,
       warnings: ['one', 'two'],
+      rows: [],
     }),
     [
       'model      m',

@@ -416,6 +416,28 @@ test('batching that was asked for and answers otherwise is told with its numbers
   assert.match(told[2] ?? '', /debug.* as configured.*refused/i);
 });
 
+test('batching that is asked for names the node that stands against it', async () => {
+  const { engine, registry, lines } = setup();
+  const done = registry.reconcile(['m', 'n', 'o'].map((name) => desired(name, ['1'])));
+  await settle();
+  const text = "node 'mean' (ReduceMean): it goes over the rows";
+  const finding = (verdict: 'proved' | 'coupled') => ({
+    rows: [{ signature: '', verdict, text: verdict === 'proved' ? '' : text }],
+  });
+  await engine.finishLoad({ batchMode: 'on', ...finding('coupled') });
+  await engine.finishLoad({ batchMode: 'on', ...finding('proved') });
+  const contradicted = { batchProof: 'contradicted', batchFinding: 'differs' } as const;
+  await engine.finishLoad({ batchMode: 'off', ...contradicted, ...finding('proved') });
+  await done;
+  const named = lines.filter((line) => line.includes("coupled: node 'mean' (ReduceMean)"));
+  assert.equal(named.length, 2);
+  assert.match(named[0] ?? '', /info.*model loaded/i);
+  assert.match(named[1] ?? '', /warn.*not proved to be independent/i);
+  const errors = lines.filter((line) => line.includes('fault of Serval'));
+  assert.equal(errors.length, 1);
+  assert.match(errors[0] ?? '', /error.*differs/i);
+});
+
 test('nothing is shown as ready that not every listener has', async () => {
   const { engine, registry } = setup();
   const empty = registry.snapshot;

@@ -157,6 +157,9 @@ export type ExecMode = 'auto' | 'inline' | 'queued';
 /** Whether waiting requests of one model are run together. Off: never. Auto: only requests that wait anyway are batched; a fast model still runs inline, one by one; only where the first dim is proven to be the batch. On: every request goes through the batcher. */
 export type BatchMode = 'off' | 'auto' | 'on';
 
+/** Whether the rows of a batch keep apart, read from a graph. Unknown: nobody looked. Proved: row i of every output depends on row i of the inputs alone. Coupled: rows change each other's answers, or are not the first axis of an output. Unproved: an operator has no rule that says so. */
+export type RowsVerdict = 'unknown' | 'proved' | 'coupled' | 'unproved';
+
 /** What a probe at load says of rows run together. Untried: nothing hangs on it. Contradicted: they are answered differently. Undecided: refused, not the same twice, or it takes too long to try. */
 export type BatchProof = 'untried' | 'proven' | 'contradicted' | 'undecided';
 
@@ -236,6 +239,14 @@ export interface GraphSpec {
   /** of ModelSpec.weights, those that it names */
   readonly weights: readonly number[];
   readonly states: readonly GraphState[];
+}
+
+/** Of one signature. */
+export interface RowsFinding {
+  readonly signature: string;
+  readonly verdict: RowsVerdict;
+  /** the first node that stands against it, and why */
+  readonly text: string;
 }
 
 /** TensorFlow Serving's batching parameters and Triton's dynamic_batching both become this. A row is one entry along the first dim. */
@@ -381,6 +392,8 @@ export interface ModelInfo {
   readonly notes?: readonly string[];
   /** of its graph, where providers besides the CPU's are in use */
   readonly nodes?: readonly ProviderNodes[];
+  /** one for each signature whose graph was read */
+  readonly rows?: readonly RowsFinding[];
 }
 
 export interface VersionRoute {

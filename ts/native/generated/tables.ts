@@ -8,6 +8,8 @@ const EXEC_MODE: readonly string[] = ['auto', 'inline', 'queued'];
 
 const BATCH_MODE: readonly string[] = ['off', 'auto', 'on'];
 
+const ROWS_VERDICT: readonly string[] = ['unknown', 'proved', 'coupled', 'unproved'];
+
 const BATCH_PROOF: readonly string[] = ['untried', 'proven', 'contradicted', 'undecided'];
 
 const TIMEOUT_ACTION: readonly string[] = ['reject', 'delay'];
@@ -63,6 +65,12 @@ export const GRAPH_SPEC: Table<engine.GraphSpec> = { name: 'GraphSpec', members:
   { name: 'outputNames', kind: 'string', many: true },
   { name: 'weights', kind: 'uint', many: true },
   { name: 'states', kind: GRAPH_STATE, many: true },
+] };
+
+export const ROWS_FINDING: Table<engine.RowsFinding> = { name: 'RowsFinding', members: [
+  { name: 'signature', kind: 'string' },
+  { name: 'verdict', kind: ROWS_VERDICT },
+  { name: 'text', kind: 'string' },
 ] };
 
 export const BATCH_POLICY: Table<engine.BatchPolicy> = { name: 'BatchPolicy', members: [
@@ -165,6 +173,7 @@ export const MODEL_INFO: Table<engine.ModelInfo> = { name: 'ModelInfo', members:
   { name: 'batchFinding', kind: 'string' },
   { name: 'notes', kind: 'string', many: true, optional: true },
   { name: 'nodes', kind: PROVIDER_NODES, many: true, optional: true },
+  { name: 'rows', kind: ROWS_FINDING, many: true, optional: true },
 ] };
 
 export const VERSION_ROUTE: Table<engine.VersionRoute> = { name: 'VersionRoute', members: [

@@ -1,0 +1,142 @@
+// Rules of operators that reduce axes, or order along one. See rule.h.
+#include <algorithm>
+
+#include "backend/rows/fold.h"
+#include "backend/rows/rule.h"
+
+namespace serval::rows {
+namespace {
+
+// A few integers that are all known, to one.
+bool reduced_cells(Call& call) {
+  const Value& data = call.in(0);
+  if (!data.cells || !data.dims || data.rank() > 1 || data.cells->empty()) return false;
+  std::string_view op;
+  if (call.op() == "ReduceProd") op = "Mul";
+  else if (call.op() == "ReduceSum") op = "Add";
+  else if (call.op() == "ReduceMax") op = "Max";
+  else if (call.op() == "ReduceMin") op = "Min";
+  else return false;
+  Dim sum = data.cells->front();
+  for (size_t i = 1; i < data.cells->size(); ++i) {
+    const Dim args[] = {sum, (*data.cells)[i]};
+    const std::optional<Dim> next = fold(call.symbols(), op, args);
+    if (!next) couples("what is computed depends on the number of rows");
+    sum = *next;
+  }
+  const bool keeps = call.integer("keepdims", 1) != 0;
+  call.set(0, Value::integers(keeps ? Dims(data.rank(), Dim(1)) : Dims(), {sum}));
+  return true;
+}
+
+// The axes that go, in order; none where the operator then does nothing.
+std::vector<bool> reduced_axes(Call& call, size_t rank) {
+  std::optional<std::vector<int64_t>> axes = call.axes("axes", 1);
+  if (axes && axes->empty()) axes.reset();
+  std::vector<bool> gone(rank, !axes && call.integer("noop_with_empty_axes", 0) == 0);
+  for (const int64_t axis : axes.value_or(std::vector<int64_t>())) gone[axis_of(axis, rank)] = true;
+  return gone;
+}
+
+Value reduced(const Value& data, const std::vector<bool>& gone, bool keeps) {
+  Dims out;
+  size_t axis = data.axis;
+  for (size_t i = 0; i < data.rank(); ++i) {
+    if (!gone[i]) out.push_back((*data.dims)[i]);
+    else if (keeps) out.push_back(1);
+    else if (i < data.axis) --axis;
+  }
+  Value value = moved(data, std::move(out), axis);
+  value.stride = {};
+  return value;
+}
+
+void reduce(Call& call) {
+  const Value& data = call.in(0);
+  call.need_same(1, "the axes");
+  const bool keeps = call.integer("keepdims", 1) != 0;
+  const bool all = call.integer("noop_with_empty_axes", 0) == 0;
+  if (all && reduced_cells(call)) return;
+  if (data.kind == Kind::Counts) couples("what is computed depends on the number of rows");
+  if (!data.dims) {
+    if (!keeps && call.integers("axes") == nullptr && !call.has(1)) {
+      return call.set(0, Value::same(Dims()));
+    }
+    return call.set(0, Value::same());
+  }
+  const std::vector<bool> gone = reduced_axes(call, data.rank());
+  if (data.varies() && gone[data.axis]) couples("it goes over the rows");
+  call.set(0, reduced(data, gone, keeps));
+}
+
+// ArgMax and ArgMin: numbers below the size of the axis.
+void arg(Call& call) {
+  const Value& data = call.in(0);
+  const size_t axis = axis_of(call.integer("axis", 0), call.rank(0));
+  if (data.varies() && axis == data.axis) couples("it goes over the rows");
+  std::vector<bool> gone(data.rank());
+  gone[axis] = true;
+  Value out = reduced(data, gone, call.integer("keepdims", 1) != 0);
+  out.stride.bound = call.dims(0)[axis];
+  call.set(0, std::move(out));
+}
+
+void top(Call& call) {
+  const Value& data = call.in(0);
+  call.need_same(1, "how many it answers");
+  const size_t axis = axis_of(call.integer("axis", -1), call.rank(0));
+  if (data.varies() && axis == data.axis) couples("it orders the rows");
+  Dims out = call.dims(0);
+  const std::optional<std::vector<int64_t>> k = call.numbers(1);
+  out[axis] = k && k->size() == 1 ? Dim(k->front()) : call.fresh();
+  if (call.node().attribute("k") != nullptr) out[axis] = call.integer("k", 0);
+  Value value = moved(data, std::move(out), data.axis);
+  value.stride = {};
+  call.set(0, value);
+  value.stride.bound = call.dims(0)[axis];
+  call.set(1, std::move(value));
+}
+
+void cumulate(Call& call) {
+  const Value& data = call.in(0);
+  call.need_same(1, "the axis");
+  if (data.varies()) {
+    const std::optional<std::vector<int64_t>> axis = call.numbers(1);
+    if (!axis || axis->size() != 1) unproven("the axis is computed");
+    if (axis_of(axis->front(), call.rank(0)) == data.axis) couples("it goes over the rows");
+  }
+  Value out = data;
+  out.cells.reset();
+  out.tensor = nullptr;
+  out.stride = {};
+  call.set(0, std::move(out));
+}
+
+}  // namespace
+
+std::vector<Rule> reduction_rules() {
+  const char* const family = "Reductions and order";
+  const char* const says = "Over other axes than the rows'.";
+  return {
+      {family,
+       says,
+       "",
+       {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+        "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"},
+       reduce,
+       true},
+      {family, says, "", {"ArgMax", "ArgMin"}, arg},
+      {family,
+       "Along another axis than the rows'; how many is the same for all rows.",
+       "",
+       {"TopK"},
+       top},
+      {family,
+       "Along another axis than the rows', which is a constant.",
+       "",
+       {"CumProd", "CumSum"},
+       cumulate},
+  };
+}
+
+}  // namespace serval::rows

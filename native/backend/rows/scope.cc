@@ -1,0 +1,380 @@
+// See scope.h: values by name, from the first node to the last. Control plane; pure.
+#include "backend/rows/scope.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "backend/rows/fold.h"
+
+namespace serval::rows {
+namespace {
+
+using ort::Bytes;
+using ort::for_fields;
+using ort::OnnxNode;
+using ort::OnnxTensor;
+using ort::text_of;
+
+constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
+
+// Deeper bodies and longer models are not followed.
+constexpr size_t kDepthMax = 32, kNodesMax = 2'000'000;
+
+std::string node_text(const OnnxNode& node) {
+  const std::string op =
+      (node.is_onnx() ? "" : std::string(node.domain) + ".") + std::string(node.op);
+  if (!node.name.empty()) return "node '" + std::string(node.name) + "' (" + op + ")";
+  const std::string output = node.outputs.empty() ? "" : std::string(node.outputs[0]);
+  return "node of '" + output + "' (" + op + ")";
+}
+
+Value mixed(const OnnxNode& node, const Why& why) {
+  return Value::mixed(std::make_shared<Why>(Why{why.couples, node_text(node) + ": " + why.text}));
+}
+
+bool is_integer(ort::OnnxType type) {
+  using ort::OnnxType;
+  switch (type) {
+    case OnnxType::Int8:
+    case OnnxType::Uint8:
+    case OnnxType::Int16:
+    case OnnxType::Uint16:
+    case OnnxType::Int32:
+    case OnnxType::Uint32:
+    case OnnxType::Int64:
+    case OnnxType::Uint64:
+    case OnnxType::Bool: return true;
+    default: return false;
+  }
+}
+
+// One level deeper while it lives.
+class Level {
+ public:
+  explicit Level(size_t& depth) : depth_(++depth) {}
+  ~Level() { --depth_; }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+ private:
+  size_t& depth_;
+};
+
+// An OperatorSetIdProto.
+void read_opset(Bytes bytes, Opsets& opsets) {
+  std::string_view domain;
+  int64_t version = 0;
+  (void)for_fields(bytes, [&](const WireField& field) {
+    if (field.tag == bytes_tag(1)) domain = text_of(field);
+    if (field.number() == 2) version = static_cast<int64_t>(field.value);
+    return true;
+  });
+  if (domain == "ai.onnx") domain = "";
+  opsets[domain] = std::max(opsets[domain], version);
+}
+
+std::string function_key(std::string_view domain, std::string_view name,
+                         std::string_view overload) {
+  std::string key(domain == "ai.onnx" ? "" : domain);
+  return key.append(1, '\0').append(name).append(1, '\0').append(overload);
+}
+
+}  // namespace
+
+bool Walk::open(Bytes model) {
+  return for_fields(model, [this](const WireField& field) {
+    if (field.tag == bytes_tag(ort::onnx_field::kModelGraph)) graph_ = field.bytes;
+    if (field.tag == bytes_tag(ort::onnx_field::kModelOpset)) read_opset(field.bytes, opsets_);
+    return field.tag != bytes_tag(ort::onnx_field::kModelFunctions) || read_function(field.bytes);
+  });
+}
+
+bool Walk::read_function(Bytes bytes) {
+  namespace f = ort::onnx_field;
+  Function function;
+  function.bytes = bytes;
+  std::string_view name, domain, overload;
+  const bool read = for_fields(bytes, [&](const WireField& field) {
+    switch (field.tag) {
+      case bytes_tag(f::kFunctionName): name = text_of(field); break;
+      case bytes_tag(f::kFunctionDomain): domain = text_of(field); break;
+      case bytes_tag(f::kFunctionOverload): overload = text_of(field); break;
+      case bytes_tag(f::kFunctionInput): function.inputs.push_back(text_of(field)); break;
+      case bytes_tag(f::kFunctionOutput): function.outputs.push_back(text_of(field)); break;
+      case bytes_tag(f::kFunctionOpset): read_opset(field.bytes, function.opsets); break;
+      default: break;
+    }
+    return true;
+  });
+  functions_.emplace(function_key(domain, name, overload), std::move(function));
+  return read;
+}
+
+bool Walk::run_model(std::unordered_map<std::string_view, Value> inputs) {
+  top_.values = std::move(inputs);
+  top_.opsets = &opsets_;
+  return run_graph(graph_, ort::onnx_field::kGraphNode, top_, nullptr);
+}
+
+// Integers are read where there are few; a constant in another file is asked for.
+Value Walk::constant(const OnnxTensor& tensor) {
+  const OnnxTensor& kept = tensors_.emplace_back(tensor);
+  Value value = Value::same(Dims(kept.dims.begin(), kept.dims.end()));
+  value.tensor = &kept;
+  int64_t count = 1;
+  for (const int64_t dim : kept.dims) {
+    if (dim < 0 || dim > static_cast<int64_t>(kCellsMax)) return value;
+    count *= dim;
+    if (count > static_cast<int64_t>(kCellsMax)) return value;
+  }
+  if (!is_integer(kept.type)) return value;
+  OnnxTensor readable = kept;
+  if (kept.external) {
+    std::optional<Bytes> raw;
+    if (read_constant_) raw = read_constant_(kept.name);
+    if (!raw) return value;
+    readable.external = false;
+    readable.raw = *raw;
+  }
+  if (readable.type == ort::OnnxType::Bool) readable.type = ort::OnnxType::Uint8;
+  std::vector<int64_t> numbers;
+  if (!read_integers(readable, numbers)) return value;
+  if (static_cast<int64_t>(numbers.size()) != count) return value;
+  value.cells = Dims(numbers.begin(), numbers.end());
+  return value;
+}
+
+bool Walk::run_graph(Bytes graph, uint32_t node_field, Scope& scope,
+                     std::vector<std::string_view>* outputs) {
+  namespace f = ort::onnx_field;
+  const bool is_function = node_field == f::kFunctionNode;
+  std::vector<OnnxNode> nodes;
+  const bool read = for_fields(graph, [&](const WireField& field) {
+    if (field.tag == bytes_tag(node_field)) {
+      return read_node(field.bytes, nodes.emplace_back());
+    }
+    if (is_function) return true;
+    if (field.tag == bytes_tag(f::kGraphInitializer)) {
+      OnnxTensor tensor;
+      if (!read_tensor(field.bytes, tensor)) return false;
+      scope.values.try_emplace(tensor.name, constant(tensor));
+    }
+    if (field.tag == bytes_tag(15)) {  // a sparse initializer: its values are a tensor with a name
+      (void)for_fields(field.bytes, [&](const WireField& inner) {
+        OnnxTensor tensor;
+        if (inner.tag == bytes_tag(1) && read_tensor(inner.bytes, tensor)) {
+          scope.values.try_emplace(tensor.name, Value::same());
+        }
+        return true;
+      });
+    }
+    ort::OnnxValue value;
+    if (field.tag == bytes_tag(f::kGraphOutput) && outputs != nullptr) {
+      if (!read_value(field.bytes, value)) return false;
+      outputs->push_back(value.name);
+    }
+    return true;
+  });
+  if (!read) return false;
+  // Nodes of the bodies keep their bytes, so that they may be run again.
+  for (const OnnxNode& node : nodes) run_node(node, scope);
+  return true;
+}
+
+void Walk::set_outputs(const OnnxNode& node, Scope& scope, const Value& value) {
+  for (const std::string_view name : node.outputs) {
+    if (!name.empty()) scope.values.insert_or_assign(name, value);
+  }
+}
+
+void Walk::run_node(const OnnxNode& node, Scope& scope) {
+  if (++nodes_ > kNodesMax) {
+    return set_outputs(node, scope, mixed(node, {false, "the model has too many nodes"}));
+  }
+  std::vector<const Value*> inputs;
+  for (const std::string_view name : node.inputs) {
+    const Value* value = name.empty() ? nullptr : scope.find(name);
+    if (value == nullptr && !name.empty()) {
+      return set_outputs(node, scope,
+                         mixed(node, {false, "nothing is known of '" + std::string(name) + "'"}));
+    }
+    if (value != nullptr && value->kind == Kind::Mixed) return set_outputs(node, scope, *value);
+    inputs.push_back(value);
+  }
+  if (node.op == "Constant" && node.is_onnx()) {
+    const ort::OnnxAttribute* value = node.attribute("value");
+    OnnxTensor tensor;
+    if (value != nullptr && value->tensor && read_tensor(*value->tensor, tensor)) {
+      return set_outputs(node, scope, constant(tensor));
+    }
+    Value out;
+    if (const ort::OnnxAttribute* one = node.attribute("value_int")) {
+      out = Value::integers({}, {one->integer});
+    } else if (const ort::OnnxAttribute* list = node.attribute("value_ints")) {
+      const auto size = static_cast<int64_t>(list->integers.size());
+      out = Value::integers({size}, Dims(list->integers.begin(), list->integers.end()));
+    } else if (node.attribute("value_float") || node.attribute("value_string")) {
+      out = Value::same(Dims());
+    }
+    return set_outputs(node, scope, out);
+  }
+  const auto function = functions_.find(function_key(node.domain, node.op, node.overload));
+  try {
+    if (function != functions_.end()) return run_function(node, function->second, scope, inputs);
+    run_rule(node, scope, std::move(inputs));
+  } catch (const Stop& stop) {
+    // What comes out of a body names its node already.
+    const bool named = stop.why.text.starts_with("node ");
+    set_outputs(node, scope,
+                named ? Value::mixed(std::make_shared<Why>(stop.why)) : mixed(node, stop.why));
+  } catch (const std::exception& problem) {
+    set_outputs(node, scope, mixed(node, {false, problem.what()}));
+  }
+}
+
+// Values of the graph around that a node's bodies read.
+const Value* Walk::captured(const OnnxNode& node, const Scope& scope) const {
+  const Value* found = nullptr;
+  const std::function<void(Bytes)> look = [&](Bytes graph) {
+    (void)for_fields(graph, [&](const WireField& field) {
+      OnnxNode inner;
+      if (field.tag != bytes_tag(ort::onnx_field::kGraphNode)) return true;
+      if (!read_node(field.bytes, inner)) return true;
+      for (const std::string_view name : inner.inputs) {
+        const Value* value = scope.find(name);
+        if (value != nullptr && value->varies()) found = value;
+      }
+      for (const ort::OnnxAttribute& attribute : inner.attributes) {
+        if (attribute.graph) look(*attribute.graph);
+      }
+      return true;
+    });
+  };
+  for (const ort::OnnxAttribute& attribute : node.attributes) {
+    if (attribute.graph) look(*attribute.graph);
+    for (const Bytes graph : attribute.graphs) look(graph);
+  }
+  return found;
+}
+
+void Walk::run_rule(const OnnxNode& node, Scope& scope, std::vector<const Value*> inputs) {
+  const Rule* rule = find_rule(node.domain, node.op);
+  const bool same = std::all_of(inputs.begin(), inputs.end(), [](const Value* value) {
+    return value == nullptr || !value->varies();
+  });
+  if (rule != nullptr && rule->random) couples(rule->says);
+  const bool has_body =
+      std::any_of(node.attributes.begin(), node.attributes.end(),
+                  [](const auto& one) { return one.graph || !one.graphs.empty(); });
+  if (rule == nullptr || rule->apply == nullptr) {
+    const bool constant_bodies = !has_body || captured(node, scope) == nullptr;
+    if (same && constant_bodies) return set_outputs(node, scope, Value::same());
+    if (rule != nullptr) couples(rule->says);
+    unproven("no rule says that this operator keeps rows apart");
+  }
+  for (const Value* value : inputs) {
+    if (value == nullptr) continue;
+    if (value->kind == Kind::Counts && !rule->takes_counts) {
+      couples("what is computed depends on the number of rows");
+    }
+    const bool numbers = value->kind == Kind::Numbers || value->kind == Kind::Columns;
+    if (numbers && !rule->takes_numbers) couples("it computes with numbers of rows");
+  }
+  const auto opset = scope.opsets->find(node.is_onnx() ? "" : node.domain);
+  const RunBody body = [this, &scope](Bytes graph, std::vector<Value> values) {
+    return run_body(graph, std::move(values), scope);
+  };
+  const int64_t version = opset == scope.opsets->end() ? 1 : opset->second;
+  Call call(node, version, std::move(inputs), symbols_, body);
+  try {
+    rule->apply(call);
+  } catch (const Stop& reason) {
+    // A constant whose shape is not followed is a constant.
+    if (!same || has_body) stop(reason.why);
+    return set_outputs(node, scope, Value::same());
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    const std::optional<Value>& value = call.outputs()[i];
+    if (!value && same && !has_body) scope.values.insert_or_assign(node.outputs[i], Value::same());
+    else if (!value) {
+      const Why why{false, "no rule says that output " + std::to_string(i) + " keeps rows apart"};
+      scope.values.insert_or_assign(node.outputs[i], mixed(node, why));
+    } else if (value->kind == Kind::Mixed && !value->why->text.starts_with("node ")) {
+      scope.values.insert_or_assign(node.outputs[i], mixed(node, *value->why));
+    } else {
+      scope.values.insert_or_assign(node.outputs[i], *value);
+    }
+  }
+}
+
+std::vector<Value> Walk::run_body(Bytes graph, std::vector<Value> inputs, const Scope& around) {
+  const Level level(depth_);
+  if (depth_ > kDepthMax) unproven("bodies are nested too deeply");
+  Scope scope;
+  scope.outer = &around;
+  scope.opsets = around.opsets;
+  std::vector<std::string_view> names, outputs;
+  bool read = for_fields(graph, [&](const WireField& field) {
+    ort::OnnxValue value;
+    if (field.tag != bytes_tag(ort::onnx_field::kGraphInput)) return true;
+    if (!read_value(field.bytes, value)) return false;
+    names.push_back(value.name);
+    return true;
+  });
+  if (names.size() < inputs.size()) unproven("a body of other inputs");
+  for (size_t i = 0; i < inputs.size(); ++i) scope.values.emplace(names[i], std::move(inputs[i]));
+  read = read && run_graph(graph, ort::onnx_field::kGraphNode, scope, &outputs);
+  if (!read) unproven("a body that cannot be read");
+  std::vector<Value> values;
+  for (const std::string_view name : outputs) {
+    const Value* value = scope.find(name);
+    if (value == nullptr) unproven("a body without '" + std::string(name) + "'");
+    values.push_back(*value);
+  }
+  return values;
+}
+
+// A call of one of the model's own functions: its nodes, with the call's attributes in them.
+void Walk::run_function(const OnnxNode& node, const Function& function, Scope& scope,
+                        const std::vector<const Value*>& inputs) {
+  const Level level(depth_);
+  if (depth_ > kDepthMax) unproven("functions call each other too deeply");
+  Scope inner;
+  inner.opsets = &function.opsets;
+  for (size_t i = 0; i < function.inputs.size() && i < inputs.size(); ++i) {
+    if (inputs[i] != nullptr) inner.values.emplace(function.inputs[i], *inputs[i]);
+  }
+  std::vector<OnnxNode> nodes;
+  const bool read = for_fields(function.bytes, [&](const WireField& field) {
+    return field.tag != bytes_tag(ort::onnx_field::kFunctionNode) ||
+           read_node(field.bytes, nodes.emplace_back());
+  });
+  if (!read) unproven("a function that cannot be read");
+  for (OnnxNode& one : nodes) {
+    for (std::string_view& name : one.inputs) {  // an input that the call leaves out
+      const auto at = std::find(function.inputs.begin(), function.inputs.end(), name);
+      if (at != function.inputs.end() && inner.find(name) == nullptr) name = {};
+    }
+    std::vector<ort::OnnxAttribute> attributes;
+    for (const ort::OnnxAttribute& attribute : one.attributes) {
+      if (attribute.reference.empty()) {
+        attributes.push_back(attribute);
+        continue;
+      }
+      const ort::OnnxAttribute* given = node.attribute(attribute.reference);
+      if (given == nullptr) unproven("an attribute of a function that the call leaves out");
+      ort::OnnxAttribute& made = attributes.emplace_back(*given);
+      made.name = attribute.name;
+    }
+    one.attributes = std::move(attributes);
+    run_node(one, inner);
+  }
+  for (size_t i = 0; i < node.outputs.size() && i < function.outputs.size(); ++i) {
+    const Value* value = inner.find(function.outputs[i]);
+    if (value == nullptr) unproven("a function without '" + std::string(function.outputs[i]) + "'");
+    if (!node.outputs[i].empty()) scope.values.insert_or_assign(node.outputs[i], *value);
+  }
+}
+
+}  // namespace serval::rows
