@@ -32,9 +32,10 @@ function isOwnName(name: string): boolean {
   return name === hostname().toLowerCase();
 }
 
-/** The Host of calls on a listener that this machine alone reaches, without keys: a page of
- * anybody's may call itself by a name that leads there (DNS rebinding), and would read what the
- * server answers. Requests without Host are not a browser's. */
+/** The Host of calls on a listener that only this machine reaches, without keys: any page may call
+ * itself by a name that leads there (DNS rebinding) and would read the responses. Such a name is in
+ * a public domain, so it has a dot; names without one (of containers, of hosts files) are accepted.
+ * Requests without Host are not a browser's. */
 export class HostCheck {
   readonly #names: ReadonlySet<string>;
   /** Most callers say the same. */
@@ -57,8 +58,8 @@ export class HostCheck {
     const host = head.header('host');
     if (host === this.#last || host === '') return undefined;
     const name = nameOf(host);
-    if (!isOwnName(name) && !this.#names.has(name)) {
-      const expected = `an address, localhost, '${hostname()}' or a name of --allowed-hosts`;
+    if (name.includes('.') && !isOwnName(name) && !this.#names.has(name)) {
+      const expected = 'an address, localhost, a name without a dot or one of --allowed-hosts';
       return `a call to this machine only: expected ${expected} as Host, got '${shown(host)}'`;
     }
     this.#last = host;

@@ -99,6 +99,7 @@ test('on a loopback address without keys a foreign Host is refused, for reads to
     }
     for (const host of [
       ...['127.0.0.1:8000', '[::1]:8000', 'localhost', 'LOCALHOST:1', 'a.localhost', hostname()],
+      ...['serval:8000', 'x'],
       ...['API.example:443', '192.0.2.1', ''],
     ]) {
       assert.equal(await status(listens, host), 200, `${listens} ${host}`);
