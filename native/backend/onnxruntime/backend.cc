@@ -68,23 +68,6 @@ bool runs_on_gpu(std::span<const std::string> providers) {
   });
 }
 
-// What of a device's memory is gone between two looks at it. Other loads meanwhile count too.
-class DeviceMemory {
- public:
-  explicit DeviceMemory(const GpuDevice* gpu) : gpu_(gpu), before_(free_bytes()) {}
-  int64_t taken() const { return std::max<int64_t>(0, before_ - free_bytes()); }
-
- private:
-  int64_t free_bytes() const {
-    size_t free = 0, total = 0;
-    if (gpu_ == nullptr || gpu::use_device(*gpu_->calls, gpu_->device) != 0) return 0;
-    return gpu_->calls->memory_info(&free, &total) == 0 ? static_cast<int64_t>(free) : 0;
-  }
-
-  const GpuDevice* const gpu_;  // null = none
-  const int64_t before_;
-};
-
 // The library's providers, best first by its own order. Empty when the call fails.
 std::vector<std::string> available_providers(const OrtApi& api) {
   std::vector<std::string> names;

@@ -3,6 +3,7 @@
 // thread, each with its own scratch.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -124,6 +125,25 @@ class GpuIo {
   std::vector<OutputSide> sides_;                 // per output
   std::vector<std::span<const uint8_t>> shared_;  // addresses that this run is given of clients
   bool same_shapes_ = false;
+};
+
+// How much of a device's memory is gone since this was made. Other loads meanwhile count too. One
+// thread at a time.
+class DeviceMemory {
+ public:
+  // `gpu`: null = none; outlives this.
+  explicit DeviceMemory(const GpuDevice* gpu) : gpu_(gpu), before_(free_bytes()) {}
+  int64_t taken() const { return std::max<int64_t>(0, before_ - free_bytes()); }
+
+ private:
+  int64_t free_bytes() const {
+    size_t free = 0, total = 0;
+    if (gpu_ == nullptr || gpu::use_device(*gpu_->calls, gpu_->device) != 0) return 0;
+    return gpu_->calls->memory_info(&free, &total) == 0 ? static_cast<int64_t>(free) : 0;
+  }
+
+  const GpuDevice* const gpu_;
+  const int64_t before_;
 };
 
 }  // namespace serval::ort

@@ -13,7 +13,7 @@ const COMPILER = 'c++';
 export const noCompiler =
   spawnSync(COMPILER, ['--version']).status === 0 ? false : `no ${COMPILER} on PATH`;
 
-/** Builds test/e2e/gpu/<source> (none: an empty library) as `folder`/`soname`. `more`: further
+/** Builds test/e2e/gpu/fakes/<source> (none: an empty library) as `folder`/`soname`. `more`: further
  * words for the compiler. */
 export function buildLibrary(
   folder: string,
@@ -31,7 +31,7 @@ export function buildLibrary(
   if (status !== 0) throw new Error(`${COMPILER}: ${stderr}`);
 }
 
-const sourceOf = (name: string): string => join(packageRoot(), 'test', 'e2e', 'gpu', name);
+const sourceOf = (name: string): string => join(packageRoot(), 'test', 'e2e', 'gpu', 'fakes', name);
 
 /** Puts the bundled ONNX Runtime into `folder`, and a list that names it. */
 export function installRuntime(folder: string): string {

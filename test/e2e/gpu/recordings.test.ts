@@ -23,7 +23,7 @@ describe('CUDA graphs being recorded', { skip: noCompiler }, () => {
   let server: ServalProcess;
   before(async () => {
     buildLibrary(gpu, 'libonnxruntime.so.1', 'fake_gpu_runtime.cc', NATIVE);
-    buildLibrary(gpu, 'libcudart.so.13', 'fake_cudart.cc', ['-std=c++20']);
+    buildLibrary(gpu, 'libcudart.so.13', 'fake_cudart.cc');
     const config = (rest: string): string =>
       `max_batch_size: 16 dynamic_batching { } instance_group { kind: KIND_GPU gpus: [ 0 ] } ${rest}`;
     for (let i = 0; i < EACH; i += 1) {

@@ -1,5 +1,5 @@
 // A client that shares memory of a device: a process of its own, as CUDA hands no handle back to
-// the process that made it. Over test/e2e/gpu/fake_cudart.cc. Test code.
+// the process that made it. Over test/e2e/gpu/fakes/fake_cudart.cc. Test code.
 #pragma once
 
 #include <gtest/gtest.h>

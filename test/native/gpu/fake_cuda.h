@@ -1,4 +1,4 @@
-// The CUDA runtime of test/e2e/gpu/fake_cudart.cc in a native test. Test code.
+// The CUDA runtime of test/e2e/gpu/fakes/fake_cudart.cc in a native test. Test code.
 #pragma once
 
 #include <dlfcn.h>

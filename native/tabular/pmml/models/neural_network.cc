@@ -67,8 +67,7 @@ double activate(Activation function, double x, double threshold, double leakage)
     case Activation::Cosine: return std::cos(x);
     case Activation::Elliott: return x / (1 + std::abs(x));
     case Activation::Arctan: return 2 * std::atan(x) / kPi;
-    case Activation::Rectifier:
-      return leakage == 0 ? java_max(x, 0) : x > 0 ? x : leakage * x;
+    case Activation::Rectifier: return leakage == 0 ? java_max(x, 0) : x > 0 ? x : leakage * x;
     case Activation::Identity:
     case Activation::RadialBasis: return x;
   }

@@ -35,7 +35,7 @@ inline int unsafe_call() {
   }
   const std::thread::id own = std::this_thread::get_id();
   const bool meets =
-      mode == kGlobal ? !all.spoilt.empty() : mode == kThreadLocal && all.spoilt.contains(own);
+      mode == kGlobal ? !all.spoilt.empty() : mode == kThreadLocal && all.spoilt.count(own) > 0;
   if (!meets) return 0;
   for (auto& [thread, spoilt] : all.spoilt) spoilt = spoilt || mode == kGlobal || thread == own;
   return kUnsupported;
