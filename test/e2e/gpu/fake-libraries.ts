@@ -13,8 +13,8 @@ const COMPILER = 'c++';
 export const noCompiler =
   spawnSync(COMPILER, ['--version']).status === 0 ? false : `no ${COMPILER} on PATH`;
 
-/** Builds test/e2e/gpu/fakes/<source> (none: an empty library) as `folder`/`soname`. `more`: further
- * words for the compiler. */
+/** Builds test/e2e/gpu/fakes/<source> (none: an empty library) as `folder`/`soname`. `more`:
+ * further words for the compiler. */
 export function buildLibrary(
   folder: string,
   soname: string,

@@ -1,7 +1,7 @@
 """What CUDA promises those who share memory of a device, as far as the server relies on it: asked
-of the library that test/gpu runs over, the real one or test/e2e/gpu/fakes/fake_cudart.cc, by Triton's
-client and by processes of its own. No server. Test time only. Source: CUDA Runtime API, CUDA Driver
-API; tritonclient.utils.cuda_shared_memory."""
+of the library that test/gpu runs over, the real one or test/e2e/gpu/fakes/fake_cudart.cc, by
+Triton's client and by its own processes. No server. Test time only.
+Source: CUDA Runtime API, CUDA Driver API; tritonclient.utils.cuda_shared_memory."""
 import base64
 import os
 import signal

@@ -1,6 +1,6 @@
 """What tritonclient.utils.cuda_shared_memory uses of NVIDIA's package of this name, over the CUDA
-runtime library that SERVAL_TEST_CUDART names: the real one, or test/e2e/gpu/fakes/fake_cudart.cc. Each
-call answers a tuple that begins with its status. Test time only. Source: CUDA Runtime API."""
+runtime library that SERVAL_TEST_CUDART names: the real one, or test/e2e/gpu/fakes/fake_cudart.cc.
+Each call returns a tuple that begins with its status. Test time only. Source: CUDA Runtime API."""
 import ctypes
 import enum
 import os
