@@ -303,7 +303,7 @@ test('the index has every model of every place, or of one repository', async (t)
   const all = lines(await control.index('', false));
   assert.deepEqual(
     all.map((line) => line.split(':')[0]),
-    ['10/10 READY', 'a/1 READY', 'c/1 UNAVAILABLE', 'empty/ UNAVAILABLE', 'tf/3 READY'],
+    ['10/10 READY', 'a/1 READY', 'c/1 UNAVAILABLE', 'tf/3 READY'],
   );
   assert.match(all[2] ?? '', /config.pbtxt:1:/);
   assert.match(all[3] ?? '', /has no version folder/);

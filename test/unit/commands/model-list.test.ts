@@ -26,7 +26,6 @@ test('models of a repository, by what their versions hold', async (t) => {
   const listed = await listedModels(scan);
   const sizes = listed.map((one) => [one.name, one.version, one.format, one.bytes]);
   assert.deepEqual(sizes, [
-    ['empty', '', '', 0],
     ['external', '2', 'onnx', 2020],
     ['flat', '1', 'onnx', 77],
     ['saved', '3', 'tensorflow', 555],

@@ -220,7 +220,7 @@ test('models.config: logging_config', () => {
   assert.deepEqual(read('').models[0]?.logging, undefined);
   assert.deepEqual(read(place).models[0]?.logging, { ...logging, samplingRate: 0 });
   for (const [text, expected] of [
-    ['sampling_config { sampling_rate: 0.1 }', /filename_prefix: expected an absolute path .* got/],
+    ['sampling_config { sampling_rate: 0.1 }', /filename_prefix: expected an absolute path.* got/],
     [`${place} sampling_config { sampling_rate: -1 }`, /sampling_rate: expected a number from 0/],
     [`${place} sampling_config { sampling_rate: nan }`, /sampling_rate: .*, got NaN/],
     ['log_collector_config { filename_prefix: "/folder/" }', /filename_prefix: expected/],
