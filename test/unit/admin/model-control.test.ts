@@ -306,7 +306,6 @@ test('the index has every model of every place, or of one repository', async (t)
     ['10/10 READY', 'a/1 READY', 'c/1 UNAVAILABLE', 'tf/3 READY'],
   );
   assert.match(all[2] ?? '', /config.pbtxt:1:/);
-  assert.match(all[3] ?? '', /has no version folder/);
   assert.deepEqual(lines(await control.index(one, true)), ['10/10 READY', 'a/1 READY']);
   await assert.rejects(control.index('/none', false), {
     code: ErrorCode.InvalidArgument,
