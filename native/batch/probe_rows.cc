@@ -124,10 +124,10 @@ double largest_of(const TensorView& tensor) {
 }
 
 // `largest`: of the row.
-bool same_floats(double a, double b, bool is_half, double largest) {
+bool same_floats(double a, double b, bool is_coarse, double largest) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == b) return true;  // infinities
-  const double own = is_half ? 1e-2 : 1e-3, of_row = is_half ? 1e-2 : 1e-4;
+  const double own = is_coarse ? 1e-2 : 1e-3, of_row = is_coarse ? 1e-2 : 1e-4;
   return std::abs(a - b) <= own * std::max(std::abs(a), std::abs(b)) + of_row * largest + 1e-7;
 }
 
@@ -137,13 +137,15 @@ std::string text(double value) {
   return buffer;
 }
 
-bool same_element(const TensorView& a, const TensorView& b, size_t i, double largest) {
+bool same_element(const TensorView& a, const TensorView& b, size_t i, double largest,
+                  ProbeDigits digits) {
   if (a.dtype == DType::Bytes) return a.strings[i] == b.strings[i];
   if (!dtype_is_real(a.dtype)) {
     const size_t size = dtype_bytes(a.dtype);
     return std::memcmp(a.data + i * size, b.data + i * size, size) == 0;
   }
-  return same_floats(number_at(a, i), number_at(b, i), dtype_bytes(a.dtype) == 2, largest);
+  const bool is_coarse = digits == ProbeDigits::Coarse || dtype_bytes(a.dtype) == 2;
+  return same_floats(number_at(a, i), number_at(b, i), is_coarse, largest);
 }
 
 }  // namespace
@@ -199,7 +201,7 @@ bool has_free_inner_dims(const std::vector<TensorSpec>& inputs) {
 }
 
 std::optional<std::string> row_difference(const TensorView& together, uint32_t rows, uint32_t row,
-                                          const TensorView& alone) {
+                                          const TensorView& alone, ProbeDigits digits) {
   const std::string shapes = std::to_string(rows) + " rows together answer " +
                              together.shape.to_string() + ", one row alone " +
                              alone.shape.to_string();
@@ -216,7 +218,7 @@ std::optional<std::string> row_difference(const TensorView& together, uint32_t r
   size_t differ = 0, worst = 0;
   double most = -1;
   for (size_t i = 0; i < count; ++i) {
-    if (same_element(own, alone, i, largest)) continue;
+    if (same_element(own, alone, i, largest, digits)) continue;
     ++differ;
     double by = numbers ? std::abs(number_at(own, i) - number_at(alone, i)) : 0;
     if (std::isnan(by)) by = HUGE_VAL;
@@ -243,7 +245,7 @@ ProbeSight sight_of(std::span<const TensorView> one, std::span<const TensorView>
     const double largest = dtype_is_real(a.dtype) ? largest_of(a) : 0;
     for (size_t k = 0; k < count; ++k) {
       if (!finite) finite = std::isfinite(number_at(a, k)) || std::isfinite(number_at(b, k));
-      if (!same_element(a, b, k, largest)) sight = ProbeSight::Clear;
+      if (!same_element(a, b, k, largest, ProbeDigits::Full)) sight = ProbeSight::Clear;
     }
     if (!finite) return ProbeSight::Blind;
   }

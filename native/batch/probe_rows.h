@@ -51,12 +51,18 @@ class ProbeTensors {
 // Whether any input has a free dim behind the first.
 bool has_free_inner_dims(const std::vector<TensorSpec>& inputs);
 
+// How exactly kernels compute 32-bit and 64-bit floats. Coarse: with a factor's first ten bits, as
+// GPUs multiply (TF32); which digits are lost depends on the number of rows.
+enum class ProbeDigits : uint8_t { Full, Coarse };
+
 // How row `row` of `together`, the answer to `rows` rows, differs from `alone`, the answer to that
 // row: shapes, number of elements, largest difference; nullopt where it does not. Floats may differ
-// by 1e-3 of themselves and 1e-4 of the row's largest (16-bit floats by 1e-2), NaN is equal to NaN;
+// by 1e-3 of themselves and 1e-4 of the row's largest (16-bit floats, and all where digits are
+// coarse, by 1e-2), NaN is equal to NaN;
 // all else is exact.
 std::optional<std::string> row_difference(const TensorView& together, uint32_t rows, uint32_t row,
-                                          const TensorView& alone);
+                                          const TensorView& alone,
+                                          ProbeDigits digits = ProbeDigits::Full);
 
 // Answers to two different rows: whether they tell anything.
 enum class ProbeSight : uint8_t {

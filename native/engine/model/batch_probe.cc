@@ -82,6 +82,7 @@ class Attempt {
         backend_(backend),
         limit_(limit),
         style_(style),
+        digits_(backend.info().on_gpu ? ProbeDigits::Coarse : ProbeDigits::Full),
         scratch_(backend.make_scratch()),
         outputs_(signature_.outputs.size()) {
     std::iota(outputs_.begin(), outputs_.end(), 0u);
@@ -156,7 +157,7 @@ class Attempt {
       Row& row = *rows[order[place]];
       for (size_t i = 0; i < outputs_.size(); ++i) {
         const std::optional<std::string> difference =
-            row_difference(scratch_->outputs()[i], count, place, row.answer.views()[i]);
+            row_difference(scratch_->outputs()[i], count, place, row.answer.views()[i], digits_);
         if (!difference) continue;
         const std::string found = of_output(i) + *difference;
         const End again = run_again(row);
@@ -173,7 +174,7 @@ class Attempt {
       const TensorView &now = scratch_->outputs()[i], &before = row.answer.views()[i];
       // One row in either case, whatever the first dim is.
       if (now.shape == before.shape && (now.shape.rank() == 0 || now.shape[0] != 1)) continue;
-      if (!row_difference(now, 1, 0, before)) continue;
+      if (!row_difference(now, 1, 0, before, digits_)) continue;
       return stop(End::Undecided, of_output(i) + "one row is answered in different ways");
     }
     return End::Holds;
@@ -196,6 +197,7 @@ class Attempt {
   BackendModel& backend_;
   TimeLimit& limit_;
   const ProbeStyle style_;
+  const ProbeDigits digits_;
   std::unique_ptr<BackendScratch> scratch_;
   std::vector<uint32_t> outputs_;
   GatherMemory memory_;

@@ -83,6 +83,17 @@ TEST(ProbeRows, FloatsMayDifferByWhatOtherKernelsRound) {
             std::nullopt);
 }
 
+TEST(ProbeRows, FloatsMayDifferMoreWhereKernelsMultiplyWithFewDigits) {
+  const std::vector<float> together = {0.7662587f, 0.1f}, alone = {0.7682465f, 0.1f};
+  const TensorView both = view(DType::Fp32, {1, 2}, together);
+  const TensorView one = view(DType::Fp32, {1, 2}, alone);
+  EXPECT_NE(row_difference(both, 1, 0, one), std::nullopt);
+  EXPECT_EQ(row_difference(both, 1, 0, one, ProbeDigits::Coarse), std::nullopt);
+  const std::vector<float> other = {0.7f, 0.1f};
+  EXPECT_NE(row_difference(both, 1, 0, view(DType::Fp32, {1, 2}, other), ProbeDigits::Coarse),
+            std::nullopt);
+}
+
 TEST(ProbeRows, NumbersWithoutAPointAndTextAreExact) {
   const std::vector<int64_t> together = {7, 1'000'000}, alone = {1'000'001};
   EXPECT_EQ(
