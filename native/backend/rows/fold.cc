@@ -162,12 +162,12 @@ std::optional<Value> folded(Call& call) {
   if (values.empty() || (call.all_same() && has_more_than_its_name(call.op()))) {
     return std::nullopt;
   }
-  // Only scalars and vectors: their elements meet one to one.
+  // Elements of several inputs meet one to one only where these are scalars and vectors.
   std::vector<Value> plain;
   std::vector<const Value*> shapes;
   plain.reserve(values.size());
   for (const Value* value : values) {
-    if (value->rank() > 1 && size != 1) return std::nullopt;
+    if (value->rank() > 1 && size != 1 && values.size() > 1) return std::nullopt;
     plain.push_back(Value::same(*value->dims));
     shapes.push_back(&plain.back());
   }

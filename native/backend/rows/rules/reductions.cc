@@ -33,7 +33,8 @@ bool reduced_cells(Call& call) {
 std::vector<bool> reduced_axes(Call& call, size_t rank) {
   std::optional<std::vector<int64_t>> axes = call.axes("axes", 1);
   if (axes && axes->empty()) axes.reset();
-  std::vector<bool> gone(rank, !axes && call.integer("noop_with_empty_axes", 0) == 0);
+  const bool own = call.node().domain == "serval";  // without axes nothing is reduced
+  std::vector<bool> gone(rank, !axes && !own && call.integer("noop_with_empty_axes", 0) == 0);
   for (const int64_t axis : axes.value_or(std::vector<int64_t>())) gone[axis_of(axis, rank)] = true;
   return gone;
 }
@@ -81,19 +82,21 @@ void arg(Call& call) {
   call.set(0, std::move(out));
 }
 
+// (X, K); of our own operator (K, X).
 void top(Call& call) {
-  const Value& data = call.in(0);
-  call.need_same(1, "how many it answers");
-  const size_t axis = axis_of(call.integer("axis", -1), call.rank(0));
+  const size_t at = call.node().domain == "serval" ? 1 : 0;
+  const Value& data = call.in(at);
+  call.need_same(1 - at, "how many it answers");
+  const size_t axis = axis_of(call.integer("axis", -1), call.rank(at));
   if (data.varies() && axis == data.axis) couples("it orders the rows");
-  Dims out = call.dims(0);
-  const std::optional<std::vector<int64_t>> k = call.numbers(1);
+  Dims out = call.dims(at);
+  const std::optional<std::vector<int64_t>> k = call.numbers(1 - at);
   out[axis] = k && k->size() == 1 ? Dim(k->front()) : call.fresh();
   if (call.node().attribute("k") != nullptr) out[axis] = call.integer("k", 0);
   Value value = moved(data, std::move(out), data.axis);
   value.stride = {};
   call.set(0, value);
-  value.stride.bound = call.dims(0)[axis];
+  value.stride.bound = call.dims(at)[axis];
   call.set(1, std::move(value));
 }
 
@@ -125,10 +128,16 @@ std::vector<Rule> reduction_rules() {
         "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"},
        reduce,
        true},
+      {family, says, "serval", {"ReduceMax", "ReduceMin"}, reduce},
       {family, says, "", {"ArgMax", "ArgMin"}, arg},
       {family,
        "Along another axis than the rows'; how many is the same for all rows.",
        "",
+       {"TopK"},
+       top},
+      {family,
+       "Along another axis than the rows'; how many is the same for all rows.",
+       "serval",
        {"TopK"},
        top},
       {family,
