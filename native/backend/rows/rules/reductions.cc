@@ -7,9 +7,10 @@
 namespace serval::rows {
 namespace {
 
+bool is_own(const Call& call) { return call.node().domain == "serval"; }
+
 // A few integers that are all known, to one.
-bool reduced_cells(Call& call) {
-  const Value& data = call.in(0);
+bool reduced_cells(Call& call, const Value& data) {
   if (!data.cells || !data.dims || data.rank() > 1 || data.cells->empty()) return false;
   std::string_view op;
   if (call.op() == "ReduceProd") op = "Mul";
@@ -30,10 +31,10 @@ bool reduced_cells(Call& call) {
 }
 
 // The axes that go, in order; none where the operator then does nothing.
-std::vector<bool> reduced_axes(Call& call, size_t rank) {
-  std::optional<std::vector<int64_t>> axes = call.axes("axes", 1);
+std::vector<bool> reduced_axes(Call& call, size_t rank, size_t at) {
+  std::optional<std::vector<int64_t>> axes = call.axes("axes", at);
   if (axes && axes->empty()) axes.reset();
-  const bool own = call.node().domain == "serval";  // without axes nothing is reduced
+  const bool own = is_own(call);  // without axes nothing is reduced
   std::vector<bool> gone(rank, !axes && !own && call.integer("noop_with_empty_axes", 0) == 0);
   for (const int64_t axis : axes.value_or(std::vector<int64_t>())) gone[axis_of(axis, rank)] = true;
   return gone;
@@ -52,20 +53,21 @@ Value reduced(const Value& data, const std::vector<bool>& gone, bool keeps) {
   return value;
 }
 
+// (X, axes); of our own operators (axes, X).
 void reduce(Call& call) {
-  const Value& data = call.in(0);
-  call.need_same(1, "the axes");
+  const size_t at = is_own(call) ? 1 : 0;
+  const Value& data = call.in(at);
+  call.need_same(1 - at, "the axes");
   const bool keeps = call.integer("keepdims", 1) != 0;
-  const bool all = call.integer("noop_with_empty_axes", 0) == 0;
-  if (all && reduced_cells(call)) return;
-  if (data.kind == Kind::Counts) couples("what is computed depends on the number of rows");
-  if (!data.dims) {
-    if (!keeps && call.integers("axes") == nullptr && !call.has(1)) {
-      return call.set(0, Value::same(Dims()));
-    }
-    return call.set(0, Value::same());
+  const bool has_axes = call.integers("axes") != nullptr || call.has(1 - at);
+  if (data.cells && data.dims && data.rank() == 1) {
+    if (reduced_axes(call, 1, 1 - at)[0] && reduced_cells(call, data)) return;
+  } else if (!has_axes && reduced_cells(call, data)) {
+    return;
   }
-  const std::vector<bool> gone = reduced_axes(call, data.rank());
+  if (data.kind == Kind::Counts) couples("what is computed depends on the number of rows");
+  if (!data.dims) return call.set(0, !keeps && !has_axes ? Value::same(Dims()) : Value::same());
+  const std::vector<bool> gone = reduced_axes(call, data.rank(), 1 - at);
   if (data.varies() && gone[data.axis]) couples("it goes over the rows");
   call.set(0, reduced(data, gone, keeps));
 }
@@ -84,7 +86,7 @@ void arg(Call& call) {
 
 // (X, K); of our own operator (K, X).
 void top(Call& call) {
-  const size_t at = call.node().domain == "serval" ? 1 : 0;
+  const size_t at = is_own(call) ? 1 : 0;
   const Value& data = call.in(at);
   call.need_same(1 - at, "how many it answers");
   const size_t axis = axis_of(call.integer("axis", -1), call.rank(at));

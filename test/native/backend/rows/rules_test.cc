@@ -396,12 +396,12 @@ TEST(RowsRules, SizesOfOurOwnFollowTheNumberOfRows) {
   const auto reduced = [](int64_t along) {
     Graph graph({int64_t{4}, int64_t{3}});
     graph.number("rank", 3).integers("axes", {along});
-    return own(own(graph, "ReductionAxes", {"rank", "axes"}, {}, {"a"}), "ReduceMax", {"x", "a"});
+    return own(own(graph, "ReductionAxes", {"rank", "axes"}, {}, {"a"}), "ReduceMax", {"a", "x"});
   };
   expect_proved(reduced(-1));
   expect_coupled(reduced(-3), "it goes over the rows");
   Graph nothing = Graph().integers("axes", {});
-  expect_proved(own(nothing, "ReduceMin", {"x", "axes"}), "no axes: nothing is reduced");
+  expect_proved(own(nothing, "ReduceMin", {"axes", "x"}), "no axes: nothing is reduced");
   Graph turned = Graph().integers("order", {1, 0});
   expect_proved(own(turned, "InvertPermutation", {"order"}, {}, {"i"})
                     .node("Gather", {"x", "i"}, {"y"}, {axis(1)}));
@@ -458,6 +458,27 @@ TEST(RowsRules, OperatorsOfOurOwnKeepRowsApart) {
   expect_proved(own(extreme, "ScatterExtreme", {"i", "u", "t"}, {}, {"e"})
                     .node("Transpose", {"e"}, {"y"}, {swap}));
   expect_coupled(own(extreme, "ScatterExtreme", {"i", "u", "x"}), "it writes rows by their number");
+}
+
+TEST(RowsRules, SizesOfEachRowAreComparedAndMet) {
+  Graph two({std::string("a"), int64_t{4}});
+  two.input("z", {std::string("b"), int64_t{4}}).integers("flat", {-1, 4});
+  two.node("Reshape", {"x", "flat"}, {"u"}).node("Reshape", {"z", "flat"}, {"v"});
+  two.node("Add", {"u", "v"}, {"w"}).node("Shape", {"x"}, {"s"});
+  expect_proved(two.node("Reshape", {"w", "s"}, {"y"}), "a batch runs only where a = b");
+  const auto above = [](int64_t least) {
+    return Graph({std::string("a")})
+        .integers("axes", {0})
+        .number("least", least)
+        .node("Shape", {"x"}, {"s"})
+        .node("ReduceProd", {"s", "axes"}, {"p"},
+              {attribute("keepdims", k0), attribute("noop_with_empty_axes", k1)})
+        .node("Greater", {"p", "least"}, {"any"})
+        .node("Cast", {"any"}, {"f"}, {attribute("to", int64_t{onnx::kFloat})})
+        .node("Mul", {"x", "f"}, {"y"});
+  };
+  expect_proved(above(0), "N * a > 0 where a > 0");
+  expect_coupled(above(1), "what is computed depends on the number of rows");
 }
 
 TEST(RowsRules, OutputsHaveOneRowForEachRow) {
