@@ -41,6 +41,9 @@ bool is_comparison(std::string_view op) {
          op == "GreaterOrEqual";
 }
 
+// A batch has one row or more: the product is below, at or above 0 as it is without them.
+Dim sign_of(const Dim& dim) { return dim.is_beyond() ? dim : without_rows(dim); }
+
 std::optional<Dim> compared(const Symbols& symbols, std::string_view op, const Dim& a,
                             const Dim& b) {
   const std::optional<int> order = compare(symbols, a, b);
@@ -111,6 +114,11 @@ std::optional<Dim> fold(Symbols& symbols, std::string_view op, std::span<const D
   if (op == "IntegerDivide") op = "Div";
   if (op == "IntegerModulo") op = "Mod";
   if (std::optional<Dim> found = known(symbols, op, args)) return found;
+  if (is_comparison(op) && args.size() == 2 && (args[0].is(0) || args[1].is(0))) {
+    const Dim signs[] = {sign_of(args[0]), sign_of(args[1])};
+    const bool changed = signs[0].power != args[0].power || signs[1].power != args[1].power;
+    if (changed) return fold(symbols, op, signs);
+  }
   const bool free_of_rows =
       std::none_of(args.begin(), args.end(), [](const Dim& arg) { return arg.power != 0; });
   if (!free_of_rows) return std::nullopt;
@@ -162,12 +170,12 @@ std::optional<Value> folded(Call& call) {
   if (values.empty() || (call.all_same() && has_more_than_its_name(call.op()))) {
     return std::nullopt;
   }
-  // Only scalars and vectors: their elements meet one to one.
+  // Elements of several inputs meet one to one only where these are scalars and vectors.
   std::vector<Value> plain;
   std::vector<const Value*> shapes;
   plain.reserve(values.size());
   for (const Value* value : values) {
-    if (value->rank() > 1 && size != 1) return std::nullopt;
+    if (value->rank() > 1 && size != 1 && values.size() > 1) return std::nullopt;
     plain.push_back(Value::same(*value->dims));
     shapes.push_back(&plain.back());
   }
@@ -181,8 +189,9 @@ std::optional<Value> folded(Call& call) {
     }
     std::optional<Dim> cell =
         is_truth_cast ? as_truth(call.symbols(), args[0]) : fold(call.symbols(), call.op(), args);
-    if (!cell && args[0].power == 0 && is_truth_cast) {
-      cell = Dim::of_symbol(call.symbols().named("truth " + args[0].key(), true));
+    const Dim sign = sign_of(args[0]);
+    if (!cell && sign.power == 0 && is_truth_cast) {
+      cell = Dim::of_symbol(call.symbols().named("truth " + sign.key(), true));
     }
     if (!cell) couples("what is computed depends on the number of rows");
     cells.push_back(*cell);

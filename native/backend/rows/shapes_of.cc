@@ -29,7 +29,11 @@ void meet(const Value& value, size_t axis, const Dim& rows, size_t rank) {
     if (aligned(value, value.axis, rank) != axis) {
       couples("rows of one input meet all rows of another: they are on different axes");
     }
-    if (!((*value.dims)[value.axis] == rows)) {
+    // A batch runs only where both have as many entries, so each row has; else it is run again row
+    // by row. Sizes that are never equal are no reason to join.
+    const Dim& own = (*value.dims)[value.axis];
+    const bool may_fit = own.power == rows.power && !(own.symbols.empty() && rows.symbols.empty());
+    if (!(own == rows) && !may_fit) {
       unproven("the inputs are not known to have as many entries for a row: " + dim_text(rows) +
                " and " + dim_text((*value.dims)[value.axis]));
     }

@@ -96,7 +96,7 @@ void reduce_groups(std::span<const Group> groups, std::span<const T> input, std:
   }
 }
 
-// Inputs: floats or doubles, axes (int64; none: nothing is reduced). Attribute `keepdims`.
+// Inputs: axes (int64; none: nothing is reduced), floats or doubles. Attribute `keepdims`.
 template <bool kMax>
 class ReduceExtreme final : public Kernel {
  public:

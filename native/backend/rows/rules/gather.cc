@@ -94,8 +94,9 @@ void elements(Call& call) {
 }
 
 // How many axes an index of GatherND or ScatterND names; throws where it is not known.
-size_t depth_of(Call& call, const Value& indices) {
-  if (call.rank(1) == 0 || !indices.dims->back().is_number()) {
+size_t depth_of(Call& call, size_t at) {
+  const Value& indices = call.in(at);
+  if (call.rank(at) == 0 || !indices.dims->back().is_number()) {
     unproven("the length of an index is not known");
   }
   return static_cast<size_t>(indices.dims->back().number);
@@ -123,7 +124,7 @@ Value as_columns(const Value& indices, size_t depth) {
 void gather_nd(Call& call) {
   const Value& data = call.in(0);
   const size_t rank = call.rank(0), index_rank = call.rank(1);
-  const size_t depth = depth_of(call, call.in(1));
+  const size_t depth = depth_of(call, 1);
   const Value indices = as_columns(call.in(1), depth);
   const auto batch = static_cast<size_t>(call.integer("batch_dims", 0));
   if (depth + batch > rank || batch >= index_rank) unproven("an index over the rank");
@@ -158,20 +159,25 @@ void gather_nd(Call& call) {
   call.set(0, Value::rows(std::move(out), axis));
 }
 
-void scatter_nd(Call& call) {
-  const Value &data = call.in(0), &updates = call.in(2);
-  const size_t rank = call.rank(0), index_rank = call.rank(1);
-  const size_t depth = depth_of(call, call.in(1));
-  const Value indices = as_columns(call.in(1), depth);
+// Where an operator's inputs are.
+struct Scattered {
+  size_t data = 0, indices = 0, updates = 0;
+};
+
+void scatter(Call& call, const Scattered& at) {
+  const Value &data = call.in(at.data), &updates = call.in(at.updates);
+  const size_t rank = call.rank(at.data), index_rank = call.rank(at.indices);
+  const size_t depth = depth_of(call, at.indices);
+  const Value indices = as_columns(call.in(at.indices), depth);
   if (depth > rank) unproven("an index over the rank");
-  if (call.all_same()) return call.set(0, Value::same(call.dims(0)));
+  if (call.all_same()) return call.set(0, Value::same(call.dims(at.data)));
   if (!data.is_rows()) unproven("rows are written into what is the same for all");
   if (indices.kind == Kind::Columns) {
     const bool own = data.axis < depth && names_own_row(indices, data.axis, data.per_row());
     const bool fits = updates.is_rows() && updates.axis == indices.axis &&
                       (*updates.dims)[updates.axis] == (*indices.dims)[indices.axis];
     if (!own || !fits) couples("numbers of rows are not known to be each row's own");
-    return call.set(0, Value::rows(call.dims(0), data.axis));
+    return call.set(0, Value::rows(call.dims(at.data), data.axis));
   }
   if (indices.varies()) couples("indices of the rows name entries of all rows");
   if (data.axis < depth) couples("it writes rows by their number");
@@ -179,8 +185,12 @@ void scatter_nd(Call& call) {
   const bool fits =
       updates.is_rows() && updates.axis == axis && (*updates.dims)[axis] == (*data.dims)[data.axis];
   if (!fits) unproven("what is written is not of the rows");
-  call.set(0, Value::rows(call.dims(0), data.axis));
+  call.set(0, Value::rows(call.dims(at.data), data.axis));
 }
+
+void scatter_nd(Call& call) { scatter(call, {0, 1, 2}); }
+// Our own operator: (indices, updates, data).
+void scatter_extreme(Call& call) { scatter(call, {2, 0, 1}); }
 
 void one_hot(Call& call) {
   const Value& indices = call.in(0);
@@ -240,6 +250,13 @@ std::vector<Rule> gather_rules() {
        "",
        {"ScatterND"},
        scatter_nd,
+       false,
+       true},
+      {family,
+       "The row is a column of the indices that is 0, ..., N - 1, or not indexed.",
+       "serval",
+       {"ScatterExtreme"},
+       scatter_extreme,
        false,
        true},
       {family, "The depth is a constant.", "", {"OneHot"}, one_hot},

@@ -243,14 +243,26 @@ std::vector<Stride> columns_of(Call& call) {
   return columns;
 }
 
-// Integers that are put together, where all of them are known.
+// Integers that are put together. Those that are computed and the same for all rows get symbols.
 bool concat_cells(Call& call) {
+  constexpr int64_t kMost = 64;
   Dims cells;
+  bool any = false;
   for (size_t i = 0; i < call.count(); ++i) {
     const Value& value = call.in(i);
-    if (!value.cells || !value.dims || value.rank() != 1) return false;
-    cells.insert(cells.end(), value.cells->begin(), value.cells->end());
+    if (!value.dims || value.rank() != 1) return false;
+    any |= value.cells.has_value();
+    if (value.cells) {
+      cells.insert(cells.end(), value.cells->begin(), value.cells->end());
+      continue;
+    }
+    const Dim& size = (*value.dims)[0];
+    if (value.varies() || !size.is_number() || size.number > kMost) return false;
+    for (int64_t k = 0; k < size.number; ++k) {
+      cells.push_back(Dim::of_symbol(call.symbols().fresh(false, false)));
+    }
   }
+  if (!any) return false;
   const auto size = static_cast<int64_t>(cells.size());
   call.set(0, Value::integers({size}, std::move(cells)));
   return true;

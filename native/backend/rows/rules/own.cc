@@ -1,6 +1,7 @@
 // Rules of Serval's own operators (domain serval, native/operators). See rule.h.
 #include <algorithm>
 
+#include "backend/rows/fold.h"
 #include "backend/rows/rule.h"
 
 namespace serval::rows {
@@ -8,6 +9,161 @@ namespace {
 
 // Guards pass their last input on.
 void last_input(Call& call) { call.set(0, call.in(call.count() - 1)); }
+
+// Checks refuse a request by a size or a flag. A batch that is refused is run again row by row,
+// but one row must not be accepted because others are there: sizes that grow with the batch are
+// only looked up by numbers of rows, or are sizes themselves.
+void checked(Call& call) {
+  const Value& passed = call.in(call.count() - 1);
+  if (call.in(0).kind == Kind::Counts && (passed.kind == Kind::Same || passed.is_rows())) {
+    couples("the number of rows decides what is refused");
+  }
+  last_input(call);
+}
+
+// Flags are those of the rows: a batch is refused where one of its rows is.
+void required(Call& call) {
+  const Kind flags = call.in(0).kind;
+  if (flags != Kind::Same && flags != Kind::Rows) {
+    couples("the number of rows decides what is refused");
+  }
+  last_input(call);
+}
+
+// A tensor's dims, where a slice of it begins, its sizes (-1: to the end) -> where it ends.
+void slice_ends(Call& call) {
+  const Value &dims = call.in(0), &begin = call.in(1), &sizes = call.in(2);
+  for (const Value* value : {&dims, &begin, &sizes}) {
+    if (value->kind == Kind::Counts || !value->varies()) continue;
+    couples("values of the rows decide where it ends");
+  }
+  if (!dims.cells || !begin.cells || !sizes.cells) {
+    if (!call.all_same()) unproven("where it ends is computed");
+    return call.set(0, Value::same());
+  }
+  const size_t rank = dims.cells->size();
+  if (begin.cells->size() != rank || sizes.cells->size() != rank) unproven("sizes of another rank");
+  Dims ends;
+  for (size_t i = 0; i < rank; ++i) {
+    const Dim &whole = (*dims.cells)[i], &from = (*begin.cells)[i], &size = (*sizes.cells)[i];
+    if (size.is(-1)) {
+      ends.push_back(whole);
+      continue;
+    }
+    const Dim args[] = {from, size};
+    const bool counted = call.symbols().never_negative(size);
+    std::optional<Dim> end;
+    if (counted) end = fold(call.symbols(), "Add", args);
+    else if (whole.power == 0 && from.power == 0 && size.power == 0) end = call.fresh();
+    if (!end) couples("the number of rows decides where it ends");
+    ends.push_back(*end);
+  }
+  call.set(0, Value::integers({static_cast<int64_t>(rank)}, std::move(ends)));
+}
+
+// A tensor's dims, paddings [rank, 2] -> all befores, then all afters.
+void pads_of(Call& call) {
+  call.need_same(1, "the padding");
+  const Value& paddings = call.in(1);
+  if (!paddings.cells || paddings.cells->size() % 2 != 0) return call.set(0, Value::same());
+  Dims pads;
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    for (size_t i = side; i < paddings.cells->size(); i += 2) pads.push_back((*paddings.cells)[i]);
+  }
+  const auto size = static_cast<int64_t>(pads.size());
+  call.set(0, Value::integers({size}, std::move(pads)));
+}
+
+// A rank, axes -> the axes counted from the front.
+void reduction_axes(Call& call) {
+  for (size_t i = 0; i < call.count(); ++i) call.need_same(i, "the axes");
+  const std::optional<std::vector<int64_t>> rank = call.numbers(0), axes = call.numbers(1);
+  if (!rank || rank->size() != 1 || !axes) return call.set(0, Value::same());
+  Dims front;
+  for (const int64_t axis : *axes) front.emplace_back(axis < 0 ? axis + rank->front() : axis);
+  call.set(0, Value::integers({static_cast<int64_t>(front.size())}, std::move(front)));
+}
+
+// Numbers below a length, each once -> where each is.
+void inverse(Call& call) {
+  call.need_same(0, "the order");
+  const std::optional<std::vector<int64_t>> order = call.numbers(0);
+  if (!order) return call.set(0, Value::same());
+  Dims places(order->size());
+  for (size_t i = 0; i < order->size(); ++i) {
+    places[axis_of((*order)[i], order->size())] = static_cast<int64_t>(i);
+  }
+  call.set(0, Value::integers({static_cast<int64_t>(places.size())}, std::move(places)));
+}
+
+// Sorted rows [n, m], values [n, k] -> how many of its row are below each value.
+void searched(Call& call) {
+  if (call.all_same()) return;
+  const Value &sorted = call.in(0), &values = call.in(1);
+  if (!values.is_rows()) couples("the values are not each row's own");
+  const bool own = sorted.is_rows() && sorted.axis == 0 && values.axis == 0 &&
+                   (*sorted.dims)[0] == (*values.dims)[0];
+  const bool one_for_all = !sorted.varies() && values.axis == 1;
+  if (!own && !one_for_all) couples("values are looked up in other rows");
+  call.set(0, moved(values, call.dims(1), values.axis));
+}
+
+// Images [n, h, w, c] -> the largest of each window, and where it is.
+void pooled(Call& call) {
+  const Value& data = call.in(0);
+  if (call.all_same()) return;
+  if (call.rank(0) != 4 || data.axis != 0) couples("the rows are on an axis that windows go over");
+  Dims out = call.fresh_dims(4);
+  out[0] = call.dims(0)[0];
+  out[3] = call.dims(0)[3];
+  call.set(0, Value::rows(out, 0));
+  if (call.integer("with_batch", 0) == 0) return call.set(1, Value::rows(std::move(out), 0));
+  call.set(1, Value::mixed(std::make_shared<Why>(
+                  Why{true, "the places that it answers are counted over all rows"})));
+}
+
+// Strings, of which stop words are left out.
+void normalized(Call& call) {
+  const ort::OnnxAttribute* words = call.node().attribute("stopwords");
+  if (call.in(0).varies() && words != nullptr && !words->text.empty()) {
+    couples("stop words are taken out of the list of all rows");
+  }
+  call.set(0, moved(call.in(0), call.dims(0), call.in(0).axis));
+}
+
+// Images [..., h, w, c] -> a text each.
+void encoded_images(Call& call) {
+  if (call.all_same()) return;
+  const Value& data = call.in(0);
+  if (data.axis + 3 >= call.rank(0)) couples("the rows are an axis of the image");
+  call.set(0, moved(data, Dims(call.dims(0).begin(), call.dims(0).end() - 3), data.axis));
+}
+
+// Messages -> how many values each field has, and the values, padded to the longest.
+void decoded_messages(Call& call) {
+  if (call.all_same()) return;
+  const Value& data = call.in(0);
+  Dims sizes = call.dims(0);
+  sizes.push_back(call.fresh());
+  call.set(0, moved(data, std::move(sizes), data.axis));
+  for (size_t i = 1; i < call.output_count(); ++i) {
+    call.set(i, Value::mixed(std::make_shared<Why>(
+                    Why{true, "a field is padded to the longest of the batch"})));
+  }
+}
+
+// How many values each field has [..., fields], values [..., longest] -> messages.
+void encoded_messages(Call& call) {
+  if (call.all_same()) return;
+  const Value& sizes = call.in(0);
+  for (size_t i = 0; i < call.count(); ++i) {
+    const bool own = call.in(i).is_rows() && call.rank(i) == call.rank(0) &&
+                     call.in(i).axis == sizes.axis && sizes.axis + 1 < call.rank(0) &&
+                     call.dims(i)[sizes.axis] == call.dims(0)[sizes.axis];
+    if (!own) couples("the values are not each row's own");
+  }
+  call.set(0, moved(sizes, Dims(call.dims(0).begin(), call.dims(0).end() - 1), sizes.axis));
+}
 
 // The first input's shape; the others are parameters.
 void element(Call& call) {
@@ -112,6 +268,7 @@ void over_last(Call& call, size_t count) {
     size_t rank = rows->rank();
     if (call.op().ends_with("Determinant")) rank -= 2;
     if (call.op() == "SelfAdjointEigV2" && i == 0) rank -= 1;
+    if (call.op() == "Lu" && i == 1) rank -= 1;
     if (call.op() == "Svd" && i == 0) rank -= 1;
     Dims out = call.fresh_dims(rank);
     for (size_t k = 0; k + count < rows->rank() && k < rank; ++k) out[k] = (*rows->dims)[k];
@@ -154,11 +311,55 @@ void trees(Call& call) {
 // A coupling that its own text names.
 constexpr const char* kLengths = "how many entries it answers depends on the values of all rows";
 
+// Rules of checks and of operators that mean what TensorFlow's of these names do.
+std::vector<Rule> check_rules(const char* family) {
+  return {
+      {family,
+       "Indices and sizes go on unchanged; what refuses them does not depend on the other rows.",
+       "serval",
+       {"BroadcastDims", "CheckIndices", "CheckTuples"},
+       checked,
+       true,
+       true},
+      {family,
+       "The value goes on unchanged; the flags are those of the rows.",
+       "serval",
+       {"Require"},
+       required,
+       true,
+       true},
+      {family, "N is followed as a number.", "serval", {"SliceEnds"}, slice_ends, true},
+      {family, "The same for all rows.", "serval", {"PadsOf"}, pads_of, true},
+      {family, "The same for all rows.", "serval", {"ReductionAxes"}, reduction_axes},
+      {family, "The same for all rows.", "serval", {"InvertPermutation"}, inverse},
+      {family,
+       "The sorted entries are each row's own, or one list for all.",
+       "serval",
+       {"SearchSorted"},
+       searched},
+      {family,
+       "The rows are on the first axis; places count within each row.",
+       "serval",
+       {"MaxPoolWithArgmax"},
+       pooled},
+      {family, "Without stop words.", "serval", {"NormalizeStrings"}, normalized},
+      {family, "The rows are no axis of the image.", "serval", {"EncodePng"}, encoded_images},
+      {family,
+       "How many values each field has. The values are padded to the longest of the batch: those "
+       "are coupled.",
+       "serval",
+       {"DecodeProto"},
+       decoded_messages},
+      {family, "The fields are each row's own.", "serval", {"EncodeProto"}, encoded_messages},
+  };
+}
+
 }  // namespace
 
 std::vector<Rule> serval_rules() {
   const char* const family = "Serval's own";
-  return {
+  std::vector<Rule> rules = check_rules(family);
+  const std::vector<Rule> others = {
       {family,
        "What is guarded goes on unchanged.",
        "serval",
@@ -209,7 +410,7 @@ std::vector<Rule> serval_rules() {
        "The rows are not on the axes of the matrix or the transform.",
        "serval",
        {"Cholesky", "LogMatrixDeterminant", "MatrixDeterminant", "MatrixInverse", "MatrixSolve",
-        "MatrixTriangularSolve", "Qr", "SelfAdjointEigV2", "Svd"},
+        "MatrixTriangularSolve", "Qr", "SelfAdjointEigV2", "Svd", "Lu", "TridiagonalSolve"},
        matrices},
       {family,
        "The rows are not on the axes of the matrix or the transform.",
@@ -228,6 +429,8 @@ std::vector<Rule> serval_rules() {
        {"DynamicPartition", "RaggedTensorToSparse", "RaggedTensorToTensor", "SparseToDense",
         "StringSplit", "StringSplitV2", "Unique"}},
   };
+  rules.insert(rules.end(), others.begin(), others.end());
+  return rules;
 }
 
 }  // namespace serval::rows

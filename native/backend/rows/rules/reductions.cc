@@ -7,9 +7,10 @@
 namespace serval::rows {
 namespace {
 
+bool is_own(const Call& call) { return call.node().domain == "serval"; }
+
 // A few integers that are all known, to one.
-bool reduced_cells(Call& call) {
-  const Value& data = call.in(0);
+bool reduced_cells(Call& call, const Value& data) {
   if (!data.cells || !data.dims || data.rank() > 1 || data.cells->empty()) return false;
   std::string_view op;
   if (call.op() == "ReduceProd") op = "Mul";
@@ -30,10 +31,11 @@ bool reduced_cells(Call& call) {
 }
 
 // The axes that go, in order; none where the operator then does nothing.
-std::vector<bool> reduced_axes(Call& call, size_t rank) {
-  std::optional<std::vector<int64_t>> axes = call.axes("axes", 1);
+std::vector<bool> reduced_axes(Call& call, size_t rank, size_t at) {
+  std::optional<std::vector<int64_t>> axes = call.axes("axes", at);
   if (axes && axes->empty()) axes.reset();
-  std::vector<bool> gone(rank, !axes && call.integer("noop_with_empty_axes", 0) == 0);
+  const bool own = is_own(call);  // without axes nothing is reduced
+  std::vector<bool> gone(rank, !axes && !own && call.integer("noop_with_empty_axes", 0) == 0);
   for (const int64_t axis : axes.value_or(std::vector<int64_t>())) gone[axis_of(axis, rank)] = true;
   return gone;
 }
@@ -51,20 +53,21 @@ Value reduced(const Value& data, const std::vector<bool>& gone, bool keeps) {
   return value;
 }
 
+// (X, axes); of our own operators (axes, X).
 void reduce(Call& call) {
-  const Value& data = call.in(0);
-  call.need_same(1, "the axes");
+  const size_t at = is_own(call) ? 1 : 0;
+  const Value& data = call.in(at);
+  call.need_same(1 - at, "the axes");
   const bool keeps = call.integer("keepdims", 1) != 0;
-  const bool all = call.integer("noop_with_empty_axes", 0) == 0;
-  if (all && reduced_cells(call)) return;
-  if (data.kind == Kind::Counts) couples("what is computed depends on the number of rows");
-  if (!data.dims) {
-    if (!keeps && call.integers("axes") == nullptr && !call.has(1)) {
-      return call.set(0, Value::same(Dims()));
-    }
-    return call.set(0, Value::same());
+  const bool has_axes = call.integers("axes") != nullptr || call.has(1 - at);
+  if (data.cells && data.dims && data.rank() == 1) {
+    if (reduced_axes(call, 1, 1 - at)[0] && reduced_cells(call, data)) return;
+  } else if (!has_axes && reduced_cells(call, data)) {
+    return;
   }
-  const std::vector<bool> gone = reduced_axes(call, data.rank());
+  if (data.kind == Kind::Counts) couples("what is computed depends on the number of rows");
+  if (!data.dims) return call.set(0, !keeps && !has_axes ? Value::same(Dims()) : Value::same());
+  const std::vector<bool> gone = reduced_axes(call, data.rank(), 1 - at);
   if (data.varies() && gone[data.axis]) couples("it goes over the rows");
   call.set(0, reduced(data, gone, keeps));
 }
@@ -81,19 +84,21 @@ void arg(Call& call) {
   call.set(0, std::move(out));
 }
 
+// (X, K); of our own operator (K, X).
 void top(Call& call) {
-  const Value& data = call.in(0);
-  call.need_same(1, "how many it answers");
-  const size_t axis = axis_of(call.integer("axis", -1), call.rank(0));
+  const size_t at = is_own(call) ? 1 : 0;
+  const Value& data = call.in(at);
+  call.need_same(1 - at, "how many it answers");
+  const size_t axis = axis_of(call.integer("axis", -1), call.rank(at));
   if (data.varies() && axis == data.axis) couples("it orders the rows");
-  Dims out = call.dims(0);
-  const std::optional<std::vector<int64_t>> k = call.numbers(1);
+  Dims out = call.dims(at);
+  const std::optional<std::vector<int64_t>> k = call.numbers(1 - at);
   out[axis] = k && k->size() == 1 ? Dim(k->front()) : call.fresh();
   if (call.node().attribute("k") != nullptr) out[axis] = call.integer("k", 0);
   Value value = moved(data, std::move(out), data.axis);
   value.stride = {};
   call.set(0, value);
-  value.stride.bound = call.dims(0)[axis];
+  value.stride.bound = call.dims(at)[axis];
   call.set(1, std::move(value));
 }
 
@@ -125,10 +130,16 @@ std::vector<Rule> reduction_rules() {
         "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"},
        reduce,
        true},
+      {family, says, "serval", {"ReduceMax", "ReduceMin"}, reduce},
       {family, says, "", {"ArgMax", "ArgMin"}, arg},
       {family,
        "Along another axis than the rows'; how many is the same for all rows.",
        "",
+       {"TopK"},
+       top},
+      {family,
+       "Along another axis than the rows'; how many is the same for all rows.",
+       "serval",
        {"TopK"},
        top},
       {family,

@@ -342,6 +342,145 @@ TEST(RowsRules, BodiesKeepRowsApartAndValuesDecideNothing) {
   expect_coupled(looped("three", "Softmax"), "(Softmax): the sum goes over the rows");
 }
 
+// Nodes of the domain serval.
+Graph own(Graph graph, std::string_view op, const std::vector<std::string>& inputs,
+          const std::vector<Message>& attributes = {},
+          const std::vector<std::string>& out = {"y"}) {
+  return graph.node(op, inputs, out, attributes, "serval");
+}
+
+TEST(RowsRules, ChecksOfOurOwnPassOnWhatTheyCheck) {
+  Graph ids({int64_t{2}});
+  ids.floats("t", {10, 3}).integers("ten", {10}).input("ids", {int64_t{5}}, onnx::kInt64);
+  expect_proved(
+      own(ids, "CheckIndices", {"ten", "ids"}, {}, {"i"}).node("Gather", {"t", "i"}, {"y"}));
+  Graph counted = Graph().integers("zero", {0}).node("Shape", {"x"}, {"s"});
+  counted.node("Gather", {"s", "zero"}, {"n"}).input("ids", {int64_t{5}}, onnx::kInt64);
+  expect_coupled(own(counted, "CheckIndices", {"n", "ids"}), "decides what is refused");
+  Graph tuples({int64_t{4}, int64_t{3}});
+  tuples.integers("shape", {10, 3}).floats("t", {10, 3}).input("i", {int64_t{2}}, onnx::kInt64);
+  expect_proved(
+      own(tuples, "CheckTuples", {"shape", "i"}, {}, {"c"}).node("GatherND", {"t", "c"}, {"y"}));
+  Graph flags = Graph().floats("b", {4}).integers("none", {}).node("Less", {"x", "b"}, {"bad"});
+  expect_proved(own(flags, "Require", {"bad", "none", "x"}));
+  Graph most = Graph().integers("none", {}).integers("axes", {0, 1});
+  most.node("ReduceMax", {"x", "axes"}, {"m"});
+  expect_coupled(own(most, "Require", {"m", "none", "x"}), "(ReduceMax): it goes over the rows");
+  Graph wide({k1, int64_t{4}});
+  wide.integers("three", {3}).integers("four", {4}).integers("zero", {0});
+  wide.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "zero"}, {"n"});
+  wide.node("Concat", {"n", "three", "four"}, {"to"}, {axis(0)});
+  expect_proved(
+      own(wide, "BroadcastDims", {"s", "to"}, {}, {"d"}).node("Expand", {"x", "d"}, {"y"}));
+}
+
+TEST(RowsRules, SizesOfOurOwnFollowTheNumberOfRows) {
+  const auto cut = [](const std::vector<int64_t>& from, const std::vector<int64_t>& sizes) {
+    Graph graph;
+    graph.integers("from", from).integers("sizes", sizes).node("Shape", {"x"}, {"s"});
+    return own(graph, "SliceEnds", {"s", "from", "sizes"}, {}, {"to"})
+        .node("Slice", {"x", "from", "to"}, {"y"});
+  };
+  expect_proved(cut({0, 1}, {-1, 2}));
+  expect_proved(cut({0, 1}, {-1, -1}));
+  expect_coupled(cut({0, 1}, {1, 2}), "it takes some of the rows");
+  expect_coupled(cut({1, 0}, {-1, 2}), "it takes some of the rows");
+  const auto padded = [](int64_t before) {
+    Graph graph;
+    graph.model().initializer<int64_t>("p", onnx::kInt64, {2, 2}, {before, 0, 1, 2});
+    graph.node("Shape", {"x"}, {"s"});
+    return own(graph, "PadsOf", {"s", "p"}, {}, {"q"}).node("Pad", {"x", "q"}, {"y"});
+  };
+  expect_proved(padded(0));
+  expect_coupled(padded(1), "it adds rows");
+  const auto reduced = [](int64_t along) {
+    Graph graph({int64_t{4}, int64_t{3}});
+    graph.number("rank", 3).integers("axes", {along});
+    return own(own(graph, "ReductionAxes", {"rank", "axes"}, {}, {"a"}), "ReduceMax", {"a", "x"});
+  };
+  expect_proved(reduced(-1));
+  expect_coupled(reduced(-3), "it goes over the rows");
+  Graph nothing = Graph().integers("axes", {});
+  expect_proved(own(nothing, "ReduceMin", {"axes", "x"}), "no axes: nothing is reduced");
+  Graph turned = Graph().integers("order", {1, 0});
+  expect_proved(own(turned, "InvertPermutation", {"order"}, {}, {"i"})
+                    .node("Gather", {"x", "i"}, {"y"}, {axis(1)}));
+  Graph order = Graph().input("o", {}, onnx::kInt64);
+  expect_coupled(own(order, "InvertPermutation", {"o"}), "the order: values of the rows decide");
+}
+
+TEST(RowsRules, OperatorsOfOurOwnKeepRowsApart) {
+  for (const char* op : {"WithoutNan", "RoundFloat8"}) expect_proved(own(Graph(), op, {"x"}));
+  for (const char* op : {"Igamma", "Igammac", "Zeta", "Polygamma", "IntegerPower"}) {
+    expect_proved(own(Graph(), op, {"x", "x"}));
+  }
+  expect_proved(own(Graph(), "Betainc", {"x", "x", "x"}));
+  expect_proved(own(Graph().number("k", 2), "TopK", {"k", "x"}, {}, {"y", "places"}));
+  Graph column({}, 18);
+  expect_coupled(own(column.number("k", 2), "TopK", {"k", "x"}, {}, {"y", "p"}), "orders the rows");
+  Graph sorted = Graph().input("v", {int64_t{3}});
+  expect_proved(own(sorted, "SearchSorted", {"x", "v"}));
+  Graph bins = Graph({}, 18).floats("bins", {1, 5}).integers("flat", {1, -1});
+  bins.integers("rows", {-1}).node("Reshape", {"x", "flat"}, {"v"});
+  expect_proved(
+      own(bins, "SearchSorted", {"bins", "v"}, {}, {"f"}).node("Reshape", {"f", "rows"}, {"y"}));
+  expect_coupled(own(Graph().floats("bins", {1, 5}), "SearchSorted", {"bins", "x"}),
+                 "values are looked up in other rows");
+  const auto places = [](int64_t with_batch) {
+    Graph graph({int64_t{4}, int64_t{4}, int64_t{2}});
+    return own(graph, "MaxPoolWithArgmax", {"x"}, {attribute("with_batch", with_batch)},
+               {"values", "y"});
+  };
+  expect_proved(places(0));
+  expect_coupled(places(1), "counted over all rows");
+  Graph square({int64_t{4}, int64_t{4}});
+  expect_proved(own(square, "Lu", {"x"}, {}, {"y", "p"}));
+  expect_proved(own(square, "Lu", {"x"}, {}, {"l", "y"}));
+  expect_coupled(own(Graph(), "Lu", {"x"}, {}, {"y", "p"}), "an axis that it goes over");
+  Graph diagonals = Graph({int64_t{3}, int64_t{4}}).input("b", {int64_t{4}, int64_t{1}});
+  expect_proved(own(diagonals, "TridiagonalSolve", {"x", "b"}));
+  Graph image({int64_t{4}, int64_t{4}, int64_t{3}});
+  expect_proved(own(image, "EncodePng", {"x"}));
+  expect_coupled(own(square, "EncodePng", {"x"}), "the rows are an axis of the image");
+  Graph fields = Graph({int64_t{2}}).input("v", {int64_t{7}});
+  expect_proved(own(fields, "EncodeProto", {"x", "v"}));
+  expect_proved(own(Graph({}, 18), "DecodeProto", {"x"}, {}, {"y", "v"}));
+  expect_coupled(own(Graph({}, 18), "DecodeProto", {"x"}, {}, {"s", "y"}), "padded to the longest");
+  Graph texts({}, 18);
+  const Message words = Message().bytes(1, "stopwords").bytes(4, "1:a,").varint(20, 3);
+  expect_proved(own(texts, "NormalizeStrings", {"x"}));
+  expect_coupled(own(texts, "NormalizeStrings", {"x"}, {words}), "stop words are taken out");
+  Graph extreme;
+  extreme.model().initializer<int64_t>("i", onnx::kInt64, {1, 1}, {1});
+  const auto swap = attribute("perm", std::vector<int64_t>{1, 0});
+  extreme.node("Transpose", {"x"}, {"t"}, {swap}).integers("first", {0});
+  extreme.node("Gather", {"t", "first"}, {"u"});
+  expect_proved(own(extreme, "ScatterExtreme", {"i", "u", "t"}, {}, {"e"})
+                    .node("Transpose", {"e"}, {"y"}, {swap}));
+  expect_coupled(own(extreme, "ScatterExtreme", {"i", "u", "x"}), "it writes rows by their number");
+}
+
+TEST(RowsRules, SizesOfEachRowAreComparedAndMet) {
+  Graph two({std::string("a"), int64_t{4}});
+  two.input("z", {std::string("b"), int64_t{4}}).integers("flat", {-1, 4});
+  two.node("Reshape", {"x", "flat"}, {"u"}).node("Reshape", {"z", "flat"}, {"v"});
+  two.node("Add", {"u", "v"}, {"w"}).node("Shape", {"x"}, {"s"});
+  expect_proved(two.node("Reshape", {"w", "s"}, {"y"}), "a batch runs only where a = b");
+  const auto above = [](int64_t least) {
+    return Graph({std::string("a")})
+        .integers("axes", {0})
+        .number("least", least)
+        .node("Shape", {"x"}, {"s"})
+        .node("ReduceProd", {"s", "axes"}, {"p"},
+              {attribute("keepdims", k0), attribute("noop_with_empty_axes", k1)})
+        .node("Greater", {"p", "least"}, {"any"})
+        .node("Cast", {"any"}, {"f"}, {attribute("to", int64_t{onnx::kFloat})})
+        .node("Mul", {"x", "f"}, {"y"});
+  };
+  expect_proved(above(0), "N * a > 0 where a > 0");
+  expect_coupled(above(1), "what is computed depends on the number of rows");
+}
+
 TEST(RowsRules, OutputsHaveOneRowForEachRow) {
   Graph same;
   same.floats("c", {2, 2});
