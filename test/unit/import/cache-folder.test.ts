@@ -36,7 +36,7 @@ test('a folder that another user may write is refused', (context) => {
 
 test("an entry counts only where it is its owner's and under its own key", async (context) => {
   const { path, cacheFolder } = modelAndCache(context);
-  const asked = { path, cacheFolder, format: 'tensorflow', tags: [], inputs: [] } as const;
+  const asked = { path, cacheFolder, format: 'tensorflow', tags: ['serve'], inputs: [] } as const;
   const request = { ...asked, outputs: [], first: '', signatures: [] };
   const { model } = await importModel(request, '1');
   const key = cacheKey(request, '1');
