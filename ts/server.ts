@@ -32,7 +32,12 @@ import {
   chooseGrpcListener,
   type GrpcListenerKind,
 } from './transport/grpc/kind.js';
-import { chooseHttpListener, sharesPorts, tlsOnNodeOnly, type HttpListenerKind } from './transport/http-kind.js';
+import {
+  chooseHttpListener,
+  sharesPorts,
+  tlsOnNodeOnly,
+  type HttpListenerKind,
+} from './transport/http-kind.js';
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { Traces } from './tracing/traces.js';

@@ -16,9 +16,7 @@ test('too few threads are refused with the numbers and the remedy', async () => 
   requireThreads(SETTINGS, (wanted) => wanted);
   assert.throws(() => requireThreads(SETTINGS, (wanted) => wanted - 1), {
     code: ErrorCode.RuntimeUnavailable,
-    message: new RegExp(
-      `needs ${need} threads .* only ${need - 1} could .*pids\\.max.*ulimit -u`,
-    ),
+    message: new RegExp(`needs ${need} threads .* only ${need - 1} could .*pids\\.max.*ulimit -u`),
   });
   await assert.rejects(() => startNodePool(() => 3), /needs 4 threads .* only 3 could/);
   await startNodePool((wanted) => wanted);
