@@ -13,8 +13,8 @@ export function tokenizer(builder: PlanBuilder, op: OneColumn, place: string): v
 
 /**
  * String -> List of String by a Java regular expression: what lies between its matches (`gaps`) or
- * they themselves, of at least `minTokenLength` UTF-16 units. What RE2 cannot do of Java's syntax
- * (looking around, references back, possessive quantifiers ...) is reported at load.
+ * they themselves, of at least `minTokenLength` UTF-16 units. A pattern that Java refuses is
+ * reported at load.
  */
 export function regexTokenizer(
   builder: PlanBuilder,

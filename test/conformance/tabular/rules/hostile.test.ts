@@ -75,13 +75,13 @@ const HOSTILE: Readonly<Record<string, readonly [Files, RegExp]>> = {
   bad_pattern: [
     stages([
       'feature.RegexTokenizer',
-      { inputCol: 's', outputCol: 'w', pattern: '(?<=a+)b', gaps: true },
+      { inputCol: 's', outputCol: 'w', pattern: '(?<=a+b', gaps: true },
     ]),
-    /\(\?<=a\+\)b/,
+    /\(\?<=a\+b/,
   ],
   back_reference: [
-    statement("SELECT *, regexp_replace(s, '(a)\\\\1', 'b') AS r FROM __THIS__"),
-    /regexp|pattern|\\1/,
+    statement("SELECT *, regexp_replace(s, '(a)\\\\k<none>', 'b') AS r FROM __THIS__"),
+    /regexp|pattern|none/,
   ],
   deep_statement: [
     statement(`SELECT *, ${'('.repeat(5000)}1${')'.repeat(5000)} AS y FROM __THIS__`),
