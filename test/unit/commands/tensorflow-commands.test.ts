@@ -95,6 +95,12 @@ test('inspect --json', async (t) => {
   assert.equal(code, 0);
   const report = JSON.parse(stdout) as TensorFlowReport;
   const { signatures, operators, path, ...rest } = report;
+  const { rows } = rest;
+  const served = signatures.filter((one) => one.served).map(({ name }) => name);
+  assert.deepEqual(
+    rows.map(({ signature }) => signature),
+    served,
+  );
   assert.deepEqual(rest, {
     name: 'm',
     version: '2',
@@ -106,6 +112,11 @@ test('inspect --json', async (t) => {
     states: [],
     weightBytes: 1200,
     warnings: [],
+    rows: rows.map(({ signature }) => ({
+      signature,
+      verdict: 'unproved',
+      text: "input 'x': its first dim is not free",
+    })),
   });
   assert.equal(path, join(folder, 'm/2'));
   assert.deepEqual(
