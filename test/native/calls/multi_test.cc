@@ -47,7 +47,7 @@ TEST_F(MultiTest, IsAnsweredAsAWhole) {
 TEST_F(MultiTest, FailsAsAWhole) {
   const uint32_t handle = begin(ExecMode::Queued);
   const uint32_t call = ask({"c", "p", "r"}, "1");
-  EXPECT_EQ(client_->answer(call).status(), status_of(ErrorCode::SignatureNotFound));
+  EXPECT_EQ(client_->answer(call).status(), status_of(ErrorCode::InvalidArgument));
   EXPECT_EQ(client_->answer(call).data, "");
   EXPECT_TRUE(waits(handle, 0));
   EXPECT_FALSE(answer(ask({"c"}, "1")).empty());

@@ -81,8 +81,14 @@ TEST_F(SharedTensors, AStreamAnswersTheSameWrapped) {
   const WireBuilder wire = request().message(5, input_at("r", 8)).message(6, output_at("r", 8, 16));
   const auto [code, answer] = ask(wire.str(), Protocol::V2GrpcStream);
   EXPECT_EQ(code, ErrorCode::Ok) << answer;
-  const WireBuilder response =
-      WireBuilder().bytes(1, "m").bytes(2, "3").message(5, answer_at("r", 8, 16)).bytes(6, "");
+  const WireBuilder last =
+      WireBuilder().bytes(1, "triton_final_response").message(2, WireBuilder().varint(1, 1));
+  const WireBuilder response = WireBuilder()
+                                   .bytes(1, "m")
+                                   .bytes(2, "3")
+                                   .message(4, last)
+                                   .message(5, answer_at("r", 8, 16))
+                                   .bytes(6, "");
   EXPECT_EQ(answer, WireBuilder().message(2, response).str());
 }
 
