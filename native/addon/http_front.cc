@@ -28,7 +28,6 @@ namespace {
 
 constexpr int kAcceptsPerTurn = 64;
 constexpr size_t kHeadBytesMax = 16 * 1024;
-constexpr int kDeferSeconds = 1;  // the kernel tells of a connection when its first bytes are there
 
 bool same_letters(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
@@ -245,7 +244,6 @@ bool HttpFront::open(napi_env env, int listening, napi_value callback) {
   state.epoll = epoll_create1(EPOLL_CLOEXEC);
   state.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (state.listening < 0 || state.epoll < 0 || state.wake < 0) return false;
-  setsockopt(state.listening, IPPROTO_TCP, TCP_DEFER_ACCEPT, &kDeferSeconds, sizeof kDeferSeconds);
   napi_value name = nullptr;
   napi_create_string_utf8(env, "serval HTTP front", NAPI_AUTO_LENGTH, &name);
   if (!state.watch(state.wake) || !state.watch(state.listening) ||
