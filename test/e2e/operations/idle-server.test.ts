@@ -20,7 +20,11 @@ const EVERYWHERE = (
 /** Checksums of configurations; net for stdout's pipe and the look whether the port is free, which
  * brings dns and cluster with what that needs. */
 const MAIN = 'child_process cluster crypto dgram dns net'.split(' ');
-const LISTENER = ['zlib'];
+/** node:http serves what uWebSockets.js would refuse, on the same thread; with what it loads. */
+const LISTENER = (
+  'zlib net http https crypto tls dns dgram child_process cluster _http_agent _http_client ' +
+  '_http_common _http_incoming _http_outgoing _http_server _tls_common _tls_wrap'
+).split(' ');
 /** Of Node's 50 MB and ONNX Runtime's 45 some 6 are left, and what idle threads touch. */
 const CODE_BYTES_MAX = 40e6;
 

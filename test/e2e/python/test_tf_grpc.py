@@ -132,7 +132,7 @@ class OtherCalls(TfCase):
                 (self.prediction.Regress, regression_pb2.RegressionRequest, "regression")):
             one = request(model_spec=spec())
             one.input.example_list.examples.append(example(x=1.0))
-            self.refused(lambda method=method, one=one: method(one), CODES.FAILED_PRECONDITION,
+            self.refused(lambda method=method, one=one: method(one), CODES.INVALID_ARGUMENT,
                          f"No {kind} inputs found in SignatureDef")
 
     def test_multi_inference_checks(self):

@@ -91,7 +91,10 @@ describe('--request-log-dir', () => {
           protocol: 'v2-grpc-stream',
           model: 'plus',
           request: { inputs: [tensor('x', 4)] },
-          response: { outputs: [tensor('y', 5)] },
+          response: {
+            outputs: [tensor('y', 5)],
+            parameters: { triton_final_response: true },
+          },
         },
         {
           protocol: 'v2-rest',

@@ -69,7 +69,7 @@ class TransportCase(unittest.TestCase):
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
         with self.assertRaises(grpc.RpcError) as caught:
             stub.Classify(asked, timeout=WAIT_SECONDS)
-        self.assertEqual(caught.exception.code(), CODES.FAILED_PRECONDITION)
+        self.assertEqual(caught.exception.code(), CODES.INVALID_ARGUMENT)
 
     def unreachable(self, channel):
         with self.assertRaises(grpc.RpcError) as caught:
