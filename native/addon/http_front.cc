@@ -1,4 +1,4 @@
-// See http_front.h. The front has a thread and an epoll of its own.
+// The front of http_front.h: it has its own thread and epoll.
 #include "addon/http_front.h"
 
 #include <fcntl.h>

@@ -15,7 +15,7 @@ namespace serval {
 // Told with the descriptor of a connection, which is the receiver's from ToUws and ToNode on.
 enum class FrontEvent : uint32_t { Accepted = 0, ToUws = 1, ToNode = 2, Gone = 3 };
 
-// Who serves a connection whose first bytes are these: uWebSockets.js where they are a whole head
+// Chooses the server of a connection by its first bytes: uWebSockets.js where they are a whole head
 // of HTTP/1.1. It refuses HTTP/1.0 and a first line in pieces, and knows `Expect: 100-continue` and
 // options of Connection in one spelling only.
 FrontEvent front_choice(std::string_view bytes);
@@ -33,7 +33,7 @@ class HttpFront {
   bool open(napi_env env, int listening, napi_value callback);
   // Accepts no more. Connections that wait for their first bytes stay.
   void stop();
-  // Closes those that have waited for so long.
+  // Closes connections that have waited at least that long.
   void sweep(uint64_t older_than_ms);
 
  private:
@@ -44,7 +44,7 @@ class HttpFront {
 uint32_t FrontOpen(Arguments<2>& arguments);
 // frontStop(front): accepts no more
 napi_value FrontStop(Arguments<1>& arguments);
-// frontSweep(front, ms): closes connections that have sent nothing for so long; 0: all, and ends it
+// frontSweep(front, ms): closes connections that were silent for `ms`; 0: all, and ends it
 napi_value FrontSweep(Arguments<2>& arguments);
 
 }  // namespace serval

@@ -9,7 +9,7 @@
 
 namespace serval::ort {
 
-// What to do with checks of indices: they are small and fed from the host, but a CUDA graph holds
+// Treatment of index checks: they are small and fed from the host, but a CUDA graph holds
 // no operator of the CPU.
 enum class IndexChecks : uint8_t { Keep, Drop };
 

@@ -140,7 +140,7 @@ namespace {
 
 constexpr int64_t kBool = 9;
 
-// What a cast to a truth makes of a number.
+// The result of a cast from a number to a boolean.
 std::optional<Dim> as_truth(const Symbols& symbols, const Dim& cell) {
   if (cell.is_number()) return Dim(cell.number != 0);
   const std::optional<int> order = compare(symbols, cell, Dim(0));

@@ -76,7 +76,7 @@ RowsProof judge(const std::string& name, const Value* value) {
 
 // The tensors that a graph names.
 struct GraphEnds {
-  std::vector<TensorSpec> inputs;  // without those that have a value of their own
+  std::vector<TensorSpec> inputs;  // without those that have a default value
   std::vector<std::string> outputs;
 };
 
