@@ -319,11 +319,11 @@ func classify(ctx context.Context, conn *grpc.ClientConn) error {
 	stub := serving.NewPredictionServiceClient(conn)
 	spec := &serving.ModelSpec{Name: "half_plus_three"}
 	_, err := stub.Classify(ctx, &serving.ClassificationRequest{ModelSpec: spec})
-	if err := expectCode(err, codes.FailedPrecondition, "classification"); err != nil {
+	if err := expectCode(err, codes.InvalidArgument, "classification"); err != nil {
 		return err
 	}
 	_, err = stub.Regress(ctx, &serving.RegressionRequest{ModelSpec: spec})
-	return expectCode(err, codes.FailedPrecondition, "regression")
+	return expectCode(err, codes.InvalidArgument, "regression")
 }
 
 func health(ctx context.Context, conn *grpc.ClientConn) error {
