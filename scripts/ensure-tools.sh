@@ -48,6 +48,9 @@ has_static_library() {
   echo 'int main() { return 0; }' | "${cxx[@]}" -x c++ - "-l:lib$1.a" -o "$scratch/linked"
 }
 
+# C sources that are compiled in, and their header.
+has_llhttp() { [ -f /usr/share/llhttp/llhttp.c ] && [ -f /usr/share/include/llhttp/llhttp.h ]; }
+
 has_nghttp2() { has_header nghttp2/nghttp2.h && has_static_library nghttp2; }
 
 # A compiler that is new enough: GCC 10 or Clang 14 (both speak the C++20 that we use).
@@ -101,14 +104,16 @@ check_group() {
       need zlib1g-dev "PNG images" has_header zlib.h
       need libeigen3-dev "matrices and Fourier transforms" has_header eigen3/Eigen/Core
       need binutils "the addon's static libraries of images" has objcopy
-      local grpc="the native gRPC listener; without it gRPC is served by grpc-js, which is slower"
+      local grpc="the native listeners; without them grpc-js serves gRPC, which is slower"
       want libnghttp2-dev "$grpc" has_nghttp2
       want libssl-dev "$grpc" has_header openssl/ssl.h
+      want node-llhttp "$grpc" has_llhttp
       ;;
     test)
       need libgtest-dev "GoogleTest, for the native tests" has_header gtest/gtest.h
-      need libnghttp2-dev "tests of the native gRPC listener" has_nghttp2
+      need libnghttp2-dev "tests of the native listeners" has_nghttp2
       need libssl-dev "the same" has_header openssl/ssl.h
+      need node-llhttp "the same" has_llhttp
       need ccache "what is compiled for several builds is compiled once" has ccache
       need ninja-build "parallel builds of chosen native tests" has ninja
       local java="clients and evaluators in Java; their tests are skipped"

@@ -14,8 +14,8 @@ export const systemLicences = {
   zlib: 'zlib1g-dev',
   Eigen: 'libeigen3-dev',
 };
-// Those of the native gRPC listener, where it is built. (OpenSSL is Node's, with Node's licence.)
-export const grpcLicences = { nghttp2: 'libnghttp2-dev' };
+// Those of the native listeners, where they are built. (OpenSSL is Node's, with Node's licence.)
+export const grpcLicences = { llhttp: 'node-llhttp', nghttp2: 'libnghttp2-dev' };
 const SYSTEM_DOCS = '/usr/share/doc';
 
 // onnxruntime-node ships no licence file.

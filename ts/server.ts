@@ -164,7 +164,9 @@ function listenerPool(
       ...settings,
       listener,
       port: httpPort,
-      connectionsMax: limits.http,
+      connectionsMax: listener === 'native' ? limits.native : limits.http,
+      nativeThreads: config.httpThreads,
+      reusePort: config.listeners.reuseHttpPort,
       idleMs: config.httpIdleMs,
       // A front shares its port as node:http does.
       fronted: sharesPorts() || (config.httpThreads === 1 && !config.listeners.reuseHttpPort),
@@ -182,7 +184,7 @@ function listenerPool(
           ...settings,
           host: config.grpcHost,
           port: config.grpcPort,
-          connectionsMax: limits.grpc,
+          connectionsMax: limits.native,
           transport: { ...config.grpc.transport, ...(tls.grpc && { tls: tls.grpc }) },
         }
       : undefined,
@@ -205,7 +207,8 @@ function httpListener(
 ): HttpListenerKind | undefined {
   const { httpListener: choice, httpThreads: threads, listeners } = config;
   if (!listeners.http) return undefined;
-  const kind = chooseHttpListener(choice, { threads, tls, reusePort: listeners.reuseHttpPort });
+  const needs = { threads, tls, reusePort: listeners.reuseHttpPort };
+  const kind = chooseHttpListener(choice, needs, undefined, undefined, loadBinding().grpcBuilt());
   if (kind === 'node') {
     logger.warn(
       'HTTP runs on node:http: a small request takes 2.6 times the processor time that ' +
@@ -223,7 +226,8 @@ function adminSettings(
   tls: ServerTls | undefined,
 ): AdminSettings | undefined {
   if (admin === undefined) return undefined;
-  const choice = tlsOnNodeOnly(tls) === undefined ? config.httpListener : 'node';
+  const wanted = config.httpListener === 'native' ? 'auto' : config.httpListener;
+  const choice = tlsOnNodeOnly(tls) === undefined ? wanted : 'node';
   const listener = chooseHttpListener(choice, { threads: 1, tls });
   const { socketMode } = config.access;
   return { ...admin, listener, socketMode, ...(tls && { tls }) };

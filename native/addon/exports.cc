@@ -339,56 +339,64 @@ uint32_t StartableThreads(Arguments<1>& arguments) {
 // grpcBuilt() -> boolean; needs no attach
 bool GrpcBuilt(Arguments<0>&) { return grpc_built(); }
 
-// grpcStart(options, onEvents) -> code; the port as u32 in slot 0
-uint32_t GrpcStart(Link& link, Arguments<2>& arguments) {
+// grpcStart, httpStart(options, onEvents) -> code; the port as u32 in slot 0
+template <ListenerKind kind>
+uint32_t ListenerStart(Link& link, Arguments<2>& arguments) {
   const napi_env env = arguments.env();
   if (!Napi::Value(env, arguments.value(0)).IsObject()) arguments.fail("options");
   if (!Napi::Value(env, arguments.value(1)).IsFunction()) arguments.fail("onEvents");
-  if (link.grpc() != nullptr) arguments.fail_with("this thread has a gRPC listener already");
+  std::unique_ptr<ListenerService>& listener = link.listener(kind);
+  if (listener != nullptr) arguments.fail_with("this thread has such a listener already");
   if (!arguments.ok()) return {};
-  Result<std::unique_ptr<GrpcService>> started =
-      GrpcService::start(env, link.lane(), arguments.value(0), arguments.value(1));
+  Result<std::unique_ptr<ListenerService>> started =
+      ListenerService::start(env, link.lane(), kind, arguments.value(0), arguments.value(1));
   if (!started.ok()) return link.report_error(started.error());
-  link.grpc() = std::move(started.value());
-  const uint32_t port = link.grpc()->port();
+  listener = std::move(started.value());
+  const uint32_t port = listener->port();
   if (!link.clear_answer().append(&port, sizeof port)) {
     return link.report_error(make_error(ErrorCode::Internal, "out of memory"));
   }
   return link.report({});
 }
 
-// grpcTake() -> code; the events since the last call in slot 0
-uint32_t GrpcTake(Link& link, Arguments<0>&) {
+// grpcTake, httpTake() -> code; the events since the last call in slot 0
+template <ListenerKind kind>
+uint32_t ListenerTake(Link& link, Arguments<0>&) {
   ByteBuffer& out = link.clear_answer();
-  if (link.grpc() != nullptr) link.grpc()->take(out);
+  if (link.listener(kind) != nullptr) link.listener(kind)->take(out);
   return link.report({});
 }
 
-// grpcSend(thread, call, command, value, bytes: Buffer)
-uint32_t GrpcSend(Link& link, Arguments<5>& arguments) {
+// grpcSend, httpSend(thread, call, command, value, bytes: Buffer)
+template <ListenerKind kind>
+uint32_t ListenerSend(Link& link, Arguments<5>& arguments) {
   const uint32_t thread = arguments.u32(0, "thread");
   const int64_t call = arguments.i64(1, "call");
   const uint32_t command = arguments.u32(2, "command");
   const uint32_t value = arguments.u32(3, "value");
   const std::span<const uint8_t> bytes = arguments.buffer(4, "bytes");
-  if (command > static_cast<uint32_t>(fb::GrpcCommand::ExplainedReply)) arguments.fail("command");
+  if (command > static_cast<uint32_t>(fb::ListenerCommand::MAX)) arguments.fail("command");
   if (!arguments.ok()) return {};
-  if (link.grpc() != nullptr) {
-    link.grpc()->send(thread, static_cast<uint64_t>(call), command, value, bytes);
+  if (link.listener(kind) != nullptr) {
+    link.listener(kind)->send(thread, static_cast<uint64_t>(call), command, value, bytes);
   }
   return 0;
 }
 
-// grpcDrain(ms): ends with a Drained event
-uint32_t GrpcDrain(Link& link, Arguments<1>& arguments) {
+// grpcDrain, httpDrain(ms): ends with a Drained event
+template <ListenerKind kind>
+uint32_t ListenerDrain(Link& link, Arguments<1>& arguments) {
   const int64_t ms = arguments.i64(0, "ms");
   if (!arguments.ok()) return {};
-  if (link.grpc() != nullptr) link.grpc()->drain(ms > 0 ? static_cast<uint64_t>(ms) : 0);
+  if (link.listener(kind) != nullptr) {
+    link.listener(kind)->drain(ms > 0 ? static_cast<uint64_t>(ms) : 0);
+  }
   return 0;
 }
 
-uint32_t GrpcReloadCertificates(Link& link, Arguments<0>&) {
-  if (link.grpc() != nullptr) link.grpc()->reload_certificates();
+template <ListenerKind kind>
+uint32_t ListenerReloadCertificates(Link& link, Arguments<0>&) {
+  if (link.listener(kind) != nullptr) link.listener(kind)->reload_certificates();
   return 0;
 }
 
@@ -397,14 +405,22 @@ uint32_t GrpcAccess(Link& link, Arguments<1>& arguments) {
   const napi_env env = arguments.env();
   if (!Napi::Value(env, arguments.value(0)).IsObject()) arguments.fail("access");
   if (!arguments.ok()) return {};
-  if (link.grpc() == nullptr) return link.report({});
-  const Status set = link.grpc()->set_access(env, arguments.value(0));
+  ListenerService* grpc = link.listener(ListenerKind::Grpc).get();
+  if (grpc == nullptr) return link.report({});
+  const Status set = grpc->set_access(env, arguments.value(0));
   link.clear_answer();
   return set.ok() ? link.report({}) : link.report_error(set.error());
 }
 
-uint32_t GrpcStop(Link& link, Arguments<0>&) {
-  link.grpc().reset();
+// httpForget()
+uint32_t HttpForget(Link& link, Arguments<0>&) {
+  if (link.listener(ListenerKind::Http) != nullptr) link.listener(ListenerKind::Http)->forget();
+  return 0;
+}
+
+template <ListenerKind kind>
+uint32_t ListenerStop(Link& link, Arguments<0>&) {
+  link.listener(kind).reset();
   return 0;
 }
 
@@ -483,13 +499,20 @@ constexpr Export kExports[] = {
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcBuilt", GrpcBuilt>(),
-    exported<"grpcStart", GrpcStart>(),
-    exported<"grpcTake", GrpcTake>(),
-    exported<"grpcSend", GrpcSend>(),
-    exported<"grpcDrain", GrpcDrain>(),
-    exported<"grpcReloadCertificates", GrpcReloadCertificates>(),
+    exported<"grpcStart", ListenerStart<ListenerKind::Grpc>>(),
+    exported<"grpcTake", ListenerTake<ListenerKind::Grpc>>(),
+    exported<"grpcSend", ListenerSend<ListenerKind::Grpc>>(),
+    exported<"grpcDrain", ListenerDrain<ListenerKind::Grpc>>(),
+    exported<"grpcReloadCertificates", ListenerReloadCertificates<ListenerKind::Grpc>>(),
     exported<"grpcAccess", GrpcAccess>(),
-    exported<"grpcStop", GrpcStop>(),
+    exported<"grpcStop", ListenerStop<ListenerKind::Grpc>>(),
+    exported<"httpStart", ListenerStart<ListenerKind::Http>>(),
+    exported<"httpTake", ListenerTake<ListenerKind::Http>>(),
+    exported<"httpSend", ListenerSend<ListenerKind::Http>>(),
+    exported<"httpDrain", ListenerDrain<ListenerKind::Http>>(),
+    exported<"httpReloadCertificates", ListenerReloadCertificates<ListenerKind::Http>>(),
+    exported<"httpForget", HttpForget>(),
+    exported<"httpStop", ListenerStop<ListenerKind::Http>>(),
     exported<"registerRegion", RegisterRegion>(),
     exported<"registerCudaRegion", RegisterCudaRegion>(),
     exported<"unregisterRegion", UnregisterRegion>(),

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "addon/grpc.h"
+#include "addon/listener_service.h"
 #include "addon/napi_api.h"
 #include "addon/turn.h"
 #include "engine/lane/lane.h"
@@ -62,8 +62,10 @@ class Link final : public LaneHooks {
   // The ArrayBuffer over a slot's response memory.
   napi_value map_slot(uint32_t slot);
   void set_message(napi_value message) { message_ = message; }
-  // The gRPC listener that this thread owns; null = none.
-  std::unique_ptr<GrpcService>& grpc() { return grpc_; }
+  // The native listeners that this thread owns; null = none.
+  std::unique_ptr<ListenerService>& listener(ListenerKind kind) {
+    return kind == ListenerKind::Grpc ? grpc_ : http_;
+  }
 
   void wake() override;
   void* pin() override;
@@ -81,7 +83,7 @@ class Link final : public LaneHooks {
 
   napi_env env_;
   std::shared_ptr<Lane> lane_;
-  std::unique_ptr<GrpcService> grpc_;
+  std::unique_ptr<ListenerService> grpc_, http_;
   Turn turn_;
   napi_async_context turn_context_ = nullptr;
   napi_ref callback_ref_ = nullptr;

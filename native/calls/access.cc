@@ -69,7 +69,9 @@ Result<std::shared_ptr<const AccessTable>> AccessTable::make(std::vector<CallAcc
                                        [](const CallAccess& one) { return !one.checks.empty(); });
   if (has_digests) {
     const Result<const OpenSsl*> found = OpenSsl::find();
-    if (!found.ok()) return found.error();
+    if (!found.ok()) {
+      return make_error(found.error().code, "gRPC " + found.error().message);
+    }
     table->openssl_ = found.value();
   }
   table->accesses_ = std::move(accesses);

@@ -10,7 +10,7 @@ namespace serval {
 
 namespace {
 
-constexpr auto kWords = static_cast<size_t>(fb::GrpcWord::Words);
+constexpr auto kWords = static_cast<size_t>(fb::EventWord::Words);
 constexpr size_t kWordBytes = sizeof(uint32_t);
 
 uint64_t bytes_of(const std::vector<Bridge::Command>& commands) {
@@ -30,7 +30,7 @@ Bridge::~Bridge() {
   for (const Mailbox& one : mailboxes_) budget_.give(bytes_of(one.commands));
 }
 
-bool Bridge::push(GrpcEvent kind, uint32_t thread, uint64_t call, uint32_t value,
+bool Bridge::push(ListenerEvent kind, uint32_t thread, uint64_t call, uint32_t value,
                   std::initializer_list<std::span<const uint8_t>> parts) {
   size_t bytes = 0;
   for (const std::span<const uint8_t> part : parts) bytes += part.size();
@@ -109,7 +109,7 @@ void Bridge::drained(uint64_t cut) {
     models.swap(unanswered_);
   }
   const auto value = static_cast<uint32_t>(std::min<uint64_t>(cut, UINT32_MAX));
-  if (!push(GrpcEvent::Drained, 0, 0, value, {models})) (void)push(GrpcEvent::Drained, 0, 0, value);
+  if (!push(ListenerEvent::Drained, 0, 0, value, {models})) (void)push(ListenerEvent::Drained, 0, 0, value);
 }
 
 }  // namespace serval

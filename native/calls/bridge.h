@@ -20,14 +20,14 @@
 
 namespace serval {
 
-using GrpcEvent = fb::GrpcEvent;
-using GrpcCommand = fb::GrpcCommand;
+using ListenerEvent = fb::ListenerEvent;
+using ListenerCommand = fb::ListenerCommand;
 
 class Bridge {
  public:
   struct Command {
     uint64_t call = 0;
-    GrpcCommand kind = GrpcCommand::Finish;
+    ListenerCommand kind = ListenerCommand::Finish;
     uint32_t value = 0;
     std::vector<uint8_t> bytes;
   };
@@ -39,7 +39,7 @@ class Bridge {
   Bridge& operator=(const Bridge&) = delete;
 
   // Adds an event; its payload is `parts`, one behind the other. False: there is no memory for it.
-  [[nodiscard]] bool push(GrpcEvent kind, uint32_t thread, uint64_t call, uint32_t value,
+  [[nodiscard]] bool push(ListenerEvent kind, uint32_t thread, uint64_t call, uint32_t value,
                           std::initializer_list<std::span<const uint8_t>> parts = {});
   // Moves all events to `out`, which is emptied first; its memory, charged to the same budget, is
   // the next events'. The threads are woken: they may go on.
@@ -59,6 +59,13 @@ class Bridge {
   // Publishes who may make which call; the threads are woken to end streams that may not go on.
   void publish_access(std::shared_ptr<const AccessTable> table);
 
+  // Nothing counts any more that was learned of routes. A rule says in which generation it was
+  // made, counted from 0; on return no thread uses an older one for a request that begins.
+  void forget_routes() { routes_generation_.fetch_add(1, std::memory_order_acq_rel); }
+  uint32_t routes_generation() const {
+    return routes_generation_.load(std::memory_order_acquire);
+  }
+
   // What waited in the engine when a drain cut it: "<count> <name>" and a NUL byte for each model.
   void add_unanswered(std::string_view text);
   void drained(uint64_t cut);
@@ -77,6 +84,7 @@ class Bridge {
   std::vector<Mailbox> mailboxes_;   // guarded by mutex_
   std::vector<uint8_t> unanswered_;  // guarded by mutex_
   std::atomic<uint64_t> taken_{0};
+  std::atomic<uint32_t> routes_generation_{0};
 };
 
 }  // namespace serval

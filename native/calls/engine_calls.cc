@@ -95,7 +95,7 @@ void EngineCalls::message(Call& call, Received message) {
     waits_for_take_.push_back(call.id());
     call.set_paused(true);
   }
-  forward(call, GrpcEvent::Message, 0, message.bytes);
+  forward(call, ListenerEvent::Message, 0, message.bytes);
 }
 
 // Hands a message to the engine, with its caller's trace context where that counts. The answer's
@@ -189,7 +189,7 @@ void EngineCalls::fail(Call& call, ErrorCode code, std::string_view text) {
 void EngineCalls::explain(Call& call, const Request& out, ErrorCode code) {
   const std::array<uint32_t, 2> head{static_cast<uint32_t>(code),
                                      static_cast<uint32_t>(out.json_bytes_out)};
-  if (bridge_.push(GrpcEvent::Explain, thread_.index(), call.id(), call.method(),
+  if (bridge_.push(ListenerEvent::Explain, thread_.index(), call.id(), call.method(),
                    {bytes_of(head), out.response.bytes()})) {
     return;
   }
@@ -199,7 +199,7 @@ void EngineCalls::explain(Call& call, const Request& out, ErrorCode code) {
 
 void EngineCalls::half_closed(Call& call) {
   if (!is_native(call)) {
-    forward(call, GrpcEvent::HalfClosed);
+    forward(call, ListenerEvent::HalfClosed);
     return;
   }
   InferStream* stream = stream_of(call);
@@ -262,18 +262,18 @@ void EngineCalls::closed(Call& call) {
 
 // Whoever was told of a call keeps it until it is told of its end.
 void EngineCalls::tell_closed(uint64_t call) {
-  if (!bridge_.push(GrpcEvent::Closed, thread_.index(), call, 0)) untold_.push_back(call);
+  if (!bridge_.push(ListenerEvent::Closed, thread_.index(), call, 0)) untold_.push_back(call);
 }
 
 void EngineCalls::go_on_telling() {
-  while (!untold_.empty() && bridge_.push(GrpcEvent::Closed, thread_.index(), untold_.back(), 0)) {
+  while (!untold_.empty() && bridge_.push(ListenerEvent::Closed, thread_.index(), untold_.back(), 0)) {
     untold_.pop_back();
   }
 }
 
 void EngineCalls::left(Call& call, size_t messages) {
   if (!is_native(call)) {
-    forward(call, GrpcEvent::Left, static_cast<uint32_t>(messages));
+    forward(call, ListenerEvent::Left, static_cast<uint32_t>(messages));
   } else if (InferStream* stream = stream_of(call); stream != nullptr) {
     stream->adjust_reading(call);
   }
@@ -354,14 +354,14 @@ void EngineCalls::take_completed() {
 void EngineCalls::open(Call& call) {
   const double deadline = deadline_ms(call);
   if (method_of(call).streams) forwarded_.emplace(call.id(), Forwarded{});
-  forward(call, GrpcEvent::Open, call.method(), bytes_of(deadline));
+  forward(call, ListenerEvent::Open, call.method(), bytes_of(deadline));
 }
 
-void EngineCalls::forward(Call& call, GrpcEvent kind, uint32_t value,
+void EngineCalls::forward(Call& call, ListenerEvent kind, uint32_t value,
                           std::span<const uint8_t> payload) {
   if (bridge_.push(kind, thread_.index(), call.id(), value, {payload})) return;
   forwarded_.erase(call.id());
-  if (kind != GrpcEvent::Open) tell_closed(call.id());
+  if (kind != ListenerEvent::Open) tell_closed(call.id());
   finish(call, kResourceExhausted, "no memory for a message");
 }
 
@@ -369,27 +369,29 @@ void EngineCalls::obey(const Bridge::Command& command) {
   Call* call = thread_.find(command.call);
   if (call == nullptr) return;
   switch (command.kind) {
-    case GrpcCommand::Message: call->send(std::span<const uint8_t>(command.bytes)); return;
-    case GrpcCommand::Finish:
+    case ListenerCommand::Message: call->send(std::span<const uint8_t>(command.bytes)); return;
+    case ListenerCommand::Finish:
       forwarded_.erase(command.call);
       finish(*call, static_cast<int>(command.value), text_of(command.bytes));
       return;
-    case GrpcCommand::Pause: {
+    case ListenerCommand::Pause: {
       const auto found = forwarded_.find(command.call);
       if (found == forwarded_.end()) return;
       found->second.paused_by_handler = command.value != 0;
       call->set_paused(found->second.paused_by_handler || found->second.waits_for_take);
       return;
     }
-    case GrpcCommand::ExplainedStatus:
-    case GrpcCommand::ExplainedReply: explained(*call, command); return;
+    case ListenerCommand::ExplainedStatus:
+    case ListenerCommand::ExplainedReply: explained(*call, command); return;
+    case ListenerCommand::Answer:  // of HTTP requests
+    case ListenerCommand::Learn: return;
   }
 }
 
 void EngineCalls::explained(Call& call, const Bridge::Command& command) {
   if (!is_native(call)) return;
   InferStream* stream = stream_of(call);
-  if (command.kind == GrpcCommand::ExplainedStatus || stream == nullptr) {
+  if (command.kind == ListenerCommand::ExplainedStatus || stream == nullptr) {
     drop_stream(call);
     call.finish({static_cast<int>(command.value), text_of(command.bytes), {}});
     return;

@@ -71,7 +71,7 @@ class EngineCalls final : public CallHandler, public LaneHooks {
   void finish(Call& call, int code, std::string_view message);
   void explain(Call& call, const Request& out, ErrorCode code);
   void take_completed();
-  void forward(Call& call, GrpcEvent kind, uint32_t value = 0,
+  void forward(Call& call, ListenerEvent kind, uint32_t value = 0,
                std::span<const uint8_t> payload = {});
   void open(Call& call);
   void tell_closed(uint64_t call);

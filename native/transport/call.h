@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "transport/loop/connection.h"
 
 namespace serval {
 
@@ -36,18 +37,12 @@ struct Received {
 };
 
 // One call. The transport's; stays valid until the handler's closed() or its own finish() returns.
-class Call {
+// When its deadline passes, the client gets DEADLINE_EXCEEDED and closed() is called.
+class Call : public NumberedCall {
  public:
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
+  Call* as_call() final { return this; }
   // As CallHandler::find() answered.
   uint32_t method() const { return method_; }
-  // Of all calls of this thread, unless it has ended: see CallThread::find().
-  uint64_t id() const { return id_; }
-  // On now_ns()'s clock; 0 = none. When it passes, the client gets DEADLINE_EXCEEDED and closed()
-  // is called.
-  uint64_t deadline_ns() const { return deadline_ns_; }
   // The client's, without gRPC's and HTTP's own.
   virtual const Metadata& metadata() const = 0;
   // One value of it, "" where there is none; not of "-bin" names. Valid while the call is.
@@ -79,10 +74,6 @@ class Call {
   virtual uint64_t unsent_bytes() const = 0;
 
  protected:
-  Call() = default;
-  virtual ~Call() = default;
-  uint64_t id_ = 0;
-  uint64_t deadline_ns_ = 0;
   uint32_t method_ = 0;
 };
 
@@ -98,8 +89,9 @@ struct MethodKind {
 class CallThread {
  public:
   virtual uint32_t index() const = 0;
-  // Null where the call has ended.
+  // Null where the call, or the HTTP request, has ended.
   virtual Call* find(uint64_t id) = 0;
+  virtual HttpRequest* find_request(uint64_t id) = 0;
   // Any thread: CallHandler::woken() is called soon, once for many.
   virtual void wake() = 0;
   // Memory for messages, charged to the budget, which is used again.
@@ -112,10 +104,29 @@ class CallThread {
   ~CallThread() = default;
 };
 
-// Answers the calls of one thread of a listener; on that thread, where nothing else is said.
-class CallHandler {
+class CallHandler;
+class HttpHandler;
+
+// What a thread of a listener tells its handler, whatever is spoken; on that thread.
+class TurnHandler {
  public:
-  virtual ~CallHandler() = default;
+  virtual ~TurnHandler() = default;
+  // Who answers gRPC calls and HTTP requests; null: nobody does.
+  virtual CallHandler* calls() { return nullptr; }
+  virtual HttpHandler* requests() { return nullptr; }
+  // A connection came (1) or is gone (-1).
+  virtual void connected(int /*change*/) {}
+  // All that one wake-up brought was handed over: what was collected is to go.
+  virtual void turn_ended() {}
+  virtual void woken() {}
+  // What has not ended in a drain is about to be cut.
+  virtual void cutting() {}
+};
+
+// Answers the calls of one thread of a listener; on that thread, where nothing else is said.
+class CallHandler : public TurnHandler {
+ public:
+  CallHandler* calls() final { return this; }
   // Nothing: UNIMPLEMENTED.
   virtual std::optional<MethodKind> find(std::string_view path) = 0;
   // A call begins. It may be finished here and in each of the following.
@@ -136,17 +147,10 @@ class CallHandler {
   };
   static constexpr int kCancelled = 1;
   virtual void failed(const Failed&) {}
-  // A connection came (1) or is gone (-1).
-  virtual void connected(int /*change*/) {}
   // So many of a stream's answers have left.
   virtual void left(Call&, size_t /*messages*/) {}
-  // All that one wake-up brought was handed over: what was collected is to go.
-  virtual void turn_ended() {}
-  virtual void woken() {}
   // The server stops: streams are to finish what was begun, then to end.
   virtual void draining(Call&) {}
-  // What has not ended in a drain is about to be cut.
-  virtual void cutting() {}
 };
 
 }  // namespace serval

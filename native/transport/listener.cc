@@ -4,7 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "transport/http2/thread.h"
+#include "transport/http2/connection.h"
+#include "transport/loop/thread.h"
 
 namespace serval {
 
@@ -12,22 +13,26 @@ namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
 
+Error named(Serves serves, const Error& error) {
+  return make_error(error.code, std::string(name_of(serves)) + " " + error.message);
+}
+
 }  // namespace
 
-struct GrpcListener::State {
+struct TransportListener::State {
   SharedListener shared;
   MakeHandler make_handler;
   std::vector<std::unique_ptr<ListenerThread>> threads;
 };
 
-GrpcListener::GrpcListener(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TransportListener::TransportListener(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-GrpcListener::~GrpcListener() {
+TransportListener::~TransportListener() {
   for (const auto& thread : state_->threads) thread->stop();
   state_->threads.clear();
 }
 
-Result<std::unique_ptr<GrpcListener>> GrpcListener::start(TransportSettings settings,
+Result<std::unique_ptr<TransportListener>> TransportListener::start(TransportSettings settings,
                                                           std::shared_ptr<MemoryBudget> budget,
                                                           TransportEvents events,
                                                           const MakeHandler& make_handler) {
@@ -40,33 +45,35 @@ Result<std::unique_ptr<GrpcListener>> GrpcListener::start(TransportSettings sett
   const TransportSettings& given = shared.settings;
   if (given.tls.enabled) {
     Result<std::unique_ptr<TlsContext>> tls = TlsContext::make(given.tls);
-    if (!tls.ok()) return tls.error();
+    if (!tls.ok()) return named(given.serves, tls.error());
     shared.tls = std::move(tls.value());
   }
   Result<ListeningSockets> sockets =
       ListeningSockets::open(given.host, given.port, UnixSocket(given.unix_path, given.unix_mode),
                              given.threads, given.reuse_port);
-  if (!sockets.ok()) return sockets.error();
+  if (!sockets.ok()) return named(given.serves, sockets.error());
   shared.sockets = std::move(sockets.value());
-  shared.callbacks = Connection::make_callbacks();
-  shared.options = Connection::make_options();
-  if (shared.callbacks == nullptr || shared.options == nullptr) {
-    return make_error(ErrorCode::Internal, "gRPC: out of memory");
+  if (given.serves == Serves::Grpc) {
+    shared.callbacks = Http2Connection::make_callbacks();
+    shared.options = Http2Connection::make_options();
+    if (shared.callbacks == nullptr || shared.options == nullptr) {
+      return make_error(ErrorCode::Internal, "gRPC: out of memory");
+    }
   }
   auto& threads = state->threads;
   for (uint32_t i = 0; i < given.threads; ++i) {
     threads.push_back(std::make_unique<ListenerThread>(shared, i, state->make_handler));
   }
-  auto listener = std::make_unique<GrpcListener>(std::move(state));
+  auto listener = std::make_unique<TransportListener>(std::move(state));
   for (const auto& thread : threads) {
     if (Status started = thread->start(); !started.ok()) return std::move(started.error());
   }
   return listener;
 }
 
-uint16_t GrpcListener::port() const { return state_->shared.sockets.port(); }
+uint16_t TransportListener::port() const { return state_->shared.sockets.port(); }
 
-void GrpcListener::drain(uint64_t ms, std::function<void(uint64_t cut)> drained) {
+void TransportListener::drain(uint64_t ms, std::function<void(uint64_t cut)> drained) {
   SharedListener& shared = state_->shared;
   shared.drained = std::move(drained);
   shared.threads_left.store(static_cast<uint32_t>(state_->threads.size()));
@@ -76,11 +83,11 @@ void GrpcListener::drain(uint64_t ms, std::function<void(uint64_t cut)> drained)
   for (const auto& thread : state_->threads) thread->drain(until);
 }
 
-void GrpcListener::reload_certificates() {
+void TransportListener::reload_certificates() {
   state_->shared.reload_asked.store(true);
   for (const auto& thread : state_->threads) thread->wake();
 }
 
-uint64_t GrpcListener::connections() const { return state_->shared.connections.open.load(); }
+uint64_t TransportListener::connections() const { return state_->shared.connections.open.load(); }
 
 }  // namespace serval

@@ -1,6 +1,6 @@
-// The gRPC listener: N threads with an epoll each that accept, speak HTTP/2 and hand calls to their
-// handlers. Knows no models and no messages. Control plane: any one thread; what runs is on the
-// listener's own threads (`sv-grpc-<i>`).
+// A listener: N threads with an epoll each that accept, speak gRPC over HTTP/2 or HTTP/1, and hand
+// calls or requests to their handlers. Knows no models and no messages. Control plane: any one
+// thread; what runs is on the listener's own threads (`sv-grpc-<i>`, `sv-http-<i>`).
 #pragma once
 
 #include <functional>
@@ -38,21 +38,21 @@ struct TransportEvents {
   std::function<void()> trim;
 };
 
-class GrpcListener {
+class TransportListener {
  public:
   struct State;
-  explicit GrpcListener(std::unique_ptr<State> state);
+  explicit TransportListener(std::unique_ptr<State> state);
   // Makes the handler of a thread, on that thread; it goes on that thread too.
-  using MakeHandler = std::function<std::unique_ptr<CallHandler>(CallThread&)>;
+  using MakeHandler = std::function<std::unique_ptr<TurnHandler>(CallThread&)>;
 
   // Listens. Takes the budget's charges for what it holds of messages.
   // Errors: invalid_argument (address, TLS files), internal (no threads, no descriptors).
-  static Result<std::unique_ptr<GrpcListener>> start(TransportSettings settings,
+  static Result<std::unique_ptr<TransportListener>> start(TransportSettings settings,
                                                      std::shared_ptr<MemoryBudget> budget,
                                                      TransportEvents events,
                                                      const MakeHandler& make_handler);
   // Cuts everything and joins the threads.
-  ~GrpcListener();
+  ~TransportListener();
 
   uint16_t port() const;
   // Stops accepting, says GOAWAY, lets calls finish; after `ms` the rest is cut. `drained(cut)` is

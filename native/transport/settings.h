@@ -1,4 +1,4 @@
-// What a gRPC listener is started with. Data only; written before it starts, then read by its
+// What a listener is started with. Data only; written before it starts, then read by its
 // threads. The names of limits are those of gRPC's channel arguments.
 #pragma once
 
@@ -12,7 +12,13 @@ namespace serval {
 
 inline constexpr uint64_t kMsForever = UINT64_MAX;
 
+// What a listener's port serves.
+enum class Serves : uint8_t { Grpc, Http };
+
+constexpr const char* name_of(Serves serves) { return serves == Serves::Grpc ? "gRPC" : "HTTP"; }
+
 struct TransportSettings {
+  Serves serves = Serves::Grpc;
   // Where it listens: host and port (0 picks a free one), or a unix socket, or both. An empty host
   // means no TCP.
   std::string host = "127.0.0.1";
@@ -45,6 +51,11 @@ struct TransportSettings {
   uint64_t connection_age_ms_max = kMsForever;
   uint64_t connection_age_grace_ms = kMsForever;
   uint64_t connection_idle_ms_max = kMsForever;
+
+  // HTTP: what a request's line may have, and for how long a connection may say nothing, or read
+  // nothing of an answer.
+  uint32_t target_bytes_max = 16'384;
+  uint64_t http_idle_ms = 60'000;
 
   // What time its threads have; tests hold it.
   uint64_t (*clock)() = now_ns;

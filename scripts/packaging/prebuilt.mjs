@@ -83,7 +83,7 @@ export async function writePrebuilt(to) {
   if (libraries.nghttp2 === undefined) {
     process.stderr.write(
       'package: gRPC will be served by grpc-js, which is slower: the addon was built without ' +
-        'libnghttp2-dev or libssl-dev\n',
+        'libnghttp2-dev, libssl-dev or node-llhttp\n',
     );
   }
   writeLicences(licences, join(root, 'node_modules'), shippedPackages(), libraries);

@@ -60,6 +60,8 @@ async function startPool(
     restTimeoutUs: 0,
     idleMs: 60_000,
     fronted: true,
+    nativeThreads: 1,
+    reusePort: false,
     connectionsMax: 1000,
     tfTensorContent: false,
     tfCheckMethod: false,

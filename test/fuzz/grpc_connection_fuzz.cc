@@ -85,7 +85,7 @@ struct Server {
   CallThread* thread = nullptr;
   std::shared_ptr<MemoryBudget> budget = std::make_shared<MemoryBudget>(kBudgetBytes);
   std::string path = "/tmp/serval-fuzz-" + std::to_string(getpid()) + ".sock";
-  std::unique_ptr<GrpcListener> listener;
+  std::unique_ptr<TransportListener> listener;
 
   Server() {
     TransportSettings settings;
@@ -96,7 +96,7 @@ struct Server {
     settings.concurrent_streams_max = 100;
     settings.compression_level = 1;
     settings.ping_strikes_max = 0;
-    auto started = GrpcListener::start(settings, budget, {}, [this](CallThread& of) {
+    auto started = TransportListener::start(settings, budget, {}, [this](CallThread& of) {
       thread = &of;
       return std::make_unique<Handler>(of, journal, turns);
     });

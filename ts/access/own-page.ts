@@ -4,7 +4,7 @@
 // an origin and are not asked. Control plane; the listener's thread.
 // Source: Fetch (Origin, Sec-Fetch-Site); RFC 6454 7.
 import { hostname } from 'node:os';
-import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
+import type { EngineRoute, HttpExchange, RequestHead, Route } from '../transport/listener.js';
 import { isLoopback } from './policy.js';
 
 const FORBIDDEN = 403;
@@ -74,6 +74,11 @@ export class OwnHostRoute implements Route {
     private readonly hosts: HostCheck,
     private readonly refused: () => void,
   ) {}
+
+  /** A listener asks the engine for requests with the Host that was let in here. */
+  get engine(): EngineRoute | undefined {
+    return this.route.engine;
+  }
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     const problem = this.hosts.problem(head);

@@ -114,6 +114,14 @@ export interface NativeBinding {
   grpcReloadCertificates(): void;
   grpcAccess(access: object): number;
   grpcStop(): void;
+  /** See ts/transport/native-http/binding.ts. */
+  httpStart(options: object, onEvents: () => void): number;
+  httpTake(): number;
+  httpSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
+  httpDrain(ms: number): void;
+  httpReloadCertificates(): void;
+  httpForget(): void;
+  httpStop(): void;
   registerRegion(
     name: Buffer,
     key: Buffer,

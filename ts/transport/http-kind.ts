@@ -1,9 +1,9 @@
-// Which of the two HTTP listeners a server has. Control plane, main thread, at start.
+// Which of the HTTP listeners a server has. Control plane, main thread, at start.
 import { ErrorCode, ServalError } from '../errors.js';
 import type { ServerTls } from './tls/settings.js';
 import { uwsFile } from './uws-binding.js';
 
-export const HTTP_LISTENERS = ['auto', 'uws', 'node'] as const;
+export const HTTP_LISTENERS = ['auto', 'native', 'uws', 'node'] as const;
 /** What is asked for; auto: uWebSockets.js where it has a binary for the Node that runs. */
 export type HttpListenerChoice = (typeof HTTP_LISTENERS)[number];
 export type HttpListenerKind = Exclude<HttpListenerChoice, 'auto'>;
@@ -35,7 +35,16 @@ export function chooseHttpListener(
   { threads, tls, reusePort = false }: HttpListenerNeeds,
   found = uwsFile() !== undefined,
   shares = sharesPorts(),
+  native = true,
 ): HttpListenerKind {
+  if (choice === 'native' && !native) {
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      '--http-listener: expected auto, uws or node, got native: the addon was built without its ' +
+        'own listeners (node-llhttp, libnghttp2-dev or libssl-dev was missing)',
+    );
+  }
+  if (choice === 'native') return choice;
   const strict = tlsOnNodeOnly(tls);
   const kind = choice === 'auto' ? (found && strict === undefined ? 'uws' : 'node') : choice;
   const { version, versions } = process;

@@ -130,9 +130,21 @@ export abstract class HttpExchange {
   ): void;
 }
 
+/** What the engine may answer by itself, where a listener can ask it: requests to this URL, whatever
+ * their headers say but those of codings. */
+export interface EngineRoute {
+  readonly protocol: number;
+  /** Of the model; not 0. */
+  readonly handle: number;
+  /** Answers such a request, which the engine refused. `body`, `missingBytes`: see readError(). */
+  failed(exchange: HttpExchange, code: number, body: Buffer, missingBytes: number): void;
+}
+
 /** Answers the requests of one URL. Kept and reused: all that belongs to one request is in the
  * exchange. */
 export interface Route {
+  /** Absent: the route sees every request. */
+  readonly engine?: EngineRoute | undefined;
   /** What access to it is given by; absent: it is no call of any group. */
   call?: CallKind;
   /** The head is in. May answer at once; otherwise data() follows. */

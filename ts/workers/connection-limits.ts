@@ -6,7 +6,8 @@ import { CONNECTIONS_MAX, DESCRIPTORS_KEPT } from '../limits.js';
 export interface ConnectionLimits {
   /** Of one HTTP listener thread. */
   readonly http: number;
-  readonly grpc: number;
+  /** Of a listener in the addon, all its threads together. */
+  readonly native: number;
 }
 
 /** Of `descriptors`, which the process may open, less those kept for files and for ourselves: half
@@ -19,7 +20,7 @@ export function connectionLimits(
   const free = Math.floor(Math.max(0, descriptors - DESCRIPTORS_KEPT - 8 * httpThreads) / 2);
   const half = wanted === 0 ? free : Math.min(wanted, free);
   const within = (count: number): number => Math.max(1, Math.min(CONNECTIONS_MAX, count));
-  return { http: within(Math.floor(half / httpThreads)), grpc: within(half) };
+  return { http: within(Math.floor(half / httpThreads)), native: within(half) };
 }
 
 /** The soft limit of open files; Infinity where it cannot be read or there is none. */

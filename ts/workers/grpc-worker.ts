@@ -16,7 +16,7 @@ void runListener<GrpcSettings>((thread, settings) => {
     connected: thread.connected('grpc'),
     refused: thread.refused,
     certificates: thread.certificates('gRPC'),
-    handshakeFailed: thread.handshakeFailed(),
+    handshakeFailed: thread.handshakeFailed('gRPC'),
     connectionsMax: settings.connectionsMax,
     full: thread.full(),
     running: () => link.pending + control.pending,

@@ -14,7 +14,7 @@ import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
 import { logged } from '../transport/http/answer-log.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
-import type { Cut, Route, Router, Surroundings } from '../transport/listener.js';
+import type { Cut, HttpListener, Route, Router, Surroundings } from '../transport/listener.js';
 import { runListener, type ListenerThread } from './listener-thread.js';
 import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
 
@@ -23,6 +23,23 @@ import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
  * less it reads once in a turn. The number is Linux's own default maximum: it is not cut there. */
 const RECEIVE_BYTES = 212_992;
 const V1_PREFIX = /^\/v1\//i;
+
+// The addon's threads answer what the engine can answer by itself.
+async function nativeListener(
+  thread: ListenerThread,
+  settings: HttpSettings,
+  router: Router,
+  surroundings: Surroundings,
+): Promise<HttpListener> {
+  const { NativeHttpListener } = await import('../transport/native-http/listener.js');
+  return new NativeHttpListener(thread.link, router, thread.report, {
+    ...surroundings,
+    threads: settings.nativeThreads,
+    reusePort: settings.reusePort,
+    unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
+    handshakeFailed: thread.handshakeFailed('HTTP'),
+  });
+}
 
 // Only one of them is loaded: uWebSockets.js has no binary for some Nodes.
 async function listenerClass(kind: HttpListenerKind) {
@@ -39,15 +56,15 @@ async function portListenerClass(kind: HttpListenerKind, fronted: boolean) {
 // None where HTTP is off.
 async function httpListener(
   thread: ListenerThread,
-  { listener: kind, connectionsMax, idleMs, fronted, tls }: HttpSettings,
+  settings: HttpSettings,
   router: Router,
-  surroundings: Surroundings,
-) {
+  around: Surroundings,
+): Promise<HttpListener | undefined> {
+  const { listener: kind, connectionsMax, idleMs, fronted, tls } = settings;
   if (kind === undefined) return undefined;
-  const Listener = await portListenerClass(kind, fronted && tls === undefined);
   const { native } = thread.link;
-  const listener = new Listener(router, thread.report, {
-    ...surroundings,
+  const surroundings: Surroundings = {
+    ...around,
     idleMs,
     front: native,
     connections: { max: connectionsMax, full: thread.full() },
@@ -60,7 +77,15 @@ async function httpListener(
         expires: thread.expires('http'),
       },
     }),
-  });
+  };
+  const listener =
+    kind === 'native'
+      ? await nativeListener(thread, settings, router, surroundings)
+      : new (await portListenerClass(kind, fronted && tls === undefined))(
+          router,
+          thread.report,
+          surroundings,
+        );
   thread.subscribe(() => listener.routesChanged());
   return listener;
 }

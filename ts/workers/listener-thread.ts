@@ -89,11 +89,11 @@ export class ListenerThread {
   }
 
   /** What logs that clients' TLS handshakes fail, the first at once, others now and then. */
-  handshakeFailed(): (failed: HandshakeFailures) => void {
+  handshakeFailed(what: string): (failed: HandshakeFailures) => void {
     const warning = new RareWarning(HANDSHAKE_LOG_EVERY_MS);
     return ({ failures, peer, reason }) =>
       warning.tell(() =>
-        this.#logger.warn('a TLS handshake with a gRPC client failed', { peer, reason, failures }),
+        this.#logger.warn(`a TLS handshake with a ${what} client failed`, { peer, reason, failures }),
       );
   }
 

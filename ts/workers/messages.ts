@@ -63,6 +63,9 @@ export interface HttpSettings extends ListenerSettings {
   readonly allowedHosts: readonly string[];
   /** A connection without a request is closed after so long. */
   readonly idleMs: number;
+  /** Threads of a native listener, and whether other processes share its port. */
+  readonly nativeThreads: number;
+  readonly reusePort: boolean;
   /** Connections of uWebSockets.js may be looked at by a front. */
   readonly fronted: boolean;
   /** The console is served. */

@@ -23,7 +23,7 @@ export function nativeGrpcListener(
     unanswered,
     certificates: thread.certificates('gRPC'),
     expires: thread.expires('grpc'),
-    handshakeFailed: thread.handshakeFailed(),
+    handshakeFailed: thread.handshakeFailed('gRPC'),
     report: thread.report,
   });
 }

@@ -194,7 +194,8 @@ export class ListenerPool {
     const first = { ...http, ...(isNative && { grpc }), ...(admin && { admin }) };
     // Without an HTTP port the first one is there for what else it has.
     const hasOthers = isNative || admin !== undefined;
-    const threads = http.listener === undefined ? Number(hasOthers) : httpThreads;
+    const workers = http.listener === 'native' ? 1 : httpThreads;
+    const threads = http.listener === undefined ? Number(hasOthers) : workers;
     const httpMember = (_: unknown, index: number): Member =>
       new Member(HTTP, index === 0 ? first : http, lost, answer);
     this.#members = [

@@ -255,7 +255,7 @@ inline const char *EnumNameCallResult(CallResult e) {
   return EnumNamesCallResult()[index];
 }
 
-enum class GrpcEvent : uint8_t {
+enum class ListenerEvent : uint8_t {
   Open = 0,
   Message = 1,
   HalfClosed = 2,
@@ -266,28 +266,36 @@ enum class GrpcEvent : uint8_t {
   Certificates = 7,
   Drained = 8,
   HandshakeFailed = 9,
+  Request = 10,
+  Data = 11,
+  Failed = 12,
+  Refused = 13,
   MIN = Open,
-  MAX = HandshakeFailed
+  MAX = Refused
 };
 
-inline const GrpcEvent (&EnumValuesGrpcEvent())[10] {
-  static const GrpcEvent values[] = {
-    GrpcEvent::Open,
-    GrpcEvent::Message,
-    GrpcEvent::HalfClosed,
-    GrpcEvent::Closed,
-    GrpcEvent::Left,
-    GrpcEvent::Explain,
-    GrpcEvent::Full,
-    GrpcEvent::Certificates,
-    GrpcEvent::Drained,
-    GrpcEvent::HandshakeFailed
+inline const ListenerEvent (&EnumValuesListenerEvent())[14] {
+  static const ListenerEvent values[] = {
+    ListenerEvent::Open,
+    ListenerEvent::Message,
+    ListenerEvent::HalfClosed,
+    ListenerEvent::Closed,
+    ListenerEvent::Left,
+    ListenerEvent::Explain,
+    ListenerEvent::Full,
+    ListenerEvent::Certificates,
+    ListenerEvent::Drained,
+    ListenerEvent::HandshakeFailed,
+    ListenerEvent::Request,
+    ListenerEvent::Data,
+    ListenerEvent::Failed,
+    ListenerEvent::Refused
   };
   return values;
 }
 
-inline const char * const *EnumNamesGrpcEvent() {
-  static const char * const names[11] = {
+inline const char * const *EnumNamesListenerEvent() {
+  static const char * const names[15] = {
     "Open",
     "Message",
     "HalfClosed",
@@ -298,18 +306,49 @@ inline const char * const *EnumNamesGrpcEvent() {
     "Certificates",
     "Drained",
     "HandshakeFailed",
+    "Request",
+    "Data",
+    "Failed",
+    "Refused",
     nullptr
   };
   return names;
 }
 
-inline const char *EnumNameGrpcEvent(GrpcEvent e) {
-  if (flatbuffers::IsOutRange(e, GrpcEvent::Open, GrpcEvent::HandshakeFailed)) return "";
+inline const char *EnumNameListenerEvent(ListenerEvent e) {
+  if (flatbuffers::IsOutRange(e, ListenerEvent::Open, ListenerEvent::Refused)) return "";
   const size_t index = static_cast<size_t>(e);
-  return EnumNamesGrpcEvent()[index];
+  return EnumNamesListenerEvent()[index];
 }
 
-enum class GrpcWord : uint8_t {
+enum class RequestFlag : uint8_t {
+  Local = 1,
+  MIN = Local,
+  MAX = Local
+};
+
+inline const RequestFlag (&EnumValuesRequestFlag())[1] {
+  static const RequestFlag values[] = {
+    RequestFlag::Local
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesRequestFlag() {
+  static const char * const names[2] = {
+    "Local",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameRequestFlag(RequestFlag e) {
+  if (flatbuffers::IsOutRange(e, RequestFlag::Local, RequestFlag::Local)) return "";
+  const size_t index = static_cast<size_t>(e) - static_cast<size_t>(RequestFlag::Local);
+  return EnumNamesRequestFlag()[index];
+}
+
+enum class EventWord : uint8_t {
   Kind = 0,
   Thread = 1,
   CallLow = 2,
@@ -321,20 +360,20 @@ enum class GrpcWord : uint8_t {
   MAX = Words
 };
 
-inline const GrpcWord (&EnumValuesGrpcWord())[7] {
-  static const GrpcWord values[] = {
-    GrpcWord::Kind,
-    GrpcWord::Thread,
-    GrpcWord::CallLow,
-    GrpcWord::CallHigh,
-    GrpcWord::Value,
-    GrpcWord::Bytes,
-    GrpcWord::Words
+inline const EventWord (&EnumValuesEventWord())[7] {
+  static const EventWord values[] = {
+    EventWord::Kind,
+    EventWord::Thread,
+    EventWord::CallLow,
+    EventWord::CallHigh,
+    EventWord::Value,
+    EventWord::Bytes,
+    EventWord::Words
   };
   return values;
 }
 
-inline const char * const *EnumNamesGrpcWord() {
+inline const char * const *EnumNamesEventWord() {
   static const char * const names[8] = {
     "Kind",
     "Thread",
@@ -348,49 +387,55 @@ inline const char * const *EnumNamesGrpcWord() {
   return names;
 }
 
-inline const char *EnumNameGrpcWord(GrpcWord e) {
-  if (flatbuffers::IsOutRange(e, GrpcWord::Kind, GrpcWord::Words)) return "";
+inline const char *EnumNameEventWord(EventWord e) {
+  if (flatbuffers::IsOutRange(e, EventWord::Kind, EventWord::Words)) return "";
   const size_t index = static_cast<size_t>(e);
-  return EnumNamesGrpcWord()[index];
+  return EnumNamesEventWord()[index];
 }
 
-enum class GrpcCommand : uint8_t {
+enum class ListenerCommand : uint8_t {
   Message = 0,
   Finish = 1,
   Pause = 2,
   ExplainedStatus = 3,
   ExplainedReply = 4,
+  Answer = 5,
+  Learn = 6,
   MIN = Message,
-  MAX = ExplainedReply
+  MAX = Learn
 };
 
-inline const GrpcCommand (&EnumValuesGrpcCommand())[5] {
-  static const GrpcCommand values[] = {
-    GrpcCommand::Message,
-    GrpcCommand::Finish,
-    GrpcCommand::Pause,
-    GrpcCommand::ExplainedStatus,
-    GrpcCommand::ExplainedReply
+inline const ListenerCommand (&EnumValuesListenerCommand())[7] {
+  static const ListenerCommand values[] = {
+    ListenerCommand::Message,
+    ListenerCommand::Finish,
+    ListenerCommand::Pause,
+    ListenerCommand::ExplainedStatus,
+    ListenerCommand::ExplainedReply,
+    ListenerCommand::Answer,
+    ListenerCommand::Learn
   };
   return values;
 }
 
-inline const char * const *EnumNamesGrpcCommand() {
-  static const char * const names[6] = {
+inline const char * const *EnumNamesListenerCommand() {
+  static const char * const names[8] = {
     "Message",
     "Finish",
     "Pause",
     "ExplainedStatus",
     "ExplainedReply",
+    "Answer",
+    "Learn",
     nullptr
   };
   return names;
 }
 
-inline const char *EnumNameGrpcCommand(GrpcCommand e) {
-  if (flatbuffers::IsOutRange(e, GrpcCommand::Message, GrpcCommand::ExplainedReply)) return "";
+inline const char *EnumNameListenerCommand(ListenerCommand e) {
+  if (flatbuffers::IsOutRange(e, ListenerCommand::Message, ListenerCommand::Learn)) return "";
   const size_t index = static_cast<size_t>(e);
-  return EnumNamesGrpcCommand()[index];
+  return EnumNamesListenerCommand()[index];
 }
 
 enum class ControlWord : uint8_t {

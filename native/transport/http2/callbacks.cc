@@ -7,7 +7,7 @@
 
 #include "transport/grpc/text.h"
 #include "transport/http2/connection.h"
-#include "transport/http2/thread.h"
+#include "transport/loop/thread.h"
 
 namespace serval {
 
@@ -100,14 +100,14 @@ void add_status(Headers& headers, int code, std::string_view message, std::strin
 
 }  // namespace
 
-struct Connection::Callbacks {
-  static Connection& of(void* user) { return *static_cast<Connection*>(user); }
+struct Http2Connection::Callbacks {
+  static Http2Connection& of(void* user) { return *static_cast<Http2Connection*>(user); }
   static Stream* stream(nghttp2_session* session, int32_t number) {
     return static_cast<Stream*>(nghttp2_session_get_stream_user_data(session, number));
   }
 
   static int on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
-    Connection& connection = of(user);
+    Http2Connection& connection = of(user);
     const bool ends = (head->flags & NGHTTP2_FLAG_END_STREAM) != 0;
     switch (head->type) {
       case NGHTTP2_DATA:  // not that of streams that are gone
@@ -137,7 +137,7 @@ struct Connection::Callbacks {
   }
 
   static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
-    Connection& connection = of(user);
+    Http2Connection& connection = of(user);
     connection.block_bytes_ = 0;
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     Stream* begun = connection.begin_stream(frame->hd.stream_id);
@@ -148,7 +148,7 @@ struct Connection::Callbacks {
   static int on_header(nghttp2_session* session, const nghttp2_frame* frame, const uint8_t* name,
                        size_t name_bytes, const uint8_t* value, size_t value_bytes, uint8_t,
                        void* user) {
-    Connection& connection = of(user);
+    Http2Connection& connection = of(user);
     connection.block_bytes_ += name_bytes + value_bytes;
     if (connection.block_bytes_ > kHeaderBombFactor * connection.settings().header_bytes_max) {
       connection.go_away(NGHTTP2_ENHANCE_YOUR_CALM, "too many headers");
@@ -160,7 +160,7 @@ struct Connection::Callbacks {
   }
 
   static int on_frame_recv(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
-    Connection& connection = of(user);
+    Http2Connection& connection = of(user);
     switch (frame->hd.type) {
       case NGHTTP2_HEADERS:
       case NGHTTP2_DATA: {
@@ -214,7 +214,7 @@ struct Connection::Callbacks {
   }
 
   static int on_frame_send(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
-    Connection& connection = of(user);
+    Http2Connection& connection = of(user);
     const bool answers = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     if (answers) connection.keepalive_.sent_data();
     if (frame->hd.type == NGHTTP2_GOAWAY) connection.went_away();
@@ -275,7 +275,7 @@ struct Connection::Callbacks {
 
   static int send_answers(nghttp2_session* session, nghttp2_frame* frame, const uint8_t* head,
                           size_t count, nghttp2_data_source*, void* user) {
-    Connection& connection = of(user);
+    Http2Connection& connection = of(user);
     Output& output = *connection.output_;
     if (output.bytes() > kOutputBytesMax) return NGHTTP2_ERR_WOULDBLOCK;
     Stream* call = stream(session, frame->hd.stream_id);
@@ -290,7 +290,7 @@ struct Connection::Callbacks {
   }
 };
 
-nghttp2_session_callbacks* Connection::make_callbacks() {
+nghttp2_session_callbacks* Http2Connection::make_callbacks() {
   nghttp2_session_callbacks* out = nullptr;
   if (nghttp2_session_callbacks_new(&out) != 0) return nullptr;
   nghttp2_session_callbacks_set_on_begin_frame_callback(out, Callbacks::on_begin_frame);
@@ -307,7 +307,7 @@ nghttp2_session_callbacks* Connection::make_callbacks() {
   return out;
 }
 
-nghttp2_option* Connection::make_options() {
+nghttp2_option* Http2Connection::make_options() {
   nghttp2_option* out = nullptr;
   if (nghttp2_option_new(&out) != 0) return nullptr;
   nghttp2_option_set_no_auto_window_update(out, 1);
@@ -323,7 +323,7 @@ nghttp2_option* Connection::make_options() {
   return out;
 }
 
-void Connection::submit_response(Stream& stream, const Metadata& initial, std::string_view coding,
+void Http2Connection::submit_response(Stream& stream, const Metadata& initial, std::string_view coding,
                                  bool with_data, bool is_long) {
   Headers headers;
   headers.add(":status", "200");
@@ -342,7 +342,7 @@ void Connection::submit_response(Stream& stream, const Metadata& initial, std::s
   touch();
 }
 
-void Connection::submit_status(Stream& stream, bool only, const Metadata& initial,
+void Http2Connection::submit_status(Stream& stream, bool only, const Metadata& initial,
                                const Metadata& trailing, int code, std::string_view message,
                                std::string_view details) {
   Headers headers;
@@ -361,7 +361,7 @@ void Connection::submit_status(Stream& stream, bool only, const Metadata& initia
   }
 }
 
-void Connection::submit_refusal(Stream& stream, const Refusal& why, bool with_text) {
+void Http2Connection::submit_refusal(Stream& stream, const Refusal& why, bool with_text) {
   Headers headers;
   headers.add(":status", why.status);
   if (!why.allow.empty()) headers.add("allow", why.allow);
@@ -374,7 +374,7 @@ void Connection::submit_refusal(Stream& stream, const Refusal& why, bool with_te
   touch();
 }
 
-void Connection::reset(Stream& stream, bool too_much) {
+void Http2Connection::reset(Stream& stream, bool too_much) {
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.number(),
                             too_much ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_CANCEL);
   touch();

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/http2/thread.h"
+#include "transport/loop/thread.h"
 
 namespace serval {
 
@@ -32,16 +32,16 @@ uint64_t after_ms(uint64_t now_ns, uint64_t ms) {
 
 }  // namespace
 
-Connection::Connection(ListenerThread& thread, std::unique_ptr<Channel> channel)
-    : thread_(thread),
-      channel_(std::move(channel)),
+Http2Connection::Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel)
+    : Connection(std::move(channel)),
+      thread_(thread),
       keepalive_(thread.settings(), thread.now(), thread.random()),
       handshake_until_ns_(after_ms(thread.now(), thread.settings().handshake_ms_max)) {
   due_.connection = this;
   if (thread.has_tls()) peer_ = peer_of(channel_->socket());
 }
 
-Connection::~Connection() {
+Http2Connection::~Http2Connection() {
   while (streams_ != nullptr) {
     streams_->gone();
     drop_stream(streams_);
@@ -51,14 +51,14 @@ Connection::~Connection() {
   if (session_ != nullptr) nghttp2_session_del(session_);
 }
 
-const TransportSettings& Connection::settings() const { return thread_.settings(); }
-CallHandler& Connection::handler() { return thread_.handler(); }
-const std::shared_ptr<MemoryBudget>& Connection::budget() { return thread_.budget(); }
-BlockPool& Connection::blocks() { return thread_.blocks(); }
-Timers& Connection::timers() { return thread_.timers(); }
-uint64_t Connection::now() const { return thread_.now(); }
+const TransportSettings& Http2Connection::settings() const { return thread_.settings(); }
+CallHandler& Http2Connection::handler() { return thread_.calls(); }
+const std::shared_ptr<MemoryBudget>& Http2Connection::budget() { return thread_.budget(); }
+BlockPool& Http2Connection::blocks() { return thread_.blocks(); }
+Timers& Http2Connection::timers() { return thread_.timers(); }
+uint64_t Http2Connection::now() const { return thread_.now(); }
 
-bool Connection::begin() {
+bool Http2Connection::begin() {
   if (nghttp2_session_server_new2(&session_, thread_.callbacks(), this, thread_.options()) != 0) {
     return false;
   }
@@ -79,19 +79,19 @@ bool Connection::begin() {
   return true;
 }
 
-void Connection::die() {
+void Http2Connection::die() {
   if (dead_) return;
   dead_ = true;
   thread_.bury_later(*this);
 }
 
-void Connection::touch() {
+void Http2Connection::touch() {
   if (dirty_ || dead_) return;
   dirty_ = true;
   thread_.later(*this);
 }
 
-void Connection::readable() {
+void Http2Connection::readable() {
   if (dead_) return;
   if (closing_) {
     touch();
@@ -113,7 +113,7 @@ void Connection::readable() {
   receive();
 }
 
-void Connection::writable() {
+void Http2Connection::writable() {
   if (dead_) return;
   if (state_ == State::Handshake) {
     readable();
@@ -122,7 +122,7 @@ void Connection::writable() {
   touch();
 }
 
-void Connection::fail_handshake() {
+void Http2Connection::fail_handshake() {
   if (dead_) return;
   std::string reason = channel_->problem();
   if (!reason.empty()) thread_.handshake_failed(std::move(peer_), std::move(reason));
@@ -130,7 +130,7 @@ void Connection::fail_handshake() {
 }
 
 // Hot path: receive for gRPC.
-void Connection::receive() {
+void Http2Connection::receive() {
   const std::span<uint8_t> room = thread_.read_buffer();
   for (size_t total = 0; total < kReadBytesPerTurn && !dead_ && !closing_;) {
     const Moved moved = channel_->read(room);
@@ -148,7 +148,7 @@ void Connection::receive() {
   if (channel_->has_unread()) thread_.read_again(*this);
 }
 
-bool Connection::feed(std::span<const uint8_t> bytes) {
+bool Http2Connection::feed(std::span<const uint8_t> bytes) {
   const ssize_t taken = nghttp2_session_mem_recv(session_, bytes.data(), bytes.size());
   settle_all();
   touch();
@@ -167,13 +167,13 @@ bool Connection::feed(std::span<const uint8_t> bytes) {
   return false;
 }
 
-void Connection::settle_all() {
+void Http2Connection::settle_all() {
   for (size_t i = 0; i < unsettled_.size(); ++i) unsettled_[i]->settle();
   unsettled_.clear();
 }
 
 // Makes frames of what waits. False: the session is broken.
-bool Connection::fill() {
+bool Http2Connection::fill() {
   while (output_->bytes() < kOutputBytes) {
     const uint8_t* bytes = nullptr;
     const ssize_t count = nghttp2_session_mem_send(session_, &bytes);
@@ -185,7 +185,7 @@ bool Connection::fill() {
 }
 
 // Hot path: reply for gRPC. All that a turn made goes in few calls.
-void Connection::flush() {
+void Http2Connection::flush() {
   dirty_ = false;
   if (dead_ || state_ == State::Handshake) return;
   bool blocked = false;
@@ -216,7 +216,7 @@ void Connection::flush() {
   set_timer();
 }
 
-void Connection::close_when_done() {
+void Http2Connection::close_when_done() {
   const bool ended =
       nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
   if (closing_ || ended || (leaving_ == Leaving::Said && streams_ == nullptr)) {
@@ -225,32 +225,32 @@ void Connection::close_when_done() {
   }
 }
 
-void Connection::tell_left() {
+void Http2Connection::tell_left() {
   if (left_.empty()) return;
   std::vector<uint64_t> calls;
   calls.swap(left_);
   for (const uint64_t id : calls) {
-    Stream* stream = thread_.stream_of(id);
+    auto* stream = static_cast<Stream*>(thread_.find(id));
     if (stream == nullptr) continue;
     const size_t messages = stream->take_left();
     if (messages > 0) handler().left(*stream, messages);
   }
 }
 
-void Connection::interest(bool reads, bool writes) {
+void Http2Connection::interest(bool reads, bool writes) {
   if (reads == reads_ && writes == writes_) return;
   reads_ = reads;
   writes_ = writes;
   thread_.interest(*this, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
 }
 
-bool Connection::allow(Event event) {
+bool Http2Connection::allow(Event event) {
   if (guard_.allow(event, now())) return true;
   go_away(NGHTTP2_ENHANCE_YOUR_CALM, FrameGuard::name_of(event));
   return false;
 }
 
-int Connection::judge(StreamHistory::Verdict verdict) {
+int Http2Connection::judge(StreamHistory::Verdict verdict) {
   switch (verdict) {
     case StreamHistory::Verdict::Fine: return 0;
     case StreamHistory::Verdict::Ended:
@@ -260,18 +260,18 @@ int Connection::judge(StreamHistory::Verdict verdict) {
   return broken(NGHTTP2_PROTOCOL_ERROR, "a stream's number is below that of a later stream");
 }
 
-int Connection::broken(uint32_t code, std::string_view why) {
+int Http2Connection::broken(uint32_t code, std::string_view why) {
   go_away(code, why);
   return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
-void Connection::begin_closing() {
+void Http2Connection::begin_closing() {
   if (closing_) return;
   closing_ = true;
   closing_until_ns_ = now() + kClosingNsMax;
 }
 
-void Connection::go_away(uint32_t code, std::string_view why) {
+void Http2Connection::go_away(uint32_t code, std::string_view why) {
   if (closing_) return;
   begin_closing();
   nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
@@ -280,7 +280,7 @@ void Connection::go_away(uint32_t code, std::string_view why) {
   touch();
 }
 
-void Connection::set_timer() {
+void Http2Connection::set_timer() {
   const uint64_t keepalive_ns = keepalive_.next_ns();
   const uint64_t due_ns = std::min({keepalive_ns, closing_until_ns_, leave_ns_,
                                     settings_came_ ? UINT64_MAX : handshake_until_ns_});
@@ -288,7 +288,7 @@ void Connection::set_timer() {
   else if (due_.place == TimerNode::kOut || due_.due_ns != due_ns) timers().set(due_, due_ns);
 }
 
-void Connection::due(uint64_t now_ns) {
+void Http2Connection::due(uint64_t now_ns) {
   if (dead_) return;
   if (!settings_came_ && now_ns >= handshake_until_ns_) {
     if (state_ == State::Handshake) fail_handshake();
@@ -313,7 +313,7 @@ void Connection::due(uint64_t now_ns) {
   set_timer();
 }
 
-void Connection::retire(bool stops) {
+void Http2Connection::retire(bool stops) {
   if (dead_ || closing_) return;
   if (!received_any_ || state_ == State::Handshake) {
     die();
@@ -334,13 +334,13 @@ void Connection::retire(bool stops) {
   }
 }
 
-void Connection::went_away() {
+void Http2Connection::went_away() {
   // Now, and not with the GOAWAY: nghttp2 lets pings go first.
   if (leaving_ != Leaving::Asked || closing_) return;
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kLeavePing);
 }
 
-void Connection::leave() {
+void Http2Connection::leave() {
   leave_ns_ = UINT64_MAX;
   if (leaving_ != Leaving::Asked || closing_) return;
   leaving_ = Leaving::Said;
@@ -350,12 +350,12 @@ void Connection::leave() {
   touch();
 }
 
-void Connection::ping_answered(const uint8_t (&payload)[kPingBytes]) {
+void Http2Connection::ping_answered(const uint8_t (&payload)[kPingBytes]) {
   keepalive_.ping_answered(now());
   if (std::equal(std::begin(payload), std::end(payload), kLeavePing)) leave();
 }
 
-void Connection::look(bool idle, uint64_t now_ns) {
+void Http2Connection::look(bool idle, uint64_t now_ns) {
   if (dead_) return;
   if (!idle || seen_at_ns_ == 0 || written_bytes_ != seen_written_) {
     seen_written_ = written_bytes_;
@@ -365,7 +365,7 @@ void Connection::look(bool idle, uint64_t now_ns) {
   }
 }
 
-void Connection::look_at_unsent(bool too_many, uint64_t now_ns) {
+void Http2Connection::look_at_unsent(bool too_many, uint64_t now_ns) {
   if (!too_many || unsent_bytes_ == 0 || seen_at_ns_ == 0 || written_bytes_ != seen_written_) {
     seen_written_ = written_bytes_;
     seen_at_ns_ = too_many ? now_ns : 0;
@@ -374,7 +374,7 @@ void Connection::look_at_unsent(bool too_many, uint64_t now_ns) {
   }
 }
 
-uint32_t Connection::waiting_calls() const {
+uint32_t Http2Connection::waiting_calls() const {
   uint32_t calls = 0;
   for (const Stream* stream = streams_; stream != nullptr; stream = stream->next) {
     calls += stream->waits_for_handler();
@@ -382,7 +382,7 @@ uint32_t Connection::waiting_calls() const {
   return calls;
 }
 
-uint64_t Connection::cut() {
+uint64_t Http2Connection::cut() {
   const uint64_t calls = waiting_calls();
   for (Stream* stream = streams_; stream != nullptr;) {
     Stream* following = stream->next;
@@ -395,48 +395,48 @@ uint64_t Connection::cut() {
   return calls;
 }
 
-std::string Connection::too_much_unsent() const {
+std::string Http2Connection::too_much_unsent() const {
   if (!thread_.too_much_unsent() || unsent_bytes_ <= settings().unsent_bytes_max / kShortPart) {
     return {};
   }
   return std::to_string(unsent_bytes_) + " bytes of answers wait on this connection to be read";
 }
 
-void Connection::unsent_changed(int64_t bytes) {
+void Http2Connection::unsent_changed(int64_t bytes) {
   if (bytes == 0) return;
   unsent_bytes_ += static_cast<uint64_t>(bytes);
   thread_.unsent_changed(bytes);
 }
 
-void Connection::call_begins(Stream& stream) {
+void Http2Connection::call_begins(Stream& stream) {
   ++calls_;
   keepalive_.calls_changed(calls_, now());
   thread_.add_call(stream);
 }
 
-void Connection::call_ends(Stream& stream) {
+void Http2Connection::call_ends(Stream& stream) {
   --calls_;
   keepalive_.calls_changed(calls_, now());
   thread_.remove_call(stream);
 }
 
-void Connection::consume(Stream& stream, size_t bytes) {
+void Http2Connection::consume(Stream& stream, size_t bytes) {
   if (bytes == 0 || session_ == nullptr) return;
   nghttp2_session_consume_stream(session_, stream.number(), bytes);
   touch();
 }
 
-void Connection::unpack(Stream& stream, std::shared_ptr<Unpacking> message) {
+void Http2Connection::unpack(Stream& stream, std::shared_ptr<Unpacking> message) {
   thread_.unpack(stream.id(), std::move(message));
 }
-void Connection::resume_later(Stream& stream) { thread_.resume_later(stream.id()); }
+void Http2Connection::resume_later(Stream& stream) { thread_.resume_later(stream.id()); }
 
-void Connection::resume_answers(Stream& stream) {
+void Http2Connection::resume_answers(Stream& stream) {
   nghttp2_session_resume_data(session_, stream.number());
   touch();
 }
 
-Stream* Connection::begin_stream(int32_t number) {
+Stream* Http2Connection::begin_stream(int32_t number) {
   Stream* stream = std::make_unique<Stream>(*this, number).release();
   stream->next = streams_;
   if (streams_ != nullptr) streams_->previous = stream;
@@ -444,7 +444,7 @@ Stream* Connection::begin_stream(int32_t number) {
   return stream;
 }
 
-void Connection::drop_stream(Stream* stream) {
+void Http2Connection::drop_stream(Stream* stream) {
   if (stream->previous != nullptr) stream->previous->next = stream->next;
   else streams_ = stream->next;
   if (stream->next != nullptr) stream->next->previous = stream->previous;

@@ -9,10 +9,10 @@
 
 #include "transport/http2/guard.h"
 #include "transport/http2/keepalive.h"
-#include "transport/http2/output.h"
+#include "transport/loop/output.h"
 #include "transport/http2/stream.h"
 #include "transport/http2/stream_history.h"
-#include "transport/socket/channel.h"
+#include "transport/loop/connection.h"
 
 struct nghttp2_session;
 struct nghttp2_session_callbacks;
@@ -22,38 +22,26 @@ namespace serval {
 
 class ListenerThread;
 
-class Connection {
+class Http2Connection final : public Connection {
  public:
-  Connection(ListenerThread& thread, std::unique_ptr<Channel> channel);
+  Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel);
   // Tells the handlers of its calls.
-  ~Connection();
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  ~Http2Connection() override;
 
-  // --- what the thread tells ---
-  // False where no session can be had.
-  bool begin();
-  void readable();
-  void writable();
-  // The end of a turn: writes what there is.
-  void flush();
-  void due(uint64_t now_ns);
+  bool begin() override;
+  void readable() override;
+  void writable() override;
+  void flush() override;
+  void due(uint64_t now_ns) override;
   // Says GOAWAY in two steps: first that no more calls may begin, then, when the client has heard
-  // of that, which was the last one. Closes when they have ended. `stops`: streams are told to end.
-  void retire(bool stops);
-  void end() { die(); }
-  // In a drain: ends what has nothing to wait for. `idle`: nothing runs on any connection.
-  void look(bool idle, uint64_t now_ns);
-  // Ends calls with UNAVAILABLE and then itself; answers how many waited for their handlers.
-  uint64_t cut();
-  // While answers that nobody takes are too many: closes where nothing is taken for long.
-  void look_at_unsent(bool too_many, uint64_t now_ns);
-
-  bool is_dead() const { return dead_; }
-  bool is_dirty() const { return dirty_; }
-  uint32_t waiting_calls() const;
-  Channel& channel() { return *channel_; }
-  DueNode& due_node() { return due_; }
+  // of that, which was the last one. Closes when they have ended.
+  void retire(bool stops) override;
+  void end() override { die(); }
+  void look(bool idle, uint64_t now_ns) override;
+  // Ends calls with UNAVAILABLE.
+  uint64_t cut() override;
+  void look_at_unsent(bool too_many, uint64_t now_ns) override;
+  uint32_t waiting_calls() const override;
 
   // --- what its streams ask for ---
   const TransportSettings& settings() const;
@@ -84,9 +72,6 @@ class Connection {
   void submit_refusal(Stream& stream, const Refusal& why, bool with_text);
   void reset(Stream& stream, bool too_much);
   void touch();
-
-  Connection* previous = nullptr;  // the thread's list
-  Connection* next = nullptr;
 
   // nghttp2's callbacks (callbacks.cc).
   struct Callbacks;
@@ -130,13 +115,11 @@ class Connection {
   void close_when_done();
 
   ListenerThread& thread_;
-  const std::unique_ptr<Channel> channel_;
   nghttp2_session* session_ = nullptr;
   std::unique_ptr<Output> output_;  // while something waits to be written
   FrameGuard guard_;
   StreamHistory history_;
   Keepalive keepalive_;
-  DueNode due_;
   std::string peer_;  // during a TLS handshake
   uint64_t handshake_until_ns_;
   // A peer that does not take our goodbye is not waited for, nor one that does not answer the ping.
@@ -157,7 +140,6 @@ class Connection {
   Leaving leaving_ = Leaving::No;
   bool stops_ = false;    // streams are told to end
   bool closing_ = false;  // after what is to be written
-  bool dead_ = false;
   bool dirty_ = false;
   bool reads_ = true, writes_ = false;  // what the poller looks for
 };

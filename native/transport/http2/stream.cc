@@ -33,10 +33,10 @@ std::string digits(uint64_t value) { return std::to_string(value); }
 
 }  // namespace
 
-Stream::Stream(Connection& connection, int32_t number_of_stream)
+Stream::Stream(Http2Connection& connection, int32_t number_of_stream)
     : connection_(connection), number_(number_of_stream) {
   due_.connection = &connection;
-  due_.stream = this;
+  due_.call = this;
 }
 
 Stream::~Stream() {

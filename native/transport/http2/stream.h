@@ -9,20 +9,13 @@
 
 #include "transport/call.h"
 #include "transport/grpc/packing.h"
-#include "transport/http2/blocks.h"
-#include "transport/http2/unpacking.h"
+#include "transport/loop/blocks.h"
+#include "transport/loop/unpacking.h"
 #include "transport/loop/timers.h"
 
 namespace serval {
 
-class Connection;
-class Stream;
-
-// What waits for a time: a call's deadline, or (no stream) what a connection has due.
-struct DueNode : TimerNode {
-  Connection* connection = nullptr;
-  Stream* stream = nullptr;
-};
+class Http2Connection;
 
 // An answer of HTTP's own to what is no gRPC call.
 struct Refusal {
@@ -33,11 +26,11 @@ struct Refusal {
 
 class Stream final : public Call {
  public:
-  Stream(Connection& connection, int32_t number);
+  Stream(Http2Connection& connection, int32_t number);
   ~Stream() override;
 
   int32_t number() const { return number_; }
-  Connection& connection() { return connection_; }
+  Http2Connection& connection() { return connection_; }
 
   // --- what the connection tells ---
   // A header of the request; what is behind the end of its room is counted only.
@@ -50,11 +43,9 @@ class Stream final : public Call {
   void settle();
   // The stream is gone: by a reset, or with its connection.
   void gone();
-  void deadline_passed();
-  // A step of the message that is unpacked elsewhere has been run.
-  void unpack_on();
-  // Messages may be taken again.
-  void resume_taking();
+  void deadline_passed() override;
+  void unpack_on() override;
+  void resume_taking() override;
   void drain();
   void cut() { fail(kStatusUnavailable, "the server is shutting down"); }
 
@@ -75,8 +66,6 @@ class Stream final : public Call {
   bool waits_for_handler() const {
     return begun_ && !over_ && (kind_.client_streams || delivered_);
   }
-  DueNode& due() { return due_; }
-  void set_id(uint64_t id) { id_ = id; }
   // Where the answers of one stream do not let those of others by.
   bool is_deferred() const { return deferred_; }
   void set_deferred(bool deferred) { deferred_ = deferred; }
@@ -144,11 +133,10 @@ class Stream final : public Call {
   void refuse();
   void drop_answers();
 
-  Connection& connection_;
+  Http2Connection& connection_;
   const int32_t number_;
   MethodKind kind_;
   Head head_;
-  DueNode due_;
 
   bool head_ended_ = false;
   bool begun_ = false;  // the handler knows of it

@@ -5,7 +5,7 @@
 
 #include "transport/grpc/text.h"
 #include "transport/http2/connection.h"
-#include "transport/http2/output.h"
+#include "transport/loop/output.h"
 #include "transport/http2/stream.h"
 
 namespace serval {

@@ -24,12 +24,12 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 constexpr int kPicks = 8;
 
 Error cannot_listen(const std::string& host, uint16_t port, const std::string& why) {
-  return invalid_argument("gRPC cannot listen on " + host + " port " + std::to_string(port) + ": " +
+  return invalid_argument("cannot listen on " + host + " port " + std::to_string(port) + ": " +
                           why);
 }
 
 Error cannot_listen(const std::string& unix_path, const std::string& why) {
-  return invalid_argument("gRPC cannot listen on unix:" + unix_path + ": " + why);
+  return invalid_argument("cannot listen on unix:" + unix_path + ": " + why);
 }
 
 std::string reason_of(int error) {

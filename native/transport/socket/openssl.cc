@@ -27,12 +27,12 @@ Result<const OpenSsl*> OpenSsl::find() {
   static const Found found = look_up();
   if (found.missing != nullptr) {
     return invalid_argument(
-        std::string("gRPC cannot use TLS: this Node has no OpenSSL 3 that it shares (") +
+        std::string("cannot use TLS: this Node has no OpenSSL 3 that it shares (") +
         found.missing + " is missing)");
   }
   const unsigned major = found.functions.OPENSSL_version_major();
   if (major < 3) {
-    return invalid_argument("gRPC cannot use TLS: OpenSSL 3 is needed, this Node has version " +
+    return invalid_argument("cannot use TLS: OpenSSL 3 is needed, this Node has version " +
                             std::to_string(major));
   }
   return &found.functions;

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "transport/socket/openssl.h"
@@ -30,7 +31,7 @@ constexpr const char* kCiphers12 =
 constexpr const char* kCiphers13 =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-Error cannot(const std::string& why) { return invalid_argument("gRPC cannot use TLS: " + why); }
+Error cannot(const std::string& why) { return invalid_argument("cannot use TLS: " + why); }
 
 // Which file was read; all zero where there is none.
 struct FileMark {
@@ -200,13 +201,16 @@ class Reader {
   SSL_CTX* const context_;
 };
 
-// ALPN: "h2" or no connection.
-int choose_http2(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
-                 const unsigned char* offered, unsigned offered_bytes, void*) {
-  for (unsigned at = 0; at + 2 < offered_bytes; at += 1u + offered[at]) {
-    if (offered[at] != 2 || offered[at + 1] != 'h' || offered[at + 2] != '2') continue;
+// ALPN: this protocol or no connection.
+int choose_only(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
+                const unsigned char* offered, unsigned offered_bytes, void* argument) {
+  const std::string_view wanted(static_cast<const char*>(argument));
+  for (unsigned at = 0; at < offered_bytes; at += 1u + offered[at]) {
+    const unsigned bytes = offered[at];
+    if (bytes != wanted.size() || at + bytes >= offered_bytes) continue;
+    if (std::memcmp(offered + at + 1, wanted.data(), bytes) != 0) continue;
     *chosen = offered + at + 1;
-    *chosen_bytes = 2;
+    *chosen_bytes = static_cast<unsigned char>(bytes);
     return SSL_TLSEXT_ERR_OK;
   }
   return SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -218,7 +222,8 @@ struct Deleter {
 };
 using Context = std::unique_ptr<SSL_CTX, Deleter>;
 
-bool set_up(const OpenSsl& ssl, SSL_CTX* context, int min_version) {
+bool set_up(const OpenSsl& ssl, SSL_CTX* context, const TlsSettings& settings) {
+  const int min_version = settings.only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
   ssl.SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                        SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   // Partial writes from wherever the bytes are; no buffers for who is idle; a read ends where only
@@ -231,10 +236,13 @@ bool set_up(const OpenSsl& ssl, SSL_CTX* context, int min_version) {
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nullptr);
   // Sessions are resumed by tickets; none are kept here.
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
-  constexpr unsigned char kSessions[] = "serval-grpc";
-  ssl.SSL_CTX_set_alpn_select_cb(context, choose_http2, nullptr);
+  const std::string sessions = "serval-" + settings.protocol;
+  ssl.SSL_CTX_set_alpn_select_cb(context, choose_only,
+                                 const_cast<char*>(settings.protocol.c_str()));
   return ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, min_version, nullptr) == 1 &&
-         ssl.SSL_CTX_set_session_id_context(context, kSessions, sizeof(kSessions) - 1) == 1 &&
+         ssl.SSL_CTX_set_session_id_context(
+             context, reinterpret_cast<const unsigned char*>(sessions.data()),
+             static_cast<unsigned>(sessions.size())) == 1 &&
          ssl.SSL_CTX_set_cipher_list(context, kCiphers12) == 1 &&
          ssl.SSL_CTX_set_ciphersuites(context, kCiphers13) == 1;
 }
@@ -257,9 +265,8 @@ Result<Context> make_context(const OpenSsl& ssl, const TlsSettings& settings) {
 
   ssl.ERR_clear_error();
   Context context(ssl.SSL_CTX_new(ssl.TLS_server_method()), Deleter{&ssl});
-  const int min_version = settings.only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
-  if (context == nullptr || !set_up(ssl, context.get(), min_version)) {
-    return cannot("OpenSSL refuses what gRPC needs: " +
+  if (context == nullptr || !set_up(ssl, context.get(), settings)) {
+    return cannot("OpenSSL refuses what the listener needs: " +
                   reason_text(ssl, ssl.ERR_peek_last_error()));
   }
   Reader reader(ssl, context.get());
@@ -311,7 +318,7 @@ std::unique_ptr<Channel> TlsContext::accept(int socket) {
     const std::lock_guard lock(state_->mutex);
     made = state_->ssl->SSL_new(state_->context.get());
   }
-  return tls_channel(*state_->ssl, made, socket);
+  return tls_channel(*state_->ssl, made, socket, state_->settings);
 }
 
 bool TlsContext::changed() const {

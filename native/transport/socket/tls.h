@@ -25,6 +25,9 @@ struct TlsSettings {
   PemSource roots;               // who signs clients' certificates
   bool client_required = false;  // mutual TLS
   bool only_tls13 = false;       // else 1.2 too
+  // What is agreed on (ALPN), and whether the handshake fails with clients that do not ask for it.
+  std::string protocol = "h2";
+  bool protocol_required = true;
 };
 
 class TlsContext {
@@ -37,8 +40,8 @@ class TlsContext {
   ~TlsContext();
 
   // The channel of an accepted socket, which it owns; any thread. TLS 1.2 (where it is not left
-  // out) or newer; what does not agree on "h2" (ALPN) fails the handshake. Never null: where memory
-  // is out, that fails.
+  // out) or newer; clients that offer other protocols only (ALPN) fail the handshake. Never null:
+  // where memory is out, that fails.
   std::unique_ptr<Channel> accept(int socket);
 
   // Whether a file is another one than it was read from (device, inode, size or time). Any thread.

@@ -13,7 +13,6 @@ namespace serval {
 namespace {
 
 constexpr size_t kRecordBytes = SSL3_RT_MAX_PLAIN_LENGTH;
-constexpr std::string_view kHttp2 = "h2";
 // Handshake messages that a client may send once it is connected: updates of its keys, attempts to
 // renegotiate. They cost us more than him (22 bytes and some microseconds); clients update keys
 // once in gigabytes.
@@ -22,7 +21,7 @@ constexpr size_t kBytesForLateMessage = 1u << 20;
 
 class TlsChannel final : public Channel {
  public:
-  TlsChannel(const OpenSsl& functions, SSL* made, int socket);
+  TlsChannel(const OpenSsl& functions, SSL* made, int socket, const TlsSettings& settings);
   ~TlsChannel() override;
 
   Handshake handshake() override;
@@ -44,6 +43,7 @@ class TlsChannel final : public Channel {
   std::string reason() const;
 
   const OpenSsl& functions_;
+  const TlsSettings& settings_;
   SSL* const ssl_;
   std::string problem_;
   size_t unfinished_ = 0;  // bytes of a write that has to come again
@@ -98,8 +98,9 @@ bool is_blocked(ssize_t moved) {
   return moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-TlsChannel::TlsChannel(const OpenSsl& functions, SSL* made, int socket)
-    : Channel(socket), functions_(functions), ssl_(made) {
+TlsChannel::TlsChannel(const OpenSsl& functions, SSL* made, int socket,
+                       const TlsSettings& settings)
+    : Channel(socket), functions_(functions), settings_(settings), ssl_(made) {
   BIO_METHOD* const method = made == nullptr ? nullptr : socket_method(functions);
   BIO* const bio = method == nullptr ? nullptr : functions.BIO_new(method);
   if (bio == nullptr) {
@@ -158,7 +159,9 @@ Channel::Handshake TlsChannel::handshake() {
     const unsigned char* name = nullptr;
     unsigned length = 0;
     functions_.SSL_get0_alpn_selected(ssl_, &name, &length);
-    connected_ = length == kHttp2.size() && std::memcmp(name, kHttp2.data(), length) == 0;
+    const std::string_view wanted = settings_.protocol;
+    connected_ = !settings_.protocol_required ||
+                 (length == wanted.size() && std::memcmp(name, wanted.data(), length) == 0);
     if (connected_) {
       waits_for_read_ = false;
       functions_.SSL_set_msg_callback(ssl_, count_late_message);
@@ -298,8 +301,9 @@ void TlsChannel::shut_down() {
 
 }  // namespace
 
-std::unique_ptr<Channel> tls_channel(const OpenSsl& functions, SSL* made, int socket) {
-  return std::make_unique<TlsChannel>(functions, made, socket);
+std::unique_ptr<Channel> tls_channel(const OpenSsl& functions, SSL* made, int socket,
+                                     const TlsSettings& settings) {
+  return std::make_unique<TlsChannel>(functions, made, socket, settings);
 }
 
 }  // namespace serval

@@ -7,10 +7,13 @@
 
 #include "transport/socket/channel.h"
 #include "transport/socket/openssl.h"
+#include "transport/socket/tls.h"
 
 namespace serval {
 
 // Owns `socket` and `made` (null, where memory was out: the handshake fails).
-std::unique_ptr<Channel> tls_channel(const OpenSsl& functions, SSL* made, int socket);
+// Borrows `settings`: the protocol that is to be agreed on.
+std::unique_ptr<Channel> tls_channel(const OpenSsl& functions, SSL* made, int socket,
+                                     const TlsSettings& settings);
 
 }  // namespace serval

@@ -16,6 +16,7 @@ export interface FramingCase {
   /** The statuses that come back, then "close" where the connection ends; "waits": neither. */
   readonly uws: string;
   readonly node: string;
+  readonly native: string;
 }
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
@@ -26,8 +27,9 @@ const get = (...lines: readonly string[]): Buffer => latin1([...lines, '', ''].j
 const liveWith = (...lines: readonly string[]): Buffer =>
   get(`GET ${LIVE} HTTP/1.1`, 'Host: test', ...lines);
 
-/** Rows in the order of the table: name, bytes, over uWebSockets.js, over node:http. */
-type Row = readonly [string, Buffer, string, string];
+/** Rows in the order of the table: name, bytes, over uWebSockets.js, over node:http, over the
+ * addon's listener (absent: as over node:http). */
+type Row = readonly [string, Buffer, string, string, string?];
 
 const LENGTHS: readonly Row[] = [
   ['a Content-Length', post([LENGTH], ROWS), '200', '200'],
@@ -228,4 +230,4 @@ const HEADS: readonly Row[] = [
 
 export const FRAMING: readonly FramingCase[] = [LENGTHS, CODINGS, CHUNKS, LINES, HEADS]
   .flat()
-  .map(([name, bytes, uws, node]) => ({ name, bytes, uws, node }));
+  .map(([name, bytes, uws, node, native = node]) => ({ name, bytes, uws, node, native }));

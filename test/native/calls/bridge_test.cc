@@ -29,7 +29,7 @@ class BridgeTest : public ::testing::Test {
     bridge_.take(taken_);
     return read_events(taken_);
   }
-  bool push(GrpcEvent kind, uint64_t call, std::string_view payload = {}) {
+  bool push(ListenerEvent kind, uint64_t call, std::string_view payload = {}) {
     return bridge_.push(kind, 0, call, 0, {bytes_of(payload)});
   }
 
@@ -42,7 +42,7 @@ class BridgeTest : public ::testing::Test {
 
 TEST_F(BridgeTest, AnswersThatWaitForTheirThreadAreCounted) {
   const uint64_t before = budget_.used();
-  const Bridge::Command command{1, GrpcCommand::Message, 0, std::vector<uint8_t>(5000)};
+  const Bridge::Command command{1, ListenerCommand::Message, 0, std::vector<uint8_t>(5000)};
   ASSERT_TRUE(bridge_.send(0, command));
   ASSERT_TRUE(bridge_.send(0, command));
   ASSERT_TRUE(bridge_.send(1, command));
@@ -62,7 +62,7 @@ TEST(BridgeEnd, GivesBackWhatNobodyTook) {
     Bridge bridge(1, budget, [] {});
     FakeThread thread(0);
     bridge.attach(0, &thread);
-    ASSERT_TRUE(bridge.send(0, {1, GrpcCommand::Message, 0, std::vector<uint8_t>(5000)}));
+    ASSERT_TRUE(bridge.send(0, {1, ListenerCommand::Message, 0, std::vector<uint8_t>(5000)}));
     EXPECT_EQ(budget.used(), 5000u);
   }
   EXPECT_EQ(budget.used(), 0u);
@@ -70,14 +70,14 @@ TEST(BridgeEnd, GivesBackWhatNobodyTook) {
 
 TEST_F(BridgeTest, KeepsEventsInTheirOrderAndForm) {
   const uint64_t call = uint64_t{0x12345} << 32 | 0x87654321;
-  ASSERT_TRUE(bridge_.push(GrpcEvent::Explain, 1, call, 77, {bytes_of("ab"), {}, bytes_of("cde")}));
+  ASSERT_TRUE(bridge_.push(ListenerEvent::Explain, 1, call, 77, {bytes_of("ab"), {}, bytes_of("cde")}));
   for (size_t bytes = 0; bytes < 9; ++bytes) {
-    ASSERT_TRUE(push(GrpcEvent::Message, bytes + 1, std::string(bytes, 'x')));
+    ASSERT_TRUE(push(ListenerEvent::Message, bytes + 1, std::string(bytes, 'x')));
   }
   EXPECT_EQ(notified_, 1) << "once for all that nobody took";
   const std::deque<BridgeEvent> events = take();
   ASSERT_EQ(events.size(), 10u);
-  EXPECT_EQ(events[0].kind, GrpcEvent::Explain);
+  EXPECT_EQ(events[0].kind, ListenerEvent::Explain);
   EXPECT_EQ(events[0].thread, 1u);
   EXPECT_EQ(events[0].call, call);
   EXPECT_EQ(events[0].value, 77u);
@@ -87,14 +87,14 @@ TEST_F(BridgeTest, KeepsEventsInTheirOrderAndForm) {
     EXPECT_EQ(events[bytes + 1].payload, std::string(bytes, 'x'));
   }
   EXPECT_TRUE(take().empty());
-  ASSERT_TRUE(push(GrpcEvent::Open, 1));
+  ASSERT_TRUE(push(ListenerEvent::Open, 1));
   EXPECT_EQ(notified_, 2);
 }
 
 TEST_F(BridgeTest, TakingEventsWakesTheThreads) {
   EXPECT_TRUE(take().empty());
   EXPECT_EQ(first_.wakes, 0) << "nothing was taken";
-  ASSERT_TRUE(push(GrpcEvent::Message, 1, "m"));
+  ASSERT_TRUE(push(ListenerEvent::Message, 1, "m"));
   const uint64_t before = bridge_.taken();
   EXPECT_EQ(take().size(), 1u);
   EXPECT_EQ(bridge_.taken(), before + 1);
@@ -105,28 +105,28 @@ TEST_F(BridgeTest, TakingEventsWakesTheThreads) {
 TEST_F(BridgeTest, RefusesEventsBeyondTheBudget) {
   const std::string large(30'000, 'x');
   size_t taken = 0;
-  while (push(GrpcEvent::Message, taken + 1, large)) ASSERT_LT(++taken, 10u);
+  while (push(ListenerEvent::Message, taken + 1, large)) ASSERT_LT(++taken, 10u);
   EXPECT_GE(taken, 1u);
   EXPECT_LE(budget_.used(), kBudgetBytes + kBudgetBytes / 16);
   EXPECT_EQ(take().size(), taken) << "those that were taken are whole";
-  EXPECT_FALSE(push(GrpcEvent::Message, 9, std::string(90'000, 'x'))) << "they are still kept";
+  EXPECT_FALSE(push(ListenerEvent::Message, 9, std::string(90'000, 'x'))) << "they are still kept";
   take();
   taken_.shrink(0);
-  EXPECT_TRUE(push(GrpcEvent::Message, 9, large));
+  EXPECT_TRUE(push(ListenerEvent::Message, 9, large));
 }
 
 TEST_F(BridgeTest, TakesAPageOfEventsWhateverTheBudgetSays) {
   ASSERT_TRUE(budget_.take(kBudgetBytes));
   while (budget_.take(1'000)) continue;  // the reserve too
   size_t taken = 0;
-  while (push(GrpcEvent::Closed, taken + 1)) ASSERT_LT(++taken, 10'000u);
+  while (push(ListenerEvent::Closed, taken + 1)) ASSERT_LT(++taken, 10'000u);
   EXPECT_GE(taken, 4096 / 24u);
   EXPECT_EQ(take().size(), taken);
 }
 
 TEST_F(BridgeTest, CommandsWaitForTheirThread) {
-  EXPECT_TRUE(bridge_.send(1, {5, GrpcCommand::Message, 0, {1, 2}}));
-  EXPECT_TRUE(bridge_.send(1, {5, GrpcCommand::Finish, 3, {}}));
+  EXPECT_TRUE(bridge_.send(1, {5, ListenerCommand::Message, 0, {1, 2}}));
+  EXPECT_TRUE(bridge_.send(1, {5, ListenerCommand::Finish, 3, {}}));
   EXPECT_EQ(second_.wakes, 1) << "once for all that were not taken";
   EXPECT_EQ(first_.wakes, 0);
   std::vector<Bridge::Command> commands(3);
@@ -135,9 +135,9 @@ TEST_F(BridgeTest, CommandsWaitForTheirThread) {
   bridge_.take_commands(1, commands);
   ASSERT_EQ(commands.size(), 2u);
   EXPECT_EQ(commands[0].bytes, (std::vector<uint8_t>{1, 2}));
-  EXPECT_EQ(commands[1].kind, GrpcCommand::Finish);
+  EXPECT_EQ(commands[1].kind, ListenerCommand::Finish);
   EXPECT_EQ(commands[1].value, 3u);
-  EXPECT_TRUE(bridge_.send(1, {5, GrpcCommand::Finish, 3, {}}));
+  EXPECT_TRUE(bridge_.send(1, {5, ListenerCommand::Finish, 3, {}}));
   EXPECT_EQ(second_.wakes, 2);
 }
 
@@ -147,7 +147,7 @@ TEST_F(BridgeTest, ThreadsThatAreGoneTakeNothing) {
   bridge_.attach(1, nullptr);
   EXPECT_FALSE(bridge_.send(1, {}));
   EXPECT_TRUE(bridge_.send(0, {}));
-  ASSERT_TRUE(push(GrpcEvent::Open, 1));
+  ASSERT_TRUE(push(ListenerEvent::Open, 1));
   EXPECT_EQ(take().size(), 1u);
   EXPECT_EQ(second_.wakes, 0);
 }
@@ -160,7 +160,7 @@ TEST_F(BridgeTest, ADrainTellsOfAllThreadsOnce) {
   bridge_.drained(7);
   const std::deque<BridgeEvent> events = take();
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].kind, GrpcEvent::Drained);
+  EXPECT_EQ(events[0].kind, ListenerEvent::Drained);
   EXPECT_EQ(events[0].value, UINT32_MAX);
   EXPECT_EQ(events[0].payload, std::string("2 a\0001 b\0", 8));
   EXPECT_EQ(events[1].value, 7u);
@@ -194,7 +194,7 @@ TEST(Bridge, ThreadsUseItAtOnce) {
       uint64_t obeyed = 0;
       for (uint64_t call = 1; call <= kEach; ++call) {
         const std::string text = std::to_string(call);
-        EXPECT_TRUE(bridge.push(GrpcEvent::Message, index, call, 0, {bytes_of(text)}));
+        EXPECT_TRUE(bridge.push(ListenerEvent::Message, index, call, 0, {bytes_of(text)}));
         bridge.take_commands(index, commands);
         for (const Bridge::Command& one : commands) EXPECT_EQ(one.call, ++obeyed);
       }
@@ -211,7 +211,7 @@ TEST(Bridge, ThreadsUseItAtOnce) {
     const BridgeEvent event = end.next();
     EXPECT_EQ(event.call, ++seen[event.thread]);
     EXPECT_EQ(event.payload, std::to_string(event.call));
-    EXPECT_TRUE(end.send(event, GrpcCommand::Finish, 0));
+    EXPECT_TRUE(end.send(event, ListenerCommand::Finish, 0));
   }
   for (std::thread& thread : threads) thread.join();
 }

@@ -219,18 +219,18 @@ TEST_F(CallsTest, MissingNamesAreWordedAtTheFarEnd) {
   RawClient client(listener_->port());
   client.begin();
   const uint32_t call = client.call(kInfer, infer_message("nobody", "7"));
-  const BridgeEvent event = far_.expect(GrpcEvent::Explain);
+  const BridgeEvent event = far_.expect(ListenerEvent::Explain);
   EXPECT_EQ(event.value, kInferAt);
   const Failure failure = failure_of(event);
   EXPECT_EQ(failure.code, static_cast<uint32_t>(ErrorCode::ModelNotFound));
   EXPECT_EQ(failure.model, "nobody");
   EXPECT_EQ(failure.version, "7");
-  EXPECT_TRUE(far_.send(event, GrpcCommand::ExplainedStatus, 5, "there is no 'nobody'"));
+  EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedStatus, 5, "there is no 'nobody'"));
   EXPECT_EQ(client.answer(call).status(), 5);
   EXPECT_EQ(client.answer(call).message(), "there is no 'nobody'");
   // Too late, and for another kind of call: nothing happens.
-  EXPECT_TRUE(far_.send(event, GrpcCommand::ExplainedStatus, 5, "again"));
-  EXPECT_TRUE(far_.send(event, GrpcCommand::Finish, 5, "again"));
+  EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedStatus, 5, "again"));
+  EXPECT_TRUE(far_.send(event, ListenerCommand::Finish, 5, "again"));
   EXPECT_TRUE(client.sync());
   EXPECT_EQ(client.answer(call).header_blocks, 1);
 }
@@ -242,13 +242,13 @@ TEST_F(CallsTest, WhoWaitsForWordsMayGo) {
   client.begin();
   const uint32_t cancelled = client.call(kInfer, infer_message("nobody"));
   const uint32_t late = client.call(kInfer, infer_message("nobody"), {{"grpc-timeout", "10m"}});
-  const BridgeEvent first = far_.expect(GrpcEvent::Explain);
-  const BridgeEvent second = far_.expect(GrpcEvent::Explain);
+  const BridgeEvent first = far_.expect(ListenerEvent::Explain);
+  const BridgeEvent second = far_.expect(ListenerEvent::Explain);
   EXPECT_EQ(client.answer(late).status(), 4);
   client.send(reset_frame(cancelled));
   ASSERT_TRUE(client.sync());
-  EXPECT_TRUE(far_.send(first, GrpcCommand::ExplainedStatus, 5, "words"));
-  EXPECT_TRUE(far_.send(second, GrpcCommand::ExplainedReply, 0, "words"));
+  EXPECT_TRUE(far_.send(first, ListenerCommand::ExplainedStatus, 5, "words"));
+  EXPECT_TRUE(far_.send(second, ListenerCommand::ExplainedReply, 0, "words"));
   EXPECT_TRUE(answers("now"));
 }
 
@@ -266,7 +266,7 @@ TEST_F(CallsTest, ADrainAnswersWhatWasBegun) {
   EXPECT_TRUE(echoes(client.answer(one)));
   EXPECT_TRUE(echoes(client.answer(two)));
   EXPECT_EQ(client.ending(), serval::testing::kNoError);
-  const BridgeEvent drained = far_.expect(GrpcEvent::Drained);
+  const BridgeEvent drained = far_.expect(ListenerEvent::Drained);
   EXPECT_EQ(drained.value, 0u);
   EXPECT_EQ(drained.payload, "");
 }
@@ -285,7 +285,7 @@ TEST_F(CallsTest, ADrainTellsWhichModelsLeftCallsUnanswered) {
   }
   ASSERT_TRUE(client.sync() && waits(handle, 3));
   listener_->drain(50, [this](uint64_t cut) { bridge_->drained(cut); });
-  const BridgeEvent drained = far_.expect(GrpcEvent::Drained);
+  const BridgeEvent drained = far_.expect(ListenerEvent::Drained);
   EXPECT_EQ(drained.value, 5u);
   EXPECT_EQ(drained.payload, std::string("1 b\0004 slow\0", 11));
   for (const uint32_t call : calls) EXPECT_EQ(client.answer(call).status(), 14);
@@ -308,7 +308,7 @@ TEST_F(CallsTest, EndsInTheMiddleOfEverything) {
   }
   for (const auto& client : clients) EXPECT_TRUE(client->sync());
   listener_.reset();
-  EXPECT_FALSE(far_.send({GrpcEvent::Open, 0, 1, 0, ""}, GrpcCommand::Finish, 0))
+  EXPECT_FALSE(far_.send({ListenerEvent::Open, 0, 1, 0, ""}, ListenerCommand::Finish, 0))
       << "its threads are gone";
   EXPECT_TRUE(becomes([&] { return engine_->budget()->used() < 1u << 20; }))
       << "and what they held: " << engine_->budget()->used();

@@ -28,9 +28,9 @@ class ForwardTest : public CallsTest {
   }
   // The next two events are a call's beginning and its message.
   BridgeEvent opened(uint32_t method, std::string_view message) {
-    const BridgeEvent event = far_.expect(GrpcEvent::Open);
+    const BridgeEvent event = far_.expect(ListenerEvent::Open);
     EXPECT_EQ(event.value, method);
-    if (method == kUnaryAt) EXPECT_EQ(far_.expect(GrpcEvent::Message).payload, message);
+    if (method == kUnaryAt) EXPECT_EQ(far_.expect(ListenerEvent::Message).payload, message);
     return event;
   }
   // Nothing was told that a test did not look at.
@@ -79,8 +79,8 @@ TEST_F(ForwardTest, ACallKnowsItsDeadline) {
 TEST_F(ForwardTest, AStatusMayBeAllThatIsSaid) {
   begin();
   const uint32_t call = client_->call(kUnary, "m"), stream = client_->open(kStream);
-  EXPECT_TRUE(far_.send(opened(kUnaryAt, "m"), GrpcCommand::Finish, 5, "not \u00e4here"));
-  EXPECT_TRUE(far_.send(opened(kStreamAt, ""), GrpcCommand::Finish, 16, "who?"));
+  EXPECT_TRUE(far_.send(opened(kUnaryAt, "m"), ListenerCommand::Finish, 5, "not \u00e4here"));
+  EXPECT_TRUE(far_.send(opened(kStreamAt, ""), ListenerCommand::Finish, 16, "who?"));
   EXPECT_EQ(client_->answer(call).status(), 5);
   EXPECT_EQ(client_->answer(call).message(), "not %C3%A4here");
   EXPECT_EQ(client_->answer(stream).status(), 16);
@@ -91,18 +91,18 @@ TEST_F(ForwardTest, AStreamSendsMany) {
   const uint32_t stream = client_->open(kStream);
   say(stream, "go", true);
   const BridgeEvent event = opened(kStreamAt, "");
-  EXPECT_EQ(far_.expect(GrpcEvent::Message).payload, "go");
-  EXPECT_EQ(far_.expect(GrpcEvent::HalfClosed).call, event.call);
+  EXPECT_EQ(far_.expect(ListenerEvent::Message).payload, "go");
+  EXPECT_EQ(far_.expect(ListenerEvent::HalfClosed).call, event.call);
   Texts sent;
   uint32_t left = 0;
   for (int i = 0; i < 50; ++i) {
     sent.push_back(std::string(1'000, 'a') + std::to_string(i));
-    EXPECT_TRUE(far_.send(event, GrpcCommand::Message, 0, sent.back()));
+    EXPECT_TRUE(far_.send(event, ListenerCommand::Message, 0, sent.back()));
   }
   EXPECT_EQ(client_->messages(stream, 50), sent);
-  while (left < 50) left += far_.expect(GrpcEvent::Left).value;
+  while (left < 50) left += far_.expect(ListenerEvent::Left).value;
   EXPECT_EQ(left, 50u);
-  EXPECT_TRUE(far_.send(event, GrpcCommand::Finish, 0));
+  EXPECT_TRUE(far_.send(event, ListenerCommand::Finish, 0));
   EXPECT_EQ(client_->answer(stream).status(), 0);
 }
 
@@ -113,15 +113,15 @@ TEST_F(ForwardTest, AStreamsMessagesWaitToBeTaken) {
   for (int i = 0; i < 20; ++i) say(stream, std::to_string(i), i == 19);
   ASSERT_TRUE(client_->sync());
   const BridgeEvent event = opened(kStreamAt, "");
-  EXPECT_EQ(far_.expect(GrpcEvent::Message).payload, "0");
+  EXPECT_EQ(far_.expect(ListenerEvent::Message).payload, "0");
   size_t together = 1;
   for (int i = 1; i < 20; ++i) {
     if (far_.waiting().empty()) together = 0;
-    EXPECT_EQ(far_.expect(GrpcEvent::Message).payload, std::to_string(i));
+    EXPECT_EQ(far_.expect(ListenerEvent::Message).payload, std::to_string(i));
     EXPECT_LE(++together, 3u) << "few of one call are told at once";
   }
-  far_.expect(GrpcEvent::HalfClosed);
-  EXPECT_TRUE(far_.send(event, GrpcCommand::Finish, 0));
+  far_.expect(ListenerEvent::HalfClosed);
+  EXPECT_TRUE(far_.send(event, ListenerCommand::Finish, 0));
   EXPECT_EQ(client_->answer(stream).status(), 0);
 }
 
@@ -129,20 +129,20 @@ TEST_F(ForwardTest, AStreamMayBePaused) {
   begin();
   const uint32_t stream = client_->open(kStream), other = client_->open(kStream);
   const BridgeEvent event = opened(kStreamAt, ""), beside = opened(kStreamAt, "");
-  EXPECT_TRUE(far_.send(event, GrpcCommand::Pause, 1));
-  EXPECT_TRUE(far_.send(beside, GrpcCommand::Message, 0, "obeyed"));
+  EXPECT_TRUE(far_.send(event, ListenerCommand::Pause, 1));
+  EXPECT_TRUE(far_.send(beside, ListenerCommand::Message, 0, "obeyed"));
   client_->messages(other, 1);  // both were obeyed
-  far_.expect(GrpcEvent::Left);
+  far_.expect(ListenerEvent::Left);
   say(stream, "waits", true);
   say(other, "comes");
-  const BridgeEvent message = far_.expect(GrpcEvent::Message);
+  const BridgeEvent message = far_.expect(ListenerEvent::Message);
   EXPECT_EQ(message.payload, "comes");
   EXPECT_EQ(message.call, beside.call);
   ASSERT_TRUE(client_->sync());
   EXPECT_TRUE(is_quiet());
-  EXPECT_TRUE(far_.send(event, GrpcCommand::Pause, 0));
-  EXPECT_EQ(far_.expect(GrpcEvent::Message).payload, "waits");
-  EXPECT_EQ(far_.expect(GrpcEvent::HalfClosed).call, event.call);
+  EXPECT_TRUE(far_.send(event, ListenerCommand::Pause, 0));
+  EXPECT_EQ(far_.expect(ListenerEvent::Message).payload, "waits");
+  EXPECT_EQ(far_.expect(ListenerEvent::HalfClosed).call, event.call);
 }
 
 TEST_F(ForwardTest, WhoGoesIsTold) {
@@ -151,17 +151,17 @@ TEST_F(ForwardTest, WhoGoesIsTold) {
   const BridgeEvent unary = opened(kUnaryAt, "m"), streamed = opened(kStreamAt, "");
   client_->call(kUnary, "late", {{"grpc-timeout", "20m"}});
   const BridgeEvent late = opened(kUnaryAt, "late");
-  EXPECT_EQ(far_.expect(GrpcEvent::Closed).call, late.call);
+  EXPECT_EQ(far_.expect(ListenerEvent::Closed).call, late.call);
   client_->send(reset_frame(call));
-  EXPECT_EQ(far_.expect(GrpcEvent::Closed).call, unary.call);
-  EXPECT_TRUE(far_.send(streamed, GrpcCommand::Message, 0, "still here"));
+  EXPECT_EQ(far_.expect(ListenerEvent::Closed).call, unary.call);
+  EXPECT_TRUE(far_.send(streamed, ListenerCommand::Message, 0, "still here"));
   EXPECT_EQ(client_->messages(stream, 1), Texts{"still here"});
-  far_.expect(GrpcEvent::Left);
+  far_.expect(ListenerEvent::Left);
   client_->close();
-  EXPECT_EQ(far_.expect(GrpcEvent::Closed).call, streamed.call);
+  EXPECT_EQ(far_.expect(ListenerEvent::Closed).call, streamed.call);
   for (const BridgeEvent& gone : {unary, streamed, late}) {
     far_.answer(gone, "nobody hears it");
-    EXPECT_TRUE(far_.send(gone, GrpcCommand::Pause, 1));
+    EXPECT_TRUE(far_.send(gone, ListenerCommand::Pause, 1));
   }
   EXPECT_TRUE(has_connections(0));
   EXPECT_TRUE(is_quiet());
@@ -175,13 +175,13 @@ TEST_F(ForwardTest, ARefusedAnswerIsTold) {
   const uint32_t call = client_->call(kUnary, "m"), stream = client_->open(kStream);
   const BridgeEvent unary = opened(kUnaryAt, "m"), streamed = opened(kStreamAt, "");
   far_.answer(unary, std::string(1'001, 'x'));
-  EXPECT_EQ(far_.expect(GrpcEvent::Closed).call, unary.call);
+  EXPECT_EQ(far_.expect(ListenerEvent::Closed).call, unary.call);
   EXPECT_EQ(client_->answer(call).status(), 8);
-  EXPECT_TRUE(far_.send(streamed, GrpcCommand::Message, 0, std::string(1'000, 'x')));
+  EXPECT_TRUE(far_.send(streamed, ListenerCommand::Message, 0, std::string(1'000, 'x')));
   EXPECT_EQ(client_->messages(stream, 1).size(), 1u);
-  far_.expect(GrpcEvent::Left);
+  far_.expect(ListenerEvent::Left);
   far_.answer(streamed, std::string(1'001, 'x'));
-  EXPECT_EQ(far_.expect(GrpcEvent::Closed).call, streamed.call);
+  EXPECT_EQ(far_.expect(ListenerEvent::Closed).call, streamed.call);
   EXPECT_EQ(client_->answer(stream).status(), 8);
 }
 
@@ -226,8 +226,8 @@ TEST_F(SmallMemoryTest, NobodyTakesEvents) {
   do {
     const BridgeEvent event = far_.next();
     ASSERT_FALSE(HasFailure());
-    if (event.kind == GrpcEvent::Open) open[event.call] = event;
-    if (event.kind == GrpcEvent::Closed) open.erase(event.call);
+    if (event.kind == ListenerEvent::Open) open[event.call] = event;
+    if (event.kind == ListenerEvent::Closed) open.erase(event.call);
   } while (!far_.waiting().empty() || open.size() != alive);
   for (const auto& [id, event] : open) far_.answer(event, "answer");
   size_t answered = 0;
@@ -247,8 +247,8 @@ TEST_F(ForwardTest, ADrainWaitsForTheFarEnd) {
   EXPECT_EQ(client_->answer(stream).messages(), Texts{"last words"});
   EXPECT_EQ(client_->ending(), serval::testing::kNoError);
   BridgeEvent event = far_.next();
-  if (event.kind == GrpcEvent::Left) event = far_.next();
-  EXPECT_EQ(event.kind, GrpcEvent::Drained);
+  if (event.kind == ListenerEvent::Left) event = far_.next();
+  EXPECT_EQ(event.kind, ListenerEvent::Drained);
   EXPECT_EQ(event.value, 0u);
 }
 
@@ -259,9 +259,9 @@ TEST_F(ForwardTest, ADrainCutsWhatIsNeverAnswered) {
   listener_->drain(50, [this](uint64_t cut) { bridge_->drained(cut); });
   EXPECT_EQ(client_->answer(call).status(), 14);
   EXPECT_EQ(client_->answer(stream).status(), 14);
-  EXPECT_EQ(far_.expect(GrpcEvent::Closed).call + far_.expect(GrpcEvent::Closed).call,
+  EXPECT_EQ(far_.expect(ListenerEvent::Closed).call + far_.expect(ListenerEvent::Closed).call,
             unary.call + streamed.call);
-  EXPECT_EQ(far_.expect(GrpcEvent::Drained).value, 2u);
+  EXPECT_EQ(far_.expect(ListenerEvent::Drained).value, 2u);
 }
 
 TEST_F(ForwardTest, StopsWithCallsOpen) {
@@ -271,13 +271,13 @@ TEST_F(ForwardTest, StopsWithCallsOpen) {
     say(client_->open(kStream), "m");
   }
   ASSERT_TRUE(client_->sync());
-  const BridgeEvent first = far_.expect(GrpcEvent::Open);
-  EXPECT_TRUE(far_.send(first, GrpcCommand::Message, 0, "meanwhile"));
+  const BridgeEvent first = far_.expect(ListenerEvent::Open);
+  EXPECT_TRUE(far_.send(first, ListenerCommand::Message, 0, "meanwhile"));
   listener_.reset();
-  EXPECT_FALSE(far_.send(first, GrpcCommand::Finish, 0));
+  EXPECT_FALSE(far_.send(first, ListenerCommand::Finish, 0));
   size_t closed = 0;
   while (far_.take(std::chrono::milliseconds(0))) continue;
-  for (const BridgeEvent& event : far_.waiting()) closed += event.kind == GrpcEvent::Closed;
+  for (const BridgeEvent& event : far_.waiting()) closed += event.kind == ListenerEvent::Closed;
   EXPECT_EQ(closed, 40u) << "each is told of";
 }
 
@@ -311,7 +311,7 @@ TEST_F(ForwardTest, AnswersOnSeveralThreads) {
   while (answered < kClients * kCalls) {
     const BridgeEvent event = far_.next();
     if (::testing::Test::HasFailure()) break;
-    if (event.kind != GrpcEvent::Message) continue;
+    if (event.kind != ListenerEvent::Message) continue;
     ++of_thread[event.thread];
     far_.answer(event, event.payload + "!");
     answered += event.payload != "cancelled";

@@ -115,15 +115,15 @@ TEST_F(StreamInferTest, WordsOfTheFarEndComeInTheirOrder) {
   ask(stream, "now", 2);
   ask(stream, "nobody", 3);
   ask(stream, "now", 4, true);
-  const BridgeEvent first = far_.expect(GrpcEvent::Explain);
-  const BridgeEvent second = far_.expect(GrpcEvent::Explain);
+  const BridgeEvent first = far_.expect(ListenerEvent::Explain);
+  const BridgeEvent second = far_.expect(ListenerEvent::Explain);
   EXPECT_EQ(first.call, second.call);
   EXPECT_EQ(first.value, kStreamInferAt);
   ASSERT_TRUE(client_->sync());
   EXPECT_EQ(client_->streams[stream].messages().size(), 1u);
-  EXPECT_TRUE(far_.send(first, GrpcCommand::ExplainedReply, 0, "first"));
+  EXPECT_TRUE(far_.send(first, ListenerCommand::ExplainedReply, 0, "first"));
   EXPECT_EQ(client_->messages(stream, 3)[1], "first");
-  EXPECT_TRUE(far_.send(second, GrpcCommand::ExplainedReply, 0, "second"));
+  EXPECT_TRUE(far_.send(second, ListenerCommand::ExplainedReply, 0, "second"));
   const StreamAnswer& answer = client_->answer(stream);
   EXPECT_EQ(answer.status(), 0);
   ASSERT_EQ(answer.messages().size(), 5u);
@@ -137,14 +137,14 @@ TEST_F(StreamInferTest, TheFarEndMayEndIt) {
   connect();
   const uint32_t stream = open();
   for (size_t i = 0; i < 4; ++i) ask(stream, i == 3 ? "nobody" : "slow", i);
-  const BridgeEvent event = far_.expect(GrpcEvent::Explain);
+  const BridgeEvent event = far_.expect(ListenerEvent::Explain);
   ASSERT_TRUE(waits(handle, 2));
-  EXPECT_TRUE(far_.send(event, GrpcCommand::ExplainedStatus, 14, "no more"));
+  EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedStatus, 14, "no more"));
   EXPECT_EQ(client_->answer(stream).status(), 14);
   EXPECT_EQ(client_->answer(stream).message(), "no more");
   EXPECT_TRUE(waits(handle, 0)) << "what it asked for is not wanted";
   // Words for what is no more.
-  EXPECT_TRUE(far_.send(event, GrpcCommand::ExplainedReply, 0, "late"));
+  EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedReply, 0, "late"));
   EXPECT_TRUE(client_->sync());
 }
 
@@ -268,7 +268,7 @@ TEST_F(StreamInferTest, ADrainAnswersWhatCameBefore) {
   EXPECT_EQ(client_->answer(done).status(), 0) << "nothing of it is missing";
   expect_in_order(client_->answer(done).messages(), 3);
   EXPECT_EQ(client_->ending(), serval::testing::kNoError);
-  EXPECT_EQ(far_.expect(GrpcEvent::Drained).value, 0u);
+  EXPECT_EQ(far_.expect(ListenerEvent::Drained).value, 0u);
   EXPECT_EQ(model(handle)->read_stats().inference_count, 6u);
 }
 
@@ -281,7 +281,7 @@ TEST_F(StreamInferTest, ADrainCutsWhatTakesTooLong) {
   ASSERT_TRUE(client_->sync());
   listener_->drain(50, [this](uint64_t cut) { bridge_->drained(cut); });
   EXPECT_EQ(client_->answer(stream).status(), 14);
-  const BridgeEvent drained = far_.expect(GrpcEvent::Drained);
+  const BridgeEvent drained = far_.expect(ListenerEvent::Drained);
   EXPECT_EQ(drained.value, 1u);
   EXPECT_EQ(drained.payload, std::string("3 slow\0", 7));
 }

@@ -22,11 +22,11 @@ class NoMethods final : public CallHandler {
   void message(Call&, Received) override {}
 };
 
-Result<std::unique_ptr<GrpcListener>> listen(uint16_t port) {
+Result<std::unique_ptr<TransportListener>> listen(uint16_t port) {
   TransportSettings settings;
   settings.port = port;
   settings.threads = 2;
-  return GrpcListener::start(settings, std::make_shared<MemoryBudget>(UINT64_MAX), {},
+  return TransportListener::start(settings, std::make_shared<MemoryBudget>(UINT64_MAX), {},
                              [](CallThread&) { return std::make_unique<NoMethods>(); });
 }
 
@@ -51,7 +51,7 @@ int try_port(uint16_t port) {
 
 TEST(GrpcDrain, RefusesClientsThatComeMeanwhile) {
   for (int turn = 0; turn < 50; turn += 1) {
-    Result<std::unique_ptr<GrpcListener>> started = listen(0);
+    Result<std::unique_ptr<TransportListener>> started = listen(0);
     ASSERT_TRUE(started.ok()) << started.error().message;
     const uint16_t port = started.value()->port();
     std::atomic<bool> over = false;
@@ -68,7 +68,7 @@ TEST(GrpcDrain, RefusesClientsThatComeMeanwhile) {
     while (!drained.load()) std::this_thread::yield();
     over = true;
     clients.join();
-    Result<std::unique_ptr<GrpcListener>> next = listen(port);
+    Result<std::unique_ptr<TransportListener>> next = listen(port);
     EXPECT_TRUE(next.ok()) << next.error().message;
   }
 }

@@ -390,7 +390,7 @@ TEST(Listener, SaysWhatIsWrongWithItsAddress) {
   TransportSettings settings;
   settings.host = "256.1.1.1";
   const auto started =
-      GrpcListener::start(settings, std::make_shared<MemoryBudget>(1u << 20), {},
+      TransportListener::start(settings, std::make_shared<MemoryBudget>(1u << 20), {},
                           [](CallThread&) { return std::unique_ptr<CallHandler>(); });
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, ErrorCode::InvalidArgument);

@@ -51,7 +51,7 @@ function ensure(group, hidden, { user = 0, installs = false } = {}) {
 test('what is wanted and cannot be installed is said, and the build goes on', () => {
   const { status, stderr, asked } = ensure('build', 'nghttp2');
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /it goes on without them:\n {2}libnghttp2-dev: the native gRPC listener/);
+  assert.match(stderr, /it goes on without them:\n {2}libnghttp2-dev: the native listeners/);
   assert.equal(asked.length, 1);
   assert.match(asked[0], /install -y --no-install-recommends libnghttp2-dev$/);
 });

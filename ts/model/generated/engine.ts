@@ -60,8 +60,8 @@ export enum CallResult {
   Pending = 255,
 }
 
-/** What the native gRPC listener tells the JavaScript thread that answers what it does not answer itself. Each is six u32 words (GrpcWord) and a payload, padded to whole words. */
-export enum GrpcEvent {
+/** What a native listener tells the JavaScript thread that answers what it does not answer itself. Each is six u32 words (EventWord) and a payload, padded to whole words. */
+export enum ListenerEvent {
   /** a call of a forwarded method; value: its index; payload: f64, its */
   Open = 0,
   /** payload: the message */
@@ -82,9 +82,22 @@ export enum GrpcEvent {
   Drained = 8,
   /** value: TLS handshakes that failed so far; payload: the last one's */
   HandshakeFailed = 9,
+  /** an HTTP request; value: bits of RequestFlag; payload: its method, path, */
+  Request = 10,
+  /** a piece of its body; value: 1 = the last one */
+  Data = 11,
+  /** a request that the engine was asked failed; value: the number of its */
+  Failed = 12,
+  /** what was no request was answered so; value: the status; payload: why */
+  Refused = 13,
 }
 
-export enum GrpcWord {
+export enum RequestFlag {
+  /** the client is on this machine */
+  Local = 1,
+}
+
+export enum EventWord {
   Kind = 0,
   Thread = 1,
   CallLow = 2,
@@ -95,7 +108,7 @@ export enum GrpcWord {
 }
 
 /** What that thread has the listener do with a call. */
-export enum GrpcCommand {
+export enum ListenerCommand {
   /** sends bytes */
   Message = 0,
   /** value: the status; bytes: its text */
@@ -106,6 +119,10 @@ export enum GrpcCommand {
   ExplainedStatus = 3,
   /** bytes: what a stream's failed request is answered */
   ExplainedReply = 4,
+  /** of an HTTP request; value: its status; bytes: u32 of the lines, then the */
+  Answer = 5,
+  /** the engine may answer requests like this one; value: the model's */
+  Learn = 6,
 }
 
 /** Words of the block of u32 that a JavaScript thread shares with the engine. */

@@ -7,6 +7,7 @@ import type { CompletionTarget, EngineLink } from '../../native/link.js';
 import {
   CONTENT_LENGTH,
   headerName,
+  type EngineRoute,
   type HttpExchange,
   type RequestHead,
   type Route,
@@ -98,11 +99,20 @@ const TRACE_PARENT = headerName('traceparent');
 const TRACE_STATE = headerName('tracestate');
 
 export abstract class InferRoute implements Route {
+  /** Of a model that is there. */
+  readonly engine: EngineRoute | undefined;
+
   constructor(
     protected readonly context: RestContext,
     private readonly protocol: number,
     private readonly handle: number,
-  ) {}
+  ) {
+    const failed: EngineRoute['failed'] = (exchange, code, body, missingBytes) => {
+      const error = readError(code, body, missingBytes);
+      this.fail(exchange, error.code, error.message, error.missing);
+    };
+    this.engine = handle === 0 ? undefined : { protocol, handle, failed };
+  }
 
   /** Reads the protocol's own headers; throws ServalError for a bad one. */
   protected abstract readHead(head: RequestHead, state: InferState): void;

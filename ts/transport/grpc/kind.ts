@@ -14,7 +14,7 @@ export function chooseGrpcListener(choice: GrpcListenerChoice, built: boolean): 
   if (choice === 'native' && !built) {
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      '--grpc-listener: expected node: the native addon was built without libnghttp2-dev and ' +
+      '--grpc-listener: expected node: the native addon was built without libnghttp2-dev, node-llhttp and ' +
         'libssl-dev, and has no gRPC listener',
     );
   }

@@ -1,6 +1,6 @@
 // The addon's gRPC listener as the thread sees that owns it: its calls, and what it tells as packed
-// words (proto/engine.fbs GrpcEvent, GrpcWord). Control plane but for forwarded calls; one thread.
-import { GrpcCommand, GrpcEvent, GrpcWord } from '../../model/generated/engine.js';
+// words (proto/engine.fbs ListenerEvent, EventWord). Control plane but for forwarded calls; one thread.
+import { ListenerCommand, ListenerEvent, EventWord } from '../../model/generated/engine.js';
 import { countsByName } from '../../text.js';
 import type { EngineWording } from '../grpc-call.js';
 import type { Cut } from '../listener.js';
@@ -78,7 +78,7 @@ export interface EngineFailure {
 }
 
 const WORD_BYTES = 4;
-const HEAD_BYTES = GrpcWord.Words * WORD_BYTES;
+const HEAD_BYTES = EventWord.Words * WORD_BYTES;
 const HIGH = 2 ** 32;
 const EXPLAIN_HEAD_BYTES = 2 * WORD_BYTES;
 
@@ -92,16 +92,16 @@ export function readEvents(
   let at = 0;
   while (at < packed.length) {
     const start = at;
-    const word = (index: GrpcWord): number => packed.readUInt32LE(start + index * WORD_BYTES);
+    const word = (index: EventWord): number => packed.readUInt32LE(start + index * WORD_BYTES);
     const isWhole = packed.length - start >= HEAD_BYTES;
-    const bytes = isWhole ? word(GrpcWord.Bytes) : 0;
+    const bytes = isWhole ? word(EventWord.Bytes) : 0;
     const payload = packed.subarray(start + HEAD_BYTES, start + HEAD_BYTES + bytes);
     if (!isWhole || payload.length !== bytes)
       throw new TypeError(`gRPC event at byte ${start} is cut`);
-    const call = word(GrpcWord.CallHigh) * HIGH + word(GrpcWord.CallLow);
-    const value = word(GrpcWord.Value);
+    const call = word(EventWord.CallHigh) * HIGH + word(EventWord.CallLow);
+    const value = word(EventWord.Value);
     try {
-      tell(events, word(GrpcWord.Kind), word(GrpcWord.Thread), call, value, payload);
+      tell(events, word(EventWord.Kind), word(EventWord.Thread), call, value, payload);
     } catch (error) {
       report(error);
     }
@@ -111,36 +111,36 @@ export function readEvents(
 
 function tell(
   events: NativeGrpcEvents,
-  kind: GrpcEvent,
+  kind: ListenerEvent,
   thread: number,
   call: number,
   value: number,
   payload: Buffer,
 ): void {
   switch (kind) {
-    case GrpcEvent.Open:
+    case ListenerEvent.Open:
       return events.opened(thread, call, value, payload.readDoubleLE());
-    case GrpcEvent.Message:
+    case ListenerEvent.Message:
       return events.message(thread, call, payload);
-    case GrpcEvent.HalfClosed:
+    case ListenerEvent.HalfClosed:
       return events.halfClosed(thread, call);
-    case GrpcEvent.Closed:
+    case ListenerEvent.Closed:
       return events.closed(thread, call);
-    case GrpcEvent.Left:
+    case ListenerEvent.Left:
       return events.left(thread, call, value);
-    case GrpcEvent.Explain:
+    case ListenerEvent.Explain:
       return events.explain(thread, call, value, {
         code: payload.readUInt32LE(),
         missingBytes: payload.readUInt32LE(WORD_BYTES),
         body: payload.subarray(EXPLAIN_HEAD_BYTES),
       });
-    case GrpcEvent.Full:
+    case ListenerEvent.Full:
       return events.full(value);
-    case GrpcEvent.HandshakeFailed:
+    case ListenerEvent.HandshakeFailed:
       return events.handshakeFailed(handshakeFailures(value, payload.toString('utf8')));
-    case GrpcEvent.Certificates:
+    case ListenerEvent.Certificates:
       return events.certificates(value === 0 ? undefined : payload.toString('utf8'));
-    case GrpcEvent.Drained:
+    case ListenerEvent.Drained:
       return events.drained({ requests: value, models: countsByName(payload) });
     default:
       return unknownEvent(kind);
@@ -152,7 +152,7 @@ function handshakeFailures(failures: number, text: string): HandshakeFailures {
   return { failures, peer: text.slice(0, end), reason: text.slice(end + 1) };
 }
 
-function unknownEvent(kind: never): never {
+function unknownEvent(kind: ListenerEvent): never {
   throw new TypeError(`gRPC event of kind ${String(kind)}`);
 }
 
@@ -168,27 +168,27 @@ export class NativeCall {
 
   /** Borrows until return. */
   send(message: Buffer): void {
-    this.native.grpcSend(this.thread, this.id, GrpcCommand.Message, 0, message);
+    this.native.grpcSend(this.thread, this.id, ListenerCommand.Message, 0, message);
   }
 
   /** Ends the call behind what was sent. */
   finish(status: number, text: string): void {
-    this.native.grpcSend(this.thread, this.id, GrpcCommand.Finish, status, textBytes(text));
+    this.native.grpcSend(this.thread, this.id, ListenerCommand.Finish, status, textBytes(text));
   }
 
   setPaused(paused: boolean): void {
-    this.native.grpcSend(this.thread, this.id, GrpcCommand.Pause, paused ? 1 : 0, NOTHING);
+    this.native.grpcSend(this.thread, this.id, ListenerCommand.Pause, paused ? 1 : 0, NOTHING);
   }
 
   /** The status that a call of the engine's, which failed, ends with. */
   explainStatus(status: number, text: string): void {
     const bytes = textBytes(text);
-    this.native.grpcSend(this.thread, this.id, GrpcCommand.ExplainedStatus, status, bytes);
+    this.native.grpcSend(this.thread, this.id, ListenerCommand.ExplainedStatus, status, bytes);
   }
 
   /** What a failed request of a stream of the engine's is answered. */
   explainReply(message: Buffer): void {
-    this.native.grpcSend(this.thread, this.id, GrpcCommand.ExplainedReply, 0, message);
+    this.native.grpcSend(this.thread, this.id, ListenerCommand.ExplainedReply, 0, message);
   }
 }
 

@@ -2,7 +2,7 @@
 // documents and control calls. Absent where the log is off: then a request costs a branch. Hot
 // path's frame; the listener's thread.
 import type { ErrorCode } from '../../errors.js';
-import type { HttpExchange, RequestHead, Route } from '../listener.js';
+import type { EngineRoute, HttpExchange, RequestHead, Route } from '../listener.js';
 
 export interface AnswerLog {
   /** `body`: of the answer; valid until return. */
@@ -33,6 +33,10 @@ class LoggedRoute implements Route {
     private readonly path: string,
     private readonly log: AnswerLog,
   ) {}
+
+  get engine(): EngineRoute | undefined {
+    return this.route.engine;
+  }
 
   ask(exchange: HttpExchange): void {
     exchange.asked = new Asked(this.log, this.method, this.path, performance.now());

@@ -19,7 +19,7 @@
 namespace serval::test {
 
 struct BridgeEvent {
-  GrpcEvent kind = GrpcEvent::Open;
+  ListenerEvent kind = ListenerEvent::Open;
   uint32_t thread = 0;
   uint64_t call = 0;
   uint32_t value = 0;
@@ -28,8 +28,8 @@ struct BridgeEvent {
 
 // The events of one take(). A failure where they are no events.
 inline std::deque<BridgeEvent> read_events(const ByteBuffer& bytes) {
-  using fb::GrpcWord;
-  constexpr auto kWords = static_cast<size_t>(GrpcWord::Words);
+  using fb::EventWord;
+  constexpr auto kWords = static_cast<size_t>(EventWord::Words);
   std::deque<BridgeEvent> out;
   for (size_t at = 0; at < bytes.size();) {
     uint32_t words[kWords] = {};
@@ -39,17 +39,17 @@ inline std::deque<BridgeEvent> read_events(const ByteBuffer& bytes) {
     }
     std::memcpy(words, bytes.data() + at, sizeof words);
     at += sizeof words;
-    const auto word = [&](GrpcWord which) { return words[static_cast<size_t>(which)]; };
-    const size_t count = word(GrpcWord::Bytes);
+    const auto word = [&](EventWord which) { return words[static_cast<size_t>(which)]; };
+    const size_t count = word(EventWord::Bytes);
     const size_t padded = (count + 3) / 4 * 4;
     if (bytes.size() - at < padded) {
       ADD_FAILURE() << "a cut payload at byte " << at << " of " << bytes.size();
       return out;
     }
-    out.push_back({static_cast<GrpcEvent>(word(GrpcWord::Kind)),
-                   word(GrpcWord::Thread),
-                   static_cast<uint64_t>(word(GrpcWord::CallHigh)) << 32 | word(GrpcWord::CallLow),
-                   word(GrpcWord::Value),
+    out.push_back({static_cast<ListenerEvent>(word(EventWord::Kind)),
+                   word(EventWord::Thread),
+                   static_cast<uint64_t>(word(EventWord::CallHigh)) << 32 | word(EventWord::CallLow),
+                   word(EventWord::Value),
                    {reinterpret_cast<const char*>(bytes.data()) + at, count}});
     at += padded;
   }
@@ -92,7 +92,7 @@ class BridgeEnd {
     return event;
   }
   // The next event, which is to be of that kind.
-  BridgeEvent expect(GrpcEvent kind) {
+  BridgeEvent expect(ListenerEvent kind) {
     BridgeEvent event = next();
     EXPECT_EQ(event.kind, kind) << fb::EnumNameGrpcEvent(event.kind) << ": " << event.payload;
     return event;
@@ -100,12 +100,12 @@ class BridgeEnd {
   std::deque<BridgeEvent>& waiting() { return events_; }
 
   // A command for the call of an event.
-  bool send(const BridgeEvent& to, GrpcCommand kind, uint32_t value, std::string_view text = {}) {
+  bool send(const BridgeEvent& to, ListenerCommand kind, uint32_t value, std::string_view text = {}) {
     return bridge_->send(to.thread, {to.call, kind, value, {text.begin(), text.end()}});
   }
   void answer(const BridgeEvent& to, std::string_view message) {
-    EXPECT_TRUE(send(to, GrpcCommand::Message, 0, message));
-    EXPECT_TRUE(send(to, GrpcCommand::Finish, 0));
+    EXPECT_TRUE(send(to, ListenerCommand::Message, 0, message));
+    EXPECT_TRUE(send(to, ListenerCommand::Finish, 0));
   }
 
  private:

@@ -91,7 +91,7 @@ class CallsTest : public EngineTest {
         std::make_unique<Bridge>(settings.threads, *engine_->budget(), [this] { far_.notify(); });
     far_.look_at(*bridge_, *engine_->budget());
     auto started =
-        GrpcListener::start(std::move(settings), engine_->budget(), {}, [this](CallThread& thread) {
+        TransportListener::start(std::move(settings), engine_->budget(), {}, [this](CallThread& thread) {
           return std::make_unique<EngineCalls>(thread, engine_, serve_, methods_, *bridge_);
         });
     ASSERT_TRUE(started.ok()) << started.error().message;
@@ -138,7 +138,7 @@ class CallsTest : public EngineTest {
   const MethodTable methods_ = methods();
   BridgeEnd far_;
   std::unique_ptr<Bridge> bridge_;
-  std::unique_ptr<GrpcListener> listener_;
+  std::unique_ptr<TransportListener> listener_;
 };
 
 }  // namespace serval::test

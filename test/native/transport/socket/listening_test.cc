@@ -193,7 +193,7 @@ TEST(Listening, RefusesAPortInUseHoweverItIsShared) {
     uint16_t port = 0;
     const int other = foreign(port, option);
     const std::string said = error_of("127.0.0.1", port);
-    EXPECT_EQ(said, "gRPC cannot listen on 127.0.0.1 port " + std::to_string(port) +
+    EXPECT_EQ(said, "cannot listen on 127.0.0.1 port " + std::to_string(port) +
                         ": the port is in use by another process; choose another, or 0 for a free "
                         "one")
         << option;
@@ -243,9 +243,9 @@ TEST(Listening, SharesNoPortOfAProcessThatDoesNot) {
 
 TEST(Listening, SaysWhatIsWrongWithAnAddress) {
   EXPECT_EQ(error_of("no-such-host.invalid", 8500),
-            "gRPC cannot listen on no-such-host.invalid port 8500: the host name is not known");
+            "cannot listen on no-such-host.invalid port 8500: the host name is not known");
   EXPECT_EQ(error_of("192.0.2.1", 8500),  // TEST-NET-1
-            "gRPC cannot listen on 192.0.2.1 port 8500: the address does not belong to this "
+            "cannot listen on 192.0.2.1 port 8500: the address does not belong to this "
             "machine");
   EXPECT_NE(error_of("1.2.3.4.5", 8500), "");
   EXPECT_NE(error_of(std::string(100'000, 'h'), 8500), "");
@@ -334,7 +334,7 @@ TEST(Listening, LeavesALiveServersSocketAlone) {
   const std::string path = folder.socket();
   Result<ListeningSockets> first = ListeningSockets::open("", 0, path, 1);
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(error_of("", 0, path), "gRPC cannot listen on unix:" + path +
+  EXPECT_EQ(error_of("", 0, path), "cannot listen on unix:" + path +
                                        ": another server answers on it; choose another");
   const int client = connect_unix(path);
   EXPECT_GE(client, 0);
@@ -377,17 +377,17 @@ TEST(Listening, RefusesUnixPathsThatCannotBe) {
   const Folder folder;
   const std::string path = folder.socket();
   std::ofstream(path) << "kept";
-  EXPECT_EQ(error_of("", 0, path), "gRPC cannot listen on unix:" + path +
+  EXPECT_EQ(error_of("", 0, path), "cannot listen on unix:" + path +
                                        ": a file that is no socket is there; remove it or choose "
                                        "another");
   std::string kept;
   std::ifstream(path) >> kept;
   EXPECT_EQ(kept, "kept");
   const std::string longest = "/tmp/" + std::string(103, 'x');
-  EXPECT_EQ(error_of("", 0, longest), "gRPC cannot listen on unix:" + longest +
+  EXPECT_EQ(error_of("", 0, longest), "cannot listen on unix:" + longest +
                                           ": the path has 108 bytes, the system takes at most 107");
   EXPECT_EQ(error_of("", 0, "/tmp/serval-no-such-folder/s"),
-            "gRPC cannot listen on unix:/tmp/serval-no-such-folder/s: its folder is not there");
+            "cannot listen on unix:/tmp/serval-no-such-folder/s: its folder is not there");
   EXPECT_NE(error_of("", 0, std::string("/tmp/a\0b", 8)).find("a zero byte"), std::string::npos);
 }
 

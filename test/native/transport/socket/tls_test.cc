@@ -157,29 +157,29 @@ TEST(Tls, SaysWhatIsWrongWithWhatItIsGiven) {
   const auto said = [&](const std::string& certificate, const std::string& key) {
     return error_of(settings_of({certificate, key}));
   };
-  EXPECT_EQ(said("", server.key), "gRPC cannot use TLS: there is no certificate");
-  EXPECT_EQ(said(server.certificate, ""), "gRPC cannot use TLS: there is no key");
+  EXPECT_EQ(said("", server.key), "cannot use TLS: there is no certificate");
+  EXPECT_EQ(said(server.certificate, ""), "cannot use TLS: there is no key");
   EXPECT_EQ(said("none", server.key),
-            "gRPC cannot use TLS: certificate given as text: a certificate in PEM is expected (no "
+            "cannot use TLS: certificate given as text: a certificate in PEM is expected (no "
             "start line)");
   EXPECT_EQ(said(server.key, server.key)
-                .find("gRPC cannot use TLS: certificate given as text: a "
+                .find("cannot use TLS: certificate given as text: a "
                       "certificate in PEM is expected"),
             0u);
   EXPECT_EQ(said(server.certificate, server.certificate)
-                .find("gRPC cannot use TLS: key given as text: a private key in PEM is expected"),
+                .find("cannot use TLS: key given as text: a private key in PEM is expected"),
             0u);
   EXPECT_EQ(said(server.certificate, pem(other)),
-            "gRPC cannot use TLS: key given as text: it does not belong to the certificate of "
+            "cannot use TLS: key given as text: it does not belong to the certificate of "
             "certificate given as text (key values mismatch)");
-  EXPECT_EQ(said(server.certificate, pem(rsa_key())).find("gRPC cannot use TLS: key given as "),
+  EXPECT_EQ(said(server.certificate, pem(rsa_key())).find("cannot use TLS: key given as "),
             0u);
   EXPECT_EQ(said(server.certificate, pem(other, "secret")),
-            "gRPC cannot use TLS: key given as text: the key has a passphrase; one without is "
+            "cannot use TLS: key given as text: the key has a passphrase; one without is "
             "expected");
   const std::string torn = server.certificate.substr(0, server.certificate.size() / 2);
   EXPECT_EQ(said(server.certificate + torn, server.key)
-                .find("gRPC cannot use TLS: certificate given as text: certificate 2 is broken ("),
+                .find("cannot use TLS: certificate given as text: certificate 2 is broken ("),
             0u);
   EXPECT_NE(said(torn, server.key), "");
   EXPECT_NE(said(std::string((4u << 20) + 1, 'x'), server.key).find("more than 4 MiB"),
@@ -198,15 +198,15 @@ TEST(Tls, SaysWhatIsWrongWithRoots) {
   TlsSettings settings = settings_of(identity("one", root));
   settings.client_required = true;
   EXPECT_EQ(error_of(settings),
-            "gRPC cannot use TLS: clients are to show certificates, and there "
+            "cannot use TLS: clients are to show certificates, and there "
             "are no roots to check them with");
   settings.roots.text = "no roots";
   EXPECT_EQ(error_of(settings),
-            "gRPC cannot use TLS: root certificates given as text: "
+            "cannot use TLS: root certificates given as text: "
             "certificates in PEM are expected (no start line)");
   settings.roots.text = pem(root.cert);
   settings.roots.text += settings.roots.text.substr(0, settings.roots.text.size() / 2);
-  EXPECT_EQ(error_of(settings).find("gRPC cannot use TLS: root certificates given as text: "
+  EXPECT_EQ(error_of(settings).find("cannot use TLS: root certificates given as text: "
                                     "certificate 2 is broken"),
             0u);
 }
@@ -218,20 +218,20 @@ TEST(Tls, SaysWhatIsWrongWithFiles) {
   TlsSettings settings;
   settings.certificate.path = folder.at("cert");
   settings.key.path = folder.at("key");
-  EXPECT_EQ(error_of(settings), "gRPC cannot use TLS: certificate file " + folder.at("cert") +
+  EXPECT_EQ(error_of(settings), "cannot use TLS: certificate file " + folder.at("cert") +
                                     ": No such file or directory");
   folder.put("cert", server.certificate);
   settings.key.path = "/tmp";
   EXPECT_EQ(error_of(settings),
-            "gRPC cannot use TLS: key file /tmp: a file is expected, it is none");
+            "cannot use TLS: key file /tmp: a file is expected, it is none");
   settings.key.path = folder.at("key");
   ASSERT_EQ(::mkfifo(folder.at("key").c_str(), 0600), 0);
   EXPECT_NE(error_of(settings).find("a file is expected, it is none"), std::string::npos);
   folder.put("key", std::string((4u << 20) + 1, 'k'));
-  EXPECT_EQ(error_of(settings), "gRPC cannot use TLS: key file " + folder.at("key") +
+  EXPECT_EQ(error_of(settings), "cannot use TLS: key file " + folder.at("key") +
                                     " has 4194305 bytes, at most 4194304 are expected");
   folder.put("key", pem(ec_key()));
-  EXPECT_EQ(error_of(settings).find("gRPC cannot use TLS: key file " + folder.at("key") +
+  EXPECT_EQ(error_of(settings).find("cannot use TLS: key file " + folder.at("key") +
                                     ": it does not belong to the certificate of certificate "
                                     "file " +
                                     folder.at("cert")),

@@ -22,7 +22,7 @@ class EchoServer {
   explicit EchoServer(TransportSettings settings = {}, uint64_t budget_bytes = 1u << 30,
                       TransportEvents events = {})
       : budget(std::make_shared<MemoryBudget>(budget_bytes)) {
-    auto started = GrpcListener::start(std::move(settings), budget, std::move(events),
+    auto started = TransportListener::start(std::move(settings), budget, std::move(events),
                                        [this](CallThread& thread) {
                                          std::lock_guard lock(mutex_);
                                          threads_.push_back(&thread);
@@ -49,7 +49,7 @@ class EchoServer {
 
   Journal journal;
   const std::shared_ptr<MemoryBudget> budget;
-  std::unique_ptr<GrpcListener> listener;
+  std::unique_ptr<TransportListener> listener;
 
  private:
   std::mutex mutex_;

@@ -2,7 +2,7 @@
 // do.
 import type { NativeAccess } from '../../../../ts/transport/grpc/access.js';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { GrpcEvent } from '../../../../ts/model/generated/engine.js';
+import { ListenerEvent } from '../../../../ts/model/generated/engine.js';
 import type {
   NativeGrpcCalls,
   NativeGrpcLink,
@@ -11,7 +11,7 @@ import type {
 
 /** One event, packed. */
 export function packed(
-  kind: GrpcEvent,
+  kind: ListenerEvent,
   thread: number,
   call: number,
   value: number,

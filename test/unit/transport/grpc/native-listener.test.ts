@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { GrpcCommand, GrpcEvent } from '../../../../ts/model/generated/engine.js';
+import { ListenerCommand, ListenerEvent } from '../../../../ts/model/generated/engine.js';
 import {
   GrpcStatus,
   PLAIN_WORDING,
@@ -113,10 +113,10 @@ function rig(change: Partial<NativeGrpcListenerOptions> = {}) {
   });
   const open = (method: string, call = CALL, thread = 1): Buffer => {
     const index = native.method(`/test.Service/${method}`);
-    return packed(GrpcEvent.Open, thread, call, index, deadlineBytes(1234.5));
+    return packed(ListenerEvent.Open, thread, call, index, deadlineBytes(1234.5));
   };
   const message = (text: string, call = CALL, thread = 1): Buffer =>
-    packed(GrpcEvent.Message, thread, call, 0, Buffer.from(text));
+    packed(ListenerEvent.Message, thread, call, 0, Buffer.from(text));
   return { native, listener, log, reported, held, streams, open, message };
 }
 
@@ -174,12 +174,12 @@ describe('native gRPC listener: unary calls', () => {
     native.tell(open('Echo'), message('hello'));
     const of = { thread: 1, call: CALL };
     assert.deepEqual(native.taken(), [
-      { ...of, command: GrpcCommand.Message, value: 0, bytes: Buffer.from('hello') },
-      { ...of, command: GrpcCommand.Finish, value: 0, bytes: Buffer.alloc(0) },
+      { ...of, command: ListenerCommand.Message, value: 0, bytes: Buffer.from('hello') },
+      { ...of, command: ListenerCommand.Finish, value: 0, bytes: Buffer.alloc(0) },
     ]);
     native.tell(open('Fail'), message(''));
     assert.deepEqual(native.taken(), [
-      { ...of, command: GrpcCommand.Finish, value: 9, bytes: Buffer.from('no é') },
+      { ...of, command: ListenerCommand.Finish, value: 9, bytes: Buffer.from('no é') },
     ]);
     native.tell(open('Throw'), message(''));
     assert.equal(native.taken()[0]?.bytes.toString(), 'internal error: handler broke');
@@ -204,7 +204,7 @@ describe('native gRPC listener: unary calls', () => {
     const { native, held, log, open, message } = started();
     native.tell(open('Hold'), message(''));
     assert.equal(held[0]?.call.getDeadline(), 1234.5);
-    native.tell(packed(GrpcEvent.Closed, 1, CALL, 0));
+    native.tell(packed(ListenerEvent.Closed, 1, CALL, 0));
     assert.deepEqual(log, ['cancelled']);
     held[0]?.reply(null, Buffer.from('late'));
     assert.deepEqual(native.taken(), []);
@@ -224,9 +224,9 @@ describe('native gRPC listener: unary calls', () => {
     native.taken();
     native.tell(
       message('again'),
-      packed(GrpcEvent.HalfClosed, 1, CALL, 0),
-      packed(GrpcEvent.Left, 1, CALL, 1),
-      packed(GrpcEvent.Closed, 1, CALL, 0),
+      packed(ListenerEvent.HalfClosed, 1, CALL, 0),
+      packed(ListenerEvent.Left, 1, CALL, 1),
+      packed(ListenerEvent.Closed, 1, CALL, 0),
     );
     assert.deepEqual([native.taken(), reported], [[], []]);
   });
@@ -244,16 +244,16 @@ describe('native gRPC listener: streams', () => {
     assert.ok(kept);
     call.write(kept);
     assert.equal(call.unflushed, 2);
-    native.tell(packed(GrpcEvent.Left, 1, CALL, 2), packed(GrpcEvent.HalfClosed, 1, CALL, 0));
+    native.tell(packed(ListenerEvent.Left, 1, CALL, 2), packed(ListenerEvent.HalfClosed, 1, CALL, 0));
     assert.deepEqual(log, ['message a', 'message b', 'flushed 1', 'flushed 0', 'half-closed']);
     call.end(null);
     call.write(Buffer.from('3'));
     assert.deepEqual(
       native.taken().map(({ command, value, bytes }) => [command, value, bytes.toString()]),
       [
-        [GrpcCommand.Message, 0, '1'],
-        [GrpcCommand.Message, 0, '2'],
-        [GrpcCommand.Finish, 0, ''],
+        [ListenerCommand.Message, 0, '1'],
+        [ListenerCommand.Message, 0, '2'],
+        [ListenerCommand.Finish, 0, ''],
       ],
     );
   });
@@ -266,7 +266,7 @@ describe('native gRPC listener: streams', () => {
     const pauses = (): number[] =>
       native
         .taken()
-        .filter(({ command }) => command === GrpcCommand.Pause)
+        .filter(({ command }) => command === ListenerCommand.Pause)
         .map(({ value }) => value);
     call.setPaused(true);
     call.setPaused(true);
@@ -274,7 +274,7 @@ describe('native gRPC listener: streams', () => {
     assert.deepEqual(pauses(), [1, 0]);
     for (let i = 0; i < 70; i += 1) call.write(Buffer.alloc(1));
     assert.deepEqual(pauses(), [1]);
-    native.tell(packed(GrpcEvent.Left, 1, CALL, 7));
+    native.tell(packed(ListenerEvent.Left, 1, CALL, 7));
     assert.deepEqual(pauses(), [0]);
     call.write(Buffer.alloc(9_000_000));
     assert.deepEqual(pauses(), [1]);
@@ -283,7 +283,7 @@ describe('native gRPC listener: streams', () => {
   it('tells who went away, and ends what throws', () => {
     const { native, log, open, message } = started();
     native.tell(open('Chat', 1), open('Chat', 2), open('Broken', 3));
-    native.tell(packed(GrpcEvent.Closed, 1, 1, 0), message('throw', 2));
+    native.tell(packed(ListenerEvent.Closed, 1, 1, 0), message('throw', 2));
     assert.deepEqual(log, ['gone']);
     assert.deepEqual(
       native.taken().map(({ call, value, bytes }) => [call, value, bytes.toString()]),
@@ -307,14 +307,14 @@ describe("native gRPC listener: what the engine's methods leave", () => {
     const { native, reported } = started();
     const index = native.method('/test.Service/Infer');
     for (const text of ['text', 'reply', 'throw']) {
-      native.tell(packed(GrpcEvent.Explain, 0, 4, index, failure('abc', text)));
+      native.tell(packed(ListenerEvent.Explain, 0, 4, index, failure('abc', text)));
     }
     assert.deepEqual(
       native.taken().map(({ command, value, bytes }) => [command, value, bytes.toString()]),
       [
-        [GrpcCommand.ExplainedStatus, 5, `${ErrorCode.ModelNotFound} 3 text`],
-        [GrpcCommand.ExplainedReply, 0, 'abc'],
-        [GrpcCommand.ExplainedStatus, 13, 'internal error: explain broke'],
+        [ListenerCommand.ExplainedStatus, 5, `${ErrorCode.ModelNotFound} 3 text`],
+        [ListenerCommand.ExplainedReply, 0, 'abc'],
+        [ListenerCommand.ExplainedStatus, 13, 'internal error: explain broke'],
       ],
     );
     assert.equal(reported.length, 1);
@@ -326,10 +326,10 @@ describe('native gRPC listener: the rest of its life', () => {
     const { native, listener, log } = started();
     listener.reloadCertificates();
     native.tell(
-      packed(GrpcEvent.Full, 0, 0, 12),
-      packed(GrpcEvent.HandshakeFailed, 0, 0, 4, Buffer.from('[::1]:80\u0000no shared cipher')),
-      packed(GrpcEvent.Certificates, 0, 0, 0),
-      packed(GrpcEvent.Certificates, 0, 0, 1, Buffer.from('why')),
+      packed(ListenerEvent.Full, 0, 0, 12),
+      packed(ListenerEvent.HandshakeFailed, 0, 0, 4, Buffer.from('[::1]:80\u0000no shared cipher')),
+      packed(ListenerEvent.Certificates, 0, 0, 0),
+      packed(ListenerEvent.Certificates, 0, 0, 1, Buffer.from('why')),
     );
     assert.deepEqual(native.done, ['reload']);
     assert.deepEqual(log, [
@@ -347,7 +347,7 @@ describe('native gRPC listener: the rest of its life', () => {
     native.tell(open('Chat', 3));
     assert.deepEqual(log, ['drain', 'drain']);
     const models = Buffer.from('2 half\u00001 a b\u0000');
-    native.tell(packed(GrpcEvent.Drained, 0, 0, 3, models));
+    native.tell(packed(ListenerEvent.Drained, 0, 0, 3, models));
     assert.deepEqual(await draining, { requests: 3, models: { half: 2, 'a b': 1 } });
     assert.deepEqual(native.done, ['drain 1500', 'stop']);
     assert.deepEqual(log, ['drain', 'drain', 'cancelled']);
@@ -363,13 +363,13 @@ describe('native gRPC listener: the rest of its life', () => {
     });
     const calls = [1, 2, 3].flatMap((call) => [open('Hold', call), message('', call)]);
     native.tell(...calls);
-    native.tell(packed(GrpcEvent.Closed, 1, 3, 0)); // its client is gone, before the drain
+    native.tell(packed(ListenerEvent.Closed, 1, 3, 0)); // its client is gone, before the drain
     assert.deepEqual(asked, []);
     const draining = listener.drain(0);
     native.tell(
-      packed(GrpcEvent.Closed, 1, 1, 0),
-      packed(GrpcEvent.Closed, 1, 2, 0),
-      packed(GrpcEvent.Drained, 0, 0, 4, Buffer.from('2 half\u00001 half\u0000')),
+      packed(ListenerEvent.Closed, 1, 1, 0),
+      packed(ListenerEvent.Closed, 1, 2, 0),
+      packed(ListenerEvent.Drained, 0, 0, 4, Buffer.from('2 half\u00001 half\u0000')),
     );
     const models = { half: 4, more: 2 };
     assert.deepEqual(await draining, { requests: 4, models });
@@ -392,9 +392,9 @@ describe('native gRPC listener: the rest of its life', () => {
     const { native, reported, log, open } = started();
     native.tell(open('Chat').subarray(0, 28));
     native.tell(
-      packed(200 as GrpcEvent, 0, 0, 0),
-      packed(GrpcEvent.Open, 0, 1, 99, deadlineBytes(1)),
-      packed(GrpcEvent.Full, 0, 0, 3),
+      packed(200 as ListenerEvent, 0, 0, 0),
+      packed(ListenerEvent.Open, 0, 1, 99, deadlineBytes(1)),
+      packed(ListenerEvent.Full, 0, 0, 3),
       Buffer.alloc(7),
     );
     assert.deepEqual(

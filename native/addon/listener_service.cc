@@ -1,5 +1,5 @@
 // See grpc.h: options from JavaScript, and what is told to it. Control plane; that thread.
-#include "addon/grpc.h"
+#include "addon/listener_service.h"
 
 #ifdef SERVAL_HAS_GRPC
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calls/engine_calls.h"
+#include "calls/rest_calls.h"
 #include "transport/listener.h"
 
 namespace serval {
@@ -83,6 +84,9 @@ TransportSettings read_settings(const Napi::Object& object) {
   from.get("connectionAgeGraceMs", out.connection_age_grace_ms);
   from.get("connectionIdleMsMax", out.connection_idle_ms_max);
   from.get("compressionLevel", out.compression_level);
+  from.get("targetBytesMax", out.target_bytes_max);
+  from.get("headBytesMax", out.header_bytes_max);
+  from.get("idleMs", out.http_idle_ms);
   const Napi::Value tls = from.at("tls");
   if (!tls.IsObject()) return out;
   const Napi::Object tls_object = tls.As<Napi::Object>();
@@ -236,13 +240,13 @@ Result<std::shared_ptr<const AccessTable>> read_access(const Napi::Object& objec
 
 }  // namespace
 
-struct GrpcService::State {
+struct ListenerService::State {
   napi_threadsafe_function notify = nullptr;
   std::shared_ptr<Engine> engine;
   ServeSettings settings;
   MethodTable methods;
   std::unique_ptr<Bridge> bridge;
-  std::unique_ptr<GrpcListener> listener;
+  std::unique_ptr<TransportListener> listener;
 
   ~State() {
     listener.reset();
@@ -253,26 +257,36 @@ struct GrpcService::State {
 
 bool grpc_built() { return true; }
 
-GrpcService::GrpcService(std::unique_ptr<State> state) : state_(std::move(state)) {}
-GrpcService::~GrpcService() = default;
+ListenerService::ListenerService(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ListenerService::~ListenerService() = default;
 
-Result<std::unique_ptr<GrpcService>> GrpcService::start(napi_env env, Lane& lane,
-                                                        napi_value options, napi_value on_events) {
+Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, Lane& lane,
+                                                                ListenerKind kind,
+                                                                napi_value options,
+                                                                napi_value on_events) {
   const Napi::Object object = Napi::Value(env, options).As<Napi::Object>();
-  Result<MethodTable> methods = read_methods(object);
-  if (!methods.ok()) return methods.error();
   auto state = std::make_unique<State>();
   State& parts = *state;
-  parts.methods = std::move(methods.value());
+  const bool is_grpc = kind == ListenerKind::Grpc;
+  if (is_grpc) {
+    Result<MethodTable> methods = read_methods(object);
+    if (!methods.ok()) return methods.error();
+    parts.methods = std::move(methods.value());
+  }
   parts.engine = lane.shared_engine();
   parts.settings = lane.settings();
   napi_value name = nullptr;
-  napi_create_string_utf8(env, "serval gRPC events", NAPI_AUTO_LENGTH, &name);
+  napi_create_string_utf8(env, "serval listener events", NAPI_AUTO_LENGTH, &name);
   if (napi_create_threadsafe_function(env, on_events, nullptr, name, 2, 1, nullptr, nullptr,
                                       nullptr, nullptr, &parts.notify) != napi_ok) {
-    return make_error(ErrorCode::Internal, "gRPC: no thread-safe function");
+    return make_error(ErrorCode::Internal, "listener: no thread-safe function");
   }
-  const TransportSettings settings = read_settings(object);
+  TransportSettings settings = read_settings(object);
+  if (!is_grpc) {
+    settings.serves = Serves::Http;
+    settings.tls.protocol = "http/1.1";
+    settings.tls.protocol_required = false;
+  }
   parts.bridge = std::make_unique<Bridge>(settings.threads, *parts.engine->budget(), [&parts] {
     napi_call_threadsafe_function(parts.notify, nullptr, napi_tsfn_nonblocking);
   });
@@ -285,18 +299,18 @@ Result<std::unique_ptr<GrpcService>> GrpcService::start(napi_env env, Lane& lane
   }
   TransportEvents events;
   events.full = [&parts](uint32_t connections) {
-    (void)parts.bridge->push(GrpcEvent::Full, 0, 0, connections);
+    (void)parts.bridge->push(ListenerEvent::Full, 0, 0, connections);
   };
   events.handshake_failed = [&parts](const HandshakeFailures& failures) {
     const auto count = static_cast<uint32_t>(std::min<uint64_t>(failures.count, UINT32_MAX));
     const std::string text = failures.peer + '\0' + failures.reason;
     const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-    (void)parts.bridge->push(GrpcEvent::HandshakeFailed, 0, 0, count, {{bytes, text.size()}});
+    (void)parts.bridge->push(ListenerEvent::HandshakeFailed, 0, 0, count, {{bytes, text.size()}});
   };
   events.certificates = [&parts](const Status& read) {
     const std::string text = read.ok() ? std::string() : read.error().message;
     const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-    (void)parts.bridge->push(GrpcEvent::Certificates, 0, 0, read.ok() ? 0 : 1,
+    (void)parts.bridge->push(ListenerEvent::Certificates, 0, 0, read.ok() ? 0 : 1,
                              {{bytes, text.size()}});
   };
   events.free_large = [&parts](ByteBuffer buffer) {
@@ -309,33 +323,39 @@ Result<std::unique_ptr<GrpcService>> GrpcService::start(napi_env env, Lane& lane
     return parts.engine->inflating().start(std::move(task));
   };
   events.trim = [&parts] { parts.engine->trimmer().note(); };
-  Result<std::unique_ptr<GrpcListener>> listener = GrpcListener::start(
-      settings, parts.engine->budget(), std::move(events), [&parts](CallThread& thread) {
+  Result<std::unique_ptr<TransportListener>> listener = TransportListener::start(
+      settings, parts.engine->budget(), std::move(events),
+      [&parts, is_grpc](CallThread& thread) -> std::unique_ptr<TurnHandler> {
+        if (!is_grpc) {
+          return std::make_unique<RestCalls>(thread, parts.engine, parts.settings, *parts.bridge);
+        }
         return std::make_unique<EngineCalls>(thread, parts.engine, parts.settings, parts.methods,
                                              *parts.bridge);
       });
   if (!listener.ok()) return listener.error();
   parts.listener = std::move(listener.value());
-  return std::make_unique<GrpcService>(std::move(state));
+  return std::make_unique<ListenerService>(std::move(state));
 }
 
-uint16_t GrpcService::port() const { return state_->listener->port(); }
-void GrpcService::take(ByteBuffer& out) { state_->bridge->take(out); }
+uint16_t ListenerService::port() const { return state_->listener->port(); }
+void ListenerService::take(ByteBuffer& out) { state_->bridge->take(out); }
 
-void GrpcService::send(uint32_t thread, uint64_t call, uint32_t command, uint32_t value,
+void ListenerService::send(uint32_t thread, uint64_t call, uint32_t command, uint32_t value,
                        std::span<const uint8_t> bytes) {
   state_->bridge->send(
-      thread, {call, static_cast<GrpcCommand>(command), value, {bytes.begin(), bytes.end()}});
+      thread, {call, static_cast<ListenerCommand>(command), value, {bytes.begin(), bytes.end()}});
 }
 
-void GrpcService::drain(uint64_t ms) {
+void ListenerService::drain(uint64_t ms) {
   Bridge& bridge = *state_->bridge;
   state_->listener->drain(ms, [&bridge](uint64_t cut) { bridge.drained(cut); });
 }
 
-void GrpcService::reload_certificates() { state_->listener->reload_certificates(); }
+void ListenerService::reload_certificates() { state_->listener->reload_certificates(); }
 
-Status GrpcService::set_access(napi_env env, napi_value access) {
+void ListenerService::forget() { state_->bridge->forget_routes(); }
+
+Status ListenerService::set_access(napi_env env, napi_value access) {
   Result<std::shared_ptr<const AccessTable>> table =
       read_access(Napi::Value(env, access).As<Napi::Object>());
   if (!table.ok()) return table.error();
@@ -349,25 +369,27 @@ Status GrpcService::set_access(napi_env env, napi_value access) {
 
 namespace serval {
 
-struct GrpcService::State {};
+struct ListenerService::State {};
 
 bool grpc_built() { return false; }
 
-GrpcService::GrpcService(std::unique_ptr<State> state) : state_(std::move(state)) {}
-GrpcService::~GrpcService() = default;
+ListenerService::ListenerService(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ListenerService::~ListenerService() = default;
 
-Result<std::unique_ptr<GrpcService>> GrpcService::start(napi_env, Lane&, napi_value, napi_value) {
+Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env, Lane&, ListenerKind, napi_value,
+                                                                napi_value) {
   return make_error(ErrorCode::RuntimeUnavailable,
-                    "this build has no native gRPC listener (libnghttp2-dev or libssl-dev was "
-                    "missing): use --grpc-listener node");
+                    "this build has no native listeners (libnghttp2-dev, libssl-dev or "
+                    "node-llhttp was missing): use --grpc-listener node and --http-listener node");
 }
 
-uint16_t GrpcService::port() const { return 0; }
-void GrpcService::take(ByteBuffer& out) { out.clear(); }
-void GrpcService::send(uint32_t, uint64_t, uint32_t, uint32_t, std::span<const uint8_t>) {}
-void GrpcService::drain(uint64_t) {}
-void GrpcService::reload_certificates() {}
-Status GrpcService::set_access(napi_env, napi_value) { return {}; }
+uint16_t ListenerService::port() const { return 0; }
+void ListenerService::take(ByteBuffer& out) { out.clear(); }
+void ListenerService::send(uint32_t, uint64_t, uint32_t, uint32_t, std::span<const uint8_t>) {}
+void ListenerService::drain(uint64_t) {}
+void ListenerService::reload_certificates() {}
+void ListenerService::forget() {}
+Status ListenerService::set_access(napi_env, napi_value) { return {}; }
 
 }  // namespace serval
 

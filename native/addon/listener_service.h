@@ -1,4 +1,4 @@
-// The native gRPC listener, as the JavaScript thread that owns it sees it. Control plane; that
+// A native listener, as the JavaScript thread that owns it sees it. Control plane; that
 // thread, where nothing else is said.
 #pragma once
 
@@ -11,20 +11,24 @@
 
 namespace serval {
 
-// Whether this build has it.
+// What a listener serves.
+enum class ListenerKind : uint8_t { Grpc, Http };
+
+// Whether this build has them.
 bool grpc_built();
 
-class GrpcService {
+class ListenerService {
  public:
   struct State;
-  explicit GrpcService(std::unique_ptr<State> state);
+  explicit ListenerService(std::unique_ptr<State> state);
   // Starts a listener whose threads serve by the lane's engine and settings. `options`: see
-  // ts/transport/grpc/native-binding.ts; `on_events` is called when there are events to take.
+  // ts/transport/grpc/native-binding.ts and ts/transport/native-http/binding.ts; `on_events` is
+  // called when there are events to take.
   // Errors: invalid_argument, internal; runtime_unavailable where it is not built.
-  static Result<std::unique_ptr<GrpcService>> start(napi_env env, Lane& lane, napi_value options,
-                                                    napi_value on_events);
+  static Result<std::unique_ptr<ListenerService>> start(napi_env env, Lane& lane, ListenerKind kind,
+                                                        napi_value options, napi_value on_events);
   // Cuts everything; nothing is called any more.
-  ~GrpcService();
+  ~ListenerService();
 
   uint16_t port() const;
   void take(ByteBuffer& out);
@@ -32,7 +36,9 @@ class GrpcService {
             std::span<const uint8_t> bytes);
   void drain(uint64_t ms);
   void reload_certificates();
-  // From now on calls are let in by this. `access`: see ts/transport/grpc/native-access.ts.
+  // Nothing that the threads learned of routes counts any more.
+  void forget();
+  // From now on gRPC calls are let in by this. `access`: see ts/transport/grpc/access.ts.
   // Errors: those of AccessTable::make().
   Status set_access(napi_env env, napi_value access);
 

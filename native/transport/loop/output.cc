@@ -1,5 +1,5 @@
 // See output.h. Hot path; the listener's thread.
-#include "transport/http2/output.h"
+#include "transport/loop/output.h"
 
 #include <array>
 

@@ -1,5 +1,5 @@
 // See thread.h. Hot path; the thread itself.
-#include "transport/http2/thread.h"
+#include "transport/loop/thread.h"
 
 #include <nghttp2/nghttp2.h>
 #include <pthread.h>
@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "transport/http1/connection.h"
+#include "transport/http2/connection.h"
 
 namespace serval {
 
@@ -33,7 +35,7 @@ SharedListener::~SharedListener() {
 }
 
 ListenerThread::ListenerThread(SharedListener& shared, uint32_t index,
-                               const GrpcListener::MakeHandler& make)
+                               const TransportListener::MakeHandler& make)
     : shared_(shared),
       index_(index),
       make_(make),
@@ -49,14 +51,16 @@ ListenerThread::~ListenerThread() {
 
 Status ListenerThread::start() {
   if (!poller_.ok()) {
-    return make_error(ErrorCode::Internal, "gRPC: no descriptors are left for a listener's thread");
+    return make_error(ErrorCode::Internal, std::string(name_of(settings().serves)) +
+                          ": no descriptors are left for a listener's thread");
   }
+  const std::string name = settings().serves == Serves::Grpc ? "sv-grpc-" : "sv-http-";
   std::mutex mutex;
   std::condition_variable ready;
   bool is_ready = false;
   try {
     thread_ = std::thread([&] {
-      pthread_setname_np(pthread_self(), ("sv-grpc-" + std::to_string(index_)).c_str());
+      pthread_setname_np(pthread_self(), (name + std::to_string(index_)).c_str());
       now_ns_ = settings().clock();
       handler_ = make_(*this);
       for (const int socket : shared_.sockets.of_thread(index_)) {
@@ -74,7 +78,8 @@ Status ListenerThread::start() {
     });
   } catch (const std::system_error& problem) {
     return make_error(ErrorCode::Internal,
-                      std::string("gRPC: no thread for a listener: ") + problem.what());
+                      std::string(name_of(settings().serves)) + ": no thread for a listener: " +
+                          problem.what());
   }
   std::unique_lock lock(mutex);
   ready.wait(lock, [&] { return is_ready; });
@@ -184,7 +189,13 @@ void ListenerThread::handshake_failed(std::string peer, std::string reason) {
 void ListenerThread::take(int socket) {
   std::unique_ptr<Channel> channel =
       shared_.tls != nullptr ? shared_.tls->accept(socket) : plain_channel(socket);
-  Connection* connection = std::make_unique<Connection>(*this, std::move(channel)).release();
+  std::unique_ptr<Connection> made;
+  if (settings().serves == Serves::Grpc) {
+    made = std::make_unique<Http2Connection>(*this, std::move(channel));
+  } else {
+    made = std::make_unique<Http1Connection>(*this, std::move(channel));
+  }
+  Connection* connection = made.release();
   connection->next = connections_;
   if (connections_ != nullptr) connections_->previous = connection;
   connections_ = connection;
@@ -209,7 +220,7 @@ void ListenerThread::give_output(std::unique_ptr<Output> output) {
   if (outputs_.size() < kOutputsKept) outputs_.push_back(std::move(output));
 }
 
-void ListenerThread::add_call(Stream& stream) {
+void ListenerThread::add_call(NumberedCall& call) {
   uint32_t index = 0;
   if (free_calls_.empty()) {
     index = static_cast<uint32_t>(calls_.size());
@@ -218,35 +229,45 @@ void ListenerThread::add_call(Stream& stream) {
     index = free_calls_.back();
     free_calls_.pop_back();
   }
-  calls_[index].stream = &stream;
+  calls_[index].call = &call;
   // Never 0, and exact in a double: JavaScript has it as a number.
   const uint64_t id = (static_cast<uint64_t>(++calls_[index].use) << kIndexBits | index);
-  stream.set_id(id);
-  if (stream.deadline_ns() != 0) timed_.push_back(id);
+  call.set_id(id);
+  if (call.deadline_ns() != 0) timed_.push_back(id);
 }
 
-void ListenerThread::remove_call(Stream& stream) {
-  const uint32_t index = static_cast<uint32_t>(stream.id()) & kIndexMask;
-  calls_[index].stream = nullptr;
+void ListenerThread::remove_call(NumberedCall& call) {
+  const uint32_t index = static_cast<uint32_t>(call.id()) & kIndexMask;
+  calls_[index].call = nullptr;
   free_calls_.push_back(index);
-  timers_.clear(stream.due());
+  timers_.clear(call.due_node());
 }
 
-Stream* ListenerThread::stream_of(uint64_t id) {
+NumberedCall* ListenerThread::numbered(uint64_t id) {
   const uint32_t index = static_cast<uint32_t>(id) & kIndexMask;
   if (index >= calls_.size() || calls_[index].use != id >> kIndexBits) return nullptr;
-  return calls_[index].stream;
+  return calls_[index].call;
+}
+
+Call* ListenerThread::find(uint64_t id) {
+  NumberedCall* call = numbered(id);
+  return call == nullptr ? nullptr : call->as_call();
+}
+
+HttpRequest* ListenerThread::find_request(uint64_t id) {
+  NumberedCall* call = numbered(id);
+  return call == nullptr ? nullptr : call->as_request();
 }
 
 void ListenerThread::run_due() {
   for (const uint64_t id : timed_) {
-    Stream* stream = stream_of(id);
-    if (stream != nullptr) timers_.set(stream->due(), stream->deadline_ns());
+    NumberedCall* call = numbered(id);
+    if (call != nullptr) timers_.set(call->due_node(), call->deadline_ns());
   }
   timed_.clear();
   while (TimerNode* node = timers_.take(now_ns_)) {
     auto* due = static_cast<DueNode*>(node);
-    if (due->stream != nullptr) due->stream->deadline_passed();
+    if (due->call != nullptr) due->call->deadline_passed();
     else due->connection->due(now_ns_);
   }
   if (now_ns_ >= look_ns_) look_at_drain();
@@ -267,8 +288,8 @@ void ListenerThread::unpack(uint64_t id, std::shared_ptr<Unpacking> message) {
 
 void ListenerThread::take_unpacked() {
   for (auto& [id, message] : unpacked_->take()) {
-    if (Stream* stream = stream_of(id); stream != nullptr) {
-      stream->unpack_on();
+    if (NumberedCall* call = numbered(id); call != nullptr) {
+      call->unpack_on();
     } else {
       blocks_.give_buffer(std::move(message->packed()));
       blocks_.give_buffer(std::move(message->plain()));
@@ -280,8 +301,8 @@ void ListenerThread::run_resuming() {
   std::vector<uint64_t> calls;
   calls.swap(resuming_);
   for (const uint64_t id : calls) {
-    Stream* stream = stream_of(id);
-    if (stream != nullptr) stream->resume_taking();
+    NumberedCall* call = numbered(id);
+    if (call != nullptr) call->resume_taking();
   }
 }
 
@@ -333,7 +354,11 @@ void ListenerThread::look_at_certificates() {
   tls_look_ns_ = now_ns_ + kCertificatesLookNs;
   const bool asked = shared_.reload_asked.exchange(false);
   if (!asked && !shared_.tls->changed()) return;
-  const Status read = shared_.tls->reload();
+  Status read = shared_.tls->reload();
+  if (!read.ok()) {
+    read = make_error(read.error().code,
+                      std::string(name_of(settings().serves)) + " " + read.error().message);
+  }
   if (shared_.events.certificates) shared_.events.certificates(read);
 }
 

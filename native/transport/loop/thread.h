@@ -12,9 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "transport/http2/blocks.h"
-#include "transport/http2/connection.h"
-#include "transport/http2/unpacking.h"
+#include "transport/loop/blocks.h"
+#include "transport/loop/connection.h"
+#include "transport/loop/output.h"
+#include "transport/loop/unpacking.h"
 #include "transport/listener.h"
 #include "transport/loop/poller.h"
 #include "transport/loop/timers.h"
@@ -50,7 +51,7 @@ struct SharedListener {
 class ListenerThread final : public CallThread {
  public:
   // Borrows what is shared until it ends.
-  ListenerThread(SharedListener& shared, uint32_t index, const GrpcListener::MakeHandler& make);
+  ListenerThread(SharedListener& shared, uint32_t index, const TransportListener::MakeHandler& make);
   ~ListenerThread();
 
   // Starts it; settles when its handler is there. Errors: internal.
@@ -61,7 +62,8 @@ class ListenerThread final : public CallThread {
   void stop();
 
   uint32_t index() const override { return index_; }
-  Call* find(uint64_t id) override { return stream_of(id); }
+  Call* find(uint64_t id) override;
+  HttpRequest* find_request(uint64_t id) override;
   void wake() override { poller_.wake(); }
   ByteBuffer take_buffer() override { return blocks_.take_buffer(); }
   void give_buffer(ByteBuffer buffer) override { blocks_.give_buffer(std::move(buffer)); }
@@ -72,7 +74,9 @@ class ListenerThread final : public CallThread {
 
   // --- for its connections ---
   const TransportSettings& settings() const { return shared_.settings; }
-  CallHandler& handler() { return *handler_; }
+  // Who answers here; only where such calls are served.
+  CallHandler& calls() { return *handler_->calls(); }
+  HttpHandler& requests() { return *handler_->requests(); }
   BlockPool& blocks() { return blocks_; }
   Timers& timers() { return timers_; }
   // Of this turn.
@@ -90,10 +94,10 @@ class ListenerThread final : public CallThread {
   bool has_tls() const { return shared_.tls != nullptr; }
   // A TLS handshake failed: counts it, and tells of it now and then.
   void handshake_failed(std::string peer, std::string reason);
-  void add_call(Stream& stream);
-  void remove_call(Stream& stream);
-  Stream* stream_of(uint64_t id);
-  // Runs a step of the call's message elsewhere; Stream::unpack_on() follows in a later turn.
+  void add_call(NumberedCall& call);
+  void remove_call(NumberedCall& call);
+  NumberedCall* numbered(uint64_t id);
+  // Runs a step of the call's message elsewhere; NumberedCall::unpack_on() follows in a later turn.
   void unpack(uint64_t id, std::shared_ptr<Unpacking> message);
   const std::shared_ptr<MemoryBudget>& budget() const { return shared_.budget; }
   void resume_later(uint64_t id) { resuming_.push_back(id); }
@@ -108,7 +112,7 @@ class ListenerThread final : public CallThread {
     int socket;
   };
   struct CallSlot {
-    Stream* stream = nullptr;
+    NumberedCall* call = nullptr;
     uint32_t use = 0;
   };
 
@@ -137,12 +141,12 @@ class ListenerThread final : public CallThread {
 
   SharedListener& shared_;
   const uint32_t index_;
-  const GrpcListener::MakeHandler& make_;
+  const TransportListener::MakeHandler& make_;
   std::thread thread_;
   Poller poller_;
   Timers timers_;
   BlockPool blocks_;
-  std::unique_ptr<CallHandler> handler_;
+  std::unique_ptr<TurnHandler> handler_;
   std::unique_ptr<uint8_t[]> read_buffer_;
   std::optional<Acceptor> acceptor_;
   std::vector<std::unique_ptr<Door>> doors_;

@@ -1,5 +1,5 @@
 // See blocks.h. Hot path; the listener's thread.
-#include "transport/http2/blocks.h"
+#include "transport/loop/blocks.h"
 
 #include <utility>
 

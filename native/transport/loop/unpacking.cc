@@ -1,5 +1,5 @@
 // See unpacking.h. Hot path, compressed messages only; any thread.
-#include "transport/http2/unpacking.h"
+#include "transport/loop/unpacking.h"
 
 namespace serval {
 

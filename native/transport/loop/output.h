@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/http2/blocks.h"
+#include "transport/loop/blocks.h"
 #include "transport/socket/channel.h"
 
 namespace serval {

@@ -1,0 +1,409 @@
+// See rest_calls.h. Hot path; the listener's thread.
+#include "calls/rest_calls.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace serval {
+
+namespace {
+
+constexpr size_t kCompletionsAtOnce = 64;
+constexpr int kServiceUnavailable = 503;
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kBinary = "application/octet-stream";
+constexpr std::string_view kJsonLength = "inference-header-content-length";
+
+template <typename T>
+std::span<const uint8_t> bytes_of(const T& value) {
+  return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
+}
+
+std::span<const uint8_t> bytes_of_text(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+std::string_view text_of(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Whether a coding of the answer is asked for; JavaScript packs.
+bool asks_for_coding(std::string_view accepted) {
+  return !accepted.empty() && !is_header(accepted, "identity");
+}
+
+// A number of at most 15 digits; -1: it is none.
+int64_t digits_of(std::string_view text) {
+  constexpr size_t kDigitsMax = 15;
+  int64_t number = 0;
+  const auto done = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = done.ec == std::errc() && done.ptr == text.data() + text.size();
+  return whole && text.size() <= kDigitsMax && number >= 0 ? number : -1;
+}
+
+// The next text of a payload, without the NUL byte that ends it.
+bool take_text(std::string_view& rest, std::string_view& out) {
+  const size_t end = rest.find('\0');
+  if (end == std::string_view::npos) return false;
+  out = rest.substr(0, end);
+  rest.remove_prefix(end + 1);
+  return true;
+}
+
+}  // namespace
+
+bool LearnedRoutes::learn(uint32_t generation, uint32_t handle, std::span<const uint8_t> rule) {
+  std::array<uint32_t, 3> numbers{};
+  if (rule.size() < sizeof numbers) return false;
+  std::memcpy(numbers.data(), rule.data(), sizeof numbers);
+  if (numbers[2] != generation) return false;
+  if (generation_ != generation) routes_.clear();
+  generation_ = generation;
+  std::string_view rest = text_of(rule.subspan(sizeof numbers));
+  std::string_view method, path, host;
+  if (!take_text(rest, method) || !take_text(rest, path) || !take_text(rest, host)) return false;
+  if (numbers[0] > static_cast<uint32_t>(Protocol::MAX)) return false;
+  if (routes_.size() >= kRoutesMax) routes_.clear();
+  std::string key;
+  set_key(key, method, path, host);
+  const auto protocol = static_cast<Protocol>(numbers[0]);
+  routes_.insert_or_assign(std::move(key), LearnedRoute{protocol, handle, numbers[1]});
+  return true;
+}
+
+// None of the parts has a space.
+void LearnedRoutes::set_key(std::string& out, std::string_view method, std::string_view path,
+                            std::string_view host) {
+  out.assign(method);
+  out += ' ';
+  out += path;
+  out += ' ';
+  out += host;
+}
+
+// Hot path: route.
+const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& request) {
+  if (generation_ != generation) routes_.clear();
+  generation_ = generation;
+  if (routes_.empty() || !request.query().empty()) return nullptr;
+  set_key(key_, request.method(), request.path(), request.header("host"));
+  const auto found = routes_.find(key_);
+  if (found == routes_.end()) return nullptr;
+  const LearnedRoute& route = found->second;
+  if (!request.header("content-encoding").empty()) return nullptr;
+  if (route.protocol == Protocol::V2Rest && asks_for_coding(request.header("accept-encoding"))) {
+    return nullptr;
+  }
+  return &route;
+}
+
+RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
+                     const ServeSettings& settings, Bridge& bridge)
+    : thread_(thread), bridge_(bridge), lane_(std::make_shared<Lane>(engine, settings, this)) {
+  engine->add_lane(lane_);
+  bridge_.attach(thread_.index(), &thread_);
+}
+
+RestCalls::~RestCalls() {
+  bridge_.attach(thread_.index(), nullptr);
+  lane_->shared_engine()->remove_lane(lane_.get());
+  lane_->close();
+}
+
+// Hot path: receive.
+void RestCalls::begin(HttpRequest& request) {
+  const LearnedRoute* route = routes_.find(bridge_.routes_generation(), request);
+  if (route != nullptr && begin_inference(request, *route)) return;
+  open(request);
+}
+
+// False: JavaScript has to refuse it.
+bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route) {
+  if (request.stated_bytes() > lane_->settings().body_bytes_max) return false;
+  int64_t json_bytes = -1;
+  if (route.protocol == Protocol::V2Rest) {
+    const std::string_view length = request.header(kJsonLength);
+    if (!length.empty()) {
+      json_bytes = digits_of(length);
+      if (json_bytes < 0) return false;
+    }
+  }
+  if (free_inferences_.empty()) {
+    inferences_.push_back(std::make_unique<Inference>());
+    free_inferences_.push_back(inferences_.back().get());
+  }
+  Inference& asked = *free_inferences_.back();
+  free_inferences_.pop_back();
+  asked.protocol = route.protocol;
+  asked.handle = route.handle;
+  asked.route = route.number;
+  asked.json_bytes = json_bytes;
+  asked.ticket = 0;
+  asked.trace_parent.clear();
+  asked.answer_trace.clear();
+  const Tracer& tracer = lane_->engine().tracer();
+  if (tracer.on() && tracer.reads_parents()) {
+    asked.trace_parent = request.header("traceparent");
+    if (!asked.trace_parent.empty()) asked.trace_state = request.header("tracestate");
+  }
+  request.state = &asked;
+  return true;
+}
+
+void RestCalls::data(HttpRequest& request, std::span<const uint8_t> bytes, bool last) {
+  Inference* asked = inference_of(request);
+  if (asked != nullptr) infer(request, *asked, bytes, last);
+  else forward(request, bytes, last);
+}
+
+// Hot path: receive. The common case is one piece, one call.
+void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes,
+                      bool last) {
+  const bool whole = asked.ticket == 0 && last;
+  if (!whole && !append(request, asked, bytes)) return;
+  if (!last) return;
+  if (!asked.trace_parent.empty()) {
+    lane_->set_trace_parent(asked.trace_parent, asked.trace_state);
+  }
+  if (whole) {
+    settle(request, asked, lane_->infer(asked.protocol, asked.handle, bytes, asked.json_bytes));
+    return;
+  }
+  const uint32_t ticket = std::exchange(asked.ticket, 0);
+  settle(request, asked,
+         lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
+}
+
+// A body that comes in pieces. False: the request is answered.
+bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes) {
+  if (asked.ticket == 0) {
+    Result<uint32_t> opened =
+        lane_->open_body(request.stated_bytes(), aligned_at(asked.json_bytes));
+    if (!opened.ok()) {
+      failed(request, asked, opened.error().code, 0, bytes_of_text(opened.error().message));
+      return false;
+    }
+    asked.ticket = opened.value();
+  }
+  const Status appended = lane_->append_body(asked.ticket, bytes);
+  if (appended.ok()) return true;
+  failed(request, asked, appended.error().code, 0, bytes_of_text(appended.error().message));
+  return false;
+}
+
+void RestCalls::settle(HttpRequest& request, Inference& asked, const Answer& answered) {
+  TraceId trace_id;
+  SpanId span_id;
+  if (lane_->engine().tracer().on() && lane_->take_traced(trace_id, span_id)) {
+    asked.answer_trace = "traceparent: " + trace_parent_text(trace_id, span_id) + "\r\n";
+  }
+  if (!answered.pending) {
+    answer(request, asked, *lane_->slot(0), answered.code);
+    return;
+  }
+  asked.ticket = answered.ticket;
+  const Request* waiting = lane_->control_request(answered.ticket);
+  if (waiting == nullptr) return;
+  if (waiting_.size() <= waiting->slot) waiting_.resize(waiting->slot + 1);
+  waiting_[waiting->slot] = request.id();
+}
+
+// Hot path: reply.
+void RestCalls::answer(HttpRequest& request, Inference& asked, Request& out, ErrorCode code) {
+  asked.ticket = 0;
+  if (code != ErrorCode::Ok) {
+    failed(request, asked, code, out.json_bytes_out, out.response.bytes());
+    return;
+  }
+  HttpAnswer answer;
+  answer.content_type = kJson;
+  std::string lines;
+  const bool is_binary = asked.protocol == Protocol::V2Rest && out.json_bytes_out > 0;
+  if (is_binary) {
+    answer.content_type = kBinary;
+    lines = "Inference-Header-Content-Length: " + std::to_string(out.json_bytes_out) + "\r\n";
+  }
+  if (!asked.answer_trace.empty()) lines += asked.answer_trace;
+  answer.headers = lines;
+  answer.body = out.response.bytes();
+  answer.owned = &out.response;
+  free_inferences_.push_back(&asked);
+  request.state = nullptr;
+  request.send(answer);
+}
+
+// Errors are worded by JavaScript, which has the route.
+void RestCalls::failed(HttpRequest& request, const Inference& asked, ErrorCode code,
+                       size_t missing_bytes, std::span<const uint8_t> text) {
+  const std::array<uint32_t, 2> head{static_cast<uint32_t>(code),
+                                     static_cast<uint32_t>(missing_bytes)};
+  const uint32_t route = asked.route;
+  const bool told = bridge_.push(ListenerEvent::Failed, thread_.index(), request.id(), route,
+                                 {bytes_of(head), text});
+  drop(request);
+  if (!told) send_text(request, kServiceUnavailable, "no memory for an error");
+}
+
+// The engine has nothing of the request any more.
+void RestCalls::drop(HttpRequest& request) {
+  Inference* asked = inference_of(request);
+  if (asked == nullptr) return;
+  request.state = nullptr;
+  if (asked->ticket != 0) {
+    const Request* waiting = lane_->control_request(asked->ticket);
+    if (waiting != nullptr && waiting->slot < waiting_.size()) waiting_[waiting->slot] = 0;
+    lane_->cancel(asked->ticket);
+  }
+  free_inferences_.push_back(asked);
+}
+
+void RestCalls::closed(HttpRequest& request) {
+  if (inference_of(request) != nullptr) drop(request);
+  else tell_closed(request.id());
+}
+
+// JavaScript keeps a request until it is told of its end.
+void RestCalls::tell_closed(uint64_t request) {
+  if (!bridge_.push(ListenerEvent::Closed, thread_.index(), request, 0)) {
+    untold_.push_back(request);
+  }
+}
+
+void RestCalls::refused(int status, std::string_view reason) {
+  (void)bridge_.push(ListenerEvent::Refused, thread_.index(), 0, static_cast<uint32_t>(status),
+                     {bytes_of_text(reason)});
+}
+
+void RestCalls::connected(int change) {
+  if (engine() != nullptr) engine()->server_stats().add(ServerValue::ConnectionsHttp, change);
+}
+
+void RestCalls::open(HttpRequest& request) {
+  const auto add = [this](std::string_view text) { head_.append(text).append(1, '\0'); };
+  head_.clear();
+  add(request.method());
+  add(request.path());
+  add(request.query());
+  for (const HttpHeader& header : request.headers()) {
+    add(header.name);
+    add(header.value);
+  }
+  const uint32_t flags =
+      request.is_local() ? static_cast<uint32_t>(fb::RequestFlag::Local) : 0u;
+  if (bridge_.push(ListenerEvent::Request, thread_.index(), request.id(), flags,
+                   {bytes_of_text(head_)})) {
+    return;
+  }
+  send_text(request, kServiceUnavailable, "no memory for a request");
+}
+
+void RestCalls::forward(HttpRequest& request, std::span<const uint8_t> bytes, bool last) {
+  if (!last) {
+    // One turn's data for each time that events are taken: what is not taken is not collected.
+    if (request.word == 0) {
+      request.word = 1;
+      waits_for_take_.push_back(request.id());
+    }
+    request.set_paused(true);
+  }
+  if (bridge_.push(ListenerEvent::Data, thread_.index(), request.id(), last ? 1 : 0, {bytes})) {
+    return;
+  }
+  tell_closed(request.id());
+  send_text(request, kServiceUnavailable, "no memory for a request body");
+}
+
+void RestCalls::send_text(HttpRequest& request, int status, std::string_view reason) {
+  const std::string body = "{\"error\":\"" + std::string(reason) + "\"}";
+  HttpAnswer answer;
+  answer.status = status;
+  answer.content_type = kJson;
+  answer.headers = "Retry-After: 1\r\n";
+  answer.body = bytes_of_text(body);
+  request.send(answer);
+}
+
+void RestCalls::turn_ended() {
+  if (lane_->has_unflushed()) lane_->flush();
+  if (lane_->has_completed()) take_completed();
+}
+
+void RestCalls::woken() {
+  bridge_.take_commands(thread_.index(), commands_);
+  for (const Bridge::Command& command : commands_) obey(command);
+  go_on_reading();
+  while (!untold_.empty() &&
+         bridge_.push(ListenerEvent::Closed, thread_.index(), untold_.back(), 0)) {
+    untold_.pop_back();
+  }
+  take_completed();
+}
+
+// Hot path: reply (queued).
+void RestCalls::take_completed() {
+  std::array<Request*, kCompletionsAtOnce> done;
+  for (;;) {
+    const size_t count = lane_->take_completed(done);
+    for (size_t i = 0; i < count; ++i) {
+      Request& finished = *done[i];
+      const uint32_t ticket = lane_->ticket_of(finished);
+      const uint64_t id =
+          finished.slot < waiting_.size() ? std::exchange(waiting_[finished.slot], 0) : 0;
+      HttpRequest* request = id == 0 ? nullptr : thread_.find_request(id);
+      if (request != nullptr) {
+        if (Inference* asked = inference_of(*request); asked != nullptr) {
+          answer(*request, *asked, finished, finished.code);
+        }
+      }
+      lane_->release_taken(ticket);
+    }
+    if (count == 0 || !lane_->has_completed()) return;
+  }
+}
+
+void RestCalls::obey(const Bridge::Command& command) {
+  if (command.kind == ListenerCommand::Learn) {
+    (void)routes_.learn(bridge_.routes_generation(), command.value, command.bytes);
+    return;
+  }
+  HttpRequest* request = thread_.find_request(command.call);
+  if (request == nullptr || command.kind != ListenerCommand::Answer) return;
+  uint32_t lines_bytes = 0;
+  const std::span<const uint8_t> bytes(command.bytes);
+  if (bytes.size() < sizeof lines_bytes) return;
+  std::memcpy(&lines_bytes, bytes.data(), sizeof lines_bytes);
+  const std::span<const uint8_t> rest = bytes.subspan(sizeof lines_bytes);
+  if (rest.size() < lines_bytes) return;
+  std::string_view lines = text_of(rest.first(lines_bytes));
+  HttpAnswer answer;
+  answer.status = static_cast<int>(command.value);
+  if (!take_text(lines, answer.content_type)) return;
+  answer.headers = lines;
+  answer.body = rest.subspan(lines_bytes);
+  request->send(answer);
+}
+
+void RestCalls::go_on_reading() {
+  const uint64_t taken = bridge_.taken();
+  if (taken == seen_taken_ || waits_for_take_.empty()) return;
+  seen_taken_ = taken;
+  std::vector<uint64_t> requests;
+  requests.swap(waits_for_take_);
+  for (const uint64_t id : requests) {
+    HttpRequest* request = thread_.find_request(id);
+    if (request == nullptr) continue;
+    request->word = 0;
+    request->set_paused(false);
+  }
+}
+
+void RestCalls::cutting() {
+  ByteBuffer text;
+  if (lane_->unanswered(text)) bridge_.add_unanswered(text_of(text.bytes()));
+}
+
+}  // namespace serval

@@ -1,0 +1,116 @@
+// Answers the HTTP requests of one listener's thread. JavaScript owns the routes: a request goes
+// there by way of the bridge, and the answer may come with a rule that the engine may answer
+// requests like this one by itself, until the rules are forgotten. Hot path; that thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "calls/bridge.h"
+#include "engine/lane/lane.h"
+#include "transport/http.h"
+
+namespace serval {
+
+// What the engine may answer by itself: requests with this method and path, without a query, with
+// this Host and without headers that JavaScript has to see.
+struct LearnedRoute {
+  Protocol protocol = Protocol::V1Predict;
+  uint32_t handle = 0;  // of the model
+  uint32_t number = 0;  // JavaScript's
+};
+
+class LearnedRoutes {
+ public:
+  // `rule`: the payload of ListenerCommand::Learn. False: it cannot be read, or is of another
+  // generation than `generation`.
+  bool learn(uint32_t generation, uint32_t handle, std::span<const uint8_t> rule);
+  // Null where JavaScript answers. Forgets what is of another generation.
+  const LearnedRoute* find(uint32_t generation, const HttpRequest& request);
+  size_t size() const { return routes_.size(); }
+
+ private:
+  static constexpr size_t kRoutesMax = 65'536;
+  static void set_key(std::string& out, std::string_view method, std::string_view path,
+                      std::string_view host);
+
+  std::unordered_map<std::string, LearnedRoute> routes_;  // by method, path and Host
+  std::string key_;                                       // of the request that is looked up
+  uint32_t generation_ = 0;
+};
+
+class RestCalls final : public HttpHandler, public LaneHooks {
+ public:
+  // Borrows all but the engine until it goes.
+  RestCalls(CallThread& thread, std::shared_ptr<Engine> engine, const ServeSettings& settings,
+            Bridge& bridge);
+  ~RestCalls() override;
+
+  void begin(HttpRequest& request) override;
+  void data(HttpRequest& request, std::span<const uint8_t> bytes, bool last) override;
+  void closed(HttpRequest& request) override;
+  void refused(int status, std::string_view reason) override;
+  void connected(int change) override;
+  void turn_ended() override;
+  void woken() override;
+  void cutting() override;
+
+ private:
+  // A request that the engine answers; its HttpRequest's state. Kept and used again.
+  struct Inference {
+    Protocol protocol = Protocol::V1Predict;
+    uint32_t handle = 0;
+    uint32_t route = 0;
+    int64_t json_bytes = -1;  // Inference-Header-Content-Length; -1 = absent
+    uint32_t ticket = 0;      // of its open body, or of its place in the engine
+    std::string trace_parent, trace_state;
+    std::string answer_trace;  // the traceparent of its answer, as a header's line
+  };
+
+  // LaneHooks
+  void wake() override { thread_.wake(); }
+  void* pin() override { return nullptr; }
+  void unpin(void*) override {}
+  void drop_kept() override { thread_.drop_kept(); }
+  bool ends_turns() override { return true; }
+
+  // Null when the lane has closed.
+  Engine* engine() const { return lane_->shared_engine().get(); }
+  static Inference* inference_of(HttpRequest& request) {
+    return static_cast<Inference*>(request.state);
+  }
+  bool begin_inference(HttpRequest& request, const LearnedRoute& route);
+  void infer(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes, bool last);
+  bool append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes);
+  void settle(HttpRequest& request, Inference& asked, const Answer& answered);
+  void answer(HttpRequest& request, Inference& asked, Request& out, ErrorCode code);
+  void failed(HttpRequest& request, const Inference& asked, ErrorCode code, size_t missing_bytes,
+              std::span<const uint8_t> text);
+  void drop(HttpRequest& request);
+  void open(HttpRequest& request);
+  void forward(HttpRequest& request, std::span<const uint8_t> bytes, bool last);
+  void send_text(HttpRequest& request, int status, std::string_view reason);
+  void tell_closed(uint64_t request);
+  void take_completed();
+  void obey(const Bridge::Command& command);
+  void go_on_reading();
+
+  CallThread& thread_;
+  Bridge& bridge_;
+  std::shared_ptr<Lane> lane_;
+  LearnedRoutes routes_;
+  std::vector<uint64_t> waiting_;  // requests, by slot of the lane; 0 = nobody
+  std::vector<std::unique_ptr<Inference>> inferences_;
+  std::vector<Inference*> free_inferences_;
+  std::vector<uint64_t> waits_for_take_;
+  std::vector<Bridge::Command> commands_;
+  std::vector<uint64_t> untold_;  // requests that are gone, for whose Closed there was no memory
+  std::string head_;              // of the request that is forwarded
+  uint64_t seen_taken_ = 0;
+};
+
+}  // namespace serval

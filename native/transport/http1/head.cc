@@ -1,0 +1,327 @@
+// See head.h. Hot path; the listener's thread.
+#include "transport/http1/head.h"
+
+#include <llhttp.h>
+
+#include <algorithm>
+#include <array>
+
+namespace serval {
+
+namespace {
+
+constexpr size_t kSkippedMax = 8;  // of empty lines before a request
+constexpr size_t kHeadersMax = 100;
+constexpr size_t kQuotedMax = 64;
+
+constexpr std::array<bool, 256> kControl = [] {
+  std::array<bool, 256> out{};
+  for (size_t i = 0; i < 0x20; ++i) out[i] = i != '\t';
+  out[0x7f] = true;
+  return out;
+}();
+
+// RFC 3986: the characters of a host and a port.
+constexpr std::array<bool, 256> kHostLetter = [] {
+  std::array<bool, 256> out{};
+  for (const char one : std::string_view("-._~%!$&'()*+,;=:[]")) {
+    out[static_cast<uint8_t>(one)] = true;
+  }
+  for (char one = '0'; one <= '9'; ++one) out[static_cast<uint8_t>(one)] = true;
+  for (char one = 'a'; one <= 'z'; ++one) out[static_cast<uint8_t>(one)] = true;
+  for (char one = 'A'; one <= 'Z'; ++one) out[static_cast<uint8_t>(one)] = true;
+  return out;
+}();
+
+// RFC 9110 5.6.2.
+constexpr std::array<bool, 256> kTokenLetter = [] {
+  std::array<bool, 256> out{};
+  for (const char one : std::string_view("!#$%&'*+-.^_`|~")) out[static_cast<uint8_t>(one)] = true;
+  for (char one = '0'; one <= '9'; ++one) out[static_cast<uint8_t>(one)] = true;
+  for (char one = 'a'; one <= 'z'; ++one) out[static_cast<uint8_t>(one)] = true;
+  for (char one = 'A'; one <= 'Z'; ++one) out[static_cast<uint8_t>(one)] = true;
+  return out;
+}();
+
+bool all_of(std::string_view text, const std::array<bool, 256>& letters) {
+  return std::all_of(text.begin(), text.end(),
+                     [&](char one) { return letters[static_cast<uint8_t>(one)]; });
+}
+
+// For a message: printable ASCII, cut.
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char one : text.substr(0, kQuotedMax)) out += one >= ' ' && one <= '~' ? one : '?';
+  return out + "'";
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t start = text.find_first_not_of(" \t");
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(" \t") - start + 1);
+}
+
+// Whether a list of tokens has this one, in any case.
+bool lists(std::string_view value, std::string_view lower) {
+  while (!value.empty()) {
+    const size_t comma = value.find(',');
+    if (is_header(trimmed(value.substr(0, comma)), lower)) return true;
+    if (comma == std::string_view::npos) return false;
+    value.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+// What llhttp's callbacks fill.
+struct Filling {
+  ReadHead* out = nullptr;
+  std::string_view target;
+  size_t names = 0;
+  bool complete = false;
+  bool too_many = false;
+};
+
+std::string_view grown(std::string_view before, const char* at, size_t count) {
+  return before.empty() ? std::string_view(at, count)
+                        : std::string_view(before.data(), before.size() + count);
+}
+
+Filling& filling_of(llhttp_t* parser) { return *static_cast<Filling*>(parser->data); }
+
+int on_url(llhttp_t* parser, const char* at, size_t count) {
+  Filling& filling = filling_of(parser);
+  filling.target = grown(filling.target, at, count);
+  return 0;
+}
+
+int on_field(llhttp_t* parser, const char* at, size_t count) {
+  Filling& filling = filling_of(parser);
+  std::vector<HttpHeader>& headers = *filling.out->headers;
+  if (headers.size() == filling.names) {
+    if (headers.size() == kHeadersMax) {
+      filling.too_many = true;
+      return HPE_USER;
+    }
+    headers.emplace_back();
+  }
+  headers.back().name = grown(headers.back().name, at, count);
+  return 0;
+}
+
+int on_value(llhttp_t* parser, const char* at, size_t count) {
+  std::vector<HttpHeader>& headers = *filling_of(parser).out->headers;
+  headers.back().value = grown(headers.back().value, at, count);
+  return 0;
+}
+
+int on_value_complete(llhttp_t* parser) {
+  filling_of(parser).names += 1;
+  return 0;
+}
+
+int on_headers_complete(llhttp_t* parser) {
+  Filling& filling = filling_of(parser);
+  filling.complete = true;
+  filling.out->keeps_alive = llhttp_should_keep_alive(parser) != 0;
+  parser->upgrade = 0;  // nobody upgrades here
+  return 0;
+}
+
+const llhttp_settings_t& head_settings() {
+  static const llhttp_settings_t made = [] {
+    llhttp_settings_t out;
+    llhttp_settings_init(&out);
+    out.on_url = on_url;
+    out.on_header_field = on_field;
+    out.on_header_value = on_value;
+    out.on_header_value_complete = on_value_complete;
+    out.on_headers_complete = on_headers_complete;
+    return out;
+  }();
+  return made;
+}
+
+HeadProblem bad_line(std::string_view line) {
+  const size_t first = line.find(' ');
+  const std::string_view method = line.substr(0, first);
+  if (method.empty() || !all_of(method, kTokenLetter)) {
+    return {400, "the request line does not begin with a method"};
+  }
+  return {501, "method " + quoted(method) + " is not known"};
+}
+
+HeadProblem parse_problem(llhttp_t& parser, llhttp_errno_t error, const Filling& filling,
+                          std::string_view line) {
+  if (filling.too_many) {
+    return {431, "a request has at most " + std::to_string(kHeadersMax) + " headers"};
+  }
+  const char* said = llhttp_get_error_reason(&parser);
+  const std::string reason = said == nullptr || *said == '\0' ? llhttp_errno_name(error) : said;
+  switch (error) {
+    case HPE_INVALID_METHOD: return bad_line(line);
+    case HPE_INVALID_VERSION: return {505, "expected HTTP/1.1 or HTTP/1.0"};
+    default: return {400, reason};
+  }
+}
+
+// Splits a target into path and query; absolute form has a host that counts instead of the header.
+HeadProblem read_target(std::string_view target, ReadHead& out, std::string_view& authority) {
+  if (target == "*" && out.method == "OPTIONS") {
+    out.path = target;
+    return {};
+  }
+  if (target.empty()) return {400, "the request line has no target"};
+  if (target[0] != '/') {
+    const size_t scheme = target.find("://");
+    const bool known = scheme != std::string_view::npos &&
+                       (is_header(target.substr(0, scheme), "http") ||
+                        is_header(target.substr(0, scheme), "https"));
+    if (!known) return {400, "expected a path as target, got " + quoted(target)};
+    const std::string_view rest = target.substr(scheme + 3);
+    const size_t path = rest.find_first_of("/?");
+    authority = rest.substr(0, path);
+    if (authority.empty()) return {400, "the target has no host: " + quoted(target)};
+    target = path == std::string_view::npos ? std::string_view("/") : rest.substr(path);
+    if (target[0] == '?') {
+      out.path = "/";
+      out.query = target.substr(1);
+      return {};
+    }
+  }
+  const size_t mark = target.find('?');
+  out.path = target.substr(0, mark);
+  if (mark != std::string_view::npos) out.query = target.substr(mark + 1);
+  return {};
+}
+
+HeadProblem check_host(ReadHead& out, std::string_view authority) {
+  HttpHeader* host = nullptr;
+  for (HttpHeader& header : *out.headers) {
+    if (!is_header(header.name, "host")) continue;
+    if (host != nullptr) return {400, "Host: expected one header, got several"};
+    host = &header;
+  }
+  if (host == nullptr) {
+    if (out.is_1_0) return {};
+    return {400, "Host: expected one header, got none"};
+  }
+  if (!all_of(host->value, kHostLetter)) {
+    return {400, "Host: expected a host and a port, got " + quoted(host->value)};
+  }
+  if (authority.empty()) return {};
+  if (!all_of(authority, kHostLetter)) {
+    return {400, "expected a host in the target, got " + quoted(authority)};
+  }
+  host->value = authority;  // RFC 9112 3.2.2
+  return {};
+}
+
+HeadProblem check_framing(llhttp_t& parser, ReadHead& out) {
+  const HttpHeader* coding = nullptr;
+  const HttpHeader* length = nullptr;
+  for (const HttpHeader& header : *out.headers) {
+    if (is_header(header.name, "transfer-encoding")) {
+      if (coding != nullptr) return {400, "Transfer-Encoding: expected one header, got several"};
+      coding = &header;
+    } else if (is_header(header.name, "content-length")) {
+      if (length != nullptr) return {400, "Content-Length: expected one header, got several"};
+      length = &header;
+    } else if (is_header(header.name, "connection")) {
+      out.asks_keep_alive = out.asks_keep_alive || lists(header.value, "keep-alive");
+    } else if (is_header(header.name, "expect") && !out.is_1_0) {
+      if (!is_header(header.value, "100-continue")) {
+        return {417, "Expect: expected 100-continue, got " + quoted(header.value)};
+      }
+      out.expects_continue = true;
+    }
+  }
+  if (coding != nullptr) {
+    if (out.is_1_0) return {400, "Transfer-Encoding: expected HTTP/1.1, got HTTP/1.0"};
+    if (length != nullptr) return {400, "expected Transfer-Encoding or Content-Length, got both"};
+    if (!is_header(coding->value, "chunked")) {
+      return {501, "Transfer-Encoding: expected chunked, got " + quoted(coding->value)};
+    }
+    out.framing = BodyFraming::Chunks;
+  } else if (length != nullptr) {
+    const std::string_view digits = length->value;
+    if (digits.empty() ||
+        !std::all_of(digits.begin(), digits.end(), [](char one) { return one >= '0' && one <= '9'; })) {
+      return {400, "Content-Length: expected a number, got " + quoted(digits)};
+    }
+    out.length = parser.content_length;
+    out.framing = out.length > 0 ? BodyFraming::Length : BodyFraming::None;
+  }
+  return {};
+}
+
+}  // namespace
+
+LineScanner::Found LineScanner::bad(std::string_view why) {
+  problem_ = why;
+  return Found::Bad;
+}
+
+// Hot path: receive.
+LineScanner::Found LineScanner::scan(std::span<const uint8_t> bytes, Part part) {
+  for (; at_ < bytes.size(); ++at_) {
+    const uint8_t one = bytes[at_];
+    if (cr_) {
+      if (one != '\n') return bad("a line has CR that no LF follows");
+      cr_ = false;
+      if (line_bytes_ > 0) {
+        lines_ += 1;
+        line_bytes_ = 0;
+        continue;
+      }
+      if (lines_ > 0 || part == Part::Trailers) {
+        at_ += 1;
+        return Found::End;
+      }
+      skipped_ = at_ + 1;
+      if (skipped_ > kSkippedMax) return bad("expected a request, got empty lines");
+      continue;
+    }
+    if (one == '\r') {
+      cr_ = true;
+      continue;
+    }
+    if (one == '\n') return bad("a line ends with LF that no CR precedes");
+    if (kControl[one]) return bad("a line has a control character");
+    if (line_bytes_ == 0 && (one == ' ' || one == '\t')) {
+      return bad(lines_ == 0 && part == Part::Head ? "the request line begins with a space"
+                                                   : "a header is folded into several lines");
+    }
+    line_bytes_ += 1;
+    if (lines_ == 0) first_line_bytes_ = line_bytes_;
+  }
+  return Found::More;
+}
+
+// Hot path: receive.
+HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHead& out) {
+  Filling filling;
+  filling.out = &out;
+  out.headers->clear();
+  llhttp_init(&parser, HTTP_REQUEST, &head_settings());
+  parser.data = &filling;
+  const llhttp_errno_t error = llhttp_execute(&parser, bytes.data(), bytes.size());
+  parser.data = nullptr;
+  const std::string_view line = bytes.substr(0, bytes.find('\r'));
+  if (error != HPE_OK) return parse_problem(parser, error, filling, line);
+  if (!filling.complete) return {400, "the head has no end"};
+  out.is_1_0 = parser.http_major == 1 && parser.http_minor == 0;
+  if (!out.is_1_0 && !(parser.http_major == 1 && parser.http_minor == 1)) {
+    return {505, "expected HTTP/1.1 or HTTP/1.0"};
+  }
+  out.method = line.substr(0, line.find(' '));
+  if (out.method == "CONNECT") return {501, "method 'CONNECT' is not known"};
+  for (HttpHeader& header : *out.headers) header.value = trimmed(header.value);
+  std::string_view authority;
+  if (HeadProblem problem = read_target(filling.target, out, authority); problem.status != 0) {
+    return problem;
+  }
+  if (HeadProblem problem = check_host(out, authority); problem.status != 0) return problem;
+  return check_framing(parser, out);
+}
+
+}  // namespace serval

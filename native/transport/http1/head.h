@@ -1,0 +1,73 @@
+// The head of an HTTP/1 request: where it ends, and what it says. Two readers have to agree: a
+// scanner that knows lines and nothing else, and llhttp. Hot path; the listener's thread.
+// Source: RFC 9112 2 to 6.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/http.h"
+
+struct llhttp__internal_s;
+
+namespace serval {
+
+// Finds the empty line that ends a head, or the trailers of a chunked body. Every line ends with
+// CRLF; no line is folded; there are no control characters but tabs.
+class LineScanner {
+ public:
+  enum class Found : uint8_t { More, End, Bad };
+  enum class Part : uint8_t { Head, Trailers };
+
+  // `bytes`: all that came of this part, from its first byte on; goes on where it stopped.
+  Found scan(std::span<const uint8_t> bytes, Part part);
+  // End: its bytes, with the empty line. More: those that were looked at.
+  size_t bytes() const { return at_; }
+  // Of the first line so far, without its end.
+  size_t first_line_bytes() const { return first_line_bytes_; }
+  // Bytes before the first line: empty lines that a client sent after its last request.
+  size_t skipped() const { return skipped_; }
+  // Bad: why.
+  std::string_view problem() const { return problem_; }
+  void reset() { *this = LineScanner(); }
+
+ private:
+  Found bad(std::string_view why);
+
+  size_t at_ = 0;
+  size_t line_bytes_ = 0;
+  size_t first_line_bytes_ = 0;
+  size_t skipped_ = 0;
+  size_t lines_ = 0;
+  bool cr_ = false;
+  std::string_view problem_;
+};
+
+// How the body of a request comes.
+enum class BodyFraming : uint8_t { None, Length, Chunks };
+
+// What a head says. Views are into its bytes.
+struct ReadHead {
+  std::string_view method, path, query;
+  std::vector<HttpHeader>* headers = nullptr;  // where they go; emptied first
+  BodyFraming framing = BodyFraming::None;
+  uint64_t length = 0;
+  bool is_1_0 = false;
+  bool keeps_alive = false;
+  bool asks_keep_alive = false;  // it has the header "Connection: keep-alive"
+  bool expects_continue = false;
+};
+
+// Why a request is refused; status 0: it is not.
+struct HeadProblem {
+  int status = 0;
+  std::string reason;
+};
+
+// Reads a whole head. Leaves the parser where the body of Chunks begins.
+HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHead& out);
+
+}  // namespace serval

@@ -1,0 +1,115 @@
+// Chunked bodies: whatever their pieces, the same data; what is no chunk is refused.
+#include "transport/http1/chunks.h"
+
+#include <gtest/gtest.h>
+#include <llhttp.h>
+
+#include <string>
+#include <vector>
+
+namespace serval {
+namespace {
+
+using State = ChunkReader::State;
+
+class Body final : public ChunkSink {
+ public:
+  bool chunk_data(std::span<const uint8_t> bytes) override {
+    data.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return data.size() < stops_at;
+  }
+  std::string data;
+  size_t stops_at = SIZE_MAX;
+};
+
+struct Result {
+  State state = State::More;
+  int status = 0;
+  std::string data, rest;
+};
+
+// `pieces`: the body cut so; what is not used comes again.
+Result read_pieces(const std::vector<std::string>& pieces, size_t stops_at = SIZE_MAX) {
+  llhttp_t parser{};
+  std::vector<HttpHeader> headers;
+  ReadHead head;
+  head.headers = &headers;
+  const std::string text = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(read_head(parser, text, head).status, 0);
+  ChunkReader reader;
+  Body body;
+  body.stops_at = stops_at;
+  reader.begin(parser, body);
+  Result out;
+  std::string held;
+  for (const std::string& piece : pieces) {
+    held += piece;
+    if (out.state != State::More) continue;
+    const auto outcome =
+        reader.read({reinterpret_cast<const uint8_t*>(held.data()), held.size()});
+    held.erase(0, outcome.used);
+    out.state = outcome.state;
+    out.status = outcome.status;
+  }
+  out.data = body.data;
+  out.rest = held;
+  return out;
+}
+
+Result read(const std::string& text) { return read_pieces({text}); }
+
+TEST(Chunks, AreOneBody) {
+  const Result out = read("3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\nNEXT");
+  EXPECT_EQ(out.state, State::Done);
+  EXPECT_EQ(out.data, "abc0123456789");
+  EXPECT_EQ(out.rest, "NEXT");
+}
+
+TEST(Chunks, AreTheSameWhereverTheyAreCut) {
+  const std::string text = "3;a=b\r\nabc\r\n00a\r\n0123456789\r\n0\r\nX-Trailer: y\r\n\r\n";
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    const Result out = read_pieces({text.substr(0, cut), text.substr(cut), "NEXT"});
+    EXPECT_EQ(out.state, State::Done) << cut;
+    EXPECT_EQ(out.data, "abc0123456789") << cut;
+    EXPECT_EQ(out.rest, "NEXT") << cut;
+  }
+  std::vector<std::string> bytes;
+  for (const char one : text) bytes.emplace_back(1, one);
+  EXPECT_EQ(read_pieces(bytes).data, "abc0123456789");
+}
+
+// Source: RFC 9112 7.1.
+TEST(Chunks, ThatAreBrokenAreRefused) {
+  for (const char* text : {
+           "zz\r\nabc\r\n0\r\n\r\n", ":\r\nabc\r\n", "<\r\n", "G\r\n", "?\r\n", "\r\nabc\r\n",
+           "3\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n", "3\r\nabc0\r\n\r\n", "3\r\nabc\n0\r\n\r\n",
+           "3\r\nabc\r\r\n0\r\n\r\n", "-3\r\nabc\r\n", "+3\r\nabc\r\n", "0x3\r\nabc\r\n",
+           " 3\r\nabc\r\n", "3 \r\nabc\r\n0\r\n\r\n", "3\tx\r\nabc\r\n",
+           "10000000000000000\r\n", "fffffffffffffffff\r\n",
+           "0\r\nX: a\n\r\n", "0\r\nX: a\rY: b\r\n\r\n", "0\r\n X: a\r\n\r\n", "0\r\nX\r\n\r\n",
+           "0\r\nX : a\r\n\r\n",
+       }) {
+    const Result out = read(text);
+    EXPECT_EQ(out.state, State::Bad) << text;
+    EXPECT_EQ(out.status, 400) << text;
+  }
+}
+
+TEST(Chunks, HaveExtensionsThatArePassedOver) {
+  EXPECT_EQ(read("3;a;b=c;d=\"e f\"\r\nabc\r\n0;z\r\n\r\n").data, "abc");
+  EXPECT_EQ(read("3;a=" + std::string(20'000, 'x') + "\r\nabc\r\n").status, 413);
+}
+
+TEST(Chunks, HaveTrailersThatAreDropped) {
+  const Result out = read("3\r\nabc\r\n0\r\nContent-Length: 9\r\nHost: b\r\n\r\nNEXT");
+  EXPECT_EQ(out.state, State::Done);
+  EXPECT_EQ(out.rest, "NEXT");
+  EXPECT_EQ(read("0\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n").status, 431);
+}
+
+TEST(Chunks, StopWhereNobodyWantsMore) {
+  EXPECT_EQ(read_pieces({"3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n"}, 1).state, State::Stopped);
+}
+
+}  // namespace
+}  // namespace serval

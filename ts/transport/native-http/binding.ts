@@ -1,0 +1,150 @@
+// The addon's HTTP listener as the thread sees that owns it: its calls, and what it tells as packed
+// words (proto/engine.fbs ListenerEvent, EventWord). Control plane but for forwarded requests; one
+// thread.
+import { ListenerCommand, RequestFlag } from '../../model/generated/engine.js';
+import type { HeaderName, RequestHead } from '../listener.js';
+import type { PemSource } from '../tls/settings.js';
+
+/** Options of httpStart(). */
+export interface NativeHttpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly threads: number;
+  readonly reusePort: boolean;
+  readonly unixPath?: string;
+  readonly unixMode?: number;
+  readonly connectionsMax: number;
+  readonly unsentBytesMax: number;
+  readonly handshakeMsMax: number;
+  /** Bytes of a request's line, and of a whole head. */
+  readonly targetBytesMax: number;
+  readonly headBytesMax: number;
+  readonly idleMs: number;
+  readonly tls?: {
+    readonly certificate: PemSource;
+    readonly key: PemSource;
+    readonly roots?: PemSource;
+    readonly clientRequired: boolean;
+    readonly minVersion: string;
+  };
+}
+
+/** The addon's calls (native/addon/listener_service.cc). */
+export interface NativeHttpCalls {
+  httpStart(options: NativeHttpOptions, onEvents: () => void): number;
+  httpTake(): number;
+  httpSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
+  httpDrain(ms: number): void;
+  httpReloadCertificates(): void;
+  httpForget(): void;
+  httpStop(): void;
+}
+
+/** A thread's link to the engine, as far as an HTTP listener needs it. */
+export interface NativeHttpLink {
+  readonly native: NativeHttpCalls;
+  /** Makes a call; its answer in memory of its own. Throws ServalError. */
+  read(call: (native: NativeHttpCalls) => number): Buffer;
+}
+
+/** The line and headers of a forwarded request; names in lower case. */
+export class NativeHead implements RequestHead {
+  readonly #parts: readonly string[];
+  readonly #isLocal: boolean;
+
+  /** `payload` and `flags`: of ListenerEvent.Request. */
+  constructor(payload: Buffer, flags: number) {
+    this.#parts = payload.toString('latin1').split('\0');
+    this.#isLocal = (flags & RequestFlag.Local) !== 0;
+  }
+
+  method(): string {
+    return this.#parts[0] ?? '';
+  }
+  path(): string {
+    return this.#parts[1] ?? '';
+  }
+  query(): string {
+    return this.#parts[2] ?? '';
+  }
+  isLocal(): boolean {
+    return this.#isLocal;
+  }
+
+  /** Several headers of a name are one list (RFC 9110 5.3). */
+  header(name: string | HeaderName): string {
+    const wanted = typeof name === 'string' ? name : nameText(name);
+    const parts = this.#parts;
+    let value: string | undefined;
+    for (let i = 3; i + 1 < parts.length; i += 2) {
+      const given = parts[i] ?? '';
+      if (given.length !== wanted.length || given.toLowerCase() !== wanted) continue;
+      value = value === undefined ? parts[i + 1] : `${value}, ${parts[i + 1]}`;
+    }
+    return value ?? '';
+  }
+}
+
+const texts = new Map<HeaderName, string>();
+
+function nameText(name: HeaderName): string {
+  let text = texts.get(name);
+  if (text === undefined) {
+    text = Buffer.from(name).toString('latin1');
+    texts.set(name, text);
+  }
+  return text;
+}
+
+const U32 = 4;
+
+/** What is done with one request. Harmless where it has ended. */
+export class NativeRequest {
+  constructor(
+    private readonly native: NativeHttpCalls,
+    readonly thread: number,
+    readonly id: number,
+  ) {}
+
+  /** Answers it. Borrows `body` until return. `headers`: names and values, alternating. */
+  answer(
+    status: number,
+    contentType: string,
+    headers: readonly string[],
+    body: Uint8Array | string,
+  ): void {
+    let lines = `${contentType}\0`;
+    for (let i = 0; i + 1 < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
+    const linesBytes = Buffer.byteLength(lines, 'latin1');
+    const bodyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    const bytes = Buffer.allocUnsafe(U32 + linesBytes + bodyBytes);
+    bytes.writeUInt32LE(linesBytes);
+    bytes.write(lines, U32, 'latin1');
+    if (typeof body === 'string') bytes.write(body, U32 + linesBytes);
+    else bytes.set(body, U32 + linesBytes);
+    this.native.httpSend(this.thread, this.id, ListenerCommand.Answer, status, bytes);
+  }
+
+  /** The engine may answer requests like this one. */
+  learn(rule: LearnedRule): void {
+    const { method, path, host, handle, protocol, route, generation } = rule;
+    const texts = `${method}\0${path}\0${host}\0`;
+    const bytes = Buffer.allocUnsafe(3 * U32 + Buffer.byteLength(texts, 'latin1'));
+    bytes.writeUInt32LE(protocol);
+    bytes.writeUInt32LE(route, U32);
+    bytes.writeUInt32LE(generation, 2 * U32);
+    bytes.write(texts, 3 * U32, 'latin1');
+    this.native.httpSend(this.thread, this.id, ListenerCommand.Learn, handle, bytes);
+  }
+}
+
+/** See ListenerCommand.Learn. */
+export interface LearnedRule {
+  readonly method: string;
+  readonly path: string;
+  readonly host: string;
+  readonly handle: number;
+  readonly protocol: number;
+  readonly route: number;
+  readonly generation: number;
+}

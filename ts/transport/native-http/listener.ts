@@ -1,0 +1,350 @@
+// The HTTP listener in the addon, seen from the JavaScript thread that owns it: that thread routes
+// what the engine does not answer by itself, and says what the engine may. Hot path's frame; that
+// thread. Must not know any protocol or registry: it has a router.
+import { ERRORS, type ErrorCode } from '../../errors.js';
+import { HANDSHAKE_MS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS } from '../../limits.js';
+import { EventWord, ListenerEvent } from '../../model/generated/engine.js';
+import { readError } from '../../native/missing.js';
+import { addedCounts, countsByName } from '../../text.js';
+import type { HandshakeFailures } from '../grpc/settings.js';
+import {
+  HttpExchange,
+  NOTHING_CUT,
+  UNLIMITED,
+  type Cut,
+  type EngineRoute,
+  type HttpListener,
+  type Route,
+  type Router,
+  type Surroundings,
+} from '../listener.js';
+import { RouteCache } from '../route-cache.js';
+import { expiryOf, pemText } from '../tls/pem-files.js';
+import { TLS_VERSION_DEFAULT } from '../tls/settings.js';
+import { NativeHead, NativeRequest, type NativeHttpLink, type NativeHttpOptions } from './binding.js';
+
+/** What a native listener needs beside what every listener has. */
+export interface NativeHttpSurroundings extends Surroundings {
+  readonly threads: number;
+  readonly reusePort: boolean;
+  readonly unsentBytesMax: number;
+  readonly handshakeFailed?: (failures: HandshakeFailures) => void;
+}
+
+/** Packed events that are taken in one go; then others have their turn. */
+const TAKES_MAX = 16;
+const HEAD_BYTES = EventWord.Words * 4;
+const HIGH = 2 ** 32;
+/** The addon's clock and ours, at the end of a drain. */
+const CLOCKS_MS = 10;
+const FAILED_HEAD_BYTES = 8;
+const TAUGHT_MAX = 65_536;
+
+class NativeExchange extends HttpExchange {
+  route: Route | undefined;
+
+  constructor(
+    private readonly request: NativeRequest,
+    private readonly gone: () => void,
+  ) {
+    super();
+  }
+
+  send(
+    status: number,
+    contentType: string,
+    body: Uint8Array | string,
+    headers?: readonly string[],
+  ): void {
+    if (this.finished) return;
+    this.finished = true;
+    if (this.asked !== undefined) this.logAnswer(this.asked, status, body);
+    const all = [...(headers ?? []), ...(this.added ?? [])];
+    this.request.answer(status, contentType, all, body);
+    this.gone();
+  }
+}
+
+/** Listens from `listen` to `drain`, once. */
+export class NativeHttpListener implements HttpListener {
+  readonly #link: NativeHttpLink;
+  readonly #routes: RouteCache;
+  readonly #report: (error: unknown) => void;
+  readonly #around: NativeHttpSurroundings;
+  /** By thread, then by request. */
+  readonly #exchanges: Map<number, NativeExchange>[] = [];
+  /** Routes that the engine was told of, by their numbers; of this generation and the last. */
+  #learned = new Map<number, EngineRoute>();
+  #learnedBefore = new Map<number, EngineRoute>();
+  #numbers = new Map<EngineRoute, number>();
+  /** Method, path and Host of each rule of this generation. */
+  readonly #taught = new Set<string>();
+  #lastNumber = 0;
+  #generation = 0;
+  #started = false;
+  #draining = false;
+  #cutsAtMs = Infinity;
+  #cutModels: Cut['models'] | undefined;
+  #taking: NodeJS.Immediate | undefined;
+  #drained: (cut: Cut) => void = () => undefined;
+
+  constructor(
+    link: NativeHttpLink,
+    router: Router,
+    report: (error: unknown) => void,
+    surroundings: NativeHttpSurroundings,
+  ) {
+    this.#link = link;
+    this.#routes = new RouteCache(router);
+    this.#report = report;
+    this.#around = surroundings;
+  }
+
+  /** Rejects with ServalError that says why it cannot listen. */
+  async listen(host: string, port: number): Promise<number> {
+    const { threads, reusePort, unsentBytesMax, connections = UNLIMITED } = this.#around;
+    const { idleMs = HTTP_IDLE_MS, tls } = this.#around;
+    for (let i = 0; i < threads; i += 1) this.#exchanges.push(new Map());
+    const options: NativeHttpOptions = {
+      host,
+      port,
+      threads,
+      reusePort,
+      connectionsMax: connections.max,
+      unsentBytesMax,
+      handshakeMsMax: HANDSHAKE_MS_MAX,
+      targetBytesMax: HTTP_HEAD_BYTES_MAX,
+      headBytesMax: HTTP_HEAD_BYTES_MAX,
+      idleMs,
+      ...(tls && { tls: { minVersion: TLS_VERSION_DEFAULT, ...tls.settings } }),
+    };
+    const answer = this.#link.read((native) => native.httpStart(options, () => this.#take()));
+    this.#started = true;
+    const bound = answer.readUInt32LE();
+    this.#around.listening?.(bound);
+    this.#tellExpiry();
+    return bound;
+  }
+
+  reloadCertificates(): void {
+    if (this.#started && this.#around.tls !== undefined) {
+      this.#link.native.httpReloadCertificates();
+    }
+  }
+
+  routesChanged(): void {
+    this.#routes.clear();
+    this.#generation += 1;
+    this.#learnedBefore = this.#learned;
+    this.#learned = new Map();
+    this.#numbers = new Map();
+    this.#taught.clear();
+    if (this.#started) this.#link.native.httpForget();
+  }
+
+  async drain(seconds: number): Promise<Cut> {
+    if (!this.#started || this.#draining) return NOTHING_CUT;
+    this.#draining = true;
+    const drained = new Promise<Cut>((resolve) => {
+      this.#drained = resolve;
+    });
+    this.#cutsAtMs = performance.now() + seconds * 1000 - CLOCKS_MS;
+    this.#link.native.httpDrain(seconds * 1000);
+    const cut = await drained;
+    this.#stop();
+    return cut;
+  }
+
+  #stop(): void {
+    this.#started = false;
+    clearImmediate(this.#taking);
+    this.#link.native.httpStop();
+    for (const exchanges of this.#exchanges) {
+      for (const exchange of [...exchanges.values()]) this.#left(exchange);
+      exchanges.clear();
+    }
+  }
+
+  // Called by the addon when there are events.
+  #take(): void {
+    for (let i = 0; i < TAKES_MAX && this.#started; i += 1) {
+      const packed = this.#link.read((native) => native.httpTake());
+      if (packed.length === 0) return;
+      this.#readEvents(packed);
+    }
+    this.#taking ??= setImmediate(() => {
+      this.#taking = undefined;
+      this.#take();
+    });
+  }
+
+  #readEvents(packed: Buffer): void {
+    let at = 0;
+    while (at + HEAD_BYTES <= packed.length) {
+      const start = at;
+      const word = (index: EventWord): number => packed.readUInt32LE(start + index * 4);
+      const bytes = word(EventWord.Bytes);
+      const payload = packed.subarray(start + HEAD_BYTES, start + HEAD_BYTES + bytes);
+      const id = word(EventWord.CallHigh) * HIGH + word(EventWord.CallLow);
+      try {
+        this.#tell(word(EventWord.Kind), word(EventWord.Thread), id, word(EventWord.Value), payload);
+      } catch (error) {
+        this.#report(error);
+      }
+      at = start + HEAD_BYTES + Math.ceil(bytes / 4) * 4;
+    }
+  }
+
+  #tell(
+    kind: ListenerEvent,
+    thread: number,
+    id: number,
+    value: number,
+    payload: Buffer,
+  ): void {
+    switch (kind) {
+      case ListenerEvent.Request:
+        return this.#begin(thread, id, new NativeHead(payload, value));
+      case ListenerEvent.Data:
+        return this.#data(thread, id, payload, value === 1);
+      case ListenerEvent.Closed:
+        return this.#closed(thread, id);
+      case ListenerEvent.Failed:
+        return this.#failed(thread, id, value, payload);
+      case ListenerEvent.Refused:
+        return this.#around.log?.unread(`${value} ${payload.toString('latin1')}`);
+      case ListenerEvent.Full:
+        return this.#around.connections?.full(value);
+      case ListenerEvent.HandshakeFailed: {
+        const [peer = '', reason = ''] = payload.toString('utf8').split('\0');
+        return this.#around.handshakeFailed?.({ failures: value, peer, reason });
+      }
+      case ListenerEvent.Certificates:
+        return this.#certificates(value === 0 ? undefined : payload.toString('utf8'));
+      case ListenerEvent.Drained: {
+        const models = addedCounts([countsByName(payload), this.#cutModels ?? {}]);
+        return this.#drained({ requests: value, models });
+      }
+      default:
+        throw new TypeError(`HTTP event of kind ${kind}`);
+    }
+  }
+
+  #exchange(thread: number, id: number): [NativeExchange, NativeRequest] {
+    const exchanges = this.#exchanges[thread];
+    const request = new NativeRequest(this.#link.native, thread, id);
+    const exchange = new NativeExchange(request, () => void exchanges?.delete(id));
+    exchanges?.set(id, exchange);
+    return [exchange, request];
+  }
+
+  // Hot path: route, for what the engine has not learned.
+  #begin(thread: number, id: number, head: NativeHead): void {
+    const [exchange, request] = this.#exchange(thread, id);
+    try {
+      const method = head.method();
+      const path = head.path();
+      const route = this.#routes.find(method, path);
+      exchange.route = route;
+      route.begin(head, exchange);
+      const { engine } = route;
+      if (engine !== undefined && !exchange.finished) this.#teach(request, head, engine);
+    } catch (error) {
+      this.#bug(exchange, error);
+    }
+  }
+
+  // Each thread learns by itself, from the requests that it forwards.
+  #teach(request: NativeRequest, head: NativeHead, engine: EngineRoute): void {
+    const [method, path, host] = [head.method(), head.path(), head.header('host')];
+    const rule = `${request.thread} ${method} ${path} ${host}`;
+    if (this.#taught.has(rule)) return;
+    if (this.#taught.size >= TAUGHT_MAX) this.#taught.clear();
+    this.#taught.add(rule);
+    const route = this.#numberOf(engine);
+    const { handle, protocol } = engine;
+    request.learn({ method, path, host, handle, protocol, route, generation: this.#generation });
+  }
+
+  #numberOf(engine: EngineRoute): number {
+    const known = this.#numbers.get(engine);
+    if (known !== undefined) return known;
+    this.#lastNumber += 1;
+    this.#numbers.set(engine, this.#lastNumber);
+    this.#learned.set(this.#lastNumber, engine);
+    return this.#lastNumber;
+  }
+
+  #data(thread: number, id: number, payload: Buffer, last: boolean): void {
+    const exchange = this.#exchanges[thread]?.get(id);
+    if (exchange?.route === undefined) return;
+    // Memory of its own: a route may view it as an ArrayBuffer.
+    const chunk = new Uint8Array(payload).buffer;
+    try {
+      exchange.route.data(exchange, chunk, last);
+    } catch (error) {
+      this.#bug(exchange, error);
+    }
+  }
+
+  #closed(thread: number, id: number): void {
+    const exchange = this.#exchanges[thread]?.get(id);
+    if (exchange === undefined) return;
+    this.#exchanges[thread]?.delete(id);
+    // Before it is cancelled.
+    if (performance.now() >= this.#cutsAtMs) this.#cutModels ??= this.#around.unanswered?.() ?? {};
+    this.#left(exchange);
+  }
+
+  #left(exchange: NativeExchange): void {
+    if (exchange.finished) return;
+    exchange.finished = true;
+    try {
+      exchange.route?.abort(exchange);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  // A request that the engine was asked without us.
+  #failed(thread: number, id: number, route: number, payload: Buffer): void {
+    const [exchange] = this.#exchange(thread, id);
+    const code = payload.readUInt32LE() as ErrorCode;
+    const missingBytes = payload.readUInt32LE(4);
+    const body = payload.subarray(FAILED_HEAD_BYTES);
+    try {
+      const engine = this.#learned.get(route) ?? this.#learnedBefore.get(route);
+      if (engine !== undefined) {
+        engine.failed(exchange, code, body, missingBytes);
+      } else {
+        const { message } = readError(code, body, missingBytes);
+        const text = JSON.stringify({ error: message });
+        exchange.send(ERRORS[code].v2Http, 'application/json', text);
+      }
+    } catch (error) {
+      this.#bug(exchange, error);
+    }
+  }
+
+  // A bug of ours must not take the other connections down.
+  #bug(exchange: NativeExchange, error: unknown): void {
+    this.#report(error);
+    exchange.send(500, 'application/json', '{"error":"internal error"}');
+  }
+
+  #certificates(problem: string | undefined): void {
+    if (problem === undefined) this.#tellExpiry();
+    this.#around.tls?.changed(problem);
+  }
+
+  // The listener has read the files by itself, a moment ago.
+  #tellExpiry(): void {
+    const { tls } = this.#around;
+    if (tls?.expires === undefined) return;
+    try {
+      tls.expires(expiryOf(pemText(tls.settings.certificate)));
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+}
