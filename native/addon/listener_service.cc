@@ -87,6 +87,8 @@ TransportSettings read_settings(const Napi::Object& object) {
   from.get("targetBytesMax", out.target_bytes_max);
   from.get("headBytesMax", out.header_bytes_max);
   from.get("idleMs", out.http_idle_ms);
+  from.get("silentMs", out.http_silent_ms);
+  from.get("stalledMs", out.http_stalled_ms);
   const Napi::Value tls = from.at("tls");
   if (!tls.IsObject()) return out;
   const Napi::Object tls_object = tls.As<Napi::Object>();

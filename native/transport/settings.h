@@ -52,10 +52,13 @@ struct TransportSettings {
   uint64_t connection_age_grace_ms = kMsForever;
   uint64_t connection_idle_ms_max = kMsForever;
 
-  // HTTP: what a request's line may have, and for how long a connection may say nothing, or read
-  // nothing of an answer.
+  // HTTP: bytes of a request's line; how long a connection may have no request, how long the first
+  // request of a connection and each head may take, and how long nothing of a body or an answer may
+  // move (as long as an idle connection, where memory is short).
   uint32_t target_bytes_max = 16'384;
   uint64_t http_idle_ms = 60'000;
+  uint64_t http_silent_ms = 10'000;
+  uint64_t http_stalled_ms = 600'000;
 
   // What time its threads have; tests hold it.
   uint64_t (*clock)() = now_ns;

@@ -23,6 +23,7 @@ constexpr size_t kHeldBytesMax = 64 * 1024;        // of later requests, while o
 constexpr size_t kCopiedBytesMax = 4096;           // above, an answer's memory is taken
 constexpr size_t kRequestLineRest = 32;            // of a request line beside its target
 constexpr uint64_t kDroppedBytesMax = 16u << 20;   // of a body that nobody wants
+constexpr uint64_t kScarceBytes = 64u << 20;       // with less left, who does not move is cut sooner
 constexpr uint64_t kLingerNs = 1'000 * kNsPerMs;
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
 constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
@@ -260,6 +261,7 @@ void Http1Connection::begin_request(std::string_view head) {
   dropped_bytes_ = 0;
   paused_ = false;
   begun_ = true;
+  had_request_ = true;
   answered_ = false;
   phase_ = read.framing == BodyFraming::Chunks ? Phase::Chunks : Phase::Body;
   body_left_ = read.length;
@@ -465,20 +467,29 @@ void Http1Connection::interest(bool reads, bool writes) {
 uint64_t Http1Connection::next_due() const {
   const TransportSettings& limits = thread_.settings();
   if (phase_ == Phase::Handshake) return after_ms(heard_ns_, limits.handshake_ms_max);
-  if (waits_to_write()) return after_ms(written_ns_, limits.http_idle_ms);
-  switch (phase_) {
-    case Phase::Closing: return closing_until_ns_;
-    case Phase::Head: {
-      const uint64_t since = head_began_ns_ != 0 ? head_began_ns_ : heard_ns_;
-      return after_ms(since, limits.http_idle_ms);
-    }
-    case Phase::Body:
-    case Phase::Chunks:
-      if (!paused_ || answered_) return after_ms(heard_ns_, limits.http_idle_ms);
-      break;
-    default: break;
+  if (waits_to_write() || phase_ == Phase::Body || phase_ == Phase::Chunks) {
+    if (paused_ && !answered_ && !waits_to_write()) return UINT64_MAX;
+    return std::max(look_ns_, after_ms(moved_ns(), limits.http_idle_ms));
   }
-  return UINT64_MAX;
+  if (phase_ == Phase::Closing) return closing_until_ns_;
+  if (phase_ == Phase::Waiting) return UINT64_MAX;
+  const uint64_t silent_ms = std::min(limits.http_silent_ms, limits.http_idle_ms);
+  if (head_began_ns_ != 0) return after_ms(head_began_ns_, silent_ms);
+  return after_ms(heard_ns_, had_request_ ? limits.http_idle_ms : silent_ms);
+}
+
+// When something of the body, or of the answer, last moved.
+uint64_t Http1Connection::moved_ns() const { return waits_to_write() ? written_ns_ : heard_ns_; }
+
+// Whether a client that moves nothing is given up; else it is looked at again later.
+bool Http1Connection::is_stalled(uint64_t now_ns) {
+  const TransportSettings& limits = thread_.settings();
+  const MemoryBudget& budget = *thread_.budget();
+  const uint64_t used = budget.used();
+  const bool scarce = used >= budget.limit() || budget.limit() - used < kScarceBytes;
+  if (scarce || now_ns >= after_ms(moved_ns(), limits.http_stalled_ms)) return true;
+  look_ns_ = after_ms(now_ns, limits.http_idle_ms);
+  return false;
 }
 
 // A timer that is early costs nothing: it is set again when it has gone off.
@@ -495,18 +506,19 @@ void Http1Connection::due(uint64_t now_ns) {
     set_timer();
     return;
   }
-  const std::string seconds = std::to_string(thread_.settings().http_idle_ms / 1000) + " s";
   if (phase_ == Phase::Handshake) {
     std::string reason = channel_->problem();
     if (!reason.empty()) thread_.handshake_failed(std::move(peer_), std::move(reason));
     die();
-  } else if (waits_to_write() || phase_ == Phase::Closing) {
+  } else if (waits_to_write()) {
+    if (is_stalled(now_ns)) die();
+  } else if (phase_ == Phase::Closing) {
     die();
   } else if (phase_ == Phase::Head) {
-    if (head_began_ns_ != 0) refuse(408, "the head of a request did not come within " + seconds);
+    if (head_began_ns_ != 0) refuse(408, "the head of a request took too long");
     else begin_closing(false);
-  } else {
-    refuse(408, "nothing came of a body for " + seconds);
+  } else if (is_stalled(now_ns)) {
+    refuse(408, "nothing came of a body for too long");
   }
   if (!dead_) set_timer();
 }

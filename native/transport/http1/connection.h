@@ -69,6 +69,8 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   void count_unsent();
   void interest(bool reads, bool writes);
   uint64_t next_due() const;
+  uint64_t moved_ns() const;
+  bool is_stalled(uint64_t now_ns);
   void set_timer();
   void touch();
   void die();
@@ -91,11 +93,13 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   uint64_t head_began_ns_ = 0;  // 0 = none of it has come
   uint64_t written_ns_ = 0;     // when the client last took something
   uint64_t closing_until_ns_ = UINT64_MAX;
+  uint64_t look_ns_ = 0;  // at a body or an answer of which nothing moves
   Phase phase_ = Phase::Handshake;
   bool begun_ = false;     // the handler knows of the request
   bool answered_ = true;   // it was answered, or there is none
   bool keeps_alive_ = true;
   bool asks_keep_alive_ = false;
+  bool had_request_ = false;
   bool is_head_ = false;   // HTTP's method of that name
   bool is_safe_ = false;   // GET or HEAD
   bool expects_ = false;   // the client waits for 100 before it sends the body

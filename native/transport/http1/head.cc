@@ -141,24 +141,15 @@ const llhttp_settings_t& head_settings() {
   return made;
 }
 
-HeadProblem bad_line(std::string_view line) {
-  const size_t first = line.find(' ');
-  const std::string_view method = line.substr(0, first);
-  if (method.empty() || !all_of(method, kTokenLetter)) {
-    return {400, "the request line does not begin with a method"};
-  }
-  return {501, "method " + quoted(method) + " is not known"};
-}
 
-HeadProblem parse_problem(llhttp_t& parser, llhttp_errno_t error, const Filling& filling,
-                          std::string_view line) {
+HeadProblem parse_problem(llhttp_t& parser, llhttp_errno_t error, const Filling& filling) {
   if (filling.too_many) {
     return {431, "a request has at most " + std::to_string(kHeadersMax) + " headers"};
   }
   const char* said = llhttp_get_error_reason(&parser);
   const std::string reason = said == nullptr || *said == '\0' ? llhttp_errno_name(error) : said;
   switch (error) {
-    case HPE_INVALID_METHOD: return bad_line(line);
+    case HPE_INVALID_METHOD: return {400, "the request line does not begin with a method"};
     case HPE_INVALID_VERSION: return {505, "expected HTTP/1.1 or HTTP/1.0"};
     default: return {400, reason};
   }
@@ -239,7 +230,7 @@ HeadProblem check_framing(llhttp_t& parser, ReadHead& out) {
     if (out.is_1_0) return {400, "Transfer-Encoding: expected HTTP/1.1, got HTTP/1.0"};
     if (length != nullptr) return {400, "expected Transfer-Encoding or Content-Length, got both"};
     if (!is_header(coding->value, "chunked")) {
-      return {501, "Transfer-Encoding: expected chunked, got " + quoted(coding->value)};
+      return {coding->value.empty() ? 400 : 501, "Transfer-Encoding: expected chunked, got " + quoted(coding->value)};
     }
     out.framing = BodyFraming::Chunks;
   } else if (length != nullptr) {
@@ -304,18 +295,32 @@ HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHe
   out.headers->clear();
   llhttp_init(&parser, HTTP_REQUEST, &head_settings());
   parser.data = &filling;
-  const llhttp_errno_t error = llhttp_execute(&parser, bytes.data(), bytes.size());
+  // llhttp knows some methods, and reads others as errors: which are allowed here, routes say.
+  out.method = bytes.substr(0, bytes.find(' '));
+  if (out.method == "PRI") return {505, "expected HTTP/1.1 or HTTP/1.0"};
+  if (out.method == "CONNECT") return {501, "method 'CONNECT' is not known"};
+  if (out.method.empty() || !all_of(out.method, kTokenLetter)) {
+    return {400, "the request line does not begin with a method"};
+  }
+  constexpr std::string_view kAnyMethod = "POST";
+  llhttp_errno_t error = llhttp_execute(&parser, kAnyMethod.data(), kAnyMethod.size());
+  if (error == HPE_OK) {
+    const std::string_view rest = bytes.substr(out.method.size());
+    error = llhttp_execute(&parser, rest.data(), rest.size());
+  }
   parser.data = nullptr;
-  const std::string_view line = bytes.substr(0, bytes.find('\r'));
-  if (error != HPE_OK) return parse_problem(parser, error, filling, line);
+  if (error != HPE_OK) return parse_problem(parser, error, filling);
   if (!filling.complete) return {400, "the head has no end"};
   out.is_1_0 = parser.http_major == 1 && parser.http_minor == 0;
   if (!out.is_1_0 && !(parser.http_major == 1 && parser.http_minor == 1)) {
     return {505, "expected HTTP/1.1 or HTTP/1.0"};
   }
-  out.method = line.substr(0, line.find(' '));
-  if (out.method == "CONNECT") return {501, "method 'CONNECT' is not known"};
-  for (HttpHeader& header : *out.headers) header.value = trimmed(header.value);
+  for (HttpHeader& header : *out.headers) {
+    if (header.name.empty() || !all_of(header.name, kTokenLetter)) {
+      return {400, "expected a header's name, got " + quoted(header.name)};
+    }
+    header.value = trimmed(header.value);
+  }
   std::string_view authority;
   if (HeadProblem problem = read_target(filling.target, out, authority); problem.status != 0) {
     return problem;

@@ -83,6 +83,7 @@ const CODINGS: readonly Row[] = [
       post([`Transfer-Encoding: ${coding}`], chunks(ROWS)),
       '400 close',
       '400 close',
+      coding === 'gzip, chunked' ? '501 close' : '400 close',
     ],
   ),
   [
@@ -201,6 +202,7 @@ const LINES: readonly Row[] = [
     latin1(`GET ${LIVE} HTTP/1.1\nHost: test\n\n`),
     '505 close',
     '505 close',
+    '400 close',
   ],
   ['HTTP/1.0', get(`GET ${LIVE} HTTP/1.0`, 'Host: test'), '200 close', '200 close'],
 ];

@@ -19,7 +19,11 @@ export interface NativeHttpOptions {
   /** Bytes of a request's line, and of a whole head. */
   readonly targetBytesMax: number;
   readonly headBytesMax: number;
+  /** A connection without a request; one whose first request, or whose head, is slow; a body or an
+   * answer of which nothing moves. */
   readonly idleMs: number;
+  readonly silentMs: number;
+  readonly stalledMs: number;
   readonly tls?: {
     readonly certificate: PemSource;
     readonly key: PemSource;

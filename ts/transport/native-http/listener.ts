@@ -2,7 +2,13 @@
 // what the engine does not answer by itself, and says what the engine may. Hot path's frame; that
 // thread. Must not know any protocol or registry: it has a router.
 import { ERRORS, type ErrorCode } from '../../errors.js';
-import { HANDSHAKE_MS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS } from '../../limits.js';
+import {
+  HANDSHAKE_MS_MAX,
+  HTTP_HEAD_BYTES_MAX,
+  HTTP_IDLE_MS,
+  HTTP_SILENT_MS,
+  HTTP_STALLED_MS,
+} from '../../limits.js';
 import { EventWord, ListenerEvent } from '../../model/generated/engine.js';
 import { readError } from '../../native/missing.js';
 import { addedCounts, countsByName } from '../../text.js';
@@ -39,6 +45,14 @@ const HIGH = 2 ** 32;
 const CLOCKS_MS = 10;
 const FAILED_HEAD_BYTES = 8;
 const TAUGHT_MAX = 65_536;
+
+/** OPTIONS *: of the server as a whole. */
+const SERVER_ROUTE: Route = {
+  begin: (_head, exchange) =>
+    exchange.send(200, 'text/plain', '', ['Allow', 'GET, POST, OPTIONS']),
+  data: () => undefined,
+  abort: () => undefined,
+};
 
 class NativeExchange extends HttpExchange {
   route: Route | undefined;
@@ -116,6 +130,8 @@ export class NativeHttpListener implements HttpListener {
       targetBytesMax: HTTP_HEAD_BYTES_MAX,
       headBytesMax: HTTP_HEAD_BYTES_MAX,
       idleMs,
+      silentMs: HTTP_SILENT_MS,
+      stalledMs: HTTP_STALLED_MS,
       ...(tls && { tls: { minVersion: TLS_VERSION_DEFAULT, ...tls.settings } }),
     };
     const answer = this.#link.read((native) => native.httpStart(options, () => this.#take()));
@@ -244,7 +260,7 @@ export class NativeHttpListener implements HttpListener {
     try {
       const method = head.method();
       const path = head.path();
-      const route = this.#routes.find(method, path);
+      const route = path === '*' ? SERVER_ROUTE : this.#routes.find(method, path);
       exchange.route = route;
       route.begin(head, exchange);
       const { engine } = route;
