@@ -273,9 +273,12 @@ void RestCalls::tell_closed(uint64_t request) {
   }
 }
 
-void RestCalls::refused(int status, std::string_view reason) {
-  (void)bridge_.push(ListenerEvent::Refused, thread_.index(), 0, static_cast<uint32_t>(status),
-                     {bytes_of_text(reason)});
+void RestCalls::refused(const Refused& what) {
+  constexpr std::string_view kEnd("\0", 1);
+  (void)bridge_.push(ListenerEvent::Refused, thread_.index(), 0,
+                     static_cast<uint32_t>(what.status),
+                     {bytes_of_text(what.reason), bytes_of_text(kEnd), bytes_of_text(what.method),
+                      bytes_of_text(kEnd), bytes_of_text(what.path)});
 }
 
 void RestCalls::connected(int change) {

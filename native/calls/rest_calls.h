@@ -53,7 +53,7 @@ class RestCalls final : public HttpHandler, public LaneHooks {
   void begin(HttpRequest& request) override;
   void data(HttpRequest& request, std::span<const uint8_t> bytes, bool last) override;
   void closed(HttpRequest& request) override;
-  void refused(int status, std::string_view reason) override;
+  void refused(const Refused& what) override;
   void connected(int change) override;
   void turn_ended() override;
   void woken() override;

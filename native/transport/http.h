@@ -86,8 +86,13 @@ class HttpHandler : public TurnHandler {
   // The client went away, or broke the protocol: nothing can be sent any more, and the request is
   // gone on return.
   virtual void closed(HttpRequest& request) = 0;
-  // What could not be read as a request was answered so by the transport.
-  virtual void refused(int /*status*/, std::string_view /*reason*/) {}
+  // The transport answered so what it could not read as a request.
+  struct Refused {
+    int status;
+    std::string_view reason;
+    std::string_view method, path;  // "" where they are not known
+  };
+  virtual void refused(const Refused&) {}
 };
 
 }  // namespace serval

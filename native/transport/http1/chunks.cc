@@ -87,14 +87,13 @@ ChunkReader::Outcome ChunkReader::read_chunks(std::span<const uint8_t> bytes) {
 }
 
 ChunkReader::Outcome ChunkReader::read_trailers(std::span<const uint8_t> bytes) {
-  switch (trailers_.scan(bytes, LineScanner::Part::Trailers)) {
-    case LineScanner::Found::Bad:
-      return {State::Bad, bytes.size(), 400,
-              "trailers: " + std::string(trailers_.problem())};
-    case LineScanner::Found::More:
-      if (trailers_.bytes() <= kTrailerBytesMax) return {State::More, 0, 0, {}};
-      return {State::Bad, bytes.size(), 431, "the trailers have more than 16384 bytes"};
-    case LineScanner::Found::End: break;
+  const LineScanner::Found found = trailers_.scan(bytes, LineScanner::Part::Trailers);
+  if (trailers_.bytes() > kTrailerBytesMax) {
+    return {State::Bad, bytes.size(), 431, "the trailers have more than 16384 bytes"};
+  }
+  if (found == LineScanner::Found::More) return {State::More, 0, 0, {}};
+  if (found == LineScanner::Found::Bad) {
+    return {State::Bad, bytes.size(), 400, "trailers: " + std::string(trailers_.problem())};
   }
   const size_t used = trailers_.bytes();
   const llhttp_errno_t error =

@@ -245,7 +245,7 @@ void Http1Connection::begin_request(std::string_view head) {
   ReadHead read;
   read.headers = &headers_;
   if (const HeadProblem problem = read_head(parser_, head, read); problem.status != 0) {
-    refuse(problem.status, problem.reason);
+    refuse(problem.status, problem.reason, read.method, read.path);
     return;
   }
   method_ = read.method;
@@ -364,7 +364,8 @@ void Http1Connection::put(const HttpAnswer& answer) {
   count_unsent();
 }
 
-void Http1Connection::refuse(int status, std::string_view reason) {
+void Http1Connection::refuse(int status, std::string_view reason, std::string_view method,
+                             std::string_view path) {
   if (dead_ || phase_ == Phase::Closing) return;
   const bool was_answered = begun_ && answered_;
   if (begun_ && !answered_) {
@@ -374,7 +375,7 @@ void Http1Connection::refuse(int status, std::string_view reason) {
   }
   begun_ = false;
   if (!was_answered) {
-    thread_.requests().refused(status, reason);
+    thread_.requests().refused({status, reason, method, path});
     keeps_alive_ = false;
     const std::string body = error_json(reason);
     put({status, kJson, {}, bytes_of(body), nullptr});

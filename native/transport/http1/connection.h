@@ -60,7 +60,8 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   void request_ended();
   bool chunk_data(std::span<const uint8_t> bytes) override;
   // Answers what is no request, and closes.
-  void refuse(int status, std::string_view reason);
+  void refuse(int status, std::string_view reason, std::string_view method = {},
+              std::string_view path = {});
   void put(const HttpAnswer& answer);
   void end_request();
   void peer_ended();

@@ -311,6 +311,12 @@ HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHe
   parser.data = nullptr;
   if (error != HPE_OK) return parse_problem(parser, error, filling);
   if (!filling.complete) return {400, "the head has no end"};
+  // Method, target and version with one space between them.
+  constexpr size_t kVersionBytes = 8;
+  const size_t line = bytes.find('\r');
+  if (line != out.method.size() + filling.target.size() + kVersionBytes + 2) {
+    return {400, "expected a method, a target and a version with a space between them"};
+  }
   out.is_1_0 = parser.http_major == 1 && parser.http_minor == 0;
   if (!out.is_1_0 && !(parser.http_major == 1 && parser.http_minor == 1)) {
     return {505, "expected HTTP/1.1 or HTTP/1.0"};

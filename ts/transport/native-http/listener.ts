@@ -24,6 +24,7 @@ import {
   type Router,
   type Surroundings,
 } from '../listener.js';
+import { Asked } from '../http/answer-log.js';
 import { RouteCache } from '../route-cache.js';
 import { expiryOf, pemText } from '../tls/pem-files.js';
 import { TLS_VERSION_DEFAULT } from '../tls/settings.js';
@@ -228,7 +229,7 @@ export class NativeHttpListener implements HttpListener {
       case ListenerEvent.Failed:
         return this.#failed(thread, id, value, payload);
       case ListenerEvent.Refused:
-        return this.#around.log?.unread(`${value} ${payload.toString('latin1')}`);
+        return this.#logRefused(value, payload);
       case ListenerEvent.Full:
         return this.#around.connections?.full(value);
       case ListenerEvent.HandshakeFailed: {
@@ -340,6 +341,18 @@ export class NativeHttpListener implements HttpListener {
     } catch (error) {
       this.#bug(exchange, error);
     }
+  }
+
+  #logRefused(status: number, payload: Buffer): void {
+    const { log } = this.#around;
+    if (log === undefined) return;
+    const [reason = '', method = '', path = ''] = payload.toString('latin1').split('\0');
+    if (path === '') {
+      log.unread(`${status} ${reason}`);
+      return;
+    }
+    const asked = new Asked(log, method, path, performance.now());
+    log.answered(asked, status, JSON.stringify({ error: reason }));
   }
 
   // A bug of ours must not take the other connections down.

@@ -96,7 +96,11 @@ TEST(Chunks, ThatAreBrokenAreRefused) {
 }
 
 TEST(Chunks, HaveExtensionsThatArePassedOver) {
-  EXPECT_EQ(read("3;a;b=c;d=\"e f\"\r\nabc\r\n0;z\r\n\r\n").data, "abc");
+  for (const char* extension : {";a", ";a=b", ";a;b", ";a=\"x y\"", ";a=\"x\";b"}) {
+    const Result out = read("3" + std::string(extension) + "\r\nabc\r\n0;z\r\n\r\n");
+    EXPECT_EQ(out.state, State::Done) << extension;
+    EXPECT_EQ(out.data, "abc") << extension;
+  }
   EXPECT_EQ(read("3;a=" + std::string(20'000, 'x') + "\r\nabc\r\n").status, 413);
 }
 
