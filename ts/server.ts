@@ -228,7 +228,7 @@ function adminSettings(
   if (admin === undefined) return undefined;
   const wanted = config.httpListener === 'native' ? 'auto' : config.httpListener;
   const choice = tlsOnNodeOnly(tls) === undefined ? wanted : 'node';
-  const listener = chooseHttpListener(choice, { threads: 1, tls });
+  const listener = chooseHttpListener(choice, { threads: 1, tls }); // not the addon's, so far
   const { socketMode } = config.access;
   return { ...admin, listener, socketMode, ...(tls && { tls }) };
 }

@@ -86,9 +86,9 @@ TransportSettings read_settings(const Napi::Object& object) {
   from.get("compressionLevel", out.compression_level);
   from.get("targetBytesMax", out.target_bytes_max);
   from.get("headBytesMax", out.header_bytes_max);
-  from.get("idleMs", out.http_idle_ms);
-  from.get("silentMs", out.http_silent_ms);
-  from.get("stalledMs", out.http_stalled_ms);
+  from.get("idleMs", out.idle_ms);
+  from.get("silentMs", out.silent_ms);
+  from.get("stalledMs", out.stalled_ms);
   const Napi::Value tls = from.at("tls");
   if (!tls.IsObject()) return out;
   const Napi::Object tls_object = tls.As<Napi::Object>();
@@ -343,7 +343,7 @@ uint16_t ListenerService::port() const { return state_->listener->port(); }
 void ListenerService::take(ByteBuffer& out) { state_->bridge->take(out); }
 
 void ListenerService::send(uint32_t thread, uint64_t call, uint32_t command, uint32_t value,
-                       std::span<const uint8_t> bytes) {
+                           std::span<const uint8_t> bytes) {
   state_->bridge->send(
       thread, {call, static_cast<ListenerCommand>(command), value, {bytes.begin(), bytes.end()}});
 }
@@ -378,8 +378,8 @@ bool grpc_built() { return false; }
 ListenerService::ListenerService(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ListenerService::~ListenerService() = default;
 
-Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env, Lane&, ListenerKind, napi_value,
-                                                                napi_value) {
+Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env, Lane&, ListenerKind,
+                                                                napi_value, napi_value) {
   return make_error(ErrorCode::RuntimeUnavailable,
                     "this build has no native listeners (libnghttp2-dev, libssl-dev or "
                     "node-llhttp was missing): use --grpc-listener node and --http-listener node");

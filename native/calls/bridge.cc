@@ -109,7 +109,8 @@ void Bridge::drained(uint64_t cut) {
     models.swap(unanswered_);
   }
   const auto value = static_cast<uint32_t>(std::min<uint64_t>(cut, UINT32_MAX));
-  if (!push(ListenerEvent::Drained, 0, 0, value, {models})) (void)push(ListenerEvent::Drained, 0, 0, value);
+  if (!push(ListenerEvent::Drained, 0, 0, value, {models}))
+    (void)push(ListenerEvent::Drained, 0, 0, value);
 }
 
 }  // namespace serval

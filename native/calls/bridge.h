@@ -62,9 +62,7 @@ class Bridge {
   // Nothing counts any more that was learned of routes. A rule says in which generation it was
   // made, counted from 0; on return no thread uses an older one for a request that begins.
   void forget_routes() { routes_generation_.fetch_add(1, std::memory_order_acq_rel); }
-  uint32_t routes_generation() const {
-    return routes_generation_.load(std::memory_order_acquire);
-  }
+  uint32_t routes_generation() const { return routes_generation_.load(std::memory_order_acquire); }
 
   // What waited in the engine when a drain cut it: "<count> <name>" and a NUL byte for each model.
   void add_unanswered(std::string_view text);

@@ -266,7 +266,8 @@ void EngineCalls::tell_closed(uint64_t call) {
 }
 
 void EngineCalls::go_on_telling() {
-  while (!untold_.empty() && bridge_.push(ListenerEvent::Closed, thread_.index(), untold_.back(), 0)) {
+  while (!untold_.empty() &&
+         bridge_.push(ListenerEvent::Closed, thread_.index(), untold_.back(), 0)) {
     untold_.pop_back();
   }
 }

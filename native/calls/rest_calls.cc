@@ -1,6 +1,7 @@
 // See rest_calls.h. Hot path; the listener's thread.
 #include "calls/rest_calls.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -13,6 +14,7 @@ namespace serval {
 namespace {
 
 constexpr size_t kCompletionsAtOnce = 64;
+constexpr int kHeaderShift = 32;  // of a header's index, before the number of a route
 constexpr int kServiceUnavailable = 503;
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kBinary = "application/octet-stream";
@@ -34,6 +36,17 @@ std::string_view text_of(std::span<const uint8_t> bytes) {
 // Whether a coding of the answer is asked for; JavaScript packs.
 bool asks_for_coding(std::string_view accepted) {
   return !accepted.empty() && !is_header(accepted, "identity");
+}
+
+// The only header of a name in lower case; "" where there is none, or several.
+std::string_view only_header(const HttpRequest& request, std::string_view lower) {
+  std::string_view value;
+  for (const HttpHeader& header : request.headers()) {
+    if (!is_header(header.name, lower)) continue;
+    if (!value.empty()) return {};
+    value = header.value;
+  }
+  return value;
 }
 
 // A number of at most 15 digits; -1: it is none.
@@ -61,18 +74,43 @@ bool LearnedRoutes::learn(uint32_t generation, uint32_t handle, std::span<const 
   if (rule.size() < sizeof numbers) return false;
   std::memcpy(numbers.data(), rule.data(), sizeof numbers);
   if (numbers[2] != generation) return false;
-  if (generation_ != generation) routes_.clear();
-  generation_ = generation;
+  forget(generation);
   std::string_view rest = text_of(rule.subspan(sizeof numbers));
-  std::string_view method, path, host;
-  if (!take_text(rest, method) || !take_text(rest, path) || !take_text(rest, host)) return false;
+  std::string_view method, path, host, key_header, key_value;
+  for (std::string_view* text : {&method, &path, &host, &key_header, &key_value}) {
+    if (!take_text(rest, *text)) return false;
+  }
   if (numbers[0] > static_cast<uint32_t>(Protocol::MAX)) return false;
   if (routes_.size() >= kRoutesMax) routes_.clear();
   std::string key;
   set_key(key, method, path, host);
   const auto protocol = static_cast<Protocol>(numbers[0]);
-  routes_.insert_or_assign(std::move(key), LearnedRoute{protocol, handle, numbers[1]});
+  LearnedRoute& route = routes_[key];
+  if (route.number != numbers[1]) route = {protocol, handle, numbers[1], {}};
+  if (key_header.empty()) return true;
+  std::vector<std::string>& headers = route.key_headers;
+  const auto known = std::find(headers.begin(), headers.end(), key_header);
+  const auto index = static_cast<uint64_t>(known - headers.begin());
+  if (known == headers.end()) headers.emplace_back(key_header);
+  accepted_.add(index << kHeaderShift | route.number, key_value);
   return true;
+}
+
+void LearnedRoutes::forget(uint32_t generation) {
+  if (generation_ == generation) return;
+  generation_ = generation;
+  routes_.clear();
+  accepted_.clear();
+}
+
+bool LearnedRoutes::lets_in(const LearnedRoute& route, const HttpRequest& request) const {
+  for (size_t i = 0; i < route.key_headers.size(); ++i) {
+    const std::string_view value = only_header(request, route.key_headers[i]);
+    if (!value.empty() && accepted_.has(uint64_t{i} << kHeaderShift | route.number, value)) {
+      return true;
+    }
+  }
+  return route.key_headers.empty();
 }
 
 // None of the parts has a space.
@@ -87,13 +125,13 @@ void LearnedRoutes::set_key(std::string& out, std::string_view method, std::stri
 
 // Hot path: route.
 const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& request) {
-  if (generation_ != generation) routes_.clear();
-  generation_ = generation;
+  forget(generation);
   if (routes_.empty() || !request.query().empty()) return nullptr;
   set_key(key_, request.method(), request.path(), request.header("host"));
   const auto found = routes_.find(key_);
   if (found == routes_.end()) return nullptr;
   const LearnedRoute& route = found->second;
+  if (!lets_in(route, request)) return nullptr;
   if (!request.header("content-encoding").empty()) return nullptr;
   if (route.protocol == Protocol::V2Rest && asks_for_coding(request.header("accept-encoding"))) {
     return nullptr;
@@ -174,8 +212,7 @@ void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const ui
     return;
   }
   const uint32_t ticket = std::exchange(asked.ticket, 0);
-  settle(request, asked,
-         lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
+  settle(request, asked, lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
 }
 
 // A body that comes in pieces. False: the request is answered.
@@ -275,8 +312,7 @@ void RestCalls::tell_closed(uint64_t request) {
 
 void RestCalls::refused(const Refused& what) {
   constexpr std::string_view kEnd("\0", 1);
-  (void)bridge_.push(ListenerEvent::Refused, thread_.index(), 0,
-                     static_cast<uint32_t>(what.status),
+  (void)bridge_.push(ListenerEvent::Refused, thread_.index(), 0, static_cast<uint32_t>(what.status),
                      {bytes_of_text(what.reason), bytes_of_text(kEnd), bytes_of_text(what.method),
                       bytes_of_text(kEnd), bytes_of_text(what.path)});
 }
@@ -295,8 +331,7 @@ void RestCalls::open(HttpRequest& request) {
     add(header.name);
     add(header.value);
   }
-  const uint32_t flags =
-      request.is_local() ? static_cast<uint32_t>(fb::RequestFlag::Local) : 0u;
+  const uint32_t flags = request.is_local() ? static_cast<uint32_t>(fb::RequestFlag::Local) : 0u;
   if (bridge_.push(ListenerEvent::Request, thread_.index(), request.id(), flags,
                    {bytes_of_text(head_)})) {
     return;

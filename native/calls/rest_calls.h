@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "calls/accepted_keys.h"
 #include "calls/bridge.h"
 #include "engine/lane/lane.h"
 #include "transport/http.h"
@@ -17,11 +18,12 @@
 namespace serval {
 
 // What the engine may answer by itself: requests with this method and path, without a query, with
-// this Host and without headers that JavaScript has to see.
+// this Host, without headers that JavaScript has to see, and with a key that let somebody in.
 struct LearnedRoute {
   Protocol protocol = Protocol::V1Predict;
-  uint32_t handle = 0;  // of the model
-  uint32_t number = 0;  // JavaScript's
+  uint32_t handle = 0;                   // of the model
+  uint32_t number = 0;                   // JavaScript's
+  std::vector<std::string> key_headers;  // lower case; none: anybody may ask
 };
 
 class LearnedRoutes {
@@ -29,17 +31,22 @@ class LearnedRoutes {
   // `rule`: the payload of ListenerCommand::Learn. False: it cannot be read, or is of another
   // generation than `generation`.
   bool learn(uint32_t generation, uint32_t handle, std::span<const uint8_t> rule);
-  // Null where JavaScript answers. Forgets what is of another generation.
+  // Null where JavaScript answers: it knows better, or has to refuse. Forgets what is of another
+  // generation.
   const LearnedRoute* find(uint32_t generation, const HttpRequest& request);
   size_t size() const { return routes_.size(); }
 
  private:
   static constexpr size_t kRoutesMax = 65'536;
+  void forget(uint32_t generation);
   static void set_key(std::string& out, std::string_view method, std::string_view path,
                       std::string_view host);
 
   std::unordered_map<std::string, LearnedRoute> routes_;  // by method, path and Host
-  std::string key_;                                       // of the request that is looked up
+  bool lets_in(const LearnedRoute& route, const HttpRequest& request) const;
+
+  AcceptedKeys accepted_;  // those that let somebody in, by route and header
+  std::string key_;        // of the request that is looked up
   uint32_t generation_ = 0;
 };
 

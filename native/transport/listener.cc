@@ -32,10 +32,9 @@ TransportListener::~TransportListener() {
   state_->threads.clear();
 }
 
-Result<std::unique_ptr<TransportListener>> TransportListener::start(TransportSettings settings,
-                                                          std::shared_ptr<MemoryBudget> budget,
-                                                          TransportEvents events,
-                                                          const MakeHandler& make_handler) {
+Result<std::unique_ptr<TransportListener>> TransportListener::start(
+    TransportSettings settings, std::shared_ptr<MemoryBudget> budget, TransportEvents events,
+    const MakeHandler& make_handler) {
   auto state = std::make_unique<State>();
   SharedListener& shared = state->shared;
   shared.settings = std::move(settings);

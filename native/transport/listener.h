@@ -48,9 +48,9 @@ class TransportListener {
   // Listens. Takes the budget's charges for what it holds of messages.
   // Errors: invalid_argument (address, TLS files), internal (no threads, no descriptors).
   static Result<std::unique_ptr<TransportListener>> start(TransportSettings settings,
-                                                     std::shared_ptr<MemoryBudget> budget,
-                                                     TransportEvents events,
-                                                     const MakeHandler& make_handler);
+                                                          std::shared_ptr<MemoryBudget> budget,
+                                                          TransportEvents events,
+                                                          const MakeHandler& make_handler);
   // Cuts everything and joins the threads.
   ~TransportListener();
 

@@ -56,9 +56,9 @@ struct TransportSettings {
   // request of a connection and each head may take, and how long nothing of a body or an answer may
   // move (as long as an idle connection, where memory is short).
   uint32_t target_bytes_max = 16'384;
-  uint64_t http_idle_ms = 60'000;
-  uint64_t http_silent_ms = 10'000;
-  uint64_t http_stalled_ms = 600'000;
+  uint64_t idle_ms = 60'000;
+  uint64_t silent_ms = 10'000;
+  uint64_t stalled_ms = 600'000;
 
   // What time its threads have; tests hold it.
   uint64_t (*clock)() = now_ns;

@@ -229,9 +229,17 @@ overListeners('HTTP framing', (flags, kind) => {
     ],
     ['a negative length', requestBytes('POST', PREDICT, ROWS, ['Content-Length: -3']), 400],
     ['a length that is no number', requestBytes('POST', PREDICT, ROWS, ['Content-Length: a']), 400],
-    ['another protocol', Buffer.from('\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 'latin1'), kind === 'native' ? 400 : 505],
+    [
+      'another protocol',
+      Buffer.from('\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 'latin1'),
+      kind === 'native' ? 400 : 505,
+    ],
     ['HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), 505],
-    ['CONNECT', Buffer.from('CONNECT a:1 HTTP/1.1\r\nHost: test\r\n\r\n'), kind === 'native' ? 501 : 505],
+    [
+      'CONNECT',
+      Buffer.from('CONNECT a:1 HTTP/1.1\r\nHost: test\r\n\r\n'),
+      kind === 'native' ? 501 : 505,
+    ],
     [
       'chunk sizes that are no numbers',
       requestBytes('POST', PREDICT, 'zz\r\nabc\r\n0\r\n\r\n', ['Transfer-Encoding: chunked']),

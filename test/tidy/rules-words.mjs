@@ -45,7 +45,12 @@ const CODE_RULES = [
     pattern: RAW_MEMORY,
     say: 'raw new/delete outside base/buffer and the runtime wrappers',
   },
-  { where: native, pattern: STATUS, say: 'C++ never names an HTTP or gRPC status' },
+  {
+    where: native,
+    but: /^native\/transport\/http1\//, // llhttp's names
+    pattern: STATUS,
+    say: 'C++ never names an HTTP or gRPC status',
+  },
   { where: typescript, pattern: ANY, say: 'no `any`: parse unknown' },
   { where: typescript, pattern: /\bexport\s+default\b/g, say: 'named exports only' },
   { where: product, pattern: EMPTY_NAME, say: 'a name that says nothing' },

@@ -1,7 +1,7 @@
 // What stands before the routes of an HTTP listener: callers are let in, or answered 401 or 403,
 // before any of the body is read. Hot path where keys are set; the listener's thread. A route that
 // anybody may call is handed on as it is, and costs nothing.
-import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
+import type { EngineRoute, HttpExchange, RequestHead, Route } from '../transport/listener.js';
 import type { CallKind } from './groups.js';
 import { AcceptedKeys } from './accepted-keys.js';
 import type { Cors } from './cors.js';
@@ -48,6 +48,19 @@ class GuardedRoute implements Route {
     private readonly lock: Lock,
     private readonly refused: () => void,
   ) {}
+
+  /** Not where a place lets in: that is no header. */
+  get engine(): EngineRoute | undefined {
+    return this.lock.access.openTo === 'none' ? this.route.engine : undefined;
+  }
+
+  keyHeader(head: RequestHead): string | undefined {
+    const { access, accepted } = this.lock;
+    return access.checks.find(({ header }, check) => {
+      const value = head.header(header);
+      return value !== '' && accepted.has(check, value);
+    })?.header;
+  }
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     const { access, accepted } = this.lock;

@@ -321,7 +321,8 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'KIND',
     choice(HTTP_LISTENERS),
     'auto',
-    'what HTTP runs on: uws (uWebSockets.js), node (node:http), or uws where it can be loaded',
+    'what HTTP runs on: native (the addon), uws (uWebSockets.js) or node (node:http); auto: the ' +
+      'first of them that this build and Node have',
   ),
   ...LISTENER_FLAGS,
   ...TLS_FLAGS,
@@ -340,7 +341,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'S',
     { kind: 'int', min: 1, max: HTTP_IDLE_SECONDS_MAX },
     HTTP_IDLE_MS / 1000,
-    'an HTTP connection without a request is closed after so long (uws: always 10)',
+    'an HTTP connection without a request is closed after this time (uws: always 10 s)',
   ),
   flag('log-level', 'LEVEL', choice(LOG_LEVELS), 'info', LOG_LEVELS.join(', ')),
   flag('log-file', 'FILE', path, '', 'write the log here, not to stderr; it may be moved away'),

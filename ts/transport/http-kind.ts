@@ -4,7 +4,8 @@ import type { ServerTls } from './tls/settings.js';
 import { uwsFile } from './uws-binding.js';
 
 export const HTTP_LISTENERS = ['auto', 'native', 'uws', 'node'] as const;
-/** What is asked for; auto: uWebSockets.js where it has a binary for the Node that runs. */
+/** What is asked for; auto: the addon's, where it was built; else uWebSockets.js, where it has a
+ * binary for the Node that runs; else node:http. */
 export type HttpListenerChoice = (typeof HTTP_LISTENERS)[number];
 export type HttpListenerKind = Exclude<HttpListenerChoice, 'auto'>;
 
@@ -35,7 +36,7 @@ export function chooseHttpListener(
   { threads, tls, reusePort = false }: HttpListenerNeeds,
   found = uwsFile() !== undefined,
   shares = sharesPorts(),
-  native = true,
+  native = false,
 ): HttpListenerKind {
   if (choice === 'native' && !native) {
     throw new ServalError(
@@ -44,7 +45,7 @@ export function chooseHttpListener(
         'own listeners (node-llhttp, libnghttp2-dev or libssl-dev was missing)',
     );
   }
-  if (choice === 'native') return choice;
+  if (choice === 'native' || (choice === 'auto' && native)) return 'native';
   const strict = tlsOnNodeOnly(tls);
   const kind = choice === 'auto' ? (found && strict === undefined ? 'uws' : 'node') : choice;
   const { version, versions } = process;

@@ -130,8 +130,8 @@ export abstract class HttpExchange {
   ): void;
 }
 
-/** What the engine may answer by itself, where a listener can ask it: requests to this URL, whatever
- * their headers say but those of codings. */
+/** What the engine may answer by itself, where a listener can ask it: requests to this URL,
+ * whatever their headers say, except those of codings. */
 export interface EngineRoute {
   readonly protocol: number;
   /** Of the model; not 0. */
@@ -145,6 +145,9 @@ export interface EngineRoute {
 export interface Route {
   /** Absent: the route sees every request. */
   readonly engine?: EngineRoute | undefined;
+  /** The header by whose value this request was let in, where the route has a lock; undefined: it
+   * is not known any more. */
+  readonly keyHeader?: ((head: RequestHead) => string | undefined) | undefined;
   /** What access to it is given by; absent: it is no call of any group. */
   call?: CallKind;
   /** The head is in. May answer at once; otherwise data() follows. */

@@ -93,7 +93,11 @@ export class ListenerThread {
     const warning = new RareWarning(HANDSHAKE_LOG_EVERY_MS);
     return ({ failures, peer, reason }) =>
       warning.tell(() =>
-        this.#logger.warn(`a TLS handshake with a ${what} client failed`, { peer, reason, failures }),
+        this.#logger.warn(`a TLS handshake with a ${what} client failed`, {
+          peer,
+          reason,
+          failures,
+        }),
       );
   }
 

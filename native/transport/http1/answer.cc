@@ -28,9 +28,10 @@ std::string_view date_line() {
     constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    const int count = std::snprintf(text, sizeof text, "Date: %s, %02d %s %d %02d:%02d:%02d GMT\r\n",
-                                    kDays[parts.tm_wday], parts.tm_mday, kMonths[parts.tm_mon],
-                                    parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
+    const int count =
+        std::snprintf(text, sizeof text, "Date: %s, %02d %s %d %02d:%02d:%02d GMT\r\n",
+                      kDays[parts.tm_wday], parts.tm_mday, kMonths[parts.tm_mon],
+                      parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
     bytes = count > 0 ? static_cast<size_t>(count) : 0;
     made = now;
   }

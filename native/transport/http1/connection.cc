@@ -23,16 +23,9 @@ constexpr size_t kHeldBytesMax = 64 * 1024;        // of later requests, while o
 constexpr size_t kCopiedBytesMax = 4096;           // above, an answer's memory is taken
 constexpr size_t kRequestLineRest = 32;            // of a request line beside its target
 constexpr uint64_t kDroppedBytesMax = 16u << 20;   // of a body that nobody wants
-constexpr uint64_t kScarceBytes = 64u << 20;       // with less left, who does not move is cut sooner
 constexpr uint64_t kLingerNs = 1'000 * kNsPerMs;
-constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
-constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view kJson = "application/json";
-
-uint64_t after_ms(uint64_t now_ns, uint64_t ms) {
-  return ms >= (UINT64_MAX - now_ns) / kNsPerMs ? UINT64_MAX : now_ns + ms * kNsPerMs;
-}
 
 std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
@@ -102,9 +95,7 @@ void Http1Connection::readable() {
   if (dead_) return;
   if (phase_ == Phase::Handshake) {
     switch (channel_->handshake()) {
-      case Channel::Handshake::Blocked:
-        interest(true, !channel_->write_waits_for_read());
-        return;
+      case Channel::Handshake::Blocked: interest(true, !channel_->write_waits_for_read()); return;
       case Channel::Handshake::Failed: {
         std::string reason = channel_->problem();
         if (!reason.empty()) thread_.handshake_failed(std::move(peer_), std::move(reason));
@@ -219,8 +210,8 @@ size_t Http1Connection::take_head(std::span<const uint8_t> bytes) {
   const LineScanner::Found found = scanner_.scan(bytes, LineScanner::Part::Head);
   const TransportSettings& limits = thread_.settings();
   if (scanner_.first_line_bytes() > limits.target_bytes_max + kRequestLineRest) {
-    refuse(414, "the request line has more than " + std::to_string(limits.target_bytes_max) +
-                    " bytes");
+    refuse(414,
+           "the request line has more than " + std::to_string(limits.target_bytes_max) + " bytes");
     return bytes.size();
   }
   if (scanner_.bytes() > limits.header_bytes_max) {
@@ -339,11 +330,11 @@ void Http1Connection::send(const HttpAnswer& answer) {
 void Http1Connection::put(const HttpAnswer& answer) {
   static thread_local std::string text;
   text.clear();
-  const SaidOfConnection said = !keeps_alive_       ? SaidOfConnection::Close
+  const SaidOfConnection said = !keeps_alive_      ? SaidOfConnection::Close
                                 : asks_keep_alive_ ? SaidOfConnection::KeepAlive
                                                    : SaidOfConnection::Nothing;
   append_answer_head(text, answer.status, answer.content_type, answer.headers, answer.body.size(),
-                     said, thread_.settings().http_idle_ms / 1000);
+                     said, thread_.settings().idle_ms / 1000);
   if (!waits_to_write()) written_ns_ = thread_.now();
   if (output_ == nullptr) output_ = thread_.take_output();
   const bool has_body = !is_head_ && answer.status != 204 && answer.status != 304;
@@ -442,8 +433,7 @@ void Http1Connection::flush() {
     thread_.read_again(*this);
   }
   const bool full = (phase_ == Phase::Waiting && held_.size() - held_at_ > kHeldBytesMax) ||
-                    (paused_ && !answered_) ||
-                    (blocked_ && output_->bytes() > kBlockedOutputBytes);
+                    (paused_ && !answered_) || (blocked_ && output_->bytes() > kBlockedOutputBytes);
   const bool waits_for_read = blocked_ && channel_->write_waits_for_read();
   const bool reads = (!full && !ended_) || waits_for_read;
   if (reads && !reads_ && channel_->has_unread()) thread_.read_again(*this);
@@ -463,91 +453,6 @@ void Http1Connection::interest(bool reads, bool writes) {
   reads_ = reads;
   writes_ = writes;
   thread_.interest(*this, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
-}
-
-uint64_t Http1Connection::next_due() const {
-  const TransportSettings& limits = thread_.settings();
-  if (phase_ == Phase::Handshake) return after_ms(heard_ns_, limits.handshake_ms_max);
-  if (waits_to_write() || phase_ == Phase::Body || phase_ == Phase::Chunks) {
-    if (paused_ && !answered_ && !waits_to_write()) return UINT64_MAX;
-    return std::max(look_ns_, after_ms(moved_ns(), limits.http_idle_ms));
-  }
-  if (phase_ == Phase::Closing) return closing_until_ns_;
-  if (phase_ == Phase::Waiting) return UINT64_MAX;
-  const uint64_t silent_ms = std::min(limits.http_silent_ms, limits.http_idle_ms);
-  if (head_began_ns_ != 0) return after_ms(head_began_ns_, silent_ms);
-  return after_ms(heard_ns_, had_request_ ? limits.http_idle_ms : silent_ms);
-}
-
-// When something of the body, or of the answer, last moved.
-uint64_t Http1Connection::moved_ns() const { return waits_to_write() ? written_ns_ : heard_ns_; }
-
-// Whether a client that moves nothing is given up; else it is looked at again later.
-bool Http1Connection::is_stalled(uint64_t now_ns) {
-  const TransportSettings& limits = thread_.settings();
-  const MemoryBudget& budget = *thread_.budget();
-  const uint64_t used = budget.used();
-  const bool scarce = used >= budget.limit() || budget.limit() - used < kScarceBytes;
-  if (scarce || now_ns >= after_ms(moved_ns(), limits.http_stalled_ms)) return true;
-  look_ns_ = after_ms(now_ns, limits.http_idle_ms);
-  return false;
-}
-
-// A timer that is early costs nothing: it is set again when it has gone off.
-void Http1Connection::set_timer() {
-  DueNode& due = Connection::due_;
-  const uint64_t due_ns = next_due();
-  if (due_ns == UINT64_MAX) return;
-  if (due.place == TimerNode::kOut || due.due_ns > due_ns) thread_.timers().set(due, due_ns);
-}
-
-void Http1Connection::due(uint64_t now_ns) {
-  if (dead_) return;
-  if (now_ns < next_due()) {
-    set_timer();
-    return;
-  }
-  if (phase_ == Phase::Handshake) {
-    std::string reason = channel_->problem();
-    if (!reason.empty()) thread_.handshake_failed(std::move(peer_), std::move(reason));
-    die();
-  } else if (waits_to_write()) {
-    if (is_stalled(now_ns)) die();
-  } else if (phase_ == Phase::Closing) {
-    die();
-  } else if (phase_ == Phase::Head) {
-    if (head_began_ns_ != 0) refuse(408, "the head of a request took too long");
-    else begin_closing(false);
-  } else if (is_stalled(now_ns)) {
-    refuse(408, "nothing came of a body for too long");
-  }
-  if (!dead_) set_timer();
-}
-
-void Http1Connection::retire(bool) {
-  if (dead_ || phase_ == Phase::Closing) return;
-  leaving_ = true;
-  if (phase_ == Phase::Handshake) die();
-  else if (phase_ == Phase::Head && head_began_ns_ == 0) begin_closing(false);
-}
-
-void Http1Connection::look(bool idle, uint64_t now_ns) {
-  if (dead_) return;
-  if (!idle || seen_at_ns_ == 0 || written_bytes_ != seen_written_) {
-    seen_written_ = written_bytes_;
-    seen_at_ns_ = now_ns;
-  } else if (now_ns - seen_at_ns_ >= kDrainSilentNs) {
-    die();
-  }
-}
-
-void Http1Connection::look_at_unsent(bool too_many, uint64_t now_ns) {
-  if (!too_many || unsent_bytes_ == 0 || seen_at_ns_ == 0 || written_bytes_ != seen_written_) {
-    seen_written_ = written_bytes_;
-    seen_at_ns_ = too_many ? now_ns : 0;
-  } else if (now_ns - seen_at_ns_ >= kSilentNsMax) {
-    die();
-  }
 }
 
 uint64_t Http1Connection::cut() {

@@ -141,7 +141,6 @@ const llhttp_settings_t& head_settings() {
   return made;
 }
 
-
 HeadProblem parse_problem(llhttp_t& parser, llhttp_errno_t error, const Filling& filling) {
   if (filling.too_many) {
     return {431, "a request has at most " + std::to_string(kHeadersMax) + " headers"};
@@ -164,9 +163,9 @@ HeadProblem read_target(std::string_view target, ReadHead& out, std::string_view
   if (target.empty()) return {400, "the request line has no target"};
   if (target[0] != '/') {
     const size_t scheme = target.find("://");
-    const bool known = scheme != std::string_view::npos &&
-                       (is_header(target.substr(0, scheme), "http") ||
-                        is_header(target.substr(0, scheme), "https"));
+    const bool known =
+        scheme != std::string_view::npos && (is_header(target.substr(0, scheme), "http") ||
+                                             is_header(target.substr(0, scheme), "https"));
     if (!known) return {400, "expected a path as target, got " + quoted(target)};
     const std::string_view rest = target.substr(scheme + 3);
     const size_t path = rest.find_first_of("/?");
@@ -230,13 +229,14 @@ HeadProblem check_framing(llhttp_t& parser, ReadHead& out) {
     if (out.is_1_0) return {400, "Transfer-Encoding: expected HTTP/1.1, got HTTP/1.0"};
     if (length != nullptr) return {400, "expected Transfer-Encoding or Content-Length, got both"};
     if (!is_header(coding->value, "chunked")) {
-      return {coding->value.empty() ? 400 : 501, "Transfer-Encoding: expected chunked, got " + quoted(coding->value)};
+      return {coding->value.empty() ? 400 : 501,
+              "Transfer-Encoding: expected chunked, got " + quoted(coding->value)};
     }
     out.framing = BodyFraming::Chunks;
   } else if (length != nullptr) {
     const std::string_view digits = length->value;
-    if (digits.empty() ||
-        !std::all_of(digits.begin(), digits.end(), [](char one) { return one >= '0' && one <= '9'; })) {
+    if (digits.empty() || !std::all_of(digits.begin(), digits.end(),
+                                       [](char one) { return one >= '0' && one <= '9'; })) {
       return {400, "Content-Length: expected a number, got " + quoted(digits)};
     }
     out.length = parser.content_length;

@@ -323,8 +323,8 @@ nghttp2_option* Http2Connection::make_options() {
   return out;
 }
 
-void Http2Connection::submit_response(Stream& stream, const Metadata& initial, std::string_view coding,
-                                 bool with_data, bool is_long) {
+void Http2Connection::submit_response(Stream& stream, const Metadata& initial,
+                                      std::string_view coding, bool with_data, bool is_long) {
   Headers headers;
   headers.add(":status", "200");
   headers.add("content-type", "application/grpc");
@@ -343,8 +343,8 @@ void Http2Connection::submit_response(Stream& stream, const Metadata& initial, s
 }
 
 void Http2Connection::submit_status(Stream& stream, bool only, const Metadata& initial,
-                               const Metadata& trailing, int code, std::string_view message,
-                               std::string_view details) {
+                                    const Metadata& trailing, int code, std::string_view message,
+                                    std::string_view details) {
   Headers headers;
   if (only) {
     headers.add(":status", "200");

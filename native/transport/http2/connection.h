@@ -9,10 +9,10 @@
 
 #include "transport/http2/guard.h"
 #include "transport/http2/keepalive.h"
-#include "transport/loop/output.h"
 #include "transport/http2/stream.h"
 #include "transport/http2/stream_history.h"
 #include "transport/loop/connection.h"
+#include "transport/loop/output.h"
 
 struct nghttp2_session;
 struct nghttp2_session_callbacks;

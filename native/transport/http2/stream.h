@@ -10,8 +10,8 @@
 #include "transport/call.h"
 #include "transport/grpc/packing.h"
 #include "transport/loop/blocks.h"
-#include "transport/loop/unpacking.h"
 #include "transport/loop/timers.h"
+#include "transport/loop/unpacking.h"
 
 namespace serval {
 

@@ -5,8 +5,8 @@
 
 #include "transport/grpc/text.h"
 #include "transport/http2/connection.h"
-#include "transport/loop/output.h"
 #include "transport/http2/stream.h"
+#include "transport/loop/output.h"
 
 namespace serval {
 

@@ -12,13 +12,13 @@
 #include <thread>
 #include <vector>
 
+#include "transport/listener.h"
 #include "transport/loop/blocks.h"
 #include "transport/loop/connection.h"
 #include "transport/loop/output.h"
-#include "transport/loop/unpacking.h"
-#include "transport/listener.h"
 #include "transport/loop/poller.h"
 #include "transport/loop/timers.h"
+#include "transport/loop/unpacking.h"
 #include "transport/socket/listening.h"
 
 struct nghttp2_session_callbacks;
@@ -51,7 +51,8 @@ struct SharedListener {
 class ListenerThread final : public CallThread {
  public:
   // Borrows what is shared until it ends.
-  ListenerThread(SharedListener& shared, uint32_t index, const TransportListener::MakeHandler& make);
+  ListenerThread(SharedListener& shared, uint32_t index,
+                 const TransportListener::MakeHandler& make);
   ~ListenerThread();
 
   // Starts it; settles when its handler is there. Errors: internal.

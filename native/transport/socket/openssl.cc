@@ -27,8 +27,8 @@ Result<const OpenSsl*> OpenSsl::find() {
   static const Found found = look_up();
   if (found.missing != nullptr) {
     return invalid_argument(
-        std::string("cannot use TLS: this Node has no OpenSSL 3 that it shares (") +
-        found.missing + " is missing)");
+        std::string("cannot use TLS: this Node has no OpenSSL 3 that it shares (") + found.missing +
+        " is missing)");
   }
   const unsigned major = found.functions.OPENSSL_version_major();
   if (major < 3) {

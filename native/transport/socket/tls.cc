@@ -240,9 +240,9 @@ bool set_up(const OpenSsl& ssl, SSL_CTX* context, const TlsSettings& settings) {
   ssl.SSL_CTX_set_alpn_select_cb(context, choose_only,
                                  const_cast<char*>(settings.protocol.c_str()));
   return ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, min_version, nullptr) == 1 &&
-         ssl.SSL_CTX_set_session_id_context(
-             context, reinterpret_cast<const unsigned char*>(sessions.data()),
-             static_cast<unsigned>(sessions.size())) == 1 &&
+         ssl.SSL_CTX_set_session_id_context(context,
+                                            reinterpret_cast<const unsigned char*>(sessions.data()),
+                                            static_cast<unsigned>(sessions.size())) == 1 &&
          ssl.SSL_CTX_set_cipher_list(context, kCiphers12) == 1 &&
          ssl.SSL_CTX_set_ciphersuites(context, kCiphers13) == 1;
 }

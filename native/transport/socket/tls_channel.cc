@@ -98,8 +98,7 @@ bool is_blocked(ssize_t moved) {
   return moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-TlsChannel::TlsChannel(const OpenSsl& functions, SSL* made, int socket,
-                       const TlsSettings& settings)
+TlsChannel::TlsChannel(const OpenSsl& functions, SSL* made, int socket, const TlsSettings& settings)
     : Channel(socket), functions_(functions), settings_(settings), ssl_(made) {
   BIO_METHOD* const method = made == nullptr ? nullptr : socket_method(functions);
   BIO* const bio = method == nullptr ? nullptr : functions.BIO_new(method);

@@ -1,5 +1,5 @@
 // What stands between a proxy and a server that read one request differently: bytes behind a
-// request must never be answered as another one's, and what is no HTTP is refused. What the two
+// request must never be answered as another one's, and what is no HTTP is refused. What the
 // listeners do is the table of docs/security.md. Source: RFC 9112 11.2.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -169,12 +169,13 @@ function unchunked(bytes: Buffer): Buffer {
 
 it('docs/security.md says where the listeners differ', () => {
   const page = readFileSync(join(packageRoot(), 'docs', 'security.md'), 'utf8');
-  const [, table = ''] = page.split('| request | uws | node |\n| --- | --- | --- |\n');
+  const head = '| request | native | uws | node |\n| --- | --- | --- | --- |\n';
+  const [, table = ''] = page.split(head);
   const [lines = ''] = table.split('\n\n');
-  const shown = [...lines.matchAll(/^\| (.+?) \| ([\w ]+) \| ([\w ]+) \|$/gm)];
-  const differ = FRAMING.filter(({ uws, node }) => uws !== node);
+  const shown = [...lines.matchAll(/^\| (.+?) \| ([\w ]+) \| ([\w ]+) \| ([\w ]+) \|$/gm)];
+  const differ = FRAMING.filter(({ uws, node, native }) => uws !== node || native !== node);
   assert.deepEqual(
     shown.map(([, ...cells]) => cells),
-    differ.map(({ name, uws, node }) => [name.replaceAll('*', '\\*'), uws, node]),
+    differ.map(({ name, uws, node, native }) => [name.replaceAll('*', '\\*'), native, uws, node]),
   );
 });

@@ -70,7 +70,8 @@ TEST(BridgeEnd, GivesBackWhatNobodyTook) {
 
 TEST_F(BridgeTest, KeepsEventsInTheirOrderAndForm) {
   const uint64_t call = uint64_t{0x12345} << 32 | 0x87654321;
-  ASSERT_TRUE(bridge_.push(ListenerEvent::Explain, 1, call, 77, {bytes_of("ab"), {}, bytes_of("cde")}));
+  ASSERT_TRUE(
+      bridge_.push(ListenerEvent::Explain, 1, call, 77, {bytes_of("ab"), {}, bytes_of("cde")}));
   for (size_t bytes = 0; bytes < 9; ++bytes) {
     ASSERT_TRUE(push(ListenerEvent::Message, bytes + 1, std::string(bytes, 'x')));
   }

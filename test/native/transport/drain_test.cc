@@ -27,7 +27,7 @@ Result<std::unique_ptr<TransportListener>> listen(uint16_t port) {
   settings.port = port;
   settings.threads = 2;
   return TransportListener::start(settings, std::make_shared<MemoryBudget>(UINT64_MAX), {},
-                             [](CallThread&) { return std::make_unique<NoMethods>(); });
+                                  [](CallThread&) { return std::make_unique<NoMethods>(); });
 }
 
 // 0, or an errno.

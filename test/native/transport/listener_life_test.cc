@@ -391,7 +391,7 @@ TEST(Listener, SaysWhatIsWrongWithItsAddress) {
   settings.host = "256.1.1.1";
   const auto started =
       TransportListener::start(settings, std::make_shared<MemoryBudget>(1u << 20), {},
-                          [](CallThread&) { return std::unique_ptr<CallHandler>(); });
+                               [](CallThread&) { return std::unique_ptr<CallHandler>(); });
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, ErrorCode::InvalidArgument);
   EXPECT_NE(started.error().message.find("256.1.1.1"), string::npos) << started.error().message;

@@ -5,7 +5,13 @@ import { ServalError } from '../../../ts/errors.js';
 import { chooseHttpListener, sharesPorts } from '../../../ts/transport/http-kind.js';
 
 describe('the choice of the HTTP listener', () => {
-  it('is uWebSockets.js where it has a binary, else node:http', () => {
+  it('is the addon, where it has its own, then uWebSockets.js, then node:http', () => {
+    const shared = { threads: 4, reusePort: true };
+    assert.equal(chooseHttpListener('auto', shared, true, true, true), 'native');
+    assert.equal(chooseHttpListener('native', shared, false, false, true), 'native');
+    assert.throws(() => chooseHttpListener('native', shared, true, true, false), {
+      message: /^--http-listener: expected auto, uws or node, got native: the addon was built /,
+    });
     assert.equal(chooseHttpListener('auto', { threads: 4, reusePort: true }, true, false), 'uws');
     assert.equal(chooseHttpListener('auto', { threads: 1 }, false, false), 'node');
     assert.equal(chooseHttpListener('uws', { threads: 1 }, true, true), 'uws');

@@ -82,13 +82,13 @@ export enum ListenerEvent {
   Drained = 8,
   /** value: TLS handshakes that failed so far; payload: the last one's */
   HandshakeFailed = 9,
-  /** an HTTP request; value: bits of RequestFlag; payload: its method, path, */
+  /** an HTTP request; value: bits of RequestFlag; payload: its method, */
   Request = 10,
   /** a piece of its body; value: 1 = the last one */
   Data = 11,
   /** a request that the engine was asked failed; value: the number of its */
   Failed = 12,
-  /** what was no request was answered so; value: the status; payload: why */
+  /** what was no request was answered so; value: the status; payload: why, */
   Refused = 13,
 }
 
@@ -119,7 +119,7 @@ export enum ListenerCommand {
   ExplainedStatus = 3,
   /** bytes: what a stream's failed request is answered */
   ExplainedReply = 4,
-  /** of an HTTP request; value: its status; bytes: u32 of the lines, then the */
+  /** of an HTTP request; value: its status; bytes: u32 of the lines, then */
   Answer = 5,
   /** the engine may answer requests like this one; value: the model's */
   Learn = 6,

@@ -1,5 +1,6 @@
 // The addon's gRPC listener as the thread sees that owns it: its calls, and what it tells as packed
-// words (proto/engine.fbs ListenerEvent, EventWord). Control plane but for forwarded calls; one thread.
+// words (proto/engine.fbs ListenerEvent, EventWord). Control plane but for forwarded calls; one
+// thread.
 import { ListenerCommand, ListenerEvent, EventWord } from '../../model/generated/engine.js';
 import { countsByName } from '../../text.js';
 import type { EngineWording } from '../grpc-call.js';

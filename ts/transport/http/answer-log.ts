@@ -38,6 +38,10 @@ class LoggedRoute implements Route {
     return this.route.engine;
   }
 
+  get keyHeader(): ((head: RequestHead) => string | undefined) | undefined {
+    return this.route.keyHeader && ((head) => this.route.keyHeader?.(head));
+  }
+
   ask(exchange: HttpExchange): void {
     exchange.asked = new Asked(this.log, this.method, this.path, performance.now());
   }

@@ -131,8 +131,8 @@ export class NativeRequest {
 
   /** The engine may answer requests like this one. */
   learn(rule: LearnedRule): void {
-    const { method, path, host, handle, protocol, route, generation } = rule;
-    const texts = `${method}\0${path}\0${host}\0`;
+    const { method, path, host, handle, protocol, route, generation, key } = rule;
+    const texts = `${method}\0${path}\0${host}\0${key.header}\0${key.value}\0`;
     const bytes = Buffer.allocUnsafe(3 * U32 + Buffer.byteLength(texts, 'latin1'));
     bytes.writeUInt32LE(protocol);
     bytes.writeUInt32LE(route, U32);
@@ -151,4 +151,6 @@ export interface LearnedRule {
   readonly protocol: number;
   readonly route: number;
   readonly generation: number;
+  /** What let the request in; "" where anybody may ask. */
+  readonly key: { readonly header: string; readonly value: string };
 }

@@ -10,7 +10,6 @@ import {
   HTTP_STALLED_MS,
 } from '../../limits.js';
 import { EventWord, ListenerEvent } from '../../model/generated/engine.js';
-import { readError } from '../../native/missing.js';
 import { addedCounts, countsByName } from '../../text.js';
 import type { HandshakeFailures } from '../grpc/settings.js';
 import {
@@ -28,7 +27,12 @@ import { Asked } from '../http/answer-log.js';
 import { RouteCache } from '../route-cache.js';
 import { expiryOf, pemText } from '../tls/pem-files.js';
 import { TLS_VERSION_DEFAULT } from '../tls/settings.js';
-import { NativeHead, NativeRequest, type NativeHttpLink, type NativeHttpOptions } from './binding.js';
+import {
+  NativeHead,
+  NativeRequest,
+  type NativeHttpLink,
+  type NativeHttpOptions,
+} from './binding.js';
 
 /** What a native listener needs beside what every listener has. */
 export interface NativeHttpSurroundings extends Surroundings {
@@ -49,8 +53,7 @@ const TAUGHT_MAX = 65_536;
 
 /** OPTIONS *: of the server as a whole. */
 const SERVER_ROUTE: Route = {
-  begin: (_head, exchange) =>
-    exchange.send(200, 'text/plain', '', ['Allow', 'GET, POST, OPTIONS']),
+  begin: (_head, exchange) => exchange.send(200, 'text/plain', '', ['Allow', 'GET, POST, OPTIONS']),
   data: () => undefined,
   abort: () => undefined,
 };
@@ -204,7 +207,13 @@ export class NativeHttpListener implements HttpListener {
       const payload = packed.subarray(start + HEAD_BYTES, start + HEAD_BYTES + bytes);
       const id = word(EventWord.CallHigh) * HIGH + word(EventWord.CallLow);
       try {
-        this.#tell(word(EventWord.Kind), word(EventWord.Thread), id, word(EventWord.Value), payload);
+        this.#tell(
+          word(EventWord.Kind),
+          word(EventWord.Thread),
+          id,
+          word(EventWord.Value),
+          payload,
+        );
       } catch (error) {
         this.#report(error);
       }
@@ -212,13 +221,7 @@ export class NativeHttpListener implements HttpListener {
     }
   }
 
-  #tell(
-    kind: ListenerEvent,
-    thread: number,
-    id: number,
-    value: number,
-    payload: Buffer,
-  ): void {
+  #tell(kind: ListenerEvent, thread: number, id: number, value: number, payload: Buffer): void {
     switch (kind) {
       case ListenerEvent.Request:
         return this.#begin(thread, id, new NativeHead(payload, value));
@@ -265,22 +268,29 @@ export class NativeHttpListener implements HttpListener {
       exchange.route = route;
       route.begin(head, exchange);
       const { engine } = route;
-      if (engine !== undefined && !exchange.finished) this.#teach(request, head, engine);
+      if (engine !== undefined && !exchange.finished) this.#teach(request, head, route, engine);
     } catch (error) {
       this.#bug(exchange, error);
     }
   }
 
   // Each thread learns by itself, from the requests that it forwards.
-  #teach(request: NativeRequest, head: NativeHead, engine: EngineRoute): void {
+  #teach(request: NativeRequest, head: NativeHead, route: Route, engine: EngineRoute): void {
     const [method, path, host] = [head.method(), head.path(), head.header('host')];
+    const hasLock = route.keyHeader !== undefined;
+    const header = route.keyHeader?.(head) ?? '';
+    if (hasLock && header === '') return;
     const rule = `${request.thread} ${method} ${path} ${host}`;
-    if (this.#taught.has(rule)) return;
+    if (!hasLock && this.#taught.has(rule)) return;
     if (this.#taught.size >= TAUGHT_MAX) this.#taught.clear();
     this.#taught.add(rule);
-    const route = this.#numberOf(engine);
     const { handle, protocol } = engine;
-    request.learn({ method, path, host, handle, protocol, route, generation: this.#generation });
+    request.learn({
+      ...{ method, path, host, handle, protocol },
+      route: this.#numberOf(engine),
+      generation: this.#generation,
+      key: { header, value: header === '' ? '' : head.header(header) },
+    });
   }
 
   #numberOf(engine: EngineRoute): number {
@@ -334,8 +344,7 @@ export class NativeHttpListener implements HttpListener {
       if (engine !== undefined) {
         engine.failed(exchange, code, body, missingBytes);
       } else {
-        const { message } = readError(code, body, missingBytes);
-        const text = JSON.stringify({ error: message });
+        const text = JSON.stringify({ error: body.toString('utf8', missingBytes) });
         exchange.send(ERRORS[code].v2Http, 'application/json', text);
       }
     } catch (error) {

@@ -46,11 +46,12 @@ inline std::deque<BridgeEvent> read_events(const ByteBuffer& bytes) {
       ADD_FAILURE() << "a cut payload at byte " << at << " of " << bytes.size();
       return out;
     }
-    out.push_back({static_cast<ListenerEvent>(word(EventWord::Kind)),
-                   word(EventWord::Thread),
-                   static_cast<uint64_t>(word(EventWord::CallHigh)) << 32 | word(EventWord::CallLow),
-                   word(EventWord::Value),
-                   {reinterpret_cast<const char*>(bytes.data()) + at, count}});
+    out.push_back(
+        {static_cast<ListenerEvent>(word(EventWord::Kind)),
+         word(EventWord::Thread),
+         static_cast<uint64_t>(word(EventWord::CallHigh)) << 32 | word(EventWord::CallLow),
+         word(EventWord::Value),
+         {reinterpret_cast<const char*>(bytes.data()) + at, count}});
     at += padded;
   }
   return out;
@@ -100,7 +101,8 @@ class BridgeEnd {
   std::deque<BridgeEvent>& waiting() { return events_; }
 
   // A command for the call of an event.
-  bool send(const BridgeEvent& to, ListenerCommand kind, uint32_t value, std::string_view text = {}) {
+  bool send(const BridgeEvent& to, ListenerCommand kind, uint32_t value,
+            std::string_view text = {}) {
     return bridge_->send(to.thread, {to.call, kind, value, {text.begin(), text.end()}});
   }
   void answer(const BridgeEvent& to, std::string_view message) {

@@ -90,8 +90,8 @@ class CallsTest : public EngineTest {
     bridge_ =
         std::make_unique<Bridge>(settings.threads, *engine_->budget(), [this] { far_.notify(); });
     far_.look_at(*bridge_, *engine_->budget());
-    auto started =
-        TransportListener::start(std::move(settings), engine_->budget(), {}, [this](CallThread& thread) {
+    auto started = TransportListener::start(
+        std::move(settings), engine_->budget(), {}, [this](CallThread& thread) {
           return std::make_unique<EngineCalls>(thread, engine_, serve_, methods_, *bridge_);
         });
     ASSERT_TRUE(started.ok()) << started.error().message;

@@ -45,8 +45,7 @@ Result read_pieces(const std::vector<std::string>& pieces, size_t stops_at = SIZ
   for (const std::string& piece : pieces) {
     held += piece;
     if (out.state != State::More) continue;
-    const auto outcome =
-        reader.read({reinterpret_cast<const uint8_t*>(held.data()), held.size()});
+    const auto outcome = reader.read({reinterpret_cast<const uint8_t*>(held.data()), held.size()});
     held.erase(0, outcome.used);
     out.state = outcome.state;
     out.status = outcome.status;
@@ -81,12 +80,29 @@ TEST(Chunks, AreTheSameWhereverTheyAreCut) {
 // Source: RFC 9112 7.1.
 TEST(Chunks, ThatAreBrokenAreRefused) {
   for (const char* text : {
-           "zz\r\nabc\r\n0\r\n\r\n", ":\r\nabc\r\n", "<\r\n", "G\r\n", "?\r\n", "\r\nabc\r\n",
-           "3\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n", "3\r\nabc0\r\n\r\n", "3\r\nabc\n0\r\n\r\n",
-           "3\r\nabc\r\r\n0\r\n\r\n", "-3\r\nabc\r\n", "+3\r\nabc\r\n", "0x3\r\nabc\r\n",
-           " 3\r\nabc\r\n", "3 \r\nabc\r\n0\r\n\r\n", "3\tx\r\nabc\r\n",
-           "10000000000000000\r\n", "fffffffffffffffff\r\n",
-           "0\r\nX: a\n\r\n", "0\r\nX: a\rY: b\r\n\r\n", "0\r\n X: a\r\n\r\n", "0\r\nX\r\n\r\n",
+           "zz\r\nabc\r\n0\r\n\r\n",
+           ":\r\nabc\r\n",
+           "<\r\n",
+           "G\r\n",
+           "?\r\n",
+           "\r\nabc\r\n",
+           "3\nabc\r\n0\r\n\r\n",
+           "3\r\nabcd\r\n",
+           "3\r\nabc0\r\n\r\n",
+           "3\r\nabc\n0\r\n\r\n",
+           "3\r\nabc\r\r\n0\r\n\r\n",
+           "-3\r\nabc\r\n",
+           "+3\r\nabc\r\n",
+           "0x3\r\nabc\r\n",
+           " 3\r\nabc\r\n",
+           "3 \r\nabc\r\n0\r\n\r\n",
+           "3\tx\r\nabc\r\n",
+           "10000000000000000\r\n",
+           "fffffffffffffffff\r\n",
+           "0\r\nX: a\n\r\n",
+           "0\r\nX: a\rY: b\r\n\r\n",
+           "0\r\n X: a\r\n\r\n",
+           "0\r\nX\r\n\r\n",
            "0\r\nX : a\r\n\r\n",
        }) {
     const Result out = read(text);

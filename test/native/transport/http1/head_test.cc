@@ -93,17 +93,17 @@ TEST_F(Heads, EndTheSameWhereverTheyAreCut) {
 // Source: RFC 9112 2.2, 5.
 TEST_F(Heads, HaveLinesThatEndWithCrLf) {
   for (const char* text : {
-           "GET / HTTP/1.1\nHost: a\r\n\r\n",            // bare LF
-           "GET / HTTP/1.1\r\nHost: a\n\r\n",            //
-           "GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n",    // bare CR
-           "GET / HTTP/1.1\rHost: a\r\n\r\n",            //
-           "GET / HTTP/1.1\r\r\nHost: a\r\n\r\n",        //
-           "GET / HTTP/1.1\r\nHost: a\r\n X: b\r\n\r\n", // folded
-           "GET / HTTP/1.1\r\n\tHost: a\r\n\r\n",        //
-           " GET / HTTP/1.1\r\nHost: a\r\n\r\n",         //
-           "GET / HTTP/1.1\r\nHost: a\x01\r\n\r\n",      // controls
-           "GET / HTTP/1.1\r\nHost: a\x7f\r\n\r\n",      //
-           "GET /\x1b HTTP/1.1\r\nHost: a\r\n\r\n",      //
+           "GET / HTTP/1.1\nHost: a\r\n\r\n",             // bare LF
+           "GET / HTTP/1.1\r\nHost: a\n\r\n",             //
+           "GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n",     // bare CR
+           "GET / HTTP/1.1\rHost: a\r\n\r\n",             //
+           "GET / HTTP/1.1\r\r\nHost: a\r\n\r\n",         //
+           "GET / HTTP/1.1\r\nHost: a\r\n X: b\r\n\r\n",  // folded
+           "GET / HTTP/1.1\r\n\tHost: a\r\n\r\n",         //
+           " GET / HTTP/1.1\r\nHost: a\r\n\r\n",          //
+           "GET / HTTP/1.1\r\nHost: a\x01\r\n\r\n",       // controls
+           "GET / HTTP/1.1\r\nHost: a\x7f\r\n\r\n",       //
+           "GET /\x1b HTTP/1.1\r\nHost: a\r\n\r\n",       //
            "\r\n\r\n\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
        }) {
     EXPECT_EQ(status(text), 400) << text;
@@ -209,7 +209,8 @@ TEST_F(Heads, SayWhetherTheConnectionStays) {
 }
 
 TEST_F(Heads, KnowExpectInAnyCase) {
-  EXPECT_TRUE(read("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\n\r\n").head.expects_continue);
+  EXPECT_TRUE(
+      read("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\n\r\n").head.expects_continue);
   EXPECT_EQ(status_of("Expect: something\r\n"), 417);
   EXPECT_FALSE(read("POST / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n").head.expects_continue)
       << "HTTP/1.0 has none";

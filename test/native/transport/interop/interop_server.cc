@@ -306,9 +306,9 @@ int serve(std::span<char*> arguments) {
   settings.tls.certificate.path = argument(arguments, "--certificate");
   settings.tls.key.path = argument(arguments, "--key");
   settings.tls.enabled = !settings.tls.certificate.empty();
-  auto listener =
-      TransportListener::start(std::move(settings), std::make_shared<MemoryBudget>(1u << 30), {},
-                          [](CallThread& thread) { return std::make_unique<TestService>(thread); });
+  auto listener = TransportListener::start(
+      std::move(settings), std::make_shared<MemoryBudget>(1u << 30), {},
+      [](CallThread& thread) { return std::make_unique<TestService>(thread); });
   if (!listener.ok()) {
     std::fprintf(stderr, "interop_server: %s\n", listener.error().message.c_str());
     return 1;

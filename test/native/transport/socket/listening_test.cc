@@ -334,8 +334,8 @@ TEST(Listening, LeavesALiveServersSocketAlone) {
   const std::string path = folder.socket();
   Result<ListeningSockets> first = ListeningSockets::open("", 0, path, 1);
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(error_of("", 0, path), "cannot listen on unix:" + path +
-                                       ": another server answers on it; choose another");
+  EXPECT_EQ(error_of("", 0, path),
+            "cannot listen on unix:" + path + ": another server answers on it; choose another");
   const int client = connect_unix(path);
   EXPECT_GE(client, 0);
   ::close(client);

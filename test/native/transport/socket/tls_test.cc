@@ -172,8 +172,7 @@ TEST(Tls, SaysWhatIsWrongWithWhatItIsGiven) {
   EXPECT_EQ(said(server.certificate, pem(other)),
             "cannot use TLS: key given as text: it does not belong to the certificate of "
             "certificate given as text (key values mismatch)");
-  EXPECT_EQ(said(server.certificate, pem(rsa_key())).find("cannot use TLS: key given as "),
-            0u);
+  EXPECT_EQ(said(server.certificate, pem(rsa_key())).find("cannot use TLS: key given as "), 0u);
   EXPECT_EQ(said(server.certificate, pem(other, "secret")),
             "cannot use TLS: key given as text: the key has a passphrase; one without is "
             "expected");
@@ -222,8 +221,7 @@ TEST(Tls, SaysWhatIsWrongWithFiles) {
                                     ": No such file or directory");
   folder.put("cert", server.certificate);
   settings.key.path = "/tmp";
-  EXPECT_EQ(error_of(settings),
-            "cannot use TLS: key file /tmp: a file is expected, it is none");
+  EXPECT_EQ(error_of(settings), "cannot use TLS: key file /tmp: a file is expected, it is none");
   settings.key.path = folder.at("key");
   ASSERT_EQ(::mkfifo(folder.at("key").c_str(), 0600), 0);
   EXPECT_NE(error_of(settings).find("a file is expected, it is none"), std::string::npos);

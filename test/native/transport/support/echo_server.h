@@ -23,11 +23,11 @@ class EchoServer {
                       TransportEvents events = {})
       : budget(std::make_shared<MemoryBudget>(budget_bytes)) {
     auto started = TransportListener::start(std::move(settings), budget, std::move(events),
-                                       [this](CallThread& thread) {
-                                         std::lock_guard lock(mutex_);
-                                         threads_.push_back(&thread);
-                                         return std::make_unique<EchoHandler>(thread, journal);
-                                       });
+                                            [this](CallThread& thread) {
+                                              std::lock_guard lock(mutex_);
+                                              threads_.push_back(&thread);
+                                              return std::make_unique<EchoHandler>(thread, journal);
+                                            });
     EXPECT_TRUE(started.ok()) << (started.ok() ? "" : started.error().message);
     if (started.ok()) listener = std::move(started.value());
   }

@@ -244,7 +244,10 @@ describe('native gRPC listener: streams', () => {
     assert.ok(kept);
     call.write(kept);
     assert.equal(call.unflushed, 2);
-    native.tell(packed(ListenerEvent.Left, 1, CALL, 2), packed(ListenerEvent.HalfClosed, 1, CALL, 0));
+    native.tell(
+      packed(ListenerEvent.Left, 1, CALL, 2),
+      packed(ListenerEvent.HalfClosed, 1, CALL, 0),
+    );
     assert.deepEqual(log, ['message a', 'message b', 'flushed 1', 'flushed 0', 'half-closed']);
     call.end(null);
     call.write(Buffer.from('3'));

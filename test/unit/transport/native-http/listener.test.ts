@@ -1,10 +1,15 @@
-// The HTTP listener of the addon from JavaScript: what is forwarded is routed and answered, what the
-// engine may answer is taught, what it refuses is worded, and nothing learned outlives its routes.
+// The HTTP listener of the addon from JavaScript: what is forwarded is routed and answered, what
+// the engine may answer is taught, what it refuses is worded, and nothing learned outlives its
+// routes.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ErrorCode } from '../../../../ts/errors.js';
-import { EventWord, ListenerCommand, ListenerEvent } from '../../../../ts/model/generated/engine.js';
+import {
+  EventWord,
+  ListenerCommand,
+  ListenerEvent,
+} from '../../../../ts/model/generated/engine.js';
 import type { HttpExchange, RequestHead, Route } from '../../../../ts/transport/listener.js';
 import type { NativeHttpCalls } from '../../../../ts/transport/native-http/binding.js';
 import { NativeHttpListener } from '../../../../ts/transport/native-http/listener.js';
@@ -112,7 +117,10 @@ class EchoRoute implements Route {
   }
 }
 
-async function listening(route: Route, report = (error: unknown): void => assert.fail(String(error))) {
+async function listening(
+  route: Route,
+  report = (error: unknown): void => assert.fail(String(error)),
+) {
   const addon = new FakeAddon();
   const around = { threads: 1, reusePort: false, unsentBytesMax: 1 };
   const listener = new NativeHttpListener(addon.link, () => route, report, around);
@@ -153,7 +161,7 @@ describe('the native HTTP listener', () => {
     assert.equal(rule?.command, ListenerCommand.Learn);
     assert.equal(rule.value, 77);
     assert.deepEqual([rule.bytes.readUInt32LE(), rule.bytes.readUInt32LE(8)], [1, 0]);
-    assert.equal(rule.bytes.toString('latin1', 12), 'POST\0/v2/models/m/infer\0here:1\0');
+    assert.equal(rule.bytes.toString('latin1', 12), 'POST\0/v2/models/m/infer\0here:1\0\0\0');
     listener.routesChanged();
     assert.equal(addon.forgotten, 1);
     addon.sent.length = 0;
