@@ -1,6 +1,6 @@
-// libFuzzer target of HTTP/1's reading: any bytes as a stream of requests. The first byte says where
-// the stream is cut; requests, bodies and refusals have to be the same whole, cut there, and byte by
-// byte. Seeds: corpus/http1.
+// libFuzzer target of HTTP/1's reading: any bytes as a stream of requests. The first byte says
+// where the stream is cut; requests, bodies and refusals have to be the same whole, cut there, and
+// byte by byte. Seeds: corpus/http1.
 #include <llhttp.h>
 
 #include <cstdlib>
@@ -42,8 +42,8 @@ class Reader final : public ChunkSink {
   bool refuse(int status, std::string_view reason) {
     check(status >= 400 && status < 600);
     std::string head;
-    append_answer_head(head, status, "application/json", "", reason.size(),
-                       SaidOfConnection::Close, 1);
+    append_answer_head(head, status, "application/json", "", reason.size(), SaidOfConnection::Close,
+                       1);
     story_ += " refused " + std::to_string(status) + " " + std::string(reason);
     ended_ = true;
     return false;
@@ -60,7 +60,8 @@ class Reader final : public ChunkSink {
     check(scanner_.bytes() <= held_.size());
     if (found == LineScanner::Found::More) return false;
     if (found == LineScanner::Found::Bad) return refuse(400, scanner_.problem());
-    const std::string text = held_.substr(scanner_.skipped(), scanner_.bytes() - scanner_.skipped());
+    const std::string text =
+        held_.substr(scanner_.skipped(), scanner_.bytes() - scanner_.skipped());
     held_.erase(0, scanner_.bytes());
     scanner_.reset();
     ReadHead read;

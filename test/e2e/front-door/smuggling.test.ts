@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { packageRoot } from '../../../ts/package-files.js';
+import type { HttpListenerKind } from '../../../ts/transport/http-kind.js';
 import { FRAMING, PREDICT, type FramingCase } from './framing-cases.js';
 import { overListeners } from '../support/http-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
@@ -15,7 +16,7 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 const statusesOf = (text: string): readonly string[] =>
   [...text.matchAll(/^HTTP\/1\.1 (\d+) /gm)].map(([, status = '']) => status);
 
-overListeners('HTTP smuggling', (flags, kind) => {
+const smuggling = (flags: readonly string[], kind: HttpListenerKind): void => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let port = 0;
@@ -126,7 +127,8 @@ overListeners('HTTP smuggling', (flags, kind) => {
     }
     await live();
   });
-});
+};
+overListeners('HTTP smuggling', smuggling, ['native', 'uws', 'node']);
 
 /** Sends a chunked body and reads the whole answer, whichever way its length is told. */
 async function fetchChunked(

@@ -31,8 +31,8 @@ struct Journal {
   std::atomic<bool> go_on{false};
 };
 
-// /echo answers its body, /early before it has come, /hang never, /later once it may, /large as many
-// bytes as its query says, /slow pauses its body until it may.
+// /echo answers its body, /early before it has come, /hang never, /later once it may, /large as
+// many bytes as its query says, /slow pauses its body until it may.
 class Echo final : public HttpHandler {
  public:
   Echo(CallThread& thread, Journal& journal) : thread_(thread), journal_(journal) {}
@@ -143,8 +143,9 @@ class Client {
       const size_t end = text.find("\r\n\r\n");
       if (end == std::string_view::npos) return count;
       const size_t length = text.substr(0, end).find("Content-Length: ");
-      const size_t bytes =
-          length == std::string_view::npos ? 0 : std::stoul(std::string(text.substr(length + 16, 20)));
+      const size_t bytes = length == std::string_view::npos
+                               ? 0
+                               : std::stoul(std::string(text.substr(length + 16, 20)));
       if (text.size() < end + 4 + bytes) return count;
       text.remove_prefix(end + 4 + bytes);
       count += 1;
@@ -161,12 +162,13 @@ class Http1 : public ::testing::Test {
  protected:
   void start(TransportSettings settings = {}) {
     settings.serves = Serves::Http;
-    auto started = TransportListener::start(
-        std::move(settings), budget_, {}, [this](CallThread& thread) -> std::unique_ptr<TurnHandler> {
-          std::lock_guard lock(mutex_);
-          threads_.push_back(&thread);
-          return std::make_unique<Echo>(thread, journal_);
-        });
+    auto started =
+        TransportListener::start(std::move(settings), budget_, {},
+                                 [this](CallThread& thread) -> std::unique_ptr<TurnHandler> {
+                                   std::lock_guard lock(mutex_);
+                                   threads_.push_back(&thread);
+                                   return std::make_unique<Echo>(thread, journal_);
+                                 });
     ASSERT_TRUE(started.ok()) << started.error().message;
     listener_ = std::move(started.value());
   }
@@ -197,8 +199,8 @@ std::string post(std::string_view path, std::string_view body, std::string_view 
 }
 
 std::string chunked(std::string_view path, std::string_view body) {
-  std::string out = "POST " + std::string(path) +
-                    " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string out =
+      "POST " + std::string(path) + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (; !body.empty(); body.remove_prefix(std::min<size_t>(body.size(), 5))) {
     const std::string_view part = body.substr(0, 5);
     out += std::to_string(part.size()) + "\r\n" + std::string(part) + "\r\n";
@@ -321,8 +323,9 @@ TEST_F(Http1, AnswersAClientThatHasEndedItsSide) {
 
 TEST_F(Http1, ClosesAfterAnErrorAndNotBefore) {
   start();
-  for (const char* bytes : {"GET / HTTP/1.1\r\nHost: a\n\r\n", "\x16\x03\x01", "GET / HTTP/3.0\r\n\r\n",
-                            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+  for (const char* bytes :
+       {"GET / HTTP/1.1\r\nHost: a\n\r\n", "\x16\x03\x01", "GET / HTTP/3.0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
     Client client = open();
     client.write(bytes);
     const std::string text = client.rest();
