@@ -43,8 +43,8 @@ class Echo final : public HttpHandler {
     asked.path = request.path();
     asked.query = request.query();
     asked.method = request.method();
-    if (asked.path == "/early") answer(request, 403, "early");
     if (asked.path == "/slow") request.set_paused(!journal_.go_on);
+    if (asked.path == "/early") answer(request, 403, "early");
   }
   void data(HttpRequest& request, std::span<const uint8_t> bytes, bool last) override {
     Asked& asked = asked_[request.id()];
@@ -222,17 +222,19 @@ TEST_F(Http1, AnswersAreTheSameWhereverPipelinedRequestsAreCut) {
                              chunked("/echo", "in several chunks") + post("/early", "dropped") +
                              "\r\n" + chunked("/early", "dropped") +
                              "HEAD /echo HTTP/1.1\r\nHost: a\r\n\r\n" + post("/echo", "last");
-  constexpr size_t kAnswers = 7;
+  // An answer to HEAD states a length and has no body, so answers are not counted here.
+  const auto read_all = [](Client& client) {
+    std::string text;
+    while (text.find("POST last") == std::string::npos) {
+      const std::string more = client.read(1);
+      if (more.empty()) break;
+      text += more;
+    }
+    return undated(text);
+  };
   Client whole = open();
   whole.write(stream);
-  // An answer to HEAD states a length and has no body: the last answer's bytes fill it.
-  std::string expected;
-  while (expected.find("POST last") == std::string::npos) {
-    const std::string more = whole.read(kAnswers, 200);
-    if (more.empty()) break;
-    expected += more;
-  }
-  expected = undated(expected);
+  const std::string expected = read_all(whole);
   ASSERT_NE(expected.find("POST last"), std::string::npos) << expected;
   EXPECT_NE(expected.find("POST in several chunks"), std::string::npos);
   std::minstd_rand random(7);
@@ -244,13 +246,7 @@ TEST_F(Http1, AnswersAreTheSameWhereverPipelinedRequestsAreCut) {
       client.write(rest.substr(0, bytes));
       rest.remove_prefix(bytes);
     }
-    std::string got;
-    while (got.find("POST last") == std::string::npos) {
-      const std::string more = client.read(1, 10'000);
-      if (more.empty()) break;
-      got += more;
-    }
-    ASSERT_EQ(undated(got), expected) << "round " << round;
+    ASSERT_EQ(read_all(client), expected) << "round " << round;
   }
 }
 
