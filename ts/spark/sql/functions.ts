@@ -215,6 +215,18 @@ export const SQL_ALIASES: Readonly<Record<string, string>> = {
   ucase: 'upper',
 };
 
+/** Functions that are NULL where those that they try raise in ANSI mode. */
+export const SQL_TRIES: Readonly<Record<string, string>> = {
+  try_add: 'add',
+  try_subtract: 'subtract',
+  try_multiply: 'multiply',
+  try_divide: 'divide',
+  try_mod: 'mod',
+  try_element_at: 'element_at',
+  try_to_date: 'to_date',
+  try_to_timestamp: 'to_timestamp',
+};
+
 /** Parts of a date or time that date_part and EXTRACT name, by the function that gives them. */
 export const DATE_PARTS: Readonly<Record<string, string>> = {
   year: 'year',

@@ -16,11 +16,18 @@ std::span<const Function> cast_functions();
 std::span<const Function> text_functions();
 std::span<const Function> pattern_functions();
 std::span<const Function> date_functions();
+std::span<const Function> try_functions();
 
 // All of them see missing values: those have types too.
 constexpr Function function(std::string_view name, int least, int most, CallStrict call,
                             Prepare prepare = nullptr) {
   return {name, least, most, call, nullptr, prepare, true};
+}
+
+// The same function, which Spark reads the arguments of in another way.
+constexpr Function reading(Reads reads, Function function) {
+  function.reads = reads;
+  return function;
 }
 
 using Arguments = std::span<const Value>;

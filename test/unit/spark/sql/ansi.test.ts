@@ -1,0 +1,148 @@
+// What Spark 4.1.0 answers to expressions in ANSI mode and without it, and where it refuses a row
+// (test/fixtures/tabular/ansi/answers.json, written by make_answers.py beside it), and what a plan
+// does. Values are compared as the texts that CAST gives.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { type GivenColumn, PlanError, runPlan } from '../../tabular/run-plan.js';
+import { lowered } from './statements.js';
+
+/** `refused`: for the types of its columns. */
+interface Answer {
+  readonly type?: string;
+  readonly refused?: string;
+  readonly values?: readonly (string | null)[];
+}
+
+interface Answers {
+  readonly columns: Readonly<Record<string, GivenColumn>>;
+  readonly answers: readonly {
+    readonly expression: string;
+    readonly ansi: Answer;
+    /** undefined: as in ANSI mode. */
+    readonly legacy?: Answer;
+  }[];
+}
+
+const { columns, answers } = JSON.parse(
+  readFileSync(join('test', 'fixtures', 'tabular', 'ansi', 'answers.json'), 'utf8'),
+) as Answers;
+
+const TYPES: Readonly<Record<string, string>> = {
+  boolean: 'Bool',
+  tinyint: 'Int8',
+  smallint: 'Int16',
+  int: 'Int32',
+  bigint: 'Int64',
+  float: 'Float',
+  double: 'Double',
+  string: 'String',
+  date: 'Date',
+  timestamp: 'Timestamp',
+};
+
+/** Functions of doubles may differ in the last digit between libraries of mathematics. */
+function same(got: unknown, expected: string | null): boolean {
+  if (got === expected || got === null || expected === null) return got === expected;
+  const [a, b] = [Number(got), Number(expected)];
+  return Math.abs(a - b) <= 4e-16 * Math.abs(b);
+}
+
+const isError = (value: string | null): boolean => value?.startsWith('!') === true;
+
+interface Asked {
+  readonly expression: string;
+  readonly type: string;
+  readonly values: readonly (string | null)[];
+}
+
+/** What a plan answers to expressions, and which rows it refuses. */
+function run(expressions: readonly string[], ansi: boolean) {
+  const items = expressions.flatMap((each, i) => [
+    `CAST((${each}) AS STRING) AS s${i}`,
+    `(${each}) AS v${i}`,
+  ]);
+  const { plan, problems } = lowered(
+    `SELECT ${items.join(', ')} FROM __THIS__`,
+    Object.keys(columns),
+    { major: 4, ansi },
+  );
+  assert.deepEqual(problems, []);
+  return runPlan(plan, columns, { nullForInvalid: true });
+}
+
+type Given = ReturnType<typeof run>;
+
+function check({ type, values }: Asked, given: Given, i: number): void {
+  const got = given.columns[`s${i}`] ?? [];
+  values.forEach((expected, row) => {
+    const isRefused = given.refused.includes(row);
+    assert.equal(isRefused, isError(expected), `row ${row}: got ${got[row]}, expected ${expected}`);
+    const isSame = isRefused || same(got[row], expected);
+    assert.ok(isSame, `row ${row}: got ${got[row]}, expected ${expected}`);
+  });
+  const decimal = /^decimal\(\d+,(\d+)\)$/.exec(type);
+  if (type === 'void' || values.every((value) => value === null || isError(value))) return;
+  const answered = given.types[`v${i}`];
+  assert.equal(answered?.type, decimal === null ? TYPES[type] : 'Decimal');
+  if (decimal !== null) assert.equal(answered?.scale, Number(decimal[1]));
+}
+
+for (const [mode, ansi] of [
+  ['ansi', true],
+  ['legacy', false],
+] as const) {
+  describe(`Spark 4, ${mode}`, () => {
+    const asked = answers.flatMap(({ expression, ...modes }): Asked[] => {
+      const { type = '', values = [], refused } = modes[mode] ?? modes.ansi;
+      return refused === undefined ? [{ expression, type, values }] : [];
+    });
+    test('there are many', () => assert.ok(asked.length > 1000, `${asked.length}`));
+    // Those that refuse no row are run together, as long as they do as they should.
+    const calm = asked.filter(({ values }) => !values.some(isError));
+    let together: Given | undefined;
+    try {
+      const given = run(
+        calm.map(({ expression }) => expression),
+        ansi,
+      );
+      if (given.refused.length === 0) together = given;
+    } catch (error) {
+      if (!(error instanceof PlanError || error instanceof assert.AssertionError)) throw error;
+    }
+    for (const one of asked) {
+      test(one.expression, () => {
+        const place = together === undefined ? -1 : calm.indexOf(one);
+        if (together !== undefined && place >= 0) check(one, together, place);
+        else check(one, run([one.expression], ansi), 0);
+      });
+    }
+  });
+}
+
+const refusals: readonly (readonly [expression: string, error: RegExp])[] = [
+  ['i + i', /^stage 0: row 1: \(i \+ i\): ARITHMETIC_OVERFLOW: the result does not fit int$/],
+  ['t * t', /^stage 0: row 1: \(t \* t\): BINARY_ARITHMETIC_OVERFLOW: .* fit tinyint$/],
+  ['5 / z', /^stage 0: row 0: \(5 \/ z\): DIVIDE_BY_ZERO$/],
+  ['5 % z', /^stage 0: row 0: \(5 % z\): REMAINDER_BY_ZERO$/],
+  ['CAST(s AS INT)', /^stage 0: row 0: CAST\(s AS INT\): CAST_INVALID_INPUT: 'abc' cannot be cast/],
+  ['CAST(d AS INT)', /^stage 0: row 1: .*: CAST_OVERFLOW: -1\.0E20 cannot be cast to int$/],
+  ["split(s, '-')[1]", /^stage 0: row 0: .*: INVALID_ARRAY_INDEX: item 1 of 1$/],
+  ['make_date(2020, 2, 30)', /^stage 0: row 0: .*: DATETIME_FIELD_OUT_OF_BOUNDS$/],
+  ["next_day(dt, 'xx')", /^stage 0: row 0: .*: ILLEGAL_DAY_OF_WEEK: xx$/],
+];
+
+describe('errors name the row, the expression and the condition of Spark', () => {
+  for (const [expression, error] of refusals) {
+    test(expression, () => {
+      const names = Object.keys(columns);
+      const statement = `SELECT ${expression} AS x FROM __THIS__`;
+      const { plan } = lowered(statement, names, { major: 4, ansi: true });
+      assert.throws(
+        () => runPlan(plan, columns),
+        (thrown) => thrown instanceof PlanError && error.test(thrown.message),
+      );
+    });
+  }
+});
