@@ -76,6 +76,14 @@ size_t raise_until(std::span<const Value> values, const Raises& raises, Ends end
   return kNoRaise;
 }
 
+// Spark's optimizer knows what FALSE makes of AND, wherever it is.
+bool has_constant(const CallNode& call, bool (*holds)(const Value&)) {
+  for (const CallNode* each : call.arguments) {
+    if (each->function == nullptr && each->column < 0 && holds(each->constant)) return true;
+  }
+  return false;
+}
+
 // The index of the argument whose error is that of the call.
 size_t raise_of(Eval& eval, const CallNode& call, std::span<const Value> values,
                 const Raises& raises) {
@@ -83,8 +91,10 @@ size_t raise_of(Eval& eval, const CallNode& call, std::span<const Value> values,
     case Reads::All: return raise_until(values, raises, [](const Value&) { return false; });
     case Reads::Branches: return raise_of_branches(values, raises);
     case Reads::UntilEqual: return raise_of_list(eval, call, values, raises);
-    case Reads::UntilFalse: return raise_until(values, raises, is_false);
-    case Reads::UntilTrue: return raise_until(values, raises, is_true);
+    case Reads::UntilFalse:
+      return has_constant(call, is_false) ? kNoRaise : raise_until(values, raises, is_false);
+    case Reads::UntilTrue:
+      return has_constant(call, is_true) ? kNoRaise : raise_until(values, raises, is_true);
     case Reads::UntilFound:
       return raise_until(values, raises, [](const Value& value) { return value.valid(); });
     case Reads::WhereNan:
@@ -102,8 +112,7 @@ size_t raise_of(Eval& eval, const CallNode& call, std::span<const Value> values,
   return raise_until(values, raises, [](const Value& value) { return value.missing(); });
 }
 
-Value call_raised(Eval& eval, const CallNode& call, std::span<const Value> values,
-                  Raises& raises) {
+Value call_raised(Eval& eval, const CallNode& call, std::span<const Value> values, Raises& raises) {
   const size_t index = raise_of(eval, call, values, raises);
   Value made = call.function->strict(eval, values, call.state.get());
   if (index != kNoRaise) eval.raised = raises.take(index);
@@ -310,7 +319,7 @@ Status Expression::fill(Run& run, Rows rows, const Filled& to, std::string_view 
   Filling filling(run, rows, to.out, to.element);
   if (to.type != Type::Any) filling.start(to.type, nullptr);
   Eval eval{run, 0, {}};
-  eval.ansi = to.ansi;
+  eval.ansi = eval.ansi_types = to.ansi;
   Value missing = Value::missing_of(Type::Double);
   std::vector<Failure> failures;
   for (uint32_t i = 0; i < rows.count; ++i) {

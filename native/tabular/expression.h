@@ -24,9 +24,10 @@ struct Eval {
   uint32_t row = 0;
   std::string failure;
   std::string_view place = {};  // of the failure, where it is not the stage's own
-  bool undefined = false;  // the failure is a result that is not defined: PMML's Apply may take it
-  bool keeps_nan = false;  // an Apply that treats NaN and undefined results is around a function
-  bool ansi = false;       // Spark's ANSI mode: what has no answer raises
+  bool undefined = false;   // the failure is a result that is not defined: PMML's Apply may take it
+  bool keeps_nan = false;   // an Apply that treats NaN and undefined results is around a function
+  bool ansi = false;        // Spark's ANSI mode: what has no answer raises
+  bool ansi_types = false;  // and text beside a number is a number
   std::string raised = {};  // why the value that was computed last has no answer
   bool failed() const { return !failure.empty(); }
   // A missing value, for `return eval.fail(...)`.
@@ -77,12 +78,12 @@ enum class Reads : uint8_t {
   UntilMissing,  // from the left, up to the first that is missing
   LastFirst,     // the same from the right: divisions
   All,
-  Branches,   // c1, v1, c2, v2, ... [, else]: up to the value of the first condition that is true
-  UntilFound, // up to the first that is not missing
-  UntilFalse, // AND
-  UntilTrue,  // OR
-  UntilEqual, // IN
-  WhereNan,   // the second one where the first is NaN
+  Branches,    // c1, v1, c2, v2, ... [, else]: up to the value of the first condition that is true
+  UntilFound,  // up to the first that is not missing
+  UntilFalse,  // AND
+  UntilTrue,   // OR
+  UntilEqual,  // IN
+  WhereNan,    // the second one where the first is NaN
 };
 
 struct Function {

@@ -14,6 +14,7 @@ namespace serval::tabular::sql {
 namespace {
 
 constexpr std::string_view kOverflow = "CAST_OVERFLOW";
+constexpr std::string_view kInvalid = "CAST_INVALID_INPUT";
 constexpr std::string_view kOutOfRange = "NUMERIC_VALUE_OUT_OF_RANGE";
 
 // As Java's (int) and (long): NaN is 0, what is too large the largest number.
@@ -125,7 +126,8 @@ Value to_decimal(Eval& eval, const Value& value, SqlType to) {
       break;
     case Type::Float:
     case Type::Double:
-      if (std::isfinite(value.real)) made = decimal_of_digits(digits_of_real(value.real), to);
+      if (!std::isfinite(value.real)) return missing_of(to);
+      made = decimal_of_digits(digits_of_real(value.real), to);
       break;
     case Type::Decimal: made = decimal_rescale(decimal_of(value), to); break;
     case Type::Timestamp: made = decimal_rescale({value.integer, 6}, to); break;
@@ -174,6 +176,22 @@ bool names_zone(std::string_view timestamp) {
              std::string_view::npos;
 }
 
+// The low 64 bits of seconds as microseconds, which Spark computes with 34 digits.
+int64_t micros_of_decimal(Decimal seconds) {
+  constexpr int kDigitsMax = 34, kScale = 6;
+  const int more = decimal_digits(seconds.unscaled) - kDigitsMax;
+  if (more > 0) {
+    const auto kept = decimal_rescale({seconds.unscaled, more}, decimal_type(kPrecisionMax, 0),
+                                      Rounding::HalfEven);
+    seconds.unscaled = kept.value_or(0) * power_of_ten(more);
+  }
+  if (seconds.scale > kScale) {
+    return static_cast<int64_t>(seconds.unscaled / power_of_ten(seconds.scale - kScale));
+  }
+  const auto factor = static_cast<uint64_t>(power_of_ten(kScale - seconds.scale));
+  return static_cast<int64_t>(static_cast<uint64_t>(seconds.unscaled) * factor);
+}
+
 Value to_timestamp(Eval& eval, const Value& value) {
   switch (value.type) {
     case Type::String: {
@@ -194,17 +212,15 @@ Value to_timestamp(Eval& eval, const Value& value) {
       return Value::of_integer(start_of_day(eval, value.integer), Type::Timestamp);
     case Type::Float:
     case Type::Double: {
-      if (!std::isfinite(value.real)) return uncastable(eval, value, kTimestamp, kOverflow);
-      return Value::of_integer(
-          integer_of_real(value.real * static_cast<double>(kSecondMicros), Type::Int64),
-          Type::Timestamp);
+      if (!std::isfinite(value.real)) return uncastable(eval, value, kTimestamp, kInvalid);
+      const double micros = value.real * static_cast<double>(kSecondMicros);
+      if (eval.ansi && !fits(micros, Type::Int64)) {
+        return uncastable(eval, value, kTimestamp, kOverflow);
+      }
+      return Value::of_integer(integer_of_real(micros, Type::Int64), Type::Timestamp);
     }
-    case Type::Decimal: {
-      const auto micros =
-          decimal_rescale(decimal_of(value), decimal_type(kPrecisionMax, 6), Rounding::Down);
-      return micros ? Value::of_integer(static_cast<int64_t>(*micros), Type::Timestamp)
-                    : missing_of(kTimestamp);
-    }
+    case Type::Decimal:
+      return Value::of_integer(micros_of_decimal(decimal_of(value)), Type::Timestamp);
     case Type::Bool: return Value::of_integer(value.integer, Type::Timestamp);
     default: {
       const Int128 micros = static_cast<Int128>(value.integer) * kSecondMicros;
@@ -277,6 +293,14 @@ Value cast(Eval& eval, const Value& value, SqlType to) {
     }
     default: return value;
   }
+}
+
+Value cast_plain(Eval& eval, const Value& value, SqlType to) {
+  const bool ansi = eval.ansi;
+  eval.ansi = false;
+  const Value made = cast(eval, value, to);
+  eval.ansi = ansi;
+  return made;
 }
 
 Value convert(Eval& eval, const Value& value, SqlType to) {

@@ -42,6 +42,8 @@ std::optional<SqlType> ansi_common_type(std::span<const SqlType> types);
 
 // CAST. What cannot be is missing; a pair of types that Spark does not cast fails.
 Value cast(Eval& eval, const Value& value, SqlType to);
+// The same as if the mode was not ANSI.
+Value cast_plain(Eval& eval, const Value& value, SqlType to);
 // "decimal(10,2)" -> the type; none where it is not one.
 std::optional<SqlType> type_named(std::string_view name);
 // An operation without an answer: NULL of the type, in ANSI mode an error: Spark's name of it, and

@@ -201,7 +201,13 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
     version: '1',
     backend: 'tabular',
     path,
-    importer: { format: 'archive', schema: '', timezone: 'Asia/Tokyo', ansi: '', verification: 'fail' },
+    importer: {
+      format: 'archive',
+      schema: '',
+      timezone: 'Asia/Tokyo',
+      ansi: '',
+      verification: 'fail',
+    },
   };
   const loaded = await control.load(spec);
   assert.deepEqual(requests, [

@@ -104,7 +104,10 @@ describe('SQLTransformer in ANSI mode', () => {
   test('is what the setting says', async () => {
     passes(await planOf(of('4.1.0'), { ansi: 'false' }));
     fails(await planOf(of('3.5.5'), { ansi: 'true' }));
-    await rejects(planOf(of('4.1.0'), { ansi: 'yes' }), /spark\.ansi: expected true or false, got 'yes'/);
+    await rejects(
+      planOf(of('4.1.0'), { ansi: 'yes' }),
+      /spark\.ansi: expected true or false, got 'yes'/,
+    );
   });
 
   test('a row is missing where the request asks for that', async () => {

@@ -37,7 +37,8 @@ export function callForm(from: Operands, token: Token): Sql {
     // As functions these take the characters first, and the text then.
     const isTurned = /^[LR]TRIM$/.test(token.word) && args.length === 2;
     made = call(token.word.toLowerCase(), at, ...(isTurned ? [...args].reverse() : args));
-    if (/^(MOD|NEGATIVE|SHIFTLEFT|SHIFTRIGHT|SHIFTRIGHTUNSIGNED)$/.test(token.word)) made = as(token, made);
+    if (/^(MOD|NEGATIVE|SHIFTLEFT|SHIFTRIGHT|SHIFTRIGHTUNSIGNED)$/.test(token.word))
+      made = as(token, made);
   } else {
     words.expect(')');
   }

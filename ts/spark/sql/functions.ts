@@ -46,6 +46,7 @@ export const SQL_FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map([
     mod: [2, 2],
     pmod: [2, 2],
     negative: [1, 1],
+    positive: [1, 1],
     abs: [1, 1],
     bit_and: [2, 2],
     bit_or: [2, 2],

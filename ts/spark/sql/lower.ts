@@ -225,8 +225,6 @@ function rewrite(sql: Call, context: LowerContext): Sql | undefined {
     case 'nullif':
       if (a === undefined || b === undefined || args.length > 2) return sql;
       return sqlCall('case', at, sqlCall('equal', at, a, b), NULL_SQL, a);
-    case 'positive':
-      return a;
     case 'extract':
     case 'date_part':
     case 'datepart':

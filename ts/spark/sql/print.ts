@@ -83,7 +83,8 @@ function literalText({ type, text, zoneless }: SqlLiteral): string {
   }
 }
 
-const TIME = /^(?<date>[^T ]+)(?:[T ](?<hour>\d\d?)(?::(?<minute>\d\d?)(?::(?<second>\d\d?)(?<rest>\.\d+)?)?)?)?$/;
+const TIME =
+  /^(?<date>[^T ]+)(?:[T ](?<hour>\d\d?)(?::(?<minute>\d\d?)(?::(?<second>\d\d?)(?<rest>\.\d+)?)?)?)?$/;
 
 /** With two digits of month and day, as Spark shows dates. */
 function dateText(text: string): string {

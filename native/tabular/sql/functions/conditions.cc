@@ -29,9 +29,11 @@ Value incomparable(Eval& eval, const Value& a, const Value& b) {
 }
 
 Value compare(Eval& eval, Test test, Value a, Value b) {
-  const auto type = eval.ansi ? ansi_type(type_of(a), type_of(b))
-                              : comparison_type(type_of(a), type_of(b));
+  const auto type =
+      eval.ansi_types ? ansi_type(type_of(a), type_of(b)) : comparison_type(type_of(a), type_of(b));
   if (!type) return incomparable(eval, a, b);
+  // A missing one on the left: the other one is not read.
+  if (eval.ansi && !a.valid() && test != Test::NullSafeEqual) return missing_of(kBool);
   // Decimals are compared as they are, whatever their types.
   if (type->type == Type::Decimal) {
     for (Value* value : {&a, &b}) {
@@ -101,7 +103,7 @@ std::optional<SqlType> type_of_all(const Eval& eval, Arguments arguments, size_t
   size_t count = 0;
   for (size_t i = first; i < arguments.size(); i += step) types[count++] = type_of(arguments[i]);
   if (with_last) types[count++] = type_of(arguments.back());
-  return eval.ansi ? ansi_common_type(types.first(count)) : common_type(types.first(count));
+  return eval.ansi_types ? ansi_common_type(types.first(count)) : common_type(types.first(count));
 }
 
 Value no_common_type(Eval& eval, std::string_view what) {
@@ -154,7 +156,8 @@ Value extreme(Eval& eval, Arguments arguments, const void*) {
   std::optional<SqlType> type = SqlType{};
   for (const Value& value : arguments) {
     if (!type) break;
-    type = eval.ansi ? ansi_type(*type, type_of(value)) : tightest_type(*type, type_of(value));
+    type =
+        eval.ansi_types ? ansi_type(*type, type_of(value)) : tightest_type(*type, type_of(value));
   }
   if (!type) return no_common_type(eval, kSign > 0 ? "greatest()" : "least()");
   Value best = missing_of(*type);

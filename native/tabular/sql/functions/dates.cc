@@ -64,7 +64,8 @@ Value add_days(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kTypes[2] = {kDate, kInt32};
   Value made[2];
   if (!converted(eval, arguments, kTypes, made)) return missing_of(kDate);
-  return Value::of_integer(made[0].integer + kSign * made[1].integer, Type::Date);
+  return Value::of_integer(static_cast<int32_t>(made[0].integer + kSign * made[1].integer),
+                           Type::Date);
 }
 
 Value add_some_months(Eval& eval, Arguments arguments, const void*) {
@@ -260,7 +261,12 @@ Value timestamp_seconds(Eval& eval, Arguments arguments, const void*) {
   if (!is_numeric(value.type) && value.type != Type::Any) {
     return eval.fail("expected a number, got " + type_text(type_of(value)));
   }
-  return cast(eval, value, kTimestamp);
+  int64_t micros = 0;
+  if (value.valid() && is_integer(value.type) &&
+      __builtin_mul_overflow(value.integer, kSecondMicros, &micros)) {
+    return eval.raise(missing_of(kTimestamp), "a timestamp out of range");
+  }
+  return cast_plain(eval, value, kTimestamp);
 }
 
 template <int64_t kUnit>
@@ -269,7 +275,7 @@ Value timestamp_of(Eval& eval, Arguments arguments, const void*) {
   if (!value.valid()) return missing_of(kTimestamp);
   int64_t micros = 0;
   if (__builtin_mul_overflow(value.integer, kUnit, &micros)) {
-    return eval.fail("a timestamp out of range");
+    return eval.raise(missing_of(kTimestamp), "a timestamp out of range");
   }
   return Value::of_integer(micros, Type::Timestamp);
 }

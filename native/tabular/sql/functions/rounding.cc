@@ -95,8 +95,11 @@ Value rounded_decimal(Eval& eval, const Value& value, int digits, Rounding round
   const Decimal shifted{value.decimal, value.scale - digits};
   const auto tens = decimal_rescale(shifted, decimal_type(kPrecisionMax, 0), rounding);
   if (!tens || shifted.scale > 2 * kPrecisionMax) return missing_of(to);
-  const Decimal made{*tens * power_of_ten(-digits), 0};
-  return decimal_or_none(eval, decimal_rescale(made, to, rounding), to);
+  const auto made = decimal_rescale({*tens * power_of_ten(-digits), 0}, to, rounding);
+  if (made) return of_decimal(*made, to);
+  // In both modes.
+  return eval.raise(missing_of(to),
+                    "NUMERIC_VALUE_OUT_OF_RANGE: the rounded value does not fit " + type_text(to));
 }
 
 int64_t low_bits(Int128 value, Type type) {
@@ -152,7 +155,7 @@ Value whole(Eval& eval, Arguments arguments, const void*) {
   value = convert(eval, value, kDouble);
   if (!value.valid()) return missing_of(kInt64);
   value.real = kRounding == Rounding::Floor ? std::floor(value.real) : std::ceil(value.real);
-  return cast(eval, value, kInt64);
+  return cast_plain(eval, value, kInt64);
 }
 
 constexpr Function kFunctions[] = {

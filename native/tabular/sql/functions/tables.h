@@ -37,7 +37,9 @@ template <size_t N>
 bool converted(Eval& eval, Arguments arguments, const SqlType (&types)[N], Value (&made)[N]) {
   bool valid = true;
   for (size_t i = 0; i < arguments.size() && i < N; ++i) {
-    made[i] = convert(eval, arguments[i], types[i]);
+    // In ANSI mode what follows a missing one is not read.
+    const bool reads = valid || !eval.ansi;
+    made[i] = reads ? convert(eval, arguments[i], types[i]) : missing_of(types[i]);
     valid = valid && made[i].valid();
   }
   return valid && !eval.failed();

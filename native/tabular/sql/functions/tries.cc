@@ -37,7 +37,7 @@ Value attempt(Eval& eval, const CallNode& call) {
     is_numbers = is_numbers && is_numeric(values[i].type);
   }
   const bool ansi = eval.ansi;
-  eval.ansi = true;
+  eval.ansi = true;  // and types as they are
   const Value made =
       inner.function->strict(eval, {values.data(), inner.count()}, inner.state.get());
   eval.ansi = ansi;

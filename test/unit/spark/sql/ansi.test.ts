@@ -25,9 +25,20 @@ interface Answers {
   }[];
 }
 
-const { columns, answers } = JSON.parse(
+const { columns: given, answers } = JSON.parse(
   readFileSync(join('test', 'fixtures', 'tabular', 'ansi', 'answers.json'), 'utf8'),
 ) as Answers;
+
+/** Reals as texts: JSON's integers are not so long, and have no -0. */
+const columns = Object.fromEntries(
+  Object.entries(given).map(([name, column]) => {
+    if (column.type !== 'double') return [name, column];
+    const texts = column.values.map((value) =>
+      value === null ? null : Object.is(value, -0) ? '-0' : String(value),
+    );
+    return [name, { ...column, values: texts }];
+  }),
+);
 
 const TYPES: Readonly<Record<string, string>> = {
   boolean: 'Bool',
@@ -43,10 +54,18 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Functions of doubles may differ in the last digit between libraries of mathematics. */
-function same(got: unknown, expected: string | null): boolean {
+function same(got: unknown, expected: string | null, type: string): boolean {
   if (got === expected || got === null || expected === null) return got === expected;
   const [a, b] = [Number(got), Number(expected)];
+  // Java 17 and later ones show floats with other digits.
+  if (type === 'float') return Math.fround(a) === Math.fround(b);
   return Math.abs(a - b) <= 4e-16 * Math.abs(b);
+}
+
+/** Spark 4 without ANSI answers these otherwise than Spark 3.5, which Serval answers as. */
+const OTHERS = new Set(['-w', 'abs(w)', ...['tinyint', 'smallint', 'int'].map(castTime)]);
+function castTime(type: string): string {
+  return `CAST(ts AS ${type})`;
 }
 
 const isError = (value: string | null): boolean => value?.startsWith('!') === true;
@@ -72,14 +91,20 @@ function run(expressions: readonly string[], ansi: boolean) {
   return runPlan(plan, columns, { nullForInvalid: true });
 }
 
+/** Where all columns are NULL. */
+const NULL_ROW = 4;
+
 type Given = ReturnType<typeof run>;
 
 function check({ type, values }: Asked, given: Given, i: number): void {
   const got = given.columns[`s${i}`] ?? [];
+  // Spark casts constants before it sees a row, and refuses the statement.
+  const isStatement = values.every(isError);
   values.forEach((expected, row) => {
+    if (isStatement && row === NULL_ROW) return;
     const isRefused = given.refused.includes(row);
     assert.equal(isRefused, isError(expected), `row ${row}: got ${got[row]}, expected ${expected}`);
-    const isSame = isRefused || same(got[row], expected);
+    const isSame = isRefused || same(got[row], expected, type);
     assert.ok(isSame, `row ${row}: got ${got[row]}, expected ${expected}`);
   });
   const decimal = /^decimal\(\d+,(\d+)\)$/.exec(type);
@@ -96,18 +121,19 @@ for (const [mode, ansi] of [
   describe(`Spark 4, ${mode}`, () => {
     const asked = answers.flatMap(({ expression, ...modes }): Asked[] => {
       const { type = '', values = [], refused } = modes[mode] ?? modes.ansi;
-      return refused === undefined ? [{ expression, type, values }] : [];
+      const isAsked = refused === undefined && (ansi || !OTHERS.has(expression));
+      return isAsked ? [{ expression, type, values }] : [];
     });
     test('there are many', () => assert.ok(asked.length > 1000, `${asked.length}`));
     // Those that refuse no row are run together, as long as they do as they should.
     const calm = asked.filter(({ values }) => !values.some(isError));
     let together: Given | undefined;
     try {
-      const given = run(
+      const all = run(
         calm.map(({ expression }) => expression),
         ansi,
       );
-      if (given.refused.length === 0) together = given;
+      if (all.refused.length === 0) together = all;
     } catch (error) {
       if (!(error instanceof PlanError || error instanceof assert.AssertionError)) throw error;
     }

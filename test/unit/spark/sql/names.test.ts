@@ -36,7 +36,8 @@ const namesOf = (statement: string, major: number) =>
 
 test('a column that the statement makes from a date is known to be one', () => {
   const statement = 'SELECT to_date(s) AS day, day + 1, s + 1 FROM __THIS__';
-  for (const major of [3, 4]) equal(namesOf(statement, major)?.join(), 'day,date_add(day, 1),(s + 1)');
+  for (const major of [3, 4])
+    equal(namesOf(statement, major)?.join(), 'day,date_add(day, 1),(s + 1)');
 });
 
 test('the version of Spark decides', () => {
