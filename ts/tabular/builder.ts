@@ -134,7 +134,7 @@ export class PlanBuilder {
     this.#stages.push({ kind, place, inputs, outputs, attributes: given });
   }
 
-  /** As derive() of a SELECT's item, which errors name by its text; `ansi`: in Spark's ANSI mode. */
+  /** As derive(), of SQL that errors name by its text; `ansi`: in Spark's ANSI mode. */
   deriveSql(
     name: string,
     type: Type,

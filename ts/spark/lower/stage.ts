@@ -16,7 +16,7 @@ export interface Model {
   readonly problems: Problems;
   readonly warnings: string[];
   readonly frame: Frame;
-  /** Whether SQL is computed in ANSI mode; undefined: as the version of Spark that saved it does. */
+  /** Whether SQL is computed in ANSI mode; undefined: as its version of Spark does. */
   readonly ansi: boolean | undefined;
   /** Stages so far, those of nested pipelines each. */
   stages: number;

@@ -1,150 +1,25 @@
-// What Spark 4.1.0 answers to expressions in ANSI mode and without it, and where it refuses a row
-// (test/fixtures/tabular/ansi/answers.json, written by make_answers.py beside it), and what a plan
-// does. Values are compared as the texts that CAST gives.
+// SQL in Spark 4's ANSI mode: what errors say, and which branches count. What Spark answers to all
+// functions: test/conformance/tabular/spark-ansi.test.ts.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { type GivenColumn, PlanError, runPlan } from '../../tabular/run-plan.js';
 import { lowered } from './statements.js';
 
-/** `refused`: for the types of its columns. */
-interface Answer {
-  readonly type?: string;
-  readonly refused?: string;
-  readonly values?: readonly (string | null)[];
-}
-
-interface Answers {
-  readonly columns: Readonly<Record<string, GivenColumn>>;
-  readonly answers: readonly {
-    readonly expression: string;
-    readonly ansi: Answer;
-    /** undefined: as in ANSI mode. */
-    readonly legacy?: Answer;
-  }[];
-}
-
-const { columns: given, answers } = JSON.parse(
-  readFileSync(join('test', 'fixtures', 'tabular', 'ansi', 'answers.json'), 'utf8'),
-) as Answers;
-
-/** Reals as texts: JSON's integers are not so long, and have no -0. */
-const columns = Object.fromEntries(
-  Object.entries(given).map(([name, column]) => {
-    if (column.type !== 'double') return [name, column];
-    const texts = column.values.map((value) =>
-      value === null ? null : Object.is(value, -0) ? '-0' : String(value),
-    );
-    return [name, { ...column, values: texts }];
-  }),
-);
-
-const TYPES: Readonly<Record<string, string>> = {
-  boolean: 'Bool',
-  tinyint: 'Int8',
-  smallint: 'Int16',
-  int: 'Int32',
-  bigint: 'Int64',
-  float: 'Float',
-  double: 'Double',
-  string: 'String',
-  date: 'Date',
-  timestamp: 'Timestamp',
+const columns: Readonly<Record<string, GivenColumn>> = {
+  t: { type: 'int8', values: [3, -128] },
+  i: { type: 'int32', values: [5, -2147483648] },
+  z: { type: 'int32', values: [0, -1] },
+  n: { type: 'int32', values: [null, null] },
+  d: { type: 'double', values: [2.5, '-1e20'] },
+  s: { type: 'string', values: ['abc', '12'] },
+  dt: { type: 'date', values: [0, 1] },
 };
 
-/** Functions of doubles may differ in the last digit between libraries of mathematics. */
-function same(got: unknown, expected: string | null, type: string): boolean {
-  if (got === expected || got === null || expected === null) return got === expected;
-  const [a, b] = [Number(got), Number(expected)];
-  // Java 17 and later ones show floats with other digits.
-  if (type === 'float') return Math.fround(a) === Math.fround(b);
-  return Math.abs(a - b) <= 4e-16 * Math.abs(b);
-}
-
-/** Spark 4 without ANSI answers these otherwise than Spark 3.5, which Serval answers as. */
-const OTHERS = new Set(['-w', 'abs(w)', ...['tinyint', 'smallint', 'int'].map(castTime)]);
-function castTime(type: string): string {
-  return `CAST(ts AS ${type})`;
-}
-
-const isError = (value: string | null): boolean => value?.startsWith('!') === true;
-
-interface Asked {
-  readonly expression: string;
-  readonly type: string;
-  readonly values: readonly (string | null)[];
-}
-
-/** What a plan answers to expressions, and which rows it refuses. */
-function run(expressions: readonly string[], ansi: boolean) {
-  const items = expressions.flatMap((each, i) => [
-    `CAST((${each}) AS STRING) AS s${i}`,
-    `(${each}) AS v${i}`,
-  ]);
-  const { plan, problems } = lowered(
-    `SELECT ${items.join(', ')} FROM __THIS__`,
-    Object.keys(columns),
-    { major: 4, ansi },
-  );
+function run(expression: string, ansi: boolean) {
+  const statement = `SELECT ${expression} AS x FROM __THIS__`;
+  const { plan, problems } = lowered(statement, Object.keys(columns), { major: 4, ansi });
   assert.deepEqual(problems, []);
-  return runPlan(plan, columns, { nullForInvalid: true });
-}
-
-/** Where all columns are NULL. */
-const NULL_ROW = 4;
-
-type Given = ReturnType<typeof run>;
-
-function check({ type, values }: Asked, given: Given, i: number): void {
-  const got = given.columns[`s${i}`] ?? [];
-  // Spark casts constants before it sees a row, and refuses the statement.
-  const isStatement = values.every(isError);
-  values.forEach((expected, row) => {
-    if (isStatement && row === NULL_ROW) return;
-    const isRefused = given.refused.includes(row);
-    assert.equal(isRefused, isError(expected), `row ${row}: got ${got[row]}, expected ${expected}`);
-    const isSame = isRefused || same(got[row], expected, type);
-    assert.ok(isSame, `row ${row}: got ${got[row]}, expected ${expected}`);
-  });
-  const decimal = /^decimal\(\d+,(\d+)\)$/.exec(type);
-  if (type === 'void' || values.every((value) => value === null || isError(value))) return;
-  const answered = given.types[`v${i}`];
-  assert.equal(answered?.type, decimal === null ? TYPES[type] : 'Decimal');
-  if (decimal !== null) assert.equal(answered?.scale, Number(decimal[1]));
-}
-
-for (const [mode, ansi] of [
-  ['ansi', true],
-  ['legacy', false],
-] as const) {
-  describe(`Spark 4, ${mode}`, () => {
-    const asked = answers.flatMap(({ expression, ...modes }): Asked[] => {
-      const { type = '', values = [], refused } = modes[mode] ?? modes.ansi;
-      const isAsked = refused === undefined && (ansi || !OTHERS.has(expression));
-      return isAsked ? [{ expression, type, values }] : [];
-    });
-    test('there are many', () => assert.ok(asked.length > 1000, `${asked.length}`));
-    // Those that refuse no row are run together, as long as they do as they should.
-    const calm = asked.filter(({ values }) => !values.some(isError));
-    let together: Given | undefined;
-    try {
-      const all = run(
-        calm.map(({ expression }) => expression),
-        ansi,
-      );
-      if (all.refused.length === 0) together = all;
-    } catch (error) {
-      if (!(error instanceof PlanError || error instanceof assert.AssertionError)) throw error;
-    }
-    for (const one of asked) {
-      test(one.expression, () => {
-        const place = together === undefined ? -1 : calm.indexOf(one);
-        if (together !== undefined && place >= 0) check(one, together, place);
-        else check(one, run([one.expression], ansi), 0);
-      });
-    }
-  });
+  return runPlan(plan, columns);
 }
 
 const refusals: readonly (readonly [expression: string, error: RegExp])[] = [
@@ -162,13 +37,57 @@ const refusals: readonly (readonly [expression: string, error: RegExp])[] = [
 describe('errors name the row, the expression and the condition of Spark', () => {
   for (const [expression, error] of refusals) {
     test(expression, () => {
-      const names = Object.keys(columns);
-      const statement = `SELECT ${expression} AS x FROM __THIS__`;
-      const { plan } = lowered(statement, names, { major: 4, ansi: true });
       assert.throws(
-        () => runPlan(plan, columns),
-        (thrown) => thrown instanceof PlanError && error.test(thrown.message),
+        () => run(expression, true),
+        (thrown) =>
+          thrown instanceof PlanError &&
+          thrown.code === 'InvalidArgument' &&
+          error.test(thrown.message),
       );
     });
+  }
+  test('long expressions are cut', () => {
+    const long = `${'z + '.repeat(100)}1 / z`;
+    assert.throws(
+      () => run(long, true),
+      (thrown) => thrown instanceof PlanError && thrown.message.length < 300,
+    );
+  });
+});
+
+const answered: readonly (readonly [expression: string, ansi: unknown, legacy: unknown])[] = [
+  ['IF(z = 0, -1, 5 % z)', [-1, 0], [-1, 0]],
+  ['z <> 0 AND 5 / z < 1', [0, 1], [0, 1]],
+  ['z = 0 OR 5 / z < 1', [1, 1], [1, 1]],
+  ['coalesce(i, 5 / z)', [5, -2147483648], [5, -2147483648]],
+  ['n + 5 / z', [null, null], [null, null]],
+  ['i IN (5, -2147483648, 5 % z)', [1, 1], [1, 1]],
+  ['try_divide(5, z)', [null, -5], [null, -5]],
+  ['try_cast(s AS INT)', [null, 12], [null, 12]],
+  ['try_cast(d AS TINYINT)', [2, null], [2, null]],
+  ["try_element_at(split(s, 'b'), 2)", ['c', null], ['c', null]],
+  ["coalesce(n, '7')", [7, 7], ['7', '7']],
+  ['coalesce(i, s)', [5, -2147483648], ['5', '-2147483648']],
+];
+
+describe('errors count only where Spark reads the value', () => {
+  for (const [expression, ansi, legacy] of answered) {
+    test(expression, () => {
+      assert.deepEqual(run(expression, true).columns['x'], ansi);
+      assert.deepEqual(run(expression, false).columns['x'], legacy);
+    });
+  }
+});
+
+const legacy: readonly (readonly [expression: string, values: unknown])[] = [
+  ['i + i', [10, 0]],
+  ['5 / z', [null, -5]],
+  ['CAST(d AS INT)', [2, -2147483648]],
+  ['CAST(s AS INT)', [null, 12]],
+];
+
+describe('without ANSI nothing is refused', () => {
+  for (const [expression, values] of legacy) {
+    test(expression, () => assert.deepEqual(run(expression, false).columns['x'], values));
   }
 });
