@@ -5,20 +5,33 @@
 
 namespace serval::tabular::sql {
 
+namespace {
+
+constexpr size_t kDetailMax = 160;
+
+// At most so many bytes of a text, for an error, in whole characters.
+std::string first_of(std::string_view text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return std::string(text);
+  size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
+}  // namespace
+
 Value unanswered(Eval& eval, SqlType type, std::string_view condition, std::string_view detail) {
   const Value missing = missing_of(type);
   if (!eval.ansi) return missing;
   std::string what(condition);
-  if (!detail.empty()) what.append(": ").append(detail);
+  if (!detail.empty()) what.append(": ").append(first_of(detail, kDetailMax));
   return eval.raise(missing, std::move(what));
 }
 
 Value uncastable(Eval& eval, const Value& value, SqlType to, std::string_view condition) {
   if (!eval.ansi) return missing_of(to);
-  constexpr size_t kShownMax = 100;
-  std::string shown = text_of(eval, value).substr(0, kShownMax);
   const bool is_text = value.type == Type::String;
-  if (is_text) shown = "'" + shown + "'";
+  const std::string shown =
+      is_text ? "'" + first_of(eval.text(value), 60) + "'" : text_of(eval, value);
   return unanswered(eval, to, is_text ? "CAST_INVALID_INPUT" : condition,
                     shown + " cannot be cast to " + type_text(to));
 }

@@ -46,6 +46,16 @@ describe('errors name the row, the expression and the condition of Spark', () =>
       );
     });
   }
+  test('long texts are cut, in whole characters', () => {
+    const { plan } = lowered('SELECT CAST(s AS INT) AS x FROM __THIS__', ['s'], {
+      major: 4,
+      ansi: true,
+    });
+    assert.throws(
+      () => runPlan(plan, { s: { type: 'string', values: ['é'.repeat(1000)] } }),
+      (thrown) => thrown instanceof PlanError && /: 'é{20,40}\.\.\.' cannot/.test(thrown.message),
+    );
+  });
   test('long expressions are cut', () => {
     const long = `${'z + '.repeat(100)}1 / z`;
     assert.throws(
