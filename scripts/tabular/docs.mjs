@@ -96,6 +96,7 @@ export function supportText(all) {
     '### Functions of SQLTransformer',
     '',
     '`SELECT` lists over `__THIS__`, with operators, `CASE`, `CAST`, `BETWEEN`, `IN`, `LIKE`, `RLIKE` and `IS NULL`.',
+    'A column without `AS` has the name that the version of Spark that saved the model gives it.',
     '',
     table(
       ['about', 'functions'],

@@ -23,7 +23,7 @@ export function callForm(from: Operands, token: Token): Sql {
   words.expect('(');
   let made: Sql | undefined;
   if (token.word === 'CAST') made = castForm(from, at);
-  else if (token.word === 'TRY_CAST') made = call('try', at, castForm(from, at));
+  else if (token.word === 'TRY_CAST') made = call('try_cast', at, castForm(from, at));
   else if (token.word === 'EXTRACT') made = extractForm(from, at);
   else if (token.word === 'TRIM') made = trimForm(from, at);
   else if (token.word === 'POSITION') made = positionForm(from, token);

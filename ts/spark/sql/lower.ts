@@ -150,7 +150,7 @@ function lowerCall(sql: Call, context: LowerContext): Lowered {
 
 /** What try_add(a, b), TRY_CAST and their like try. */
 function triedOf(sql: Call): Sql | undefined {
-  if (sql.name === 'try') return sql.args[0];
+  if (sql.name === 'try_cast') return sql.args[0];
   const name = SQL_TRIES[sql.name];
   return name === undefined ? undefined : { ...sql, name };
 }

@@ -42,7 +42,7 @@ export interface Naming {
 
 /** The name of a column without AS. A cast of a column keeps the column's name. */
 export function nameOf(sql: Sql, naming: Naming): string {
-  const isTry = sql.kind === 'call' && sql.name === 'try';
+  const isTry = sql.kind === 'call' && sql.name === 'try_cast';
   const cast = isTry ? sql.args[0] : sql;
   if (cast?.kind === 'cast' && cast.of.kind === 'column') return cast.of.name;
   return sqlText(sql, naming);
@@ -166,8 +166,8 @@ function callText({ name, args }: Call, texts: readonly string[], naming: Naming
       return `${first} LIKE ${second}${escapeText(args[2], major)}`;
     case 'ilike':
       return `ilike(${first}, ${second})`;
-    case 'try':
-      return tryText(args[0], first);
+    case 'try_cast':
+      return `TRY_${first}`;
     case 'item':
       return `${first}[${second}]`;
     case 'extract':
@@ -186,9 +186,6 @@ function escapeText(escape: Sql | undefined, major: number): string {
   if (major < 4 || escape?.kind !== 'literal' || escape.literal.text === '\\') return '';
   return ` ESCAPE '${escape.literal.text}'`;
 }
-
-const tryText = (tried: Sql | undefined, text: string): string =>
-  tried?.kind === 'cast' ? `TRY_${text}` : text;
 
 // Those that Spark prints in upper case.
 const UPPER_CASE = new Set(
