@@ -227,7 +227,9 @@ Value CallNode::value(Eval& eval) const {
   if (function == nullptr) {
     if (column < 0) return constant;
     const Column& from = eval.run.in(static_cast<uint32_t>(column));
-    if (const Failure* failure = from.failure(eval.row)) return eval.fail(*failure);
+    if (const Failure* failure = from.failure(eval.row)) {
+      return eval.ansi ? eval.raise(from.value(eval.row), failure->what) : eval.fail(*failure);
+    }
     return from.value(eval.row);
   }
   if (function->lazy != nullptr) return function->lazy(eval, *this);
@@ -330,6 +332,8 @@ Status Expression::fill(Run& run, Rows rows, const Filled& to, std::string_view 
       eval.raised.clear();
     }
     if (eval.failed()) {
+      const bool typed = value.missing() && value.type != Type::Any && !is_list(value.type);
+      if (typed) missing = value;
       Failure failure = eval.take_failure(place);
       if (to.deferred) {
         failures.push_back(std::move(failure));

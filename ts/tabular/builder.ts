@@ -143,7 +143,13 @@ export class PlanBuilder {
     { written, ansi }: { readonly written: string; readonly ansi: boolean },
   ): Column {
     const column = this.column(name, type);
-    const attributes = { expressions: { expressions: [expression] }, written: [written], ansi };
+    const attributes = {
+      expressions: { expressions: [expression] },
+      written: [written],
+      ansi,
+      // Spark puts expressions into those that read them: only what is read fails.
+      deferred: ansi,
+    };
     this.stage('derive', [], [column], attributes, place);
     return column;
   }

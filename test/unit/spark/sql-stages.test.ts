@@ -110,6 +110,28 @@ describe('SQLTransformer in ANSI mode', () => {
     );
   });
 
+  test('a column that fails counts only where it is read', async () => {
+    const quotient = { ...sql('SELECT *, 5 / k AS r FROM __THIS__'), version: '4.1.0' };
+    const guarded = { ...sql('SELECT *, IF(k = 0, -1, r) AS y FROM __THIS__'), uid: 'SQL_2' };
+    const plan = await planOf(pipeline(quotient, { ...guarded, version: '4.1.0' }));
+    deepEqual(runPlan(plan, given, { outputs: ['y'] }).columns['y'], [-1, 2.5]);
+    throws(() => runPlan(plan, given, { outputs: ['y', 'r'] }), /DIVIDE_BY_ZERO/);
+    const unguarded = { ...sql('SELECT *, r + 1 AS y FROM __THIS__'), version: '4.1.0' };
+    const both = await planOf(pipeline(quotient, unguarded));
+    throws(
+      () => runPlan(both, given, { outputs: ['y'] }),
+      /row 0: \(r \+ 1\): \(5 \/ k\): DIVIDE_BY_ZERO/,
+    );
+  });
+
+  test('a column that fails refuses the row of the stage that reads it', async () => {
+    const quotient = { ...sql('SELECT *, 5 / k AS r FROM __THIS__'), version: '4.1.0' };
+    const plan = await planOf(pipeline(quotient, assembler(['r']), doubled));
+    throws(() => runPlan(plan, given), /row 0: \(5 \/ k\): DIVIDE_BY_ZERO/);
+    const { columns } = runPlan(plan, { k: ints(2) });
+    deepEqual(columns['prediction'], [5]);
+  });
+
   test('a row is missing where the request asks for that', async () => {
     const plan = await planOf(of('4.1.0'));
     const { columns, refused: rows } = runPlan(plan, given, { nullForInvalid: true });
