@@ -72,6 +72,9 @@ function castTime(type: string): string {
   return `CAST(ts AS ${type})`;
 }
 
+/** Spark's optimizer sorts the parts of this sum, and the try_add() is a + that raises. */
+const REORDERED = 'try_add(i, 1) + z';
+
 const isError = (value: string | null): boolean => value?.startsWith('!') === true;
 
 interface Asked {
@@ -126,7 +129,8 @@ for (const [mode, ansi] of [
     if (folder === undefined) return;
     const asked = answers.flatMap(({ expression, ...modes }): Asked[] => {
       const { type = '', values = [], refused } = modes[mode] ?? modes.ansi;
-      const isAsked = refused === undefined && (ansi || !OTHERS.has(expression));
+      const isOther = expression === REORDERED || (!ansi && OTHERS.has(expression));
+      const isAsked = refused === undefined && !isOther;
       return isAsked ? [{ expression, type, values }] : [];
     });
     test('there are many', () => assert.ok(asked.length > 1000, `${asked.length}`));
