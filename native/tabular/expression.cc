@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/limits.h"
 #include "tabular/plan_reading.h"
@@ -16,27 +17,130 @@ bool takes(const Function& function, size_t count) {
          (function.arguments_max < 0 || count <= static_cast<size_t>(function.arguments_max));
 }
 
+// What arguments have raised, by their indices.
+class Raises {
+ public:
+  void note(size_t index, size_t count, Eval& eval) {
+    texts_.resize(count);
+    texts_[index] = std::move(eval.raised);
+    eval.raised.clear();
+  }
+  bool none() const { return texts_.empty(); }
+  bool at(size_t index) const { return !texts_[index].empty(); }
+  std::string take(size_t index) { return std::move(texts_[index]); }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+constexpr size_t kNoRaise = SIZE_MAX;
+
+bool is_true(const Value& value) {
+  return value.valid() && value.type == Type::Bool && value.integer != 0;
+}
+bool is_false(const Value& value) {
+  return value.valid() && value.type == Type::Bool && value.integer == 0;
+}
+
+size_t raise_of_branches(std::span<const Value> values, const Raises& raises) {
+  for (size_t i = 0; i < values.size(); i += 2) {
+    const bool is_last = i + 1 == values.size();
+    if (raises.at(i)) return i;
+    if (is_last) break;
+    if (is_true(values[i])) return raises.at(i + 1) ? i + 1 : kNoRaise;
+  }
+  return kNoRaise;
+}
+
+// The list up to the first one that raises may have what is looked for.
+size_t raise_of_list(Eval& eval, const CallNode& call, std::span<const Value> values,
+                     const Raises& raises) {
+  if (raises.at(0)) return 0;
+  if (values[0].missing()) return kNoRaise;
+  size_t first = 1;
+  while (first < values.size() && !raises.at(first)) ++first;
+  if (first == values.size()) return kNoRaise;
+  if (first > 1 && is_true(call.function->strict(eval, values.first(first), call.state.get()))) {
+    return kNoRaise;
+  }
+  return first;
+}
+
+// The first one that ends the reading, and whether that is because it raises.
+template <typename Ends>
+size_t raise_until(std::span<const Value> values, const Raises& raises, Ends ends) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (raises.at(i)) return i;
+    if (ends(values[i])) return kNoRaise;
+  }
+  return kNoRaise;
+}
+
+// Spark's optimizer knows what FALSE makes of AND, wherever it is.
+bool has_constant(const CallNode& call, bool (*holds)(const Value&)) {
+  for (const CallNode* each : call.arguments) {
+    if (each->function == nullptr && each->column < 0 && holds(each->constant)) return true;
+  }
+  return false;
+}
+
+// The index of the argument whose error is that of the call.
+size_t raise_of(Eval& eval, const CallNode& call, std::span<const Value> values,
+                const Raises& raises) {
+  switch (call.function->reads) {
+    case Reads::All: return raise_until(values, raises, [](const Value&) { return false; });
+    case Reads::Branches: return raise_of_branches(values, raises);
+    case Reads::UntilEqual: return raise_of_list(eval, call, values, raises);
+    case Reads::UntilFalse:
+      return has_constant(call, is_false) ? kNoRaise : raise_until(values, raises, is_false);
+    case Reads::UntilTrue:
+      return has_constant(call, is_true) ? kNoRaise : raise_until(values, raises, is_true);
+    case Reads::UntilFound:
+      return raise_until(values, raises, [](const Value& value) { return value.valid(); });
+    case Reads::WhereNan:
+      return raise_until(values, raises, [](const Value& value) {
+        return value.missing() || !is_real(value.type) || !std::isnan(value.real);
+      });
+    case Reads::LastFirst:
+      for (size_t i = values.size(); i-- > 0;) {
+        if (raises.at(i)) return i;
+        if (values[i].missing()) return kNoRaise;
+      }
+      return kNoRaise;
+    case Reads::UntilMissing: break;
+  }
+  return raise_until(values, raises, [](const Value& value) { return value.missing(); });
+}
+
+Value call_raised(Eval& eval, const CallNode& call, std::span<const Value> values, Raises& raises) {
+  const size_t index = raise_of(eval, call, values, raises);
+  Value made = call.function->strict(eval, values, call.state.get());
+  if (index != kNoRaise) eval.raised = raises.take(index);
+  return made;
+}
+
+Value call_with(Eval& eval, const CallNode& call, std::span<Value> values) {
+  Raises raises;
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = call.arguments[i]->value(eval);
+    if (eval.failed()) return {};
+    if (!eval.raised.empty()) raises.note(i, values.size(), eval);
+    if (values[i].missing() && !call.function->takes_missing) return {};
+  }
+  if (!raises.none()) return call_raised(eval, call, values, raises);
+  return call.function->strict(eval, values, call.state.get());
+}
+
 // Strict calls, with their arguments on the stack.
 template <size_t N>
 Value call_strict(Eval& eval, const CallNode& call) {
   std::array<Value, N> values;
-  const size_t count = call.count();
-  for (size_t i = 0; i < count; ++i) {
-    values[i] = call.arguments[i]->value(eval);
-    if (eval.failed()) return {};
-    if (values[i].missing() && !call.function->takes_missing) return {};
-  }
-  return call.function->strict(eval, {values.data(), count}, call.state.get());
+  return call_with(eval, call, {values.data(), call.count()});
 }
 
 Value call_many(Eval& eval, const CallNode& call) {
   std::vector<Value> values(call.count());
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = call.arguments[i]->value(eval);
-    if (eval.failed()) return {};
-    if (values[i].missing() && !call.function->takes_missing) return {};
-  }
-  return call.function->strict(eval, values, call.state.get());
+  return call_with(eval, call, values);
 }
 
 // Row by row into one column, whose type may become known with the first value.
@@ -123,7 +227,9 @@ Value CallNode::value(Eval& eval) const {
   if (function == nullptr) {
     if (column < 0) return constant;
     const Column& from = eval.run.in(static_cast<uint32_t>(column));
-    if (const Failure* failure = from.failure(eval.row)) return eval.fail(*failure);
+    if (const Failure* failure = from.failure(eval.row)) {
+      return eval.ansi ? eval.raise(from.value(eval.row), failure->what) : eval.fail(*failure);
+    }
     return from.value(eval.row);
   }
   if (function->lazy != nullptr) return function->lazy(eval, *this);
@@ -211,19 +317,25 @@ const Value* Expression::constant() const {
   return root.function == nullptr && root.column < 0 ? &root.constant : nullptr;
 }
 
-Status Expression::fill(Run& run, Rows rows, uint32_t out, Type type, std::string_view place,
-                        Type element, bool deferred) const {
-  Filling filling(run, rows, out, element);
-  if (type != Type::Any) filling.start(type, nullptr);
+Status Expression::fill(Run& run, Rows rows, const Filled& to, std::string_view place) const {
+  Filling filling(run, rows, to.out, to.element);
+  if (to.type != Type::Any) filling.start(to.type, nullptr);
   Eval eval{run, 0, {}};
+  eval.ansi = eval.ansi_types = to.ansi;
   Value missing = Value::missing_of(Type::Double);
   std::vector<Failure> failures;
   for (uint32_t i = 0; i < rows.count; ++i) {
     eval.row = rows[i];
     const Value value = this->value(eval);
+    if (!eval.raised.empty()) {
+      eval.fail(std::string(to.written) + ": " + eval.raised);
+      eval.raised.clear();
+    }
     if (eval.failed()) {
+      const bool typed = value.missing() && value.type != Type::Any && !is_list(value.type);
+      if (typed) missing = value;
       Failure failure = eval.take_failure(place);
-      if (deferred) {
+      if (to.deferred) {
         failures.push_back(std::move(failure));
       } else if (Status refused = run.refuse(failure); !refused.ok()) {
         return refused;
@@ -243,13 +355,13 @@ Status Expression::fill(Run& run, Rows rows, uint32_t out, Type type, std::strin
     return make_error(ErrorCode::BackendFailed,
                       std::string(place) + ": row " + std::to_string(eval.row) + ": a value of " +
                           std::string(type_name(value.type)) + " does not fit column of " +
-                          std::string(type_name(run.in(out).type)));
+                          std::string(type_name(run.in(to.out).type)));
   }
   if (!filling.started()) {
     filling.start(missing.type, &missing);
     for (uint32_t i = 0; i < rows.count; ++i) filling.skip(rows[i]);
   }
-  run.frame.columns[out].failures = std::move(failures);
+  run.frame.columns[to.out].failures = std::move(failures);
   return {};
 }
 

@@ -24,8 +24,11 @@ struct Eval {
   uint32_t row = 0;
   std::string failure;
   std::string_view place = {};  // of the failure, where it is not the stage's own
-  bool undefined = false;  // the failure is a result that is not defined: PMML's Apply may take it
-  bool keeps_nan = false;  // an Apply that treats NaN and undefined results is around a function
+  bool undefined = false;   // the failure is a result that is not defined: PMML's Apply may take it
+  bool keeps_nan = false;   // an Apply that treats NaN and undefined results is around a function
+  bool ansi = false;        // Spark's ANSI mode: what has no answer raises
+  bool ansi_types = false;  // and text beside a number is a number
+  std::string raised = {};  // why the value that was computed last has no answer
   bool failed() const { return !failure.empty(); }
   // A missing value, for `return eval.fail(...)`.
   Value fail(std::string what) {
@@ -36,6 +39,12 @@ struct Eval {
   Value fail(const Failure& of) {
     if (!failed()) place = of.place;
     return fail(of.what);
+  }
+  // An error that counts only where the value is used: CASE, COALESCE, AND and OR do not use all of
+  // their arguments, and their types follow from all. `missing`: of the type that the value has.
+  Value raise(const Value& missing, std::string what) {
+    if (raised.empty()) raised = std::move(what);
+    return missing;
   }
   // The failure, taken out; `own`: the place of the stage that evaluates.
   Failure take_failure(std::string_view own) {
@@ -64,6 +73,19 @@ using CallLazy = Value (*)(Eval& eval, const CallNode& call);
 using Prepare = Result<std::shared_ptr<const void>> (*)(std::span<const Value* const> constants,
                                                         const Dictionary& dictionary);
 
+// Which arguments of a strict call Spark computes: those that it does not compute raise nothing.
+enum class Reads : uint8_t {
+  UntilMissing,  // from the left, up to the first that is missing
+  LastFirst,     // the same from the right: divisions
+  All,
+  Branches,    // c1, v1, c2, v2, ... [, else]: up to the value of the first condition that is true
+  UntilFound,  // up to the first that is not missing
+  UntilFalse,  // AND
+  UntilTrue,   // OR
+  UntilEqual,  // IN
+  WhereNan,    // the second one where the first is NaN
+};
+
 struct Function {
   std::string_view name;                     // "pmml.if": the prefix is the dialect's
   int arguments_min = 0, arguments_max = 0;  // -1 = any number
@@ -71,6 +93,7 @@ struct Function {
   CallLazy lazy = nullptr;
   Prepare prepare = nullptr;
   bool takes_missing = false;  // of strict
+  Reads reads = Reads::UntilMissing;
 };
 
 std::span<const Function> pmml_functions();  // pmml/functions/
@@ -103,8 +126,15 @@ class Expression {
   // already belong (an integer also to a real one); Any: that of the first value that is not
   // missing (where all are: the type that a missing one has, or Double). A row that fails is
   // refused, or `deferred`: it is among the column's failures.
-  Status fill(Run& run, Rows rows, uint32_t out, Type type, std::string_view place,
-              Type element = Type::Any, bool deferred = false) const;
+  struct Filled {
+    uint32_t out = 0;
+    Type type = Type::Any;
+    Type element = Type::Any;
+    bool deferred = false;
+    bool ansi = false;              // as Eval's
+    std::string_view written = {};  // the expression, for errors that it raises
+  };
+  Status fill(Run& run, Rows rows, const Filled& to, std::string_view place) const;
   // Where the expression is a constant.
   const Value* constant() const;
 

@@ -9,13 +9,17 @@ namespace serval::tabular {
 namespace {
 
 // outputs[i] = expressions[i], of the column's type in the plan. `deferred`: a row that fails is
-// refused where it is read, and not here.
+// refused where it is read, and not here. `ansi`: as in Spark's ANSI mode; `written`: the
+// expressions as SQL, for errors.
 class Derive final : public Stage {
  public:
   explicit Derive(StageSpec& spec)
       : place_(spec.place),
         expressions_(spec.expressions("expressions")),
-        deferred_(spec.flag("deferred")) {
+        deferred_(spec.flag("deferred")),
+        ansi_(spec.flag("ansi")) {
+    if (spec.has("written")) written_ = spec.texts("written");
+    written_.resize(expressions_.size());
     spec.expect_inputs(0, 0);
     spec.expect_outputs(expressions_.size(), expressions_.size());
     for (const uint32_t column : spec.outputs) {
@@ -27,8 +31,13 @@ class Derive final : public Stage {
   Status run(Run& run, Rows rows) const override {
     for (size_t i = 0; i < expressions_.size(); ++i) {
       const Output& out = outputs_[i];
-      Status done =
-          expressions_[i]->fill(run, rows, out.column, out.type, place_, out.element, deferred_);
+      const Expression::Filled filled{.out = out.column,
+                                      .type = out.type,
+                                      .element = out.element,
+                                      .deferred = deferred_,
+                                      .ansi = ansi_,
+                                      .written = written_[i]};
+      Status done = expressions_[i]->fill(run, rows, filled, place_);
       if (!done.ok()) return done;
     }
     return {};
@@ -41,7 +50,8 @@ class Derive final : public Stage {
   };
   std::string place_;
   std::vector<std::unique_ptr<Expression>> expressions_;
-  bool deferred_;
+  bool deferred_, ansi_;
+  std::vector<std::string_view> written_;
   std::vector<Output> outputs_;
 };
 

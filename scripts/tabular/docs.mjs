@@ -47,7 +47,7 @@ export async function supported(folder) {
   const others = [...left].filter((stage) => typeof LOWERINGS[stage] !== 'string');
   if (others.length > 0) groups.push(['of other models', others.sort()]);
   const { MLEAP_OPS, REFUSED_OPS } = await load(folder, 'mleap/ops/index');
-  const { SQL_FUNCTIONS, SQL_ALIASES } = await load(folder, 'spark/sql/functions');
+  const { SQL_FUNCTIONS, SQL_ALIASES, SQL_TRIES } = await load(folder, 'spark/sql/functions');
   const { MODELS } = await load(folder, 'pmml/dispatch');
   const { UNSUPPORTED_MODELS } = await load(folder, 'pmml/model-names');
   const { REFUSED_EXPRESSIONS, TABLES } = await load(folder, 'pmml/expressions/tables');
@@ -59,6 +59,7 @@ export async function supported(folder) {
     mleapRefused: [...REFUSED_OPS],
     sql: SQL_FUNCTIONS,
     sqlAliases: SQL_ALIASES,
+    sqlTries: Object.keys(SQL_TRIES),
     pmml: Object.keys(MODELS).sort(),
     pmmlRefused: Object.entries(UNSUPPORTED_MODELS).sort(),
     pmmlExpressions: ['Constant', 'FieldRef', 'Apply', ...Object.keys(TABLES)].sort(),
@@ -95,11 +96,14 @@ export function supportText(all) {
     '### Functions of SQLTransformer',
     '',
     '`SELECT` lists over `__THIS__`, with operators, `CASE`, `CAST`, `BETWEEN`, `IN`, `LIKE`, `RLIKE` and `IS NULL`.',
+    'A column without `AS` has the name that the version of Spark that saved the model gives it.',
     '',
     table(
       ['about', 'functions'],
       [...sqlGroups(all.sql)].map(([title, names]) => [title, words(names)]),
     ),
+    `Missing where these raise in [ANSI mode](#ansi-mode): \`try_cast\`, ${words(all.sqlTries)}.`,
+    '',
     `Other names: ${aliases.join(', ')}.`,
     '',
     '### MLeap ops',

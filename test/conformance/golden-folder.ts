@@ -22,6 +22,7 @@ const MAKERS = {
     args: ['2.8'],
   },
   spark: { variable: 'SERVAL_SPARK_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['spark'] },
+  ansi: { variable: 'SERVAL_ANSI_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['ansi'] },
   pmml: { variable: 'SERVAL_PMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['pmml'] },
   jpmml: { variable: 'SERVAL_JPMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['jpmml'] },
   documents: {

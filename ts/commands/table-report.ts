@@ -31,9 +31,9 @@ export async function withImported<T>(
   use: (table: ImportedTable) => T,
 ): Promise<T> {
   const format = tabularFormat(version.format) ?? 'archive';
-  const { schema, timezone } = tableSettingsOf(model, version);
+  const { schema, timezone, ansi } = tableSettingsOf(model, version);
   const { model: table, temporaryFolder } = await importInThread(
-    { format, path: version.path, schema, timezone, cacheFolder: '' },
+    { format, path: version.path, schema, timezone, ansi, cacheFolder: '' },
     { programVersion: servalVersion() },
   );
   try {

@@ -64,27 +64,33 @@ export async function importTable(
 }
 
 async function lower(
-  { format, path, timezone }: TableRequest,
+  { format, path, timezone, ansi }: TableRequest,
   importers: TableImporters,
 ): Promise<Lowered & { format: TableFormat }> {
   if (format !== 'archive') {
     const importer = await importers[format]();
-    return { format, ...(await importer(path, { timezone })) };
+    return { format, ...(await importer(path, { timezone, ansi })) };
   }
   const files = await openModelFiles(path);
   try {
     const found = formatOf(files, path);
     const importer = await importers[found]();
-    return { format: found, ...(await importer(path, { timezone }, files)) };
+    return { format: found, ...(await importer(path, { timezone, ansi }, files)) };
   } finally {
     await files.close();
   }
 }
 
-/** Only Spark's times are instants: those of the others have no zone. */
-function unusedSettings(format: TableFormat, { timezone }: TableSettings): readonly string[] {
-  if (format === 'spark' || timezone === '') return [];
-  return [`timezone '${timezone}': it makes no difference to ${format} models`];
+/** Only Spark's times are instants, and only its SQL has an ANSI mode. */
+function unusedSettings(format: TableFormat, { timezone, ansi }: TableSettings): readonly string[] {
+  if (format === 'spark') return [];
+  const given = [
+    ['timezone', timezone],
+    ['spark.ansi', ansi],
+  ].filter(([, value]) => value !== '');
+  return given.map(
+    ([name, value]) => `${name} '${value}': it makes no difference to ${format} models`,
+  );
 }
 
 /** Errors: ModelInvalid: neither a Spark model nor a bundle. */

@@ -49,8 +49,8 @@ function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
     throw new ServalError(ErrorCode.Internal, 'an import without importer or path');
   }
   if (importer.format !== 'tensorflow') {
-    const { format, schema, timezone } = importer;
-    return { format, path, schema, timezone, cacheFolder };
+    const { format, schema, timezone, ansi } = importer;
+    return { format, path, schema, timezone, ansi, cacheFolder };
   }
   const {
     format,

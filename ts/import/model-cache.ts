@@ -88,7 +88,7 @@ export function cacheKey(
 }
 
 function askedOf(request: ImportRequest): readonly unknown[] {
-  if (request.format !== 'tensorflow') return [request.timezone];
+  if (request.format !== 'tensorflow') return [request.timezone, request.ansi];
   const { tags, inputs, outputs, first, signatures, allowRandom = true } = request;
   return [tags, inputs, outputs, first, signatures, allowRandom];
 }

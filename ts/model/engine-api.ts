@@ -48,6 +48,8 @@ export interface TabularImporterSpec {
   readonly verification: VerificationMode;
   /** Of wall clocks, "Europe/Berlin"; "" = UTC. */
   readonly timezone: string;
+  /** "true" or "false": whether Spark's SQL is ANSI; "" = as the model's version of Spark does. */
+  readonly ansi: string;
 }
 
 /** Sessions in a process of their own. */

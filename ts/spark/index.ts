@@ -44,6 +44,7 @@ export async function lowerSpark(files: ModelFiles, settings: Settings = {}): Pr
       problems,
       warnings: [],
       frame: new Frame(plan),
+      ansi: ansiOf(problems, settings.ansi ?? ''),
       stages: 0,
       predicting: { stage: -1, names: [] },
     };
@@ -56,6 +57,15 @@ export async function lowerSpark(files: ModelFiles, settings: Settings = {}): Pr
   }
   problems.throwIfAny(what);
   throw new Error('a problem was lost');
+}
+
+/** Spark's `spark.sql.ansi.enabled`; undefined: the setting does not say. */
+function ansiOf(problems: Problems, ansi: string): boolean | undefined {
+  if (ansi === '') return undefined;
+  if (ansi !== 'true' && ansi !== 'false') {
+    problems.add('the setting spark.ansi', `expected true or false, got '${ansi}'`);
+  }
+  return ansi === 'true';
 }
 
 /** Spark's `spark.sql.session.timeZone`. */

@@ -134,6 +134,26 @@ export class PlanBuilder {
     this.#stages.push({ kind, place, inputs, outputs, attributes: given });
   }
 
+  /** As derive(), of SQL that errors name by its text; `ansi`: in Spark's ANSI mode. */
+  deriveSql(
+    name: string,
+    type: Type,
+    expression: Expression,
+    place: string,
+    { written, ansi }: { readonly written: string; readonly ansi: boolean },
+  ): Column {
+    const column = this.column(name, type);
+    const attributes = {
+      expressions: { expressions: [expression] },
+      written: [written],
+      ansi,
+      // Spark puts expressions into those that read them: only what is read fails.
+      deferred: ansi,
+    };
+    this.stage('derive', [], [column], attributes, place);
+    return column;
+  }
+
   /** A new column that an expression fills, over every row. */
   derive(name: string, type: Type, expression: Expression, place: string, element?: Type): Column {
     const column = this.column(name, type, element);

@@ -13,6 +13,8 @@ export type TableFormat = 'spark' | 'mleap' | 'pmml';
 export interface TableSettings {
   /** Of wall clocks, "Europe/Berlin"; "" = UTC. */
   readonly timezone: string;
+  /** "true" or "false": whether Spark's SQL is ANSI; "" = as the model's version of Spark does. */
+  readonly ansi: string;
 }
 
 /** A field of requests, or an output of answers. */

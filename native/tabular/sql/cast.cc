@@ -13,6 +13,10 @@ namespace serval::tabular::sql {
 
 namespace {
 
+constexpr std::string_view kOverflow = "CAST_OVERFLOW";
+constexpr std::string_view kInvalid = "CAST_INVALID_INPUT";
+constexpr std::string_view kOutOfRange = "NUMERIC_VALUE_OUT_OF_RANGE";
+
 // As Java's (int) and (long): NaN is 0, what is too large the largest number.
 int64_t saturated(double value, int64_t least, int64_t most) {
   if (std::isnan(value)) return 0;
@@ -44,24 +48,42 @@ int64_t integer_of_real(double value, Type to) {
 
 bool fits(int64_t value, Type to) { return wrapped(value, to) == value; }
 
+// Whether the whole part of `value` is in the type's range.
+bool fits(double value, Type to) {
+  const int bits = to == Type::Int64 ? 63 : to == Type::Int32 ? 31 : to == Type::Int16 ? 15 : 7;
+  const double end = std::ldexp(1.0, bits);
+  return std::floor(value) < end && std::ceil(value) >= -end;
+}
+
+// `whole` in a type of integers, or an error in ANSI mode where it does not fit.
+Value wrapped_or_raised(Eval& eval, const Value& value, bool is_whole, int64_t whole, SqlType to) {
+  const int64_t made = wrapped(whole, to.type);
+  if (eval.ansi && (!is_whole || made != whole)) return uncastable(eval, value, to, kOverflow);
+  return Value::of_integer(made, to.type);
+}
+
 Value to_integer(Eval& eval, const Value& value, SqlType to) {
   switch (value.type) {
     case Type::String: {
-      const auto parsed = integer_of_text(eval.text(value));
-      if (!parsed || !fits(*parsed, to.type)) return missing_of(to);
+      const std::string_view text = eval.text(value);
+      const bool whole = !eval.ansi || text.find('.') == std::string_view::npos;
+      const auto parsed = whole ? integer_of_text(text) : std::nullopt;
+      if (!parsed || !fits(*parsed, to.type)) return uncastable(eval, value, to, kOverflow);
       return Value::of_integer(*parsed, to.type);
     }
     case Type::Float:
-    case Type::Double: return Value::of_integer(integer_of_real(value.real, to.type), to.type);
+    case Type::Double:
+      if (eval.ansi && !fits(value.real, to.type)) return uncastable(eval, value, to, kOverflow);
+      return Value::of_integer(integer_of_real(value.real, to.type), to.type);
     case Type::Decimal: {
       const Int128 whole = value.decimal / power_of_ten(value.scale);
-      return Value::of_integer(wrapped(static_cast<int64_t>(whole), to.type), to.type);
+      const auto low = static_cast<int64_t>(whole);
+      return wrapped_or_raised(eval, value, whole == low, low, to);
     }
     case Type::Timestamp:
-      return Value::of_integer(wrapped(floor_divide(value.integer, kSecondMicros), to.type),
-                               to.type);
+      return wrapped_or_raised(eval, value, true, floor_divide(value.integer, kSecondMicros), to);
     case Type::Date: return missing_of(to);
-    default: return Value::of_integer(wrapped(value.integer, to.type), to.type);
+    default: return wrapped_or_raised(eval, value, true, value.integer, to);
   }
 }
 
@@ -72,10 +94,10 @@ Value to_real(Eval& eval, const Value& value, SqlType to) {
     case Type::String: {
       if (is_float) {
         const auto parsed = float_of_text(eval.text(value));
-        return parsed ? Value::of_real(*parsed, to.type) : missing_of(to);
+        return parsed ? Value::of_real(*parsed, to.type) : uncastable(eval, value, to, kOverflow);
       }
       const auto parsed = real_of_text(eval.text(value));
-      return parsed ? Value::of_real(*parsed, to.type) : missing_of(to);
+      return parsed ? Value::of_real(*parsed, to.type) : uncastable(eval, value, to, kOverflow);
     }
     case Type::Float:
     case Type::Double: real = value.real; break;
@@ -97,19 +119,22 @@ Value to_decimal(Eval& eval, const Value& value, SqlType to) {
   std::optional<Int128> made;
   switch (value.type) {
     case Type::String:
-      if (const auto digits = digits_of_text(eval.text(value)))
+      if (const auto digits = digits_of_text(eval.text(value))) {
         made = decimal_of_digits(*digits, to);
+        if (!made) return unanswered(eval, to, kOutOfRange, eval.text(value));
+      }
       break;
     case Type::Float:
     case Type::Double:
-      if (std::isfinite(value.real)) made = decimal_of_digits(digits_of_real(value.real), to);
+      if (!std::isfinite(value.real)) return missing_of(to);
+      made = decimal_of_digits(digits_of_real(value.real), to);
       break;
     case Type::Decimal: made = decimal_rescale(decimal_of(value), to); break;
     case Type::Timestamp: made = decimal_rescale({value.integer, 6}, to); break;
     case Type::Date: break;
     default: made = decimal_rescale({value.integer, 0}, to);
   }
-  return made ? of_decimal(*made, to) : missing_of(to);
+  return made ? of_decimal(*made, to) : uncastable(eval, value, to, kOutOfRange);
 }
 
 Value to_bool(Eval& eval, const Value& value) {
@@ -123,7 +148,7 @@ Value to_bool(Eval& eval, const Value& value) {
       for (const std::string_view word : {"f", "false", "n", "no", "0"}) {
         if (text == word) return Value::of_bool(false);
       }
-      return missing_of(kBool);
+      return uncastable(eval, value, kBool, kOverflow);
     }
     case Type::Float:
     case Type::Double: return Value::of_bool(value.real != 0);
@@ -140,7 +165,7 @@ Value to_date(Eval& eval, const Value& value) {
   if (value.type != Type::String)
     return eval.fail("cannot cast " + type_text(type_of(value)) + " to date");
   const auto days = date_of_text(eval.text(value));
-  return days ? Value::of_integer(*days, Type::Date) : missing_of(kDate);
+  return days ? Value::of_integer(*days, Type::Date) : uncastable(eval, value, kDate, kOverflow);
 }
 
 // Whether there is more behind a timestamp's date than a time.
@@ -149,6 +174,22 @@ bool names_zone(std::string_view timestamp) {
   return time != std::string_view::npos &&
          trimmed(timestamp.substr(time + 1)).find_first_not_of("0123456789:.") !=
              std::string_view::npos;
+}
+
+// The low 64 bits of seconds as microseconds, which Spark computes with 34 digits.
+int64_t micros_of_decimal(Decimal seconds) {
+  constexpr int kDigitsMax = 34, kScale = 6;
+  const int more = decimal_digits(seconds.unscaled) - kDigitsMax;
+  if (more > 0) {
+    const auto kept = decimal_rescale({seconds.unscaled, more}, decimal_type(kPrecisionMax, 0),
+                                      Rounding::HalfEven);
+    seconds.unscaled = kept.value_or(0) * power_of_ten(more);
+  }
+  if (seconds.scale > kScale) {
+    return static_cast<int64_t>(seconds.unscaled / power_of_ten(seconds.scale - kScale));
+  }
+  const auto factor = static_cast<uint64_t>(power_of_ten(kScale - seconds.scale));
+  return static_cast<int64_t>(static_cast<uint64_t>(seconds.unscaled) * factor);
 }
 
 Value to_timestamp(Eval& eval, const Value& value) {
@@ -160,7 +201,7 @@ Value to_timestamp(Eval& eval, const Value& value) {
         return eval.fail("the time zone in '" + std::string(eval.text(value)) +
                          "' is not supported: expected UTC or an offset");
       }
-      if (!micros) return missing_of(kTimestamp);
+      if (!micros) return uncastable(eval, value, kTimestamp, kOverflow);
       const bool has_zone = eval.run.zones.session != nullptr && names_zone(eval.text(value));
       return Value::of_integer(has_zone ? *micros : instant_of(eval, *micros), Type::Timestamp);
     }
@@ -171,17 +212,15 @@ Value to_timestamp(Eval& eval, const Value& value) {
       return Value::of_integer(start_of_day(eval, value.integer), Type::Timestamp);
     case Type::Float:
     case Type::Double: {
-      if (!std::isfinite(value.real)) return missing_of(kTimestamp);
-      return Value::of_integer(
-          integer_of_real(value.real * static_cast<double>(kSecondMicros), Type::Int64),
-          Type::Timestamp);
+      if (!std::isfinite(value.real)) return uncastable(eval, value, kTimestamp, kInvalid);
+      const double micros = value.real * static_cast<double>(kSecondMicros);
+      if (eval.ansi && !fits(micros, Type::Int64)) {
+        return uncastable(eval, value, kTimestamp, kOverflow);
+      }
+      return Value::of_integer(integer_of_real(micros, Type::Int64), Type::Timestamp);
     }
-    case Type::Decimal: {
-      const auto micros =
-          decimal_rescale(decimal_of(value), decimal_type(kPrecisionMax, 6), Rounding::Down);
-      return micros ? Value::of_integer(static_cast<int64_t>(*micros), Type::Timestamp)
-                    : missing_of(kTimestamp);
-    }
+    case Type::Decimal:
+      return Value::of_integer(micros_of_decimal(decimal_of(value)), Type::Timestamp);
     case Type::Bool: return Value::of_integer(value.integer, Type::Timestamp);
     default: {
       const Int128 micros = static_cast<Int128>(value.integer) * kSecondMicros;
@@ -254,6 +293,14 @@ Value cast(Eval& eval, const Value& value, SqlType to) {
     }
     default: return value;
   }
+}
+
+Value cast_plain(Eval& eval, const Value& value, SqlType to) {
+  const bool ansi = eval.ansi;
+  eval.ansi = false;
+  const Value made = cast(eval, value, to);
+  eval.ansi = ansi;
+  return made;
 }
 
 Value convert(Eval& eval, const Value& value, SqlType to) {

@@ -36,11 +36,22 @@ std::optional<SqlType> tightest_type(SqlType a, SqlType b);
 std::optional<SqlType> wider_type(SqlType a, SqlType b);
 // Of all; texts first.
 std::optional<SqlType> common_type(std::span<const SqlType> types);
+// The same in ANSI mode: text with another type is of the other type, a bigint or a double.
+std::optional<SqlType> ansi_type(SqlType a, SqlType b);
+std::optional<SqlType> ansi_common_type(std::span<const SqlType> types);
 
 // CAST. What cannot be is missing; a pair of types that Spark does not cast fails.
 Value cast(Eval& eval, const Value& value, SqlType to);
+// The same as if the mode was not ANSI.
+Value cast_plain(Eval& eval, const Value& value, SqlType to);
 // "decimal(10,2)" -> the type; none where it is not one.
 std::optional<SqlType> type_named(std::string_view name);
+// An operation without an answer: NULL of the type, in ANSI mode an error: Spark's name of it, and
+// more where `detail` has it.
+Value unanswered(Eval& eval, SqlType type, std::string_view condition,
+                 std::string_view detail = {});
+// A cast without an answer: of text CAST_INVALID_INPUT, of others `condition`.
+Value uncastable(Eval& eval, const Value& value, SqlType to, std::string_view condition);
 // As a function's argument: casts only what Spark does unasked.
 Value convert(Eval& eval, const Value& value, SqlType to);
 
@@ -54,7 +65,7 @@ std::string text_of(Eval& eval, const Value& value);
 
 // Order of two values of a type, -1 to 1: NaN is the largest number and equal to itself.
 int compare_values(Eval& eval, const Value& a, const Value& b);
-// The type in which `=` and `<` compare. None: Spark refuses it.
+// The type in which `=` and `<` compare, not ANSI. None: Spark refuses it.
 std::optional<SqlType> comparison_type(SqlType a, SqlType b);
 
 }  // namespace serval::tabular::sql

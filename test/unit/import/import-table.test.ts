@@ -38,6 +38,7 @@ const request = (path: string, more: Partial<TableRequest> = {}): TableRequest =
   path,
   schema: '',
   timezone: '',
+  ansi: '',
   cacheFolder: '',
   ...more,
 });
@@ -123,23 +124,24 @@ test('the schema is applied, and its faults fail the import', async (t) => {
   await assert.rejects(importTable(bad, work, importers([])), /the model has none "none"/);
 });
 
-test('a time zone is for Spark models', async (t) => {
+test('a time zone and the ANSI mode are for Spark models', async (t) => {
   const asked: string[] = [];
   const all: TableImporters = {
     ...importers([]),
     spark: () =>
       Promise.resolve((_, settings) => {
-        asked.push(settings.timezone);
+        asked.push(`${settings.timezone} ${settings.ansi}`);
         return Promise.resolve({ plan: fieldsPlan(), warnings: [] });
       }),
   };
-  const berlin = { timezone: 'Europe/Berlin' };
+  const berlin = { timezone: 'Europe/Berlin', ansi: 'true' };
   const work = tempFolder(t);
   const spark = await importTable(request('/m', { format: 'spark', ...berlin }), work, all);
-  assert.deepEqual([asked, spark.warnings], [['Europe/Berlin'], []]);
+  assert.deepEqual([asked, spark.warnings], [['Europe/Berlin true'], []]);
   const { warnings } = await importTable(request('/m', berlin), work, all);
   assert.deepEqual(warnings.slice(1), [
     "timezone 'Europe/Berlin': it makes no difference to pmml models",
+    "spark.ansi 'true': it makes no difference to pmml models",
   ]);
 });
 
@@ -154,6 +156,7 @@ test('kept plans: the key is that of model and schema, a damaged one is none', a
   assert.notEqual(cacheKey({ ...asked, schema: '' }, '1'), key);
   assert.notEqual(cacheKey({ ...asked, format: 'archive' }, '1'), key);
   assert.notEqual(cacheKey({ ...asked, timezone: 'Asia/Tokyo' }, '1'), key);
+  assert.notEqual(cacheKey({ ...asked, ansi: 'false' }, '1'), key);
   const building = beginEntry(cacheFolder);
   const made = await importTable({ ...asked, schema: '' }, building, importers([]));
   const kept = finishEntry(cacheFolder, key, building, made);
@@ -198,11 +201,17 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
     version: '1',
     backend: 'tabular',
     path,
-    importer: { format: 'archive', schema: '', timezone: 'Asia/Tokyo', verification: 'fail' },
+    importer: {
+      format: 'archive',
+      schema: '',
+      timezone: 'Asia/Tokyo',
+      ansi: '',
+      verification: 'fail',
+    },
   };
   const loaded = await control.load(spec);
   assert.deepEqual(requests, [
-    { format: 'archive', path, schema: '', timezone: 'Asia/Tokyo', cacheFolder: '' },
+    { format: 'archive', path, schema: '', timezone: 'Asia/Tokyo', ansi: '', cacheFolder: '' },
   ]);
   assert.deepEqual([engine.spec?.backend, engine.spec?.path], ['tabular', join(work, 'plan.bin')]);
   assert.deepEqual(loaded.found, { format: 'spark', platform: 'spark_pipelinemodel' });

@@ -218,7 +218,7 @@ function verifying(verification: 'fail' | 'warn' | 'off') {
     logger: quietLogger(lines),
     importModel: () => Promise.resolve({ model: TABLE, temporaryFolder: '', fromCache: false }),
   });
-  const importer = { format: 'pmml', schema: '', timezone: '', verification } as const;
+  const importer = { format: 'pmml', schema: '', timezone: '', ansi: '', verification } as const;
   return { engine, lines, load: () => control.load({ ...SPEC, backend: 'tabular', importer }) };
 }
 

@@ -217,7 +217,10 @@ test('a cache that cannot be written is an error', async (t) => {
 test('pipelines of Spark may nest as deep in the cache as they may without', (t) => {
   const at = (depth: number): string => `${'stages/'.repeat(depth)}metadata`;
   const key = (folder: string): string =>
-    cacheKey({ format: 'spark', path: folder, schema: '', timezone: '', cacheFolder: '' }, '1');
+    cacheKey(
+      { format: 'spark', path: folder, schema: '', timezone: '', ansi: '', cacheFolder: '' },
+      '1',
+    );
   const folder = filledFolder(t, { [at(40)]: 'x' });
   assert.match(key(folder), /^[0-9a-f]{64}$/);
   const deeper = filledFolder(t, { [at(70)]: 'x' });

@@ -1,6 +1,8 @@
 // SQLTransformer in a pipeline: which columns there are behind it, and what is a field of requests.
-import { deepEqual } from 'node:assert/strict';
+import { deepEqual, rejects, throws } from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import { PlanError, runPlan } from '../tabular/run-plan.js';
 import { answers, doubles, ints, texts } from './support/answers.js';
 import { fieldsOf, outputsOf, planOf, refuses } from './support/lowered.js';
 import { pipeline, type StageSketch } from './support/model.js';
@@ -79,5 +81,67 @@ describe('SQLTransformer', () => {
       /stage 0 'SQL_1': .*WHERE/,
       /stage 1 'y': stages of class x\.Y are not supported/,
     );
+  });
+});
+
+describe('SQLTransformer in ANSI mode', () => {
+  const of = (version: string) => ({ ...sql('SELECT *, 5 / k AS y FROM __THIS__'), version });
+  const given = { k: ints(0, 2) };
+  const refused = /^model 'SQL_1': row 0: \(5 \/ k\): DIVIDE_BY_ZERO$/;
+  const fails = (plan: Plan) =>
+    throws(
+      () => runPlan(plan, given),
+      (error) => error instanceof PlanError && refused.test(error.message),
+    );
+  const passes = (plan: Plan) => deepEqual(runPlan(plan, given).columns['y'], [null, 2.5]);
+
+  test('is that of the version of Spark that saved the model', async () => {
+    fails(await planOf(of('4.0.1')));
+    fails(await planOf(of('4.1.0')));
+    passes(await planOf(of('3.5.5')));
+  });
+
+  test('is what the setting says', async () => {
+    passes(await planOf(of('4.1.0'), { ansi: 'false' }));
+    fails(await planOf(of('3.5.5'), { ansi: 'true' }));
+    await rejects(
+      planOf(of('4.1.0'), { ansi: 'yes' }),
+      /spark\.ansi: expected true or false, got 'yes'/,
+    );
+  });
+
+  test('a column that fails counts only where it is read', async () => {
+    const quotient = { ...sql('SELECT *, 5 / k AS r FROM __THIS__'), version: '4.1.0' };
+    const guarded = { ...sql('SELECT *, IF(k = 0, -1, r) AS y FROM __THIS__'), uid: 'SQL_2' };
+    const plan = await planOf(pipeline(quotient, { ...guarded, version: '4.1.0' }));
+    deepEqual(runPlan(plan, given, { outputs: ['y'] }).columns['y'], [-1, 2.5]);
+    throws(() => runPlan(plan, given, { outputs: ['y', 'r'] }), /DIVIDE_BY_ZERO/);
+    const unguarded = { ...sql('SELECT *, r + 1 AS y FROM __THIS__'), version: '4.1.0' };
+    const both = await planOf(pipeline(quotient, unguarded));
+    throws(
+      () => runPlan(both, given, { outputs: ['y'] }),
+      /row 0: \(r \+ 1\): \(5 \/ k\): DIVIDE_BY_ZERO/,
+    );
+  });
+
+  test('a column that fails refuses the row of the stage that reads it', async () => {
+    const quotient = { ...sql('SELECT *, 5 / k AS r FROM __THIS__'), version: '4.1.0' };
+    const plan = await planOf(pipeline(quotient, assembler(['r']), doubled));
+    throws(() => runPlan(plan, given), /row 0: \(5 \/ k\): DIVIDE_BY_ZERO/);
+    const { columns } = runPlan(plan, { k: ints(2) });
+    deepEqual(columns['prediction'], [5]);
+  });
+
+  test('a row is missing where the request asks for that', async () => {
+    const plan = await planOf(of('4.1.0'));
+    const { columns, refused: rows } = runPlan(plan, given, { nullForInvalid: true });
+    deepEqual([columns['y'], rows], [[null, 2.5], [0]]);
+  });
+
+  test('a column without AS has the name that its version of Spark gives it', async () => {
+    const named = (version: string) =>
+      planOf({ ...sql('SELECT *, k BETWEEN 1 AND 2 FROM __THIS__'), version });
+    deepEqual(outputsOf(await named('4.1.0')), ['between(k, 1, 2): bool']);
+    deepEqual(outputsOf(await named('3.5.5')), ['((k >= 1) AND (k <= 2)): bool']);
   });
 });

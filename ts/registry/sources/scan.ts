@@ -111,6 +111,7 @@ export const MODEL_FILE = 'model.onnx';
 export const MODEL_EXTENSION = '.onnx';
 export const SCHEMA_FILE = 'schema.json';
 const TIMEZONE_PARAMETER = 'timezone';
+const ANSI_PARAMETER = 'spark.ansi';
 const VERIFICATION_PARAMETER = 'verification';
 export const SINGLE_VERSION = '1';
 /** What a fingerprint looks at; more of a folder counts as unchanging. */
@@ -289,6 +290,7 @@ export function tableSettingsOf(
   return {
     schema: schemaOf(model, version),
     timezone: parameterOf(config, TIMEZONE_PARAMETER),
+    ansi: parameterOf(config, ANSI_PARAMETER),
     verification: VERIFICATION_MODES.find((mode) => mode === wanted) ?? 'fail',
   };
 }

@@ -16,6 +16,8 @@ export interface Model {
   readonly problems: Problems;
   readonly warnings: string[];
   readonly frame: Frame;
+  /** Whether SQL is computed in ANSI mode; undefined: as its version of Spark does. */
+  readonly ansi: boolean | undefined;
   /** Stages so far, those of nested pipelines each. */
   stages: number;
   /** The last stage that predicts, by its number, and its outputs as they are to be answered. */

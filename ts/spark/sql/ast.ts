@@ -25,6 +25,8 @@ export interface SqlType {
 export interface SqlLiteral {
   readonly type: SqlType | undefined;
   readonly text: string;
+  /** A TIMESTAMP_NTZ. */
+  readonly zoneless?: boolean;
 }
 
 export type Sql =
@@ -51,7 +53,8 @@ export const call = (name: string, at: number, ...args: readonly Sql[]): Sql => 
 export interface SelectItem {
   /** undefined: all columns. */
   readonly value: Sql | undefined;
-  readonly name: string;
+  /** undefined: it has no AS. */
+  readonly name: string | undefined;
 }
 
 export interface Select {

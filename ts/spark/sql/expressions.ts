@@ -4,7 +4,7 @@
 import { call, type Sql } from './ast.js';
 import { callForm, caseForm, type Operands, typeForm } from './forms.js';
 import { SqlFault, type Token } from './lexer.js';
-import { fractional, integral, NULL, textLiteral, typed } from './literal.js';
+import { fractional, integral, NULL, textLiteral, timeLiteral, typed } from './literal.js';
 import { isName, shown, type TokenReader } from './token-reader.js';
 
 /** Expressions inside each other. */
@@ -25,7 +25,7 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 const LEVELS: readonly Readonly<Record<string, string>>[] = [
   { '*': 'multiply', '/': 'divide', '%': 'mod', DIV: 'div' },
   { '+': 'add', '-': 'subtract', '||': 'concat' },
-  { '<<': 'shiftleft', '>>': 'shiftright' },
+  { '<<': 'shiftleft', '>>': 'shiftright', '>>>': 'shiftrightunsigned' },
   { '&': 'bit_and' },
   { '^': 'bit_xor' },
   { '|': 'bit_or' },
@@ -102,12 +102,7 @@ export class Expressions implements Operands {
       const low = this.operand();
       this.words.expectWord('AND');
       const high = this.operand();
-      return call(
-        'and',
-        at,
-        call('greater_equal', at, value, low),
-        call('less_equal', at, value, high),
-      );
+      return call('between', at, value, low, high);
     }
     if (this.words.takeWord('IN')) {
       this.words.expect('(');
@@ -262,11 +257,7 @@ export class Expressions implements Operands {
       case 'TIMESTAMP_LTZ':
       case 'TIMESTAMP_NTZ':
         if (next.kind !== 'text') break;
-        return typed(
-          this.words.next().text,
-          token.word === 'DATE' ? 'date' : 'timestamp',
-          token.column,
-        );
+        return timeLiteral(token, this.words.next().text);
       case 'INTERVAL':
         if (next.kind !== 'symbol' && next.kind !== 'end') this.words.unsupported('INTERVAL');
         break;

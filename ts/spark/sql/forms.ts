@@ -22,7 +22,8 @@ export function callForm(from: Operands, token: Token): Sql {
   const at = token.column;
   words.expect('(');
   let made: Sql | undefined;
-  if (token.word === 'CAST' || token.word === 'TRY_CAST') made = castForm(from, at);
+  if (token.word === 'CAST') made = castForm(from, at);
+  else if (token.word === 'TRY_CAST') made = call('try_cast', at, castForm(from, at));
   else if (token.word === 'EXTRACT') made = extractForm(from, at);
   else if (token.word === 'TRIM') made = trimForm(from, at);
   else if (token.word === 'POSITION') made = positionForm(from, token);
@@ -36,7 +37,8 @@ export function callForm(from: Operands, token: Token): Sql {
     // As functions these take the characters first, and the text then.
     const isTurned = /^[LR]TRIM$/.test(token.word) && args.length === 2;
     made = call(token.word.toLowerCase(), at, ...(isTurned ? [...args].reverse() : args));
-    if (/^(MOD|NEGATIVE|SHIFTLEFT|SHIFTRIGHT)$/.test(token.word)) made = as(token, made);
+    if (/^(MOD|NEGATIVE|SHIFTLEFT|SHIFTRIGHT|SHIFTRIGHTUNSIGNED)$/.test(token.word))
+      made = as(token, made);
   } else {
     words.expect(')');
   }
@@ -59,17 +61,17 @@ function extractForm(from: Operands, at: number): Sql | undefined {
   if (words.peek(1).word !== 'FROM') return undefined;
   const part = words.next();
   words.next();
-  return call('date_part', at, textLiteral(part.text, part.column), from.expression());
+  return call('extract', at, textLiteral(part.text, part.column), from.expression());
 }
 
 function trimForm(from: Operands, at: number): Sql {
   const { words } = from;
   const side = /^(BOTH|LEADING|TRAILING)$/.test(words.peek().word) ? words.next().word : '';
-  const name = side === 'LEADING' ? 'ltrim' : side === 'TRAILING' ? 'rtrim' : 'btrim';
+  const name = side === 'LEADING' ? 'ltrim' : side === 'TRAILING' ? 'rtrim' : 'trim';
   if (side !== '' && words.takeWord('FROM')) return call(name, at, from.expression());
   const first = from.expression();
   if (words.takeWord('FROM')) return call(name, at, from.expression(), first);
-  if (!words.take(',')) return call(side === '' ? 'trim' : name, at, first);
+  if (!words.take(',')) return call(name, at, first);
   return call(name, at, from.expression(), first);
 }
 

@@ -46,6 +46,7 @@ export const SQL_FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map([
     mod: [2, 2],
     pmod: [2, 2],
     negative: [1, 1],
+    positive: [1, 1],
     abs: [1, 1],
     bit_and: [2, 2],
     bit_or: [2, 2],
@@ -213,6 +214,18 @@ export const SQL_ALIASES: Readonly<Record<string, string>> = {
   to_unix_timestamp: 'unix_timestamp',
   trim: 'btrim',
   ucase: 'upper',
+};
+
+/** Functions that are NULL where those that they try raise in ANSI mode. */
+export const SQL_TRIES: Readonly<Record<string, string>> = {
+  try_add: 'add',
+  try_subtract: 'subtract',
+  try_multiply: 'multiply',
+  try_divide: 'divide',
+  try_mod: 'mod',
+  try_element_at: 'element_at',
+  try_to_date: 'to_date',
+  try_to_timestamp: 'to_timestamp',
 };
 
 /** Parts of a date or time that date_part and EXTRACT name, by the function that gives them. */

@@ -6,8 +6,12 @@ import type { Sql } from './ast.js';
 import { SqlFault } from './lexer.js';
 import { lowerExpression } from './lower.js';
 import { parseSelect } from './parser.js';
+import { nameOf, type Naming, sqlText } from './print.js';
 
 export { SQL_ALIASES, SQL_FUNCTIONS, type SqlFunction } from './functions.js';
+
+/** Characters of an expression that an error names. */
+const WRITTEN_MAX = 200;
 
 /** The columns that a statement sees. */
 export interface SqlColumns {
@@ -26,6 +30,14 @@ export interface SqlResult {
   readonly keepsAll: boolean;
 }
 
+/** What versions of Spark do differently. */
+export interface SqlDialect {
+  /** Of the Spark that saved the statement: names of columns without AS differ. */
+  readonly major: number;
+  /** spark.sql.ansi.enabled */
+  readonly ansi: boolean;
+}
+
 /**
  * Appends what computes the statement's columns. Problems are collected, with their place in the
  * statement; undefined where there were any.
@@ -36,9 +48,10 @@ export function lowerSql(
   columns: SqlColumns,
   problems: Problems,
   place: string,
+  dialect: SqlDialect,
 ): SqlResult | undefined {
   try {
-    return new Statement(builder, columns, problems, place).lower(statement);
+    return new Statement(builder, columns, problems, place, dialect).lower(statement);
   } catch (error) {
     if (error instanceof SqlFault) problems.add(place, error.message);
     else if (error instanceof RangeError) problems.add(place, `statement: ${error.message}`);
@@ -52,25 +65,44 @@ class Statement {
   readonly #columns: SqlColumns;
   readonly #problems: Problems;
   readonly #place: string;
+  readonly #dialect: SqlDialect;
+  readonly #naming: Naming;
   /** Aliases to the left, which expressions may name where no column has the name. */
   readonly #aliases = new Map<string, Column>();
   #isFine = true;
 
-  constructor(builder: PlanBuilder, columns: SqlColumns, problems: Problems, place: string) {
+  constructor(
+    builder: PlanBuilder,
+    columns: SqlColumns,
+    problems: Problems,
+    place: string,
+    dialect: SqlDialect,
+  ) {
     this.#builder = builder;
     this.#columns = columns;
     this.#problems = problems;
     this.#place = place;
+    this.#dialect = dialect;
+    this.#naming = { major: dialect.major, isDate: (column) => this.#isDate(column) };
+  }
+
+  #isDate(name: string): boolean {
+    const lower = name.toLowerCase();
+    const found = this.#columns.names().find((each) => each.toLowerCase() === lower);
+    const column = found === undefined ? this.#aliases.get(lower) : this.#columns.get(found);
+    return column !== undefined && this.#builder.typeOf(column) === 'date';
   }
 
   lower(statement: string): SqlResult | undefined {
-    const { items } = parseSelect(statement);
+    const { items } = parseSelect(statement, this.#dialect.major);
     const found: { readonly name: string; readonly column: Column }[] = [];
     const all = this.#columns.names();
-    for (const { value, name } of items) {
+    for (const item of items) {
+      const { value } = item;
       if (value === undefined) {
         for (const each of all) found.push({ name: each, column: this.#columns.get(each) });
       } else {
+        const name = item.name ?? nameOf(value, this.#naming);
         const column = this.#item(value, name);
         found.push({ name, column });
         this.#aliases.set(name.toLowerCase(), column);
@@ -91,7 +123,10 @@ class Statement {
       column: (each, at) => this.#column(each, at),
       problem: (at, reason) => this.#problem(at, reason),
     });
-    return this.#builder.derive(name, type, expression, this.#place);
+    return this.#builder.deriveSql(name, type, expression, this.#place, {
+      written: sqlText(value, this.#naming).slice(0, WRITTEN_MAX),
+      ansi: this.#dialect.ansi,
+    });
   }
 
   /** Names are the same in upper and lower case, as they are by default in Spark. */

@@ -36,14 +36,15 @@ const SYMBOLS = [
   '->',
   '=>',
   '<<',
+  '>>>',
   '>>',
   ...'+-*/%&|^~!=<>(),.;[]:?{}@',
 ];
 
-/** Errors: SqlFault. */
-export function tokens(statement: string): readonly Token[] {
+/** `major`: of the Spark that reads it so. Errors: SqlFault. */
+export function tokens(statement: string, major: number): readonly Token[] {
   const found: Token[] = [];
-  const lexer = new Lexer(statement);
+  const lexer = new Lexer(statement, major >= 4);
   for (;;) {
     const token = lexer.next();
     found.push(token);
@@ -52,11 +53,13 @@ export function tokens(statement: string): readonly Token[] {
 }
 
 class Lexer {
+  readonly #doublesQuotes: boolean;
   readonly #text: string;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, doublesQuotes: boolean) {
     this.#text = text;
+    this.#doublesQuotes = doublesQuotes;
   }
 
   next(): Token {
@@ -136,12 +139,11 @@ class Lexer {
       const char = this.#text[this.#at];
       if (char === undefined) throw new SqlFault(start + 1, 'a text that does not end');
       this.#at += 1;
-      if (char === quote) break;
+      // Two quotes inside of a text are one, and in Spark 3 the end of it and the next one's begin.
+      const isDoubled = this.#doublesQuotes && char === quote && this.#text[this.#at] === quote;
+      if (char === quote && !isDoubled) break;
+      if (isDoubled) this.#at += 1;
       text += char === '\\' ? this.#escape(start) : char;
-    }
-    // Spark 3 joins two texts there, Spark 4 has one with a quote in it.
-    if (this.#text[this.#at] === quote) {
-      throw new SqlFault(this.#at + 1, `${quote}${quote} inside a text: expected \\${quote}`);
     }
     return this.#token('text', text, start);
   }

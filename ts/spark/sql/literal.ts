@@ -1,6 +1,6 @@
 // Constants and type names of SQL. Importer's worker thread; pure.
 import type { Sql, SqlLiteral, SqlType, SqlTypeName } from './ast.js';
-import { SqlFault } from './lexer.js';
+import { SqlFault, type Token } from './lexer.js';
 
 const PRECISION_MAX = 38;
 
@@ -14,6 +14,13 @@ export const typed = (text: string, name: SqlTypeName, at: number): Sql => ({
   at,
 });
 export const textLiteral = (text: string, at: number): Sql => typed(text, 'string', at);
+
+/** DATE 'text', TIMESTAMP 'text' and its like, by the word before. */
+export function timeLiteral({ word, column }: Token, text: string): Sql {
+  const type = plain(word === 'DATE' ? 'date' : 'timestamp');
+  const literal = word === 'TIMESTAMP_NTZ' ? { type, text, zoneless: true } : { type, text };
+  return { kind: 'literal', literal, at: column };
+}
 
 const NAMES: Readonly<Record<string, SqlTypeName>> = {
   BOOLEAN: 'boolean',
@@ -50,6 +57,7 @@ export function typeOfName(word: string, numbers: readonly number[]): SqlType | 
       scale <= precision;
     return isFine ? { name: 'decimal', precision, scale } : undefined;
   }
+  if (/^(VARCHAR|CHAR|CHARACTER)$/.test(word) && numbers.length === 1) return plain('string');
   if (numbers.length > 0) return undefined;
   const name = NAMES[word];
   return name === undefined ? undefined : plain(name);

@@ -19,7 +19,7 @@ import {
   type SqlType,
   type SqlTypeName,
 } from './ast.js';
-import { DATE_PARTS, SQL_ALIASES, SQL_FUNCTIONS } from './functions.js';
+import { DATE_PARTS, SQL_ALIASES, SQL_FUNCTIONS, SQL_TRIES } from './functions.js';
 import { typeOfName } from './literal.js';
 import { typeText } from './print.js';
 
@@ -118,6 +118,8 @@ type Call = Extract<Sql, { kind: 'call' }>;
 
 function lowerCall(sql: Call, context: LowerContext): Lowered {
   if (sql.name === 'and' || sql.name === 'or') return lowerChain(sql, context);
+  const tried = triedOf(sql);
+  if (tried !== undefined) return lowerTry(tried, context);
   const rewritten = rewrite(sql, context);
   if (rewritten === undefined) return { expression: NULL_OF_ANY, type: 'any' };
   if (rewritten !== sql) return lowerExpression(rewritten, context);
@@ -144,6 +146,18 @@ function lowerCall(sql: Call, context: LowerContext): Lowered {
     expression: call(`sql.${sql.name}`, ...args.map(({ expression }) => expression)),
     type: known.result === 'any' ? resultOf(sql.name, args) : known.result,
   };
+}
+
+/** What try_add(a, b), TRY_CAST and their like try. */
+function triedOf(sql: Call): Sql | undefined {
+  if (sql.name === 'try_cast') return sql.args[0];
+  const name = SQL_TRIES[sql.name];
+  return name === undefined ? undefined : { ...sql, name };
+}
+
+function lowerTry(tried: Sql, context: LowerContext): Lowered {
+  const { expression, type } = lowerExpression(tried, context);
+  return { expression: call('sql.try', expression), type };
 }
 
 /** The zone that the second argument names goes into the plan. */
@@ -197,14 +211,21 @@ function rewrite(sql: Call, context: LowerContext): Sql | undefined {
     case 'if':
     case 'iff':
       return args.length === 3 ? sqlCall('case', at, ...args) : sql;
+    case 'between':
+      if (a === undefined || b === undefined || c === undefined) return sql;
+      return sqlCall(
+        'and',
+        at,
+        sqlCall('greater_equal', at, a, b),
+        sqlCall('less_equal', at, a, c),
+      );
     case 'nvl2':
       if (a === undefined || b === undefined || c === undefined) return sql;
       return sqlCall('case', at, sqlCall('isnotnull', at, a), b, c);
     case 'nullif':
       if (a === undefined || b === undefined || args.length > 2) return sql;
       return sqlCall('case', at, sqlCall('equal', at, a, b), NULL_SQL, a);
-    case 'positive':
-      return a;
+    case 'extract':
     case 'date_part':
     case 'datepart':
       return datePart(sql, context);

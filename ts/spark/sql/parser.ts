@@ -4,7 +4,6 @@
 import type { Select, SelectItem } from './ast.js';
 import { Expressions, type Qualified } from './expressions.js';
 import { SqlFault } from './lexer.js';
-import { nameOf } from './print.js';
 import { isName, shown, TokenReader } from './token-reader.js';
 
 /** Characters of a statement. */
@@ -17,12 +16,13 @@ const CLAUSES = new Set(
   ).split(' '),
 );
 
-/** Errors: SqlFault saying what is not supported, or expected, and where. */
-export function parseSelect(statement: string): Select {
+/** `major`: of the Spark that saved it: texts differ.
+ * Errors: SqlFault saying what is not supported, or expected, and where. */
+export function parseSelect(statement: string, major: number): Select {
   if (statement.length > STATEMENT_MAX) {
     throw new SqlFault(1, `expected at most ${STATEMENT_MAX} characters, got ${statement.length}`);
   }
-  return new Parser(new TokenReader(statement)).select();
+  return new Parser(new TokenReader(statement, major)).select();
 }
 
 class Parser {
@@ -80,13 +80,13 @@ class Parser {
   #item(): SelectItem {
     if (this.#words.take('*')) {
       if (this.#words.isWord('EXCEPT')) this.#words.unsupported('* EXCEPT');
-      return { value: undefined, name: '*' };
+      return { value: undefined, name: undefined };
     }
     const [name, dot, star] = [this.#words.peek(), this.#words.peek(1), this.#words.peek(2)];
     if (isName(name) && dot.text === '.' && star.kind === 'symbol' && star.text === '*') {
       this.#qualified.push({ qualifier: name.text, at: name.column });
       for (let i = 0; i < 3; i++) this.#words.next();
-      return { value: undefined, name: '*' };
+      return { value: undefined, name: undefined };
     }
     const value = this.#expressions.expression();
     const isAs = this.#words.takeWord('AS');
@@ -95,6 +95,6 @@ class Parser {
       return { value, name: this.#words.next().text };
     }
     if (isAs) throw new SqlFault(alias.column, `expected a name after AS, got ${shown(alias)}`);
-    return { value, name: value.kind === 'column' ? value.name : nameOf(value) };
+    return { value, name: value.kind === 'column' ? value.name : undefined };
   }
 }

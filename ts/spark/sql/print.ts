@@ -1,6 +1,7 @@
 // What Spark names a column that has no alias: its expression as text. Importer's worker thread;
 // pure.
 import type { Sql, SqlLiteral, SqlType } from './ast.js';
+import { SQL_ALIASES, SQL_FUNCTIONS } from './functions.js';
 import { typeOfName } from './literal.js';
 
 const BINARY: Readonly<Record<string, string>> = {
@@ -15,6 +16,7 @@ const BINARY: Readonly<Record<string, string>> = {
   bit_xor: '^',
   shiftleft: '<<',
   shiftright: '>>',
+  shiftrightunsigned: '>>>',
   equal: '=',
   null_safe_equal: '<=>',
   less: '<',
@@ -30,16 +32,42 @@ export function typeText(type: SqlType): string {
   return type.name === 'decimal' ? `${name}(${type.precision},${type.scale})` : name;
 }
 
-/** The name of a column without AS. A cast of a column keeps the column's name. */
-export function nameOf(sql: Sql): string {
-  if (sql.kind === 'cast' && sql.of.kind === 'column') return sql.of.name;
-  if (sql.kind === 'call' && sql.args.length === 1 && sql.args[0]?.kind === 'column') {
-    if (typeOfName(sql.name.toUpperCase(), []) !== undefined) return sql.args[0].name;
-  }
-  return sqlText(sql);
+/** What names depend on. */
+export interface Naming {
+  /** Of the Spark that names. */
+  readonly major: number;
+  /** Whether a column has dates: + and - are functions then. */
+  isDate(column: string): boolean;
 }
 
-function literalText({ type, text }: SqlLiteral): string {
+/** The name of a column without AS. A cast of a column keeps the column's name. */
+export function nameOf(sql: Sql, naming: Naming): string {
+  const isTry = sql.kind === 'call' && sql.name === 'try_cast';
+  const cast = isTry ? sql.args[0] : sql;
+  if (cast?.kind === 'cast' && cast.of.kind === 'column') return cast.of.name;
+  return sqlText(sql, naming);
+}
+
+/** Calls with the type of their arguments. */
+const ANY_DATE = /^(add|subtract|coalesce|nvl|nvl2|ifnull|if|case|greatest|least)$/;
+
+function isDate(sql: Sql | undefined, naming: Naming): boolean {
+  if (sql === undefined) return false;
+  switch (sql.kind) {
+    case 'column':
+      return naming.isDate(sql.name);
+    case 'literal':
+      return sql.literal.type?.name === 'date';
+    case 'cast':
+      return sql.to.name === 'date';
+    default:
+      if (sql.name === 'date') return true;
+      if (ANY_DATE.test(sql.name)) return sql.args.some((each) => isDate(each, naming));
+      return SQL_FUNCTIONS.get(SQL_ALIASES[sql.name] ?? sql.name)?.result === 'date';
+  }
+}
+
+function literalText({ type, text, zoneless }: SqlLiteral): string {
   switch (type?.name) {
     case undefined:
       return 'NULL';
@@ -47,12 +75,30 @@ function literalText({ type, text }: SqlLiteral): string {
     case 'float':
       return javaNumber(Number(text));
     case 'date':
-      return `DATE '${text}'`;
+      return `DATE '${dateText(text)}'`;
     case 'timestamp':
-      return `TIMESTAMP '${text}'`;
+      return `${zoneless === true ? 'TIMESTAMP_NTZ' : 'TIMESTAMP'} '${timestampText(text)}'`;
     default:
       return text;
   }
+}
+
+const TIME =
+  /^(?<date>[^T ]+)(?:[T ](?<hour>\d\d?)(?::(?<minute>\d\d?)(?::(?<second>\d\d?)(?<rest>\.\d+)?)?)?)?$/;
+
+/** With two digits of month and day, as Spark shows dates. */
+function dateText(text: string): string {
+  const [year = '', month = '1', day = '1'] = text.trim().split('-');
+  const isPlain = [year, month, day].every((part) => /^\d+$/.test(part));
+  return isPlain ? `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` : text;
+}
+
+function timestampText(text: string): string {
+  const parts = TIME.exec(text.trim())?.groups;
+  if (parts === undefined) return text;
+  const { date = '', hour = '0', minute = '0', second = '0', rest = '' } = parts;
+  const clock = [hour, minute, second].map((part) => part.padStart(2, '0')).join(':');
+  return `${dateText(date)} ${clock}${rest.replace(/\.?0+$/, '')}`;
 }
 
 /** Double.toString(). */
@@ -66,24 +112,33 @@ function javaNumber(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : String(value);
 }
 
-export function sqlText(sql: Sql): string {
+export function sqlText(sql: Sql, naming: Naming): string {
   switch (sql.kind) {
     case 'column':
       return sql.name;
     case 'literal':
       return literalText(sql.literal);
     case 'cast':
-      return `CAST(${sqlText(sql.of)} AS ${typeText(sql.to)})`;
-    default:
+      return `CAST(${sqlText(sql.of, naming)} AS ${typeText(sql.to)})`;
+    default: {
+      const texts = sql.args.map((arg) => sqlText(arg, naming));
       return sql.written === undefined
-        ? callText(sql.name, sql.args)
-        : functionText(sql.written, sql.args.map(sqlText));
+        ? callText(sql, texts, naming)
+        : functionText(sql.written, texts);
+    }
   }
 }
 
-function callText(name: string, args: readonly Sql[]): string {
-  const texts = args.map(sqlText);
+type Call = Extract<Sql, { kind: 'call' }>;
+
+function callText({ name, args }: Call, texts: readonly string[], naming: Naming): string {
+  const { major } = naming;
   const [first = '', second = ''] = texts;
+  if ((name === 'add' || name === 'subtract') && args.length === 2) {
+    const shown = name === 'add' ? 'date_add' : 'date_sub';
+    if (isDate(args[0], naming) && !isDate(args[1], naming)) return `${shown}(${first}, ${second})`;
+    if (name === 'add' && isDate(args[1], naming)) return `${shown}(${second}, ${first})`;
+  }
   const operator = BINARY[name];
   if (operator !== undefined && args.length === 2) return `(${first} ${operator} ${second})`;
   switch (name) {
@@ -103,10 +158,20 @@ function callText(name: string, args: readonly Sql[]): string {
       return `~${first}`;
     case 'if':
       return `(IF(${texts.join(', ')}))`;
+    case 'between':
+      return major < 4
+        ? `((${first} >= ${second}) AND (${first} <= ${texts[2]}))`
+        : `between(${texts.join(', ')})`;
     case 'like':
-      return `${first} LIKE ${second}`;
+      return `${first} LIKE ${second}${escapeText(args[2], major)}`;
+    case 'ilike':
+      return `ilike(${first}, ${second})`;
+    case 'try_cast':
+      return `TRY_${first}`;
     case 'item':
       return `${first}[${second}]`;
+    case 'extract':
+      return `extract(${first} FROM ${second})`;
     case 'in':
       return `(${first} IN (${texts.slice(1).join(', ')}))`;
     case 'case':
@@ -116,10 +181,16 @@ function callText(name: string, args: readonly Sql[]): string {
   }
 }
 
+/** Spark 4 names an escape character that is not the usual one. */
+function escapeText(escape: Sql | undefined, major: number): string {
+  if (major < 4 || escape?.kind !== 'literal' || escape.literal.text === '\\') return '';
+  return ` ESCAPE '${escape.literal.text}'`;
+}
+
 // Those that Spark prints in upper case.
 const UPPER_CASE = new Set(
   (
-    'ceil floor sqrt cbrt exp expm1 log log10 log2 log1p power signum sin cos tan cot asin acos ' +
+    'ceil floor sec csc sqrt cbrt exp expm1 log log10 log2 log1p power signum sin cos tan cot asin acos ' +
     'atan atan2 sinh cosh tanh asinh acosh atanh hypot degrees radians pi e rlike regexp regexp_like'
   ).split(' '),
 );
@@ -144,14 +215,28 @@ const LEFT_OUT: Readonly<Record<string, readonly (string | undefined)[]>> = {
   from_unixtime: [undefined, SECONDS],
 };
 
+/** By their functions, which have the text first. */
+const TRIMS: Readonly<Record<string, string>> = {
+  trim: 'BOTH',
+  ltrim: 'LEADING',
+  rtrim: 'TRAILING',
+};
+
 function functionText(name: string, texts: readonly string[]): string {
   const all = [...texts];
+  const [first = '', second = ''] = all;
+  // A type's name as a function: a cast, which is not shown.
+  if (all.length === 1 && typeOfName(name.toUpperCase(), []) !== undefined) return first;
+  const side = TRIMS[name];
+  if (side !== undefined && all.length === 2) return `TRIM(${side} ${second} FROM ${first})`;
+  if (name === 'datepart') return `datepart(${first} FROM ${second})`;
   if (name === 'log' && all.length === 1) all.unshift('E()');
   for (const text of (LEFT_OUT[name] ?? []).slice(all.length)) {
     if (text !== undefined) all.push(text);
   }
   const shown = name === 'dateadd' ? 'date_add' : name;
-  return `${UPPER_CASE.has(name) ? name.toUpperCase() : shown}(${all.join(', ')})`;
+  const isUpper = UPPER_CASE.has(name) && !(all.length === 2 && /^(ceil|floor)$/.test(name));
+  return `${isUpper ? name.toUpperCase() : shown}(${all.join(', ')})`;
 }
 
 function caseText(texts: readonly string[]): string {

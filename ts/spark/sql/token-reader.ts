@@ -5,9 +5,9 @@ export class TokenReader {
   readonly #tokens: readonly Token[];
   #at = 0;
 
-  /** Errors: SqlFault, of what is no word. */
-  constructor(statement: string) {
-    this.#tokens = tokens(statement);
+  /** `major`: of the Spark that saved it. Errors: SqlFault, of what is no word. */
+  constructor(statement: string, major: number) {
+    this.#tokens = tokens(statement, major);
   }
 
   peek(ahead = 0): Token {

@@ -29,8 +29,11 @@ Value incomparable(Eval& eval, const Value& a, const Value& b) {
 }
 
 Value compare(Eval& eval, Test test, Value a, Value b) {
-  const auto type = comparison_type(type_of(a), type_of(b));
+  const auto type =
+      eval.ansi_types ? ansi_type(type_of(a), type_of(b)) : comparison_type(type_of(a), type_of(b));
   if (!type) return incomparable(eval, a, b);
+  // A missing one on the left: the other one is not read.
+  if (eval.ansi && !a.valid() && test != Test::NullSafeEqual) return missing_of(kBool);
   // Decimals are compared as they are, whatever their types.
   if (type->type == Type::Decimal) {
     for (Value* value : {&a, &b}) {
@@ -85,7 +88,8 @@ Value logical_not(Eval& eval, Arguments arguments, const void*) {
 }
 
 // Of every `step`th argument from `first`, and of the last one where `with_last`.
-std::optional<SqlType> type_of_all(Arguments arguments, size_t first, size_t step, bool with_last) {
+std::optional<SqlType> type_of_all(const Eval& eval, Arguments arguments, size_t first, size_t step,
+                                   bool with_last) {
   std::array<SqlType, 16> few;
   std::vector<SqlType> many;
   const size_t most = arguments.size() + 1;
@@ -99,7 +103,7 @@ std::optional<SqlType> type_of_all(Arguments arguments, size_t first, size_t ste
   size_t count = 0;
   for (size_t i = first; i < arguments.size(); i += step) types[count++] = type_of(arguments[i]);
   if (with_last) types[count++] = type_of(arguments.back());
-  return common_type(types.first(count));
+  return eval.ansi_types ? ansi_common_type(types.first(count)) : common_type(types.first(count));
 }
 
 Value no_common_type(Eval& eval, std::string_view what) {
@@ -109,7 +113,7 @@ Value no_common_type(Eval& eval, std::string_view what) {
 // c1, v1, c2, v2, ... [, else]
 Value choose(Eval& eval, Arguments arguments, const void*) {
   const bool has_else = arguments.size() % 2 == 1;
-  const auto type = type_of_all(arguments, 1, 2, has_else);
+  const auto type = type_of_all(eval, arguments, 1, 2, has_else);
   if (!type) return no_common_type(eval, "CASE");
   for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
     const int held = truth(eval, arguments[i]);
@@ -120,7 +124,7 @@ Value choose(Eval& eval, Arguments arguments, const void*) {
 }
 
 Value coalesce(Eval& eval, Arguments arguments, const void*) {
-  const auto type = type_of_all(arguments, 0, 1, false);
+  const auto type = type_of_all(eval, arguments, 0, 1, false);
   if (!type) return no_common_type(eval, "coalesce()");
   for (const Value& value : arguments) {
     if (value.valid()) return cast(eval, value, *type);
@@ -129,7 +133,7 @@ Value coalesce(Eval& eval, Arguments arguments, const void*) {
 }
 
 Value in_list(Eval& eval, Arguments arguments, const void*) {
-  const auto type = type_of_all(arguments, 0, 1, false);
+  const auto type = type_of_all(eval, arguments, 0, 1, false);
   if (!type) return no_common_type(eval, "IN");
   const Value value = cast(eval, arguments[0], *type);
   if (!value.valid()) return missing_of(kBool);
@@ -152,7 +156,8 @@ Value extreme(Eval& eval, Arguments arguments, const void*) {
   std::optional<SqlType> type = SqlType{};
   for (const Value& value : arguments) {
     if (!type) break;
-    type = tightest_type(*type, type_of(value));
+    type =
+        eval.ansi_types ? ansi_type(*type, type_of(value)) : tightest_type(*type, type_of(value));
   }
   if (!type) return no_common_type(eval, kSign > 0 ? "greatest()" : "least()");
   Value best = missing_of(*type);
@@ -183,31 +188,31 @@ Value is_nan(Eval& eval, Arguments arguments, const void*) {
 Value nan_value(Eval& eval, Arguments arguments, const void*) {
   const bool floats = arguments[0].type == Type::Float && arguments[1].type == Type::Float;
   const SqlType type = floats ? SqlType{Type::Float} : kDouble;
-  const Value a = convert(eval, arguments[0], type), b = convert(eval, arguments[1], type);
+  const Value a = convert(eval, arguments[0], type);
   if (!a.valid()) return missing_of(type);
-  return std::isnan(a.real) ? b : a;
+  return std::isnan(a.real) ? convert(eval, arguments[1], type) : a;
 }
 
 constexpr Function kFunctions[] = {
     function("sql.equal", 2, 2, comparison<Test::Equal>),
     function("sql.not_equal", 2, 2, comparison<Test::NotEqual>),
-    function("sql.null_safe_equal", 2, 2, comparison<Test::NullSafeEqual>),
+    reading(Reads::All, function("sql.null_safe_equal", 2, 2, comparison<Test::NullSafeEqual>)),
     function("sql.less", 2, 2, comparison<Test::Less>),
     function("sql.less_equal", 2, 2, comparison<Test::LessEqual>),
     function("sql.greater", 2, 2, comparison<Test::Greater>),
     function("sql.greater_equal", 2, 2, comparison<Test::GreaterEqual>),
-    function("sql.and", 2, 2, logical_and),
-    function("sql.or", 2, 2, logical_or),
+    reading(Reads::UntilFalse, function("sql.and", 2, 2, logical_and)),
+    reading(Reads::UntilTrue, function("sql.or", 2, 2, logical_or)),
     function("sql.not", 1, 1, logical_not),
-    function("sql.in", 2, -1, in_list),
-    function("sql.case", 2, -1, choose),
-    function("sql.coalesce", 1, -1, coalesce),
-    function("sql.greatest", 2, -1, extreme<1>),
-    function("sql.least", 2, -1, extreme<-1>),
+    reading(Reads::UntilEqual, function("sql.in", 2, -1, in_list)),
+    reading(Reads::Branches, function("sql.case", 2, -1, choose)),
+    reading(Reads::UntilFound, function("sql.coalesce", 1, -1, coalesce)),
+    reading(Reads::All, function("sql.greatest", 2, -1, extreme<1>)),
+    reading(Reads::All, function("sql.least", 2, -1, extreme<-1>)),
     function("sql.isnull", 1, 1, is_null),
     function("sql.isnotnull", 1, 1, is_not_null),
     function("sql.isnan", 1, 1, is_nan),
-    function("sql.nanvl", 2, 2, nan_value),
+    reading(Reads::WhereNan, function("sql.nanvl", 2, 2, nan_value)),
 };
 
 }  // namespace

@@ -64,7 +64,8 @@ Value add_days(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kTypes[2] = {kDate, kInt32};
   Value made[2];
   if (!converted(eval, arguments, kTypes, made)) return missing_of(kDate);
-  return Value::of_integer(made[0].integer + kSign * made[1].integer, Type::Date);
+  return Value::of_integer(static_cast<int32_t>(made[0].integer + kSign * made[1].integer),
+                           Type::Date);
 }
 
 Value add_some_months(Eval& eval, Arguments arguments, const void*) {
@@ -112,7 +113,7 @@ Value next_day(Eval& eval, Arguments arguments, const void*) {
   Value made[2];
   if (!converted(eval, arguments, kTypes, made)) return missing_of(kDate);
   const int wanted = weekday_named(eval.text(made[1]));
-  if (wanted < 0) return missing_of(kDate);
+  if (wanted < 0) return unanswered(eval, kDate, "ILLEGAL_DAY_OF_WEEK", eval.text(made[1]));
   const int64_t from = made[0].integer;
   return Value::of_integer(from + 1 + floor_modulo(wanted - weekday_of(from + 1), 7), Type::Date);
 }
@@ -170,6 +171,8 @@ Value date_trunc(Eval& eval, Arguments arguments, const void*) {
   return missing_of(kTimestamp);
 }
 
+constexpr std::string_view kOutOfBounds = "DATETIME_FIELD_OUT_OF_BOUNDS";
+
 Value make_date(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kTypes[3] = {kInt32, kInt32, kInt32};
   Value made[3];
@@ -177,10 +180,11 @@ Value make_date(Eval& eval, Arguments arguments, const void*) {
   const bool bounded = made[1].integer >= 1 && made[1].integer <= 12 && made[2].integer >= 1 &&
                        made[2].integer <= 31 && made[0].integer > -1'000'000 &&
                        made[0].integer < 1'000'000;
-  if (!bounded) return missing_of(kDate);
+  if (!bounded) return unanswered(eval, kDate, kOutOfBounds);
   const Civil date{made[0].integer, static_cast<int>(made[1].integer),
                    static_cast<int>(made[2].integer)};
-  return is_civil(date) ? Value::of_integer(days_of(date), Type::Date) : missing_of(kDate);
+  return is_civil(date) ? Value::of_integer(days_of(date), Type::Date)
+                        : unanswered(eval, kDate, kOutOfBounds);
 }
 
 // To 8 digits behind the point, unless the third argument is false.
@@ -213,8 +217,8 @@ Value patterned(Eval& eval, const Value& value, const void* pattern) {
   }
   if (!value.valid()) return missing_of(kTimestamp);
   const auto micros = static_cast<const DatePattern*>(pattern)->parse(eval.text(value));
-  return micros ? Value::of_integer(instant_of(eval, *micros), Type::Timestamp)
-                : missing_of(kTimestamp);
+  if (micros) return Value::of_integer(instant_of(eval, *micros), Type::Timestamp);
+  return unanswered(eval, kTimestamp, "CANNOT_PARSE_TIMESTAMP", eval.text(value));
 }
 
 Value to_date(Eval& eval, Arguments arguments, const void* state) {
@@ -257,7 +261,12 @@ Value timestamp_seconds(Eval& eval, Arguments arguments, const void*) {
   if (!is_numeric(value.type) && value.type != Type::Any) {
     return eval.fail("expected a number, got " + type_text(type_of(value)));
   }
-  return cast(eval, value, kTimestamp);
+  int64_t micros = 0;
+  if (value.valid() && is_integer(value.type) &&
+      __builtin_mul_overflow(value.integer, kSecondMicros, &micros)) {
+    return eval.raise(missing_of(kTimestamp), "a timestamp out of range");
+  }
+  return cast_plain(eval, value, kTimestamp);
 }
 
 template <int64_t kUnit>
@@ -266,7 +275,7 @@ Value timestamp_of(Eval& eval, Arguments arguments, const void*) {
   if (!value.valid()) return missing_of(kTimestamp);
   int64_t micros = 0;
   if (__builtin_mul_overflow(value.integer, kUnit, &micros)) {
-    return eval.fail("a timestamp out of range");
+    return eval.raise(missing_of(kTimestamp), "a timestamp out of range");
   }
   return Value::of_integer(micros, Type::Timestamp);
 }

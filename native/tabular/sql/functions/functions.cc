@@ -11,7 +11,7 @@ std::span<const Function> sql_functions() {
     for (const auto table :
          {sql::arithmetic_functions(), sql::rounding_functions(), sql::math_functions(),
           sql::condition_functions(), sql::cast_functions(), sql::text_functions(),
-          sql::pattern_functions(), sql::date_functions()}) {
+          sql::pattern_functions(), sql::date_functions(), sql::try_functions()}) {
       made.insert(made.end(), table.begin(), table.end());
     }
     return made;

@@ -278,7 +278,11 @@ Value split_item(Eval& eval, Arguments arguments, const void* state) {
   if (first == 1 && given.integer == 0) return eval.fail("element_at(): items count from 1");
   int64_t index = given.integer - first;
   if (first == 1 && given.integer < 0) index = count + given.integer;
-  if (index < 0 || index >= count) return missing_of(kString);
+  if (index < 0 || index >= count) {
+    return unanswered(eval, kString,
+                      first == 0 ? "INVALID_ARRAY_INDEX" : "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+                      "item " + std::to_string(given.integer) + " of " + std::to_string(count));
+  }
   return text_value(eval, parts[static_cast<size_t>(index)]);
 }
 
@@ -287,7 +291,7 @@ Value split_size(Eval& eval, Arguments arguments, const void* state) {
   std::string_view text;
   if (!pattern_text(eval, arguments[0], text)) {
     // size(NULL) is -1 where Spark is not ANSI.
-    return eval.failed() ? missing_of(kInt32) : Value::of_integer(-1, Type::Int32);
+    return eval.failed() || eval.ansi ? missing_of(kInt32) : Value::of_integer(-1, Type::Int32);
   }
   return Value::of_integer(static_cast<int64_t>(split(eval, pattern, text).size()), Type::Int32);
 }

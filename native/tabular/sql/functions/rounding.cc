@@ -77,12 +77,18 @@ SqlType rounded_type(const Value& value, int digits) {
   return decimal_type(std::min(whole + scale, kPrecisionMax), scale);
 }
 
-Value rounded_decimal(const Value& value, int digits, Rounding rounding) {
+// A decimal, or none where it has too many digits.
+Value decimal_or_none(Eval& eval, const std::optional<Int128>& made, SqlType to) {
+  if (made) return of_decimal(*made, to);
+  return unanswered(eval, to, "NUMERIC_VALUE_OUT_OF_RANGE",
+                    "the rounded value does not fit " + type_text(to));
+}
+
+Value rounded_decimal(Eval& eval, const Value& value, int digits, Rounding rounding) {
   const SqlType to = rounded_type(value, digits);
   if (!value.valid()) return missing_of(to);
   if (digits >= 0) {
-    const auto made = decimal_rescale(decimal_of(value), to, rounding);
-    return made ? of_decimal(*made, to) : missing_of(to);
+    return decimal_or_none(eval, decimal_rescale(decimal_of(value), to, rounding), to);
   }
   if (-digits > kPrecisionMax) return of_decimal(0, to);
   // To whole tens: as if the point stood further to the left.
@@ -90,21 +96,33 @@ Value rounded_decimal(const Value& value, int digits, Rounding rounding) {
   const auto tens = decimal_rescale(shifted, decimal_type(kPrecisionMax, 0), rounding);
   if (!tens || shifted.scale > 2 * kPrecisionMax) return missing_of(to);
   const auto made = decimal_rescale({*tens * power_of_ten(-digits), 0}, to, rounding);
-  return made ? of_decimal(*made, to) : missing_of(to);
+  if (made) return of_decimal(*made, to);
+  // In both modes.
+  return eval.raise(missing_of(to),
+                    "NUMERIC_VALUE_OUT_OF_RANGE: the rounded value does not fit " + type_text(to));
 }
 
-Value rounded_integer(const Value& value, int digits, Rounding rounding) {
+int64_t low_bits(Int128 value, Type type) {
+  switch (type) {
+    case Type::Int8: return static_cast<int8_t>(value);
+    case Type::Int16: return static_cast<int16_t>(value);
+    case Type::Int32: return static_cast<int32_t>(value);
+    default: return static_cast<int64_t>(value);
+  }
+}
+
+Value rounded_integer(Eval& eval, const Value& value, int digits, Rounding rounding) {
   if (!value.valid() || digits >= 0) return value;
   if (-digits > 19) return Value::of_integer(0, value.type);
   const SqlType wide = decimal_type(kPrecisionMax, 0);
   const auto tens = decimal_rescale({value.integer, -digits}, wide, rounding);
   const Int128 made = tens.value_or(0) * power_of_ten(-digits);
-  switch (value.type) {
-    case Type::Int8: return Value::of_integer(static_cast<int8_t>(made), value.type);
-    case Type::Int16: return Value::of_integer(static_cast<int16_t>(made), value.type);
-    case Type::Int32: return Value::of_integer(static_cast<int32_t>(made), value.type);
-    default: return Value::of_integer(static_cast<int64_t>(made), value.type);
+  const int64_t low = low_bits(made, value.type);
+  if (eval.ansi && low != made) {
+    return unanswered(eval, {value.type}, "ARITHMETIC_OVERFLOW",
+                      "the rounded value does not fit " + type_text({value.type}));
   }
+  return Value::of_integer(low, value.type);
 }
 
 template <Rounding kRounding>
@@ -113,8 +131,8 @@ Value rounded(Eval& eval, Arguments arguments, const void* state) {
   Value value = arguments[0];
   if (!is_numeric(value.type)) value = convert(eval, value, kDouble);
   if (eval.failed()) return value;
-  if (value.type == Type::Decimal) return rounded_decimal(value, digits, kRounding);
-  if (is_integer(value.type)) return rounded_integer(value, digits, kRounding);
+  if (value.type == Type::Decimal) return rounded_decimal(eval, value, digits, kRounding);
+  if (is_integer(value.type)) return rounded_integer(eval, value, digits, kRounding);
   if (!value.valid()) return value;
   const double made = rounded_real(value.real, digits, kRounding);
   const bool is_float = value.type == Type::Float;
@@ -137,7 +155,7 @@ Value whole(Eval& eval, Arguments arguments, const void*) {
   value = convert(eval, value, kDouble);
   if (!value.valid()) return missing_of(kInt64);
   value.real = kRounding == Rounding::Floor ? std::floor(value.real) : std::ceil(value.real);
-  return cast(eval, value, kInt64);
+  return cast_plain(eval, value, kInt64);
 }
 
 constexpr Function kFunctions[] = {

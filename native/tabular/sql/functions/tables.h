@@ -16,11 +16,18 @@ std::span<const Function> cast_functions();
 std::span<const Function> text_functions();
 std::span<const Function> pattern_functions();
 std::span<const Function> date_functions();
+std::span<const Function> try_functions();
 
 // All of them see missing values: those have types too.
 constexpr Function function(std::string_view name, int least, int most, CallStrict call,
                             Prepare prepare = nullptr) {
   return {name, least, most, call, nullptr, prepare, true};
+}
+
+// The same function, which Spark reads the arguments of in another way.
+constexpr Function reading(Reads reads, Function function) {
+  function.reads = reads;
+  return function;
 }
 
 using Arguments = std::span<const Value>;
@@ -30,7 +37,9 @@ template <size_t N>
 bool converted(Eval& eval, Arguments arguments, const SqlType (&types)[N], Value (&made)[N]) {
   bool valid = true;
   for (size_t i = 0; i < arguments.size() && i < N; ++i) {
-    made[i] = convert(eval, arguments[i], types[i]);
+    // In ANSI mode what follows a missing one is not read.
+    const bool reads = valid || !eval.ansi;
+    made[i] = reads ? convert(eval, arguments[i], types[i]) : missing_of(types[i]);
     valid = valid && made[i].valid();
   }
   return valid && !eval.failed();

@@ -157,6 +157,7 @@ bool text_and_numbers(Eval& eval, Arguments arguments, std::string_view& text,
   bool valid = made.valid();
   if (valid) text = eval.text(made);
   for (size_t i = 1; i < arguments.size(); ++i) {
+    if (!valid && eval.ansi) break;
     made = convert(eval, arguments[i], kInt32);
     valid = valid && made.valid();
     numbers[i - 1] = made.integer;
@@ -425,8 +426,8 @@ Value has(Eval&, Texts texts) {
 }
 
 constexpr Function kFunctions[] = {
-    function("sql.concat", 0, -1, concat),
-    function("sql.concat_ws", 1, -1, concat_ws),
+    reading(Reads::All, function("sql.concat", 0, -1, concat)),
+    reading(Reads::All, function("sql.concat_ws", 1, -1, concat_ws)),
     function("sql.upper", 1, 1, of_texts<upper>),
     function("sql.lower", 1, 1, of_texts<lower>),
     function("sql.initcap", 1, 1, of_texts<initcap>),

@@ -43,7 +43,7 @@ async function specOf(path: string): Promise<{ spec: ModelSpec; model: FoundMode
 
 /** The importer of a PMML document whose configuration says nothing. */
 const importerOf = (schema: string) =>
-  ({ format: 'pmml', schema, timezone: '', verification: 'fail' }) as const;
+  ({ format: 'pmml', schema, timezone: '', ansi: '', verification: 'fail' }) as const;
 
 test('files, folders, version folders and repositories', async (t) => {
   const spark = { 'metadata/part-00000': '{}', 'stages/x': '' };
@@ -167,12 +167,13 @@ test('base paths: the platform that the entry names may not contradict the files
   assert.match(await entryProblems(archive, 'onnx'), /expected "archive"/);
 });
 
-test('the parameter timezone goes to the importer', async (t) => {
+test('the parameters timezone and spark.ansi go to the importer', async (t) => {
   const zone = 'parameters { key: "timezone" value { string_value: "Europe/Berlin" } }';
+  const ansi = 'parameters { key: "spark.ansi" value { string_value: "false" } }';
   const folder = filledFolder(t, {
     '1/model.pmml': 'x',
-    'config.pbtxt': `platform: "pmml_xml" ${zone}`,
+    'config.pbtxt': `platform: "pmml_xml" ${zone} ${ansi}`,
   });
   const { spec } = await specOf(folder);
-  assert.deepEqual(spec.importer, { ...importerOf(''), timezone: 'Europe/Berlin' });
+  assert.deepEqual(spec.importer, { ...importerOf(''), timezone: 'Europe/Berlin', ansi: 'false' });
 });

@@ -1,27 +1,51 @@
-// What Spark 4.1.0 names columns without AS (test/fixtures/tabular/sql/names.json, written by
+// What Spark 4.1 and 3.5 name columns without AS (test/fixtures/tabular/sql/names.json, written by
 // make_names.py beside it), and what a statement's columns are called.
 import { equal, ok } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import type { Sql } from '../../../../ts/spark/sql/ast.js';
 import { parseSelect } from '../../../../ts/spark/sql/parser.js';
+import { nameOf } from '../../../../ts/spark/sql/print.js';
+import { lowered } from './statements.js';
 
-const names = JSON.parse(
+const rows = JSON.parse(
   readFileSync(join('test', 'fixtures', 'tabular', 'sql', 'names.json'), 'utf8'),
-) as readonly (readonly [expression: string, name: string])[];
+) as readonly (readonly [expression: string, spark4: string | null, spark3: string | null])[];
 
-/** Named otherwise: Spark's grammar of TRIM and EXTRACT, and what only the types of columns say. */
-const OTHERS = new RegExp(
-  '^(trim\\(.*FROM|btrim|extract|datepart|dt [+-] 1|.*BETWEEN|.*ESCAPE|s ILIKE|div|' +
-    'substr\\(s FROM|position\\(.a. IN|try_cast)',
-);
+const isDate = (column: string) => column === 'dt';
 
-describe('columns without AS are named as Spark names them', () => {
-  test('there are many', () => ok(names.length > 250, `${names.length}`));
-  for (const [expression, name] of names) {
-    if (OTHERS.test(expression)) continue;
-    test(expression, () => {
-      equal(parseSelect(`SELECT ${expression} FROM __THIS__ x`).items[0]?.name, name);
-    });
-  }
+for (const [major, place] of [
+  [4, 1],
+  [3, 2],
+] as const) {
+  describe(`columns without AS are named as Spark ${major} names them`, () => {
+    const known = rows.filter((row) => row[place] !== null);
+    test('there are many', () => ok(known.length > 550, `${known.length}`));
+    for (const row of known) {
+      test(row[0], () => {
+        const [item] = parseSelect(`SELECT ${row[0]} FROM __THIS__ x`, major).items;
+        equal(item?.name ?? nameOf(item?.value as Sql, { major, isDate }), row[place]);
+      });
+    }
+  });
+}
+
+const namesOf = (statement: string, major: number) =>
+  lowered(statement, ['s'], { major }).result?.columns.map(({ name }) => name);
+
+test('a column that the statement makes from a date is known to be one', () => {
+  const statement = 'SELECT to_date(s) AS day, day + 1, s + 1 FROM __THIS__';
+  for (const major of [3, 4])
+    equal(namesOf(statement, major)?.join(), 'day,date_add(day, 1),(s + 1)');
+});
+
+test('the version of Spark decides', () => {
+  equal(namesOf('SELECT s BETWEEN 1 AND 2 FROM __THIS__', 4)?.[0], 'between(s, 1, 2)');
+  equal(namesOf('SELECT s BETWEEN 1 AND 2 FROM __THIS__', 3)?.[0], '((s >= 1) AND (s <= 2))');
+});
+
+test('two quotes inside of a text are one in Spark 4 and two texts in Spark 3', () => {
+  equal(namesOf("SELECT 'it''s' FROM __THIS__", 4)?.[0], "it's");
+  equal(namesOf("SELECT 'it''s' FROM __THIS__", 3)?.[0], 'its');
 });

@@ -13,12 +13,20 @@ export interface Statement {
   readonly problems: readonly string[];
 }
 
-/** `names`: the columns that there are; others become fields of requests where `open`. */
+export interface LoweredOptions {
+  /** Columns that are not in `names` become fields of requests. */
+  readonly open?: boolean;
+  readonly timezone?: string;
+  /** Of the Spark that saved the statement. */
+  readonly major?: number;
+  readonly ansi?: boolean;
+}
+
+/** `names`: the columns that there are. */
 export function lowered(
   statement: string,
   names: readonly string[],
-  open = false,
-  timezone = '',
+  { open = false, timezone = '', major = 3, ansi = false }: LoweredOptions = {},
 ): Statement {
   const builder = new PlanBuilder('spark', 'a test');
   if (timezone !== '') {
@@ -38,7 +46,7 @@ export function lowered(
     missing: (name: string) => (open ? add(name) : undefined),
   };
   const problems = new Problems();
-  const result = lowerSql(builder, statement, columns, problems, 'stage 0');
+  const result = lowerSql(builder, statement, columns, problems, 'stage 0', { major, ansi });
   for (const { name, column } of result?.columns ?? []) {
     builder.output({ name, column, type: builder.typeOf(column) });
   }

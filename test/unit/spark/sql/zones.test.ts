@@ -26,12 +26,9 @@ for (const { zone, rows, answers } of ZONES) {
   describe(`X4: expressions in ${zone}`, () => {
     const items = answers.map(({ expression }, i) => `CAST((${expression}) AS STRING) AS c${i}`);
     const names = ['s', 'l', 'ts', 'dt'];
-    const { plan, problems } = lowered(
-      `SELECT ${items.join(', ')} FROM __THIS__`,
-      names,
-      false,
-      zone,
-    );
+    const { plan, problems } = lowered(`SELECT ${items.join(', ')} FROM __THIS__`, names, {
+      timezone: zone,
+    });
     test('there are many, and all are there', () => {
       assert.ok(answers.length > 50, `${answers.length}`);
       assert.deepEqual(problems, []);
@@ -52,12 +49,9 @@ for (const { zone, rows, answers } of ZONES) {
 }
 
 test('X4: requests and answers have the wall clock', () => {
-  const { plan } = lowered(
-    'SELECT *, ts AS same, l AS other FROM __THIS__',
-    ['ts', 'l'],
-    false,
-    'Europe/Berlin',
-  );
+  const { plan } = lowered('SELECT *, ts AS same, l AS other FROM __THIS__', ['ts', 'l'], {
+    timezone: 'Europe/Berlin',
+  });
   const ts = ['2024-07-01 12:00:00', '2024-03-31 02:30:00', '2024-01-01 00:00:00'].map(micros);
   const { columns } = runPlan(plan, {
     ts: { type: 'timestamp', values: ts },

@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 import { lowerSpark } from '../../../../ts/spark/index.js';
+import type { TableSettings } from '../../../../ts/tabular/imported.js';
 import type { Plan, Stage } from '../../../../ts/tabular/generated/plan.js';
 import { modelFiles, openFiles, type StageSketch } from './model.js';
 
-export async function planOf(stage: StageSketch): Promise<Plan> {
-  const { plan } = await lowerSpark(openFiles(modelFiles(stage)));
+export async function planOf(
+  stage: StageSketch,
+  settings: Partial<TableSettings> = {},
+): Promise<Plan> {
+  const { plan } = await lowerSpark(openFiles(modelFiles(stage)), settings);
   return plan;
 }
 

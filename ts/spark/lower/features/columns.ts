@@ -2,9 +2,9 @@
 // behind. Importer's worker thread. Source: tabular.md 5.2
 import { structCell, textCell, textsCell } from '../../read/cells.js';
 import { need, StageProblem } from '../../read/problem.js';
-import { lowerSql } from '../../sql/index.js';
+import { lowerSql, type SqlDialect } from '../../sql/index.js';
 import { ANYTHING, type Variable } from '../frame.js';
-import type { Lower } from '../stage.js';
+import type { Lower, Stage } from '../stage.js';
 
 const lowerSqlTransformer: Lower = (stage) => {
   const { frame, problems } = stage.model;
@@ -25,6 +25,7 @@ const lowerSqlTransformer: Lower = (stage) => {
     },
     problems,
     stage.place,
+    dialectOf(stage),
   );
   if (result === undefined) return;
   const variables = result.columns.map(({ name, column }): Variable => {
@@ -37,6 +38,12 @@ const lowerSqlTransformer: Lower = (stage) => {
   if (result.keepsAll) for (const variable of variables) frame.set(variable);
   else frame.keep(variables);
 };
+
+/** Spark 4 computes in ANSI mode by default; the model's setting says otherwise. */
+function dialectOf({ model, metadata: { sparkVersion } }: Stage): SqlDialect {
+  const major = Number.parseInt(sparkVersion, 10);
+  return { major, ansi: model.ansi ?? major >= 4 };
+}
 
 function checkNames(variables: readonly Variable[]): void {
   const names = new Set<string>();

@@ -1,0 +1,57 @@
+// try_add(), try_cast() and their like: an operation as in ANSI mode, and NULL where it raises. Hot
+// path; any thread.
+// Source: Spark's TryEval and EvalMode.TRY.
+#include <array>
+
+#include "tabular/sql/functions/tables.h"
+
+namespace serval::tabular::sql {
+
+namespace {
+
+constexpr size_t kArgumentsMax = 4;
+
+bool is_arithmetic(std::string_view name) {
+  for (const std::string_view each : {"sql.add", "sql.subtract", "sql.multiply", "sql.divide"}) {
+    if (name == each) return true;
+  }
+  return name == "sql.mod";
+}
+
+// sql.try(call): errors of the call's own are NULL, those of its arguments count: unless they have
+// to become numbers first, where Spark tries all together.
+Value attempt(Eval& eval, const CallNode& call) {
+  const CallNode& inner = *call.arguments[0];
+  if (inner.function == nullptr || inner.function->strict == nullptr ||
+      inner.count() > kArgumentsMax) {
+    return eval.fail("sql.try: expected a call to try");
+  }
+  std::array<Value, kArgumentsMax> values;
+  bool is_numbers = true;
+  std::string raised;
+  for (size_t i = 0; i < inner.count(); ++i) {
+    values[i] = inner.argument(eval, i);
+    if (eval.failed()) return {};
+    if (raised.empty()) raised = std::move(eval.raised);
+    eval.raised.clear();
+    is_numbers = is_numbers && is_numeric(values[i].type);
+  }
+  const bool ansi = eval.ansi;
+  eval.ansi = true;  // and types as they are
+  const Value made =
+      inner.function->strict(eval, {values.data(), inner.count()}, inner.state.get());
+  eval.ansi = ansi;
+  const bool has_none = !eval.raised.empty() || !raised.empty();
+  eval.raised.clear();
+  const bool tries_all = is_arithmetic(inner.function->name) && !is_numbers;
+  if (!raised.empty() && !tries_all) eval.raised = std::move(raised);
+  return has_none ? missing_of(type_of(made)) : made;
+}
+
+constexpr Function kFunctions[] = {{"sql.try", 1, 1, nullptr, attempt}};
+
+}  // namespace
+
+std::span<const Function> try_functions() { return kFunctions; }
+
+}  // namespace serval::tabular::sql
