@@ -47,6 +47,7 @@ double real_of(element value) {
   if (text == "NaN") return std::nan("");
   if (text == "Infinity") return HUGE_VAL;
   if (text == "-Infinity") return -HUGE_VAL;
+  if (text == "-0.0") return -0.0;
   give_up("'" + text + "' is no number");
 }
 
