@@ -86,12 +86,12 @@ class Statement {
       const column = this.#column(value.name, value.at);
       return column ?? this.#builder.column(name, 'any');
     }
-    const { expression, type } = lowerExpression(value, {
+    const { expression, type, element } = lowerExpression(value, {
       builder: this.#builder,
       column: (each, at) => this.#column(each, at),
       problem: (at, reason) => this.#problem(at, reason),
     });
-    return this.#builder.derive(name, type, expression, this.#place);
+    return this.#builder.derive(name, type, expression, this.#place, element);
   }
 
   /** Names are the same in upper and lower case, as they are by default in Spark. */
