@@ -151,7 +151,7 @@ std::optional<int64_t> timestamp_of_text(std::string_view text, bool& unknown_zo
 
 std::string date_text(int64_t days) {
   const Civil date = civil_of(days);
-  std::string text = date.year < 0 ? "-" : date.year > 9999 ? "+" : "";
+  std::string text = date.year < 0 ? "-" : (date.year > 9999 ? "+" : "");
   append_padded(text, date.year < 0 ? -date.year : date.year, 4);
   text += '-';
   append_padded(text, date.month, 2);

@@ -47,8 +47,11 @@ double real_of(element value) {
   if (text == "NaN") return std::nan("");
   if (text == "Infinity") return HUGE_VAL;
   if (text == "-Infinity") return -HUGE_VAL;
-  if (text == "-0.0") return -0.0;
-  give_up("'" + text + "' is no number");
+  // Numbers that JSON's reader takes for integers that are too long, and -0.
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0') give_up("'" + text + "' is no number");
+  return number;
 }
 
 Int128 integer_of(element value) {
