@@ -90,6 +90,10 @@ Value Column::value(uint32_t row) const {
   made.state = state(row);
   made.precision = precision;
   made.scale = scale;
+  if (type == Type::List) {  // see sql/composite/types.h
+    made.precision = static_cast<uint8_t>(element);
+    made.scale = 0;
+  }
   if (made.missing()) return made;
   if (is_list(type)) {
     made.list = {this, row};

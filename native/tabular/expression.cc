@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "tabular/plan_reading.h"
+#include "tabular/sql/composite/items.h"
 
 namespace serval::tabular {
 namespace {
@@ -143,6 +144,11 @@ Value call_many(Eval& eval, const CallNode& call) {
   return call_with(eval, call, values);
 }
 
+// A list whose items have no type.
+bool is_shapeless(const Value& value) {
+  return is_list(value.type) && (value.type == Type::Vector || value.precision == 0);
+}
+
 // Row by row into one column, whose type may become known with the first value.
 class Filling {
  public:
@@ -150,8 +156,10 @@ class Filling {
       : run_(run), rows_(rows), out_(out), element_(element) {}
 
   void start(Type type, const Value* first) {
-    const bool list = first != nullptr && is_list(type) && first->list.column != nullptr;
+    const bool list =
+        first != nullptr && is_list(type) && first->valid() && first->list.column != nullptr;
     if (list) element_ = first->list.column->element;
+    if (first != nullptr && type == Type::List && !list) element_ = element_of_items(*first);
     column_ = &run_.out(out_, type, rows_, element_);
     if (first != nullptr) set_scale(*first);
   }
@@ -187,8 +195,33 @@ class Filling {
     column_->scale = value.scale;
   }
 
+  static Type element_of_items(const Value& value) {
+    return sql::element_of({value.type, value.precision, value.scale}).type;
+  }
+
+  // A list that an expression made; its items are known to be valid.
+  bool set_items(uint32_t row, const Value& value) {
+    if (value.type != column_->type || element_of_items(value) != column_->element) return false;
+    column_->start_row(row);
+    for (const Value& item : run_.frame.items.lists[value.list.row]) {
+      switch (storage_of(column_->element)) {
+        case Storage::Real: column_->reals.push_back(item.real); break;
+        case Storage::Integer: column_->integers.push_back(item.integer); break;
+        case Storage::Text: column_->texts.push_back(item.text); break;
+        case Storage::Decimal:
+          column_->decimals.push_back(item.decimal);
+          column_->precision = item.precision;
+          column_->scale = item.scale;
+          break;
+      }
+    }
+    column_->end_row();
+    return true;
+  }
+
   bool set_list(uint32_t row, const Value& value) {
     if (!is_list(value.type)) return false;
+    if (value.list.column == nullptr) return set_items(row, value);
     const Column& from = *value.list.column;
     const uint32_t at = value.list.row;
     if (from.type != column_->type || from.element != column_->element) return false;
@@ -326,10 +359,13 @@ Status Expression::fill(Run& run, Rows rows, const Filled& to, std::string_view 
   std::vector<Failure> failures;
   for (uint32_t i = 0; i < rows.count; ++i) {
     eval.row = rows[i];
+    run.frame.items.clear();
     const Value value = this->value(eval);
     if (!eval.raised.empty()) {
       eval.fail(std::string(to.written) + ": " + eval.raised);
       eval.raised.clear();
+    } else if (is_list(value.type) && !eval.failed()) {
+      if (std::string fault = sql::column_fault(eval, value); !fault.empty()) eval.fail(fault);
     }
     if (eval.failed()) {
       const bool typed = value.missing() && value.type != Type::Any && !is_list(value.type);
@@ -345,7 +381,7 @@ Status Expression::fill(Run& run, Rows rows, const Filled& to, std::string_view 
     }
     if (!filling.started()) {
       if (value.missing()) {
-        if (!is_list(value.type) && value.type != Type::Any) missing = value;
+        if (value.type != Type::Any && !is_shapeless(value)) missing = value;
         continue;
       }
       filling.start(value.type, &value);

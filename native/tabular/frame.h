@@ -1,6 +1,7 @@
 // The columns of one run. One thread at a time; keeps its memory from run to run.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,18 @@
 #include "tabular/strings.h"
 
 namespace serval::tabular {
+
+// The items of lists that expressions make: a Value of List whose column is null names one by its
+// row. They last until the row's expression is answered.
+struct Items {
+  std::deque<std::vector<Value>> lists;
+  size_t held = 0;  // of all lists
+  void clear() {
+    if (held == 0) return;
+    lists.clear();
+    held = 0;
+  }
+};
 
 struct Frame {
   // Of a plan with so many columns.
@@ -19,6 +32,7 @@ struct Frame {
     rows = row_count;
     refused.clear();
     strings.clear();
+    items.clear();
   }
   // Between runs: gives back what a large one took.
   void shrink() {
@@ -37,6 +51,7 @@ struct Frame {
   std::vector<Column> columns;   // the plan's, by number
   std::vector<uint8_t> refused;  // by row, where RunOptions::null_for_invalid; empty = none
   Strings strings;
+  Items items;
   std::vector<double> scratch;  // anybody's, for the length of one stage's run
   std::vector<std::unique_ptr<BackendScratch>> islands;  // by number; see dense/island.h
 };

@@ -48,6 +48,11 @@ export async function supported(folder) {
   if (others.length > 0) groups.push(['of other models', others.sort()]);
   const { MLEAP_OPS, REFUSED_OPS } = await load(folder, 'mleap/ops/index');
   const { SQL_FUNCTIONS, SQL_ALIASES, SQL_TRIES } = await load(folder, 'spark/sql/functions');
+  const { INTERNAL_FUNCTIONS, REWRITTEN_FUNCTIONS } = await load(
+    folder,
+    'spark/sql/tables/composite',
+  );
+  const { REFUSED_GROUPS } = await load(folder, 'spark/sql/tables/refused');
   const { MODELS } = await load(folder, 'pmml/dispatch');
   const { UNSUPPORTED_MODELS } = await load(folder, 'pmml/model-names');
   const { REFUSED_EXPRESSIONS, TABLES } = await load(folder, 'pmml/expressions/tables');
@@ -60,6 +65,9 @@ export async function supported(folder) {
     sql: SQL_FUNCTIONS,
     sqlAliases: SQL_ALIASES,
     sqlTries: Object.keys(SQL_TRIES),
+    sqlInternal: INTERNAL_FUNCTIONS,
+    sqlRewritten: REWRITTEN_FUNCTIONS,
+    sqlRefused: REFUSED_GROUPS,
     pmml: Object.keys(MODELS).sort(),
     pmmlRefused: Object.entries(UNSUPPORTED_MODELS).sort(),
     pmmlExpressions: ['Constant', 'FieldRef', 'Apply', ...Object.keys(TABLES)].sort(),
@@ -100,12 +108,23 @@ export function supportText(all) {
     '',
     table(
       ['about', 'functions'],
-      [...sqlGroups(all.sql)].map(([title, names]) => [title, words(names)]),
+      [...sqlGroups(all.sql)].map(([title, names]) => [
+        title,
+        words(names.filter((name) => !all.sqlInternal.has(name))),
+      ]),
     ),
     `Missing where these raise in [ANSI mode](#ansi-mode): \`try_cast\`, ${words(all.sqlTries)}.`,
     '',
     `Other names: ${aliases.join(', ')}.`,
     '',
+    `Also: ${words(all.sqlRewritten)}, and the names of types as casts.`,
+    '',
+    'Functions of Spark 4.1 that a statement may not call:',
+    '',
+    table(
+      ['why', 'functions'],
+      all.sqlRefused.map(([reason, names]) => [reason, words(names)]),
+    ),
     '### MLeap ops',
     '',
     `${words(all.mleap)}.`,

@@ -20,6 +20,16 @@ export type AttributeValue =
   | { readonly expressions: readonly Expression[] }
   | { readonly blocks: readonly Block[] };
 
+/** What a derived column of a SQL statement has beside its expression. */
+export interface SqlDerivation {
+  /** The expression's text, for errors. */
+  readonly written: string;
+  /** In Spark's ANSI mode. */
+  readonly ansi: boolean;
+  /** Of lists. */
+  readonly element?: Type | undefined;
+}
+
 export interface Block {
   readonly stages: readonly Stage[];
 }
@@ -140,9 +150,9 @@ export class PlanBuilder {
     type: Type,
     expression: Expression,
     place: string,
-    { written, ansi }: { readonly written: string; readonly ansi: boolean },
+    { written, ansi, element }: SqlDerivation,
   ): Column {
-    const column = this.column(name, type);
+    const column = this.column(name, type, element);
     const attributes = {
       expressions: { expressions: [expression] },
       written: [written],

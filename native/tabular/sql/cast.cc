@@ -6,6 +6,7 @@
 #include "tabular/java/number_text.h"
 #include "tabular/java/zone.h"
 #include "tabular/sql/calendar.h"
+#include "tabular/sql/composite/items.h"
 #include "tabular/sql/number_text.h"
 #include "tabular/sql/values.h"
 
@@ -264,6 +265,7 @@ std::string text_of(Eval& eval, const Value& value) {
     case Type::Timestamp: return timestamp_text(wall_of(eval, value.integer));
     case Type::String:
     case Type::Binary: return std::string(eval.text(value));
+    case Type::List: return items_text(eval, value);
     default: return std::to_string(value.integer);
   }
   return text;
@@ -272,6 +274,7 @@ std::string text_of(Eval& eval, const Value& value) {
 Value cast(Eval& eval, const Value& value, SqlType to) {
   const SqlType from = type_of(value);
   if (from == to) return value;
+  if (from.type == Type::List || to.type == Type::List) return cast_composite(eval, value, to);
   const bool text_to_binary = is_text(from.type) && is_text(to.type);
   const bool binary = from.type == Type::Binary || to.type == Type::Binary;
   if (!is_castable(from.type) || (binary && !text_to_binary && from.type != Type::Any)) {
@@ -308,8 +311,8 @@ Value convert(Eval& eval, const Value& value, SqlType to) {
   const bool is_time = from == Type::Date || from == Type::Timestamp;
   const bool to_time = to.type == Type::Date || to.type == Type::Timestamp;
   const bool allowed = from == to.type || from == Type::Any || from == Type::String ||
-                       to.type == Type::String || (is_numeric(from) && is_numeric(to.type)) ||
-                       (is_time && to_time);
+                       (to.type == Type::String && from != Type::List) ||
+                       (is_numeric(from) && is_numeric(to.type)) || (is_time && to_time);
   if (!allowed) {
     return eval.fail("expected " + type_text(to) + ", got " + type_text(type_of(value)));
   }
@@ -328,6 +331,7 @@ int compare_values(Eval& eval, const Value& a, const Value& b) {
     const int order = eval.text(a).compare(eval.text(b));
     return order < 0 ? -1 : (order > 0 ? 1 : 0);
   }
+  if (a.type == Type::List) return compare_composites(eval, a, b);
   return a.integer < b.integer ? -1 : (a.integer > b.integer ? 1 : 0);
 }
 

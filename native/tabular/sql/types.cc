@@ -3,6 +3,7 @@
 #include <charconv>
 #include <vector>
 
+#include "tabular/sql/composite/types.h"
 #include "tabular/sql/values.h"
 
 namespace serval::tabular::sql {
@@ -47,6 +48,7 @@ bool is_told(Type type) { return is_numeric(type) || is_time(type); }
 }  // namespace
 
 std::string type_text(SqlType type) {
+  if (type.type == Type::List) return composite_text(type);
   std::string text(sql_name(type.type));
   if (type.type != Type::Decimal) return text;
   return text + "(" + std::to_string(type.precision) + "," + std::to_string(type.scale) + ")";
@@ -56,6 +58,7 @@ std::optional<SqlType> type_named(std::string_view name) {
   for (const Type type : kNamed) {
     if (sql_name(type) == name) return SqlType{type};
   }
+  if (name.ends_with(">")) return composite_named(name);
   constexpr std::string_view kDecimal = "decimal(";
   if (name.substr(0, kDecimal.size()) != kDecimal) return std::nullopt;
   int numbers[2] = {0, 0};
@@ -100,6 +103,7 @@ std::optional<SqlType> tightest_type(SqlType a, SqlType b) {
   if (a == b || b.type == Type::Any) return a;
   if (a.type == Type::Any) return b;
   if (is_time(a.type) && is_time(b.type)) return kTimestamp;
+  if (a.type == Type::List && b.type == Type::List) return common_composite(a, b, tightest_type);
   if (!is_numeric(a.type) || !is_numeric(b.type)) return std::nullopt;
   const bool decimals = a.type == Type::Decimal || b.type == Type::Decimal;
   if (!decimals) return a.type > b.type ? a : b;
@@ -112,6 +116,7 @@ std::optional<SqlType> wider_type(SqlType a, SqlType b) {
   if (const auto both = tightest_type(a, b)) return both;
   if (a.type == Type::String && is_told(b.type)) return a;
   if (b.type == Type::String && is_told(a.type)) return b;
+  if (a.type == Type::List && b.type == Type::List) return common_composite(a, b, wider_type);
   return std::nullopt;
 }
 
@@ -130,7 +135,8 @@ std::optional<SqlType> comparison_type(SqlType a, SqlType b) {
   if (a.type == Type::String && b.type != Type::String) return comparison_type(b, a);
   if (b.type == Type::String) {
     if (a.type == Type::Decimal) return kDouble;
-    return a.type == Type::Any || a.type == Type::Vector || a.type == Type::List ? b : a;
+    if (a.type == Type::List) return std::nullopt;
+    return a.type == Type::Any || a.type == Type::Vector ? b : a;
   }
   if (a.type == Type::Bool && is_numeric(b.type)) return b;
   if (b.type == Type::Bool && is_numeric(a.type)) return a;

@@ -54,6 +54,12 @@ describe('SQLTransformer', () => {
     await answers(model, { a: doubles(1) }, { prediction: [4] });
   });
 
+  test('a list of texts is declared as one', async () => {
+    const model = pipeline(sql("SELECT split(c, ',') AS parts, size(parts) AS n FROM __THIS__"));
+    deepEqual(outputsOf(await planOf(model)), ['parts: list', 'n: int32']);
+    await answers(model, { c: texts('x,y', 'z') }, { parts: [['x', 'y'], ['z']], n: [2, 1] });
+  });
+
   test('alone: what it makes, and what it passes on', async () => {
     const model = pipeline(
       stringIndexer('c', 'i', ['x', 'y']),

@@ -98,6 +98,7 @@ const capital = (type: string): string => `${type[0]?.toUpperCase()}${type.slice
 function plain(value: unknown): unknown {
   if (value === undefined) return null;
   if (typeof value === 'bigint') return value.toString();
+  if (Object.is(value, -0)) return '-0.0';
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   if (Array.isArray(value) || ArrayBuffer.isView(value)) {
     return Array.from(value as unknown as ArrayLike<unknown>, plain);

@@ -13,12 +13,16 @@ export type SqlTypeName =
   | 'string'
   | 'binary'
   | 'date'
-  | 'timestamp';
+  | 'timestamp'
+  | 'array'
+  | 'map';
 
 export interface SqlType {
   readonly name: SqlTypeName;
   readonly precision: number;
   readonly scale: number;
+  /** Of an array its items, of a map its keys and values. */
+  readonly parts?: readonly SqlType[];
 }
 
 /** null: NULL. Numbers as text, exact. */

@@ -2,6 +2,7 @@
 // thread; pure.
 // Source: tabular.md 5.3; the precedence of operators is that of Spark's SqlBaseParser.
 import { call, type Sql } from './ast.js';
+import { intervalForm, isInterval } from './intervals.js';
 import { callForm, caseForm, type Operands, typeForm } from './forms.js';
 import { SqlFault, type Token } from './lexer.js';
 import { fractional, integral, NULL, textLiteral, timeLiteral, typed } from './literal.js';
@@ -37,6 +38,17 @@ export interface Qualified {
   readonly qualifier: string;
   readonly at: number;
 }
+
+/** A pattern that is NULL makes the answer NULL. */
+const likeCall = (token: Token, value: Sql, pattern: Sql): Sql =>
+  pattern.kind === 'literal' && pattern.literal.type === undefined
+    ? {
+        kind: 'cast',
+        of: pattern,
+        to: { name: 'boolean', precision: 0, scale: 0 },
+        at: token.column,
+      }
+    : call(token.word.toLowerCase(), token.column, value, pattern);
 
 /** Errors of all: SqlFault saying what is not supported, or expected, and where. */
 export class Expressions implements Operands {
@@ -92,11 +104,30 @@ export class Expressions implements Operands {
       /^(BETWEEN|IN|LIKE|ILIKE|RLIKE|REGEXP)$/.test(this.words.peek(1).word);
     if (isNegated) this.words.next();
     const token = this.words.peek();
-    const tested = this.#tested(value, token);
-    return isNegated && tested !== value ? call('not', token.column, tested) : tested;
+    const isList = /^(ANY|SOME|ALL)$/.test(this.words.peek(1).word);
+    const tested = this.#tested(value, token, isNegated);
+    return isNegated && tested !== value && !(isList && /LIKE$/.test(token.word))
+      ? call('not', token.column, tested)
+      : tested;
   }
 
-  #tested(value: Sql, token: Token): Sql {
+  /** LIKE ANY (...), LIKE ALL (...): NOT is about each pattern. */
+  #likes(value: Sql, token: Token, isNegated: boolean): Sql {
+    const all = this.words.next().word === 'ALL';
+    this.words.next();
+    const patterns = this.list(')');
+    const [first, ...others] = patterns.map((pattern) => {
+      const like = likeCall(token, value, pattern);
+      return isNegated ? call('not', token.column, like) : like;
+    });
+    if (first === undefined) throw new SqlFault(token.column, `${token.word} with an empty list`);
+    return others.reduce(
+      (left, right) => call(all ? 'and' : 'or', token.column, left, right),
+      first,
+    );
+  }
+
+  #tested(value: Sql, token: Token, isNegated: boolean): Sql {
     const at = token.column;
     if (this.words.takeWord('BETWEEN')) {
       const low = this.operand();
@@ -113,7 +144,9 @@ export class Expressions implements Operands {
     }
     if (this.words.takeWord('LIKE') || this.words.takeWord('ILIKE')) {
       const next = this.words.peek();
-      if (/^(ANY|SOME|ALL)$/.test(next.word)) this.words.unsupported(`LIKE ${next.word}`);
+      if (/^(ANY|SOME|ALL)$/.test(next.word) && this.words.peek(1).text === '(') {
+        return this.#likes(value, token, isNegated);
+      }
       const pattern = this.operand();
       const args = this.words.takeWord('ESCAPE')
         ? [value, pattern, this.primary()]
@@ -199,6 +232,14 @@ export class Expressions implements Operands {
         const index = this.expression();
         this.words.expect(']');
         value = call('item', at, value, index);
+      } else if (
+        value.kind !== 'column' &&
+        this.words.peek().text === '.' &&
+        isName(this.words.peek(1))
+      ) {
+        this.words.next();
+        const name = this.words.next();
+        value = call('item', at, value, textLiteral(name.text, name.column));
       } else {
         return value;
       }
@@ -259,7 +300,7 @@ export class Expressions implements Operands {
         if (next.kind !== 'text') break;
         return timeLiteral(token, this.words.next().text);
       case 'INTERVAL':
-        if (next.kind !== 'symbol' && next.kind !== 'end') this.words.unsupported('INTERVAL');
+        if (isInterval(this.words)) return intervalForm(this.words, token);
         break;
       case 'EXISTS':
         if (next.text === '(') this.words.unsupported('EXISTS');

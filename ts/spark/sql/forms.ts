@@ -1,8 +1,10 @@
 // Calls with a grammar of their own, CASE, and names of types. Importer's worker thread; pure.
 // Source: tabular.md 5.3; Spark's SqlBaseParser.
 import { call, type Sql, type SqlType } from './ast.js';
+import { INTERNAL_FUNCTIONS } from './tables/composite.js';
 import { SqlFault, type Token } from './lexer.js';
 import { textLiteral, typeOfName } from './literal.js';
+import { unsupportedText } from './tables/refused.js';
 import type { TokenReader } from './token-reader.js';
 
 /** What a form reads its parts with. */
@@ -28,6 +30,8 @@ export function callForm(from: Operands, token: Token): Sql {
   else if (token.word === 'TRIM') made = trimForm(from, at);
   else if (token.word === 'POSITION') made = positionForm(from, token);
   else if (token.word === 'SUBSTRING' || token.word === 'SUBSTR') made = substringForm(from, token);
+  else if (token.word === 'OVERLAY') made = overlayForm(from, at);
+  else if (UNIT_CALLS[token.word] !== undefined) made = unitForm(from, token);
   if (made === undefined) {
     if (words.isWord('DISTINCT')) words.unsupported('an aggregate of DISTINCT values');
     if (words.peek().text === '*') {
@@ -36,6 +40,9 @@ export function callForm(from: Operands, token: Token): Sql {
     const args = from.list(')');
     // As functions these take the characters first, and the text then.
     const isTurned = /^[LR]TRIM$/.test(token.word) && args.length === 2;
+    if (INTERNAL_FUNCTIONS.has(token.word.toLowerCase())) {
+      throw new SqlFault(at, unsupportedText(token.word.toLowerCase()));
+    }
     made = call(token.word.toLowerCase(), at, ...(isTurned ? [...args].reverse() : args));
     if (/^(MOD|NEGATIVE|SHIFTLEFT|SHIFTRIGHT|SHIFTRIGHTUNSIGNED)$/.test(token.word))
       made = as(token, made);
@@ -99,6 +106,42 @@ function substringForm(from: Operands, token: Token): Sql {
   return call('substring', at, ...args);
 }
 
+function overlayForm(from: Operands, at: number): Sql {
+  const { words } = from;
+  const args = [from.expression()];
+  if (words.takeWord('PLACING')) {
+    args.push(from.expression());
+    words.expectWord('FROM');
+    args.push(from.expression());
+    if (words.takeWord('FOR')) args.push(from.expression());
+  } else {
+    while (words.take(',')) args.push(from.expression());
+  }
+  return call('overlay', at, ...args);
+}
+
+const UNIT_CALLS: Readonly<Record<string, string>> = {
+  TIMESTAMPADD: 'timestampadd',
+  DATEADD: 'timestampadd',
+  DATE_ADD: 'timestampadd',
+  TIMESTAMPDIFF: 'timestampdiff',
+  DATEDIFF: 'timestampdiff',
+  DATE_DIFF: 'timestampdiff',
+};
+const UNITS =
+  /^(YEAR|QUARTER|MONTH|WEEK|DAY|DAYOFYEAR|HOUR|MINUTE|SECOND|MILLISECOND|MICROSECOND)$/;
+
+/** DATEADD(DAY, 3, x), whose first argument is a unit; undefined where it is none. */
+function unitForm(from: Operands, token: Token): Sql | undefined {
+  const { words } = from;
+  const unit = words.peek();
+  if (!UNITS.test(unit.word) || words.peek(1).text !== ',') return undefined;
+  words.next();
+  const args: Sql[] = [textLiteral(unit.word.toLowerCase(), unit.column)];
+  while (words.take(',')) args.push(from.expression());
+  return call(UNIT_CALLS[token.word] ?? '', token.column, ...args);
+}
+
 /** CASE, behind the word: as conditions and values, and at the end the value of ELSE where there is
  * one. */
 export function caseForm(from: Operands, token: Token): Sql {
@@ -118,9 +161,30 @@ export function caseForm(from: Operands, token: Token): Sql {
   return call('case', token.column, ...args);
 }
 
+const TYPE_DEPTH_MAX = 16;
+
+/** Types in angle brackets. */
+function partsOfType(words: TokenReader, count: number, depth: number): readonly SqlType[] {
+  words.expect('<');
+  const parts: SqlType[] = [];
+  for (let i = 0; i < count; i++) {
+    if (i > 0) words.expect(',');
+    parts.push(typeForm(words, depth + 1));
+  }
+  words.closeAngle();
+  return parts;
+}
+
 /** The name of a type. */
-export function typeForm(words: TokenReader): SqlType {
+export function typeForm(words: TokenReader, depth = 0): SqlType {
   const token = words.next();
+  if (depth > TYPE_DEPTH_MAX) {
+    throw new SqlFault(token.column, `types nest deeper than ${TYPE_DEPTH_MAX}`);
+  }
+  if (token.word === 'ARRAY' || token.word === 'MAP') {
+    const parts = partsOfType(words, token.word === 'MAP' ? 2 : 1, depth);
+    return { name: token.word === 'MAP' ? 'map' : 'array', precision: 0, scale: 0, parts };
+  }
   const numbers: number[] = [];
   if (words.take('(')) {
     do numbers.push(Number(words.next().text));

@@ -2,42 +2,13 @@
 // have it from here. What they answer is native/tabular/sql. Importer's worker thread; constants.
 // Source: tabular.md 5.3 and 10.
 
-/** What a call's values are: a type of the plan, or what follows from its arguments at run time. */
-export type ResultType =
-  | 'bool'
-  | 'int32'
-  | 'int64'
-  | 'double'
-  | 'string'
-  | 'date'
-  | 'timestamp'
-  | 'any';
+import { COMPOSITE_ALIASES, COMPOSITE_FUNCTIONS } from './tables/composite.js';
+import { rows, type SqlFunction } from './tables/rows.js';
 
-export interface SqlFunction {
-  /** Number of arguments; max -1: any number. */
-  readonly min: number;
-  readonly max: number;
-  readonly result: ResultType;
-  /** For the documentation's table. */
-  readonly group: string;
-  /** Arguments that must be constants, by position. */
-  readonly constants?: readonly number[];
-}
-
-const rows = (
-  group: string,
-  result: ResultType,
-  table: Readonly<
-    Record<string, readonly [min: number, max: number, constants?: readonly number[]]>
-  >,
-): [string, SqlFunction][] =>
-  Object.entries(table).map(([name, [min, max, constants]]) => [
-    name,
-    { min, max, result, group, ...(constants === undefined ? {} : { constants }) },
-  ]);
+export type { ResultType, SqlFunction } from './tables/rows.js';
 
 /** By name in lower case; operators have names here too. */
-export const SQL_FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map([
+export const SQL_FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map<string, SqlFunction>([
   ...rows('arithmetic', 'any', {
     add: [2, 2],
     subtract: [2, 2],
@@ -134,7 +105,6 @@ export const SQL_FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map([
     split_part: [3, 3],
     regexp_replace: [3, 3, [1, 2]],
     regexp_extract: [2, 3, [1, 2]],
-    split_item: [4, 4, [1, 3]],
   }),
   ...rows('text', 'bool', {
     like: [2, 3, [1, 2]],
@@ -152,7 +122,6 @@ export const SQL_FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map([
     instr: [2, 2],
     locate: [2, 3],
     levenshtein: [2, 2],
-    split_size: [2, 2, [1]],
   }),
   ...rows('dates', 'date', {
     to_date: [1, 2, [1]],
@@ -190,10 +159,12 @@ export const SQL_FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map([
   ...rows('dates', 'double', { months_between: [2, 3] }),
   ...rows('dates', 'int64', { unix_timestamp: [1, 2, [1]] }),
   ...rows('dates', 'string', { date_format: [2, 2, [1]], from_unixtime: [1, 2, [1]] }),
+  ...COMPOSITE_FUNCTIONS,
 ]);
 
 /** Other names of the same functions. */
 export const SQL_ALIASES: Readonly<Record<string, string>> = {
+  ...COMPOSITE_ALIASES,
   ceiling: 'ceil',
   char: 'chr',
   char_length: 'length',
@@ -223,7 +194,6 @@ export const SQL_TRIES: Readonly<Record<string, string>> = {
   try_multiply: 'multiply',
   try_divide: 'divide',
   try_mod: 'mod',
-  try_element_at: 'element_at',
   try_to_date: 'to_date',
   try_to_timestamp: 'to_timestamp',
 };
@@ -254,5 +224,13 @@ export const DATE_PARTS: Readonly<Record<string, string>> = {
   minute: 'minute',
   minutes: 'minute',
   m: 'minute',
+  second: 'seconds_of_minute',
+  seconds: 'seconds_of_minute',
+  s: 'seconds_of_minute',
+  sec: 'seconds_of_minute',
+  secs: 'seconds_of_minute',
+  yearofweek: 'year_of_week',
+  dayofweek_iso: 'day_of_iso_week',
+  dow_iso: 'day_of_iso_week',
   min: 'minute',
 };

@@ -118,7 +118,7 @@ class Statement {
       const column = this.#column(value.name, value.at);
       return column ?? this.#builder.column(name, 'any');
     }
-    const { expression, type } = lowerExpression(value, {
+    const { expression, type, element } = lowerExpression(value, {
       builder: this.#builder,
       column: (each, at) => this.#column(each, at),
       problem: (at, reason) => this.#problem(at, reason),
@@ -126,6 +126,7 @@ class Statement {
     return this.#builder.deriveSql(name, type, expression, this.#place, {
       written: sqlText(value, this.#naming).slice(0, WRITTEN_MAX),
       ansi: this.#dialect.ansi,
+      element,
     });
   }
 

@@ -19,9 +19,11 @@ import {
   type SqlType,
   type SqlTypeName,
 } from './ast.js';
+import { rewriteComposite } from './composite-calls.js';
 import { DATE_PARTS, SQL_ALIASES, SQL_FUNCTIONS, SQL_TRIES } from './functions.js';
 import { typeOfName } from './literal.js';
 import { typeText } from './print.js';
+import { unsupportedText } from './tables/refused.js';
 
 /** What the lowering of one statement needs. */
 export interface LowerContext {
@@ -35,6 +37,8 @@ export interface Lowered {
   readonly expression: Expression;
   /** 'any' where it follows from the request. */
   readonly type: Type;
+  /** Of a list. */
+  readonly element?: Type;
 }
 
 const PLAN_TYPES: Readonly<Record<SqlTypeName, Type>> = {
@@ -50,6 +54,8 @@ const PLAN_TYPES: Readonly<Record<SqlTypeName, Type>> = {
   binary: 'binary',
   date: 'date',
   timestamp: 'timestamp',
+  array: 'any',
+  map: 'any',
 };
 
 const NULL_OF_ANY: Expression = constant({ type: 'any', missing: true });
@@ -74,7 +80,11 @@ export function lowerExpression(sql: Sql, context: LowerContext): Lowered {
 
 function castTo(of: Lowered, to: SqlType): Lowered {
   return {
-    expression: call('sql.cast', of.expression, constant(typeText(to).toLowerCase())),
+    expression: call(
+      'sql.cast',
+      of.expression,
+      constant(typeText(to).toLowerCase().replaceAll(' ', '')),
+    ),
     type: PLAN_TYPES[to.name],
   };
 }
@@ -126,7 +136,7 @@ function lowerCall(sql: Call, context: LowerContext): Lowered {
   const known = SQL_FUNCTIONS.get(sql.name);
   if (known === undefined) {
     for (const argument of sql.args) lowerExpression(argument, context);
-    context.problem(sql.at, `the function ${sql.name}() is not supported`);
+    context.problem(sql.at, unsupportedText(sql.name));
     return { expression: NULL_OF_ANY, type: 'any' };
   }
   const count = sql.args.length;
@@ -140,10 +150,12 @@ function lowerCall(sql: Call, context: LowerContext): Lowered {
       context.problem(sql.at, `${sql.name}(): argument ${at + 1} must be a constant`);
     }
   }
-  if (/^(from|to)_utc_timestamp$/.test(sql.name)) useZone(sql, context);
+  for (const at of ZONE_ARGUMENTS[sql.name] ?? []) useZone(sql, at, context);
   const args = sql.args.map((argument) => lowerExpression(argument, context));
+  const expression = call(`sql.${sql.name}`, ...args.map((each) => each.expression));
+  if (known.result === 'strings') return { expression, type: 'list', element: 'string' };
   return {
-    expression: call(`sql.${sql.name}`, ...args.map(({ expression }) => expression)),
+    expression,
     type: known.result === 'any' ? resultOf(sql.name, args) : known.result,
   };
 }
@@ -160,8 +172,18 @@ function lowerTry(tried: Sql, context: LowerContext): Lowered {
   return { expression: call('sql.try', expression), type };
 }
 
-/** The zone that the second argument names goes into the plan. */
-function useZone({ args: [, zone], at }: Call, { builder, problem }: LowerContext): void {
+const ZONE_ARGUMENTS: Readonly<Record<string, readonly number[]>> = {
+  from_utc_timestamp: [1],
+  to_utc_timestamp: [1],
+  make_timestamp_in: [6],
+  convert_timezone: [0, 1],
+};
+
+/** The zone that an argument names goes into the plan; the last argument is a time, or is none. */
+function useZone(sql: Call, index: number, { builder, problem }: LowerContext): void {
+  const { args, at } = sql;
+  const isTime = sql.name === 'convert_timezone' && index === args.length - 1;
+  const zone = isTime ? undefined : args[index];
   if (zone?.kind !== 'literal' || zone.literal.type === undefined) return;
   try {
     builder.useZone(zoneOf(zone.literal.text));
@@ -178,7 +200,7 @@ function resultOf(name: string, args: readonly Lowered[]): Type {
   const types = new Set(args.filter((_, index) => isValue(index)).map(({ type }) => type));
   const [only = 'any'] = types;
   if (name === 'case' || name === 'coalesce' || name === 'greatest' || name === 'least') {
-    return types.size === 1 && only !== 'decimal' ? only : 'any';
+    return types.size === 1 && only !== 'decimal' && only !== 'list' ? only : 'any';
   }
   const isReal = types.has('double') && ![...types].some((type) => type === 'any');
   const isArithmetic = /^(add|subtract|multiply|divide|mod|pmod|negative|abs|nanvl)$/.test(name);
@@ -229,16 +251,8 @@ function rewrite(sql: Call, context: LowerContext): Sql | undefined {
     case 'date_part':
     case 'datepart':
       return datePart(sql, context);
-    case 'item':
-    case 'element_at':
-      return splitItem(sql, context);
-    case 'size':
-    case 'array_size':
-    case 'cardinality':
-      if (a?.kind === 'call' && a.name === 'split') return sqlCall('split_size', at, ...a.args);
-      return sql;
     default:
-      return castCall(sql);
+      return rewriteComposite(sql) ?? castCall(sql);
   }
 }
 
@@ -260,26 +274,3 @@ function datePart(sql: Call, context: LowerContext): Sql | undefined {
   context.problem(sql.at, `the part '${part.literal.text}' of a date is not supported`);
   return undefined;
 }
-
-/** split(text, pattern)[i] and element_at(split(...), i): lists themselves are not supported. */
-function splitItem(sql: Call, context: LowerContext): Sql | undefined {
-  const [list, index] = sql.args;
-  if (
-    list?.kind !== 'call' ||
-    list.name !== 'split' ||
-    list.args.length !== 2 ||
-    index === undefined
-  ) {
-    context.problem(sql.at, 'items of lists are supported of split(text, pattern) only');
-    return undefined;
-  }
-  // element_at counts from 1, [] from 0.
-  const first: SqlLiteral = { type: INT, text: sql.name === 'item' ? '0' : '1' };
-  return sqlCall('split_item', sql.at, ...list.args, index, {
-    kind: 'literal',
-    literal: first,
-    at: sql.at,
-  });
-}
-
-const INT: SqlType = { name: 'int', precision: 0, scale: 0 };

@@ -29,6 +29,9 @@ const BINARY: Readonly<Record<string, string>> = {
 
 export function typeText(type: SqlType): string {
   const name = type.name.toUpperCase();
+  if (type.parts !== undefined) {
+    return `${name}<${type.parts.map(typeText).join(type.name === 'map' ? ', ' : ',')}>`;
+  }
   return type.name === 'decimal' ? `${name}(${type.precision},${type.scale})` : name;
 }
 
@@ -172,6 +175,8 @@ function callText({ name, args }: Call, texts: readonly string[], naming: Naming
       return `${first}[${second}]`;
     case 'extract':
       return `extract(${first} FROM ${second})`;
+    case 'interval_literal':
+      return intervalText(texts);
     case 'in':
       return `(${first} IN (${texts.slice(1).join(', ')}))`;
     case 'case':
@@ -246,3 +251,40 @@ function caseText(texts: readonly string[]): string {
   if (whens < texts.length) parts.push(`ELSE ${texts[whens]}`);
   return [...parts, 'END'].join(' ');
 }
+
+/** Months, micros, the first and the last unit as Spark writes them: INTERVAL '1' DAY. */
+function intervalText([months = '0', micros = '0', first = '', last = '']: readonly string[]) {
+  const isMonths = first === 'year' || first === 'month';
+  const amount = BigInt(isMonths ? months : micros);
+  const sign = amount < 0n ? '-' : '';
+  let left = amount < 0n ? -amount : amount;
+  let text = '';
+  let from = false;
+  for (const [unit, size, before] of isMonths ? MONTH_SIZES : TIME_SIZES) {
+    const isFirst = unit === first;
+    from ||= isFirst;
+    if (!from) continue;
+    const count = left / size;
+    left %= size;
+    const digits =
+      isMonths || (isFirst && unit === 'day') ? String(count) : String(count).padStart(2, '0');
+    text += (isFirst ? '' : before) + digits;
+    if (unit === 'second' && left > 0n) {
+      text += `.${String(left).padStart(6, '0').replace(/0+$/, '')}`;
+    }
+    if (unit === last) break;
+  }
+  const units = first === last ? first : `${first} to ${last}`;
+  return `INTERVAL '${sign}${text}' ${units.toUpperCase()}`;
+}
+
+const MONTH_SIZES = [
+  ['year', 12n, ''],
+  ['month', 1n, '-'],
+] as const;
+const TIME_SIZES = [
+  ['day', 86_400_000_000n, ''],
+  ['hour', 3_600_000_000n, ' '],
+  ['minute', 60_000_000n, ':'],
+  ['second', 1_000_000n, ':'],
+] as const;

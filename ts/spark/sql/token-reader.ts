@@ -4,6 +4,8 @@ import { SqlFault, tokens, type Token } from './lexer.js';
 export class TokenReader {
   readonly #tokens: readonly Token[];
   #at = 0;
+  /** Half of the next symbol, `>>`, was read. */
+  #half = false;
 
   /** `major`: of the Spark that saved it. Errors: SqlFault, of what is no word. */
   constructor(statement: string, major: number) {
@@ -42,6 +44,18 @@ export class TokenReader {
     const token = this.peek();
     if (!this.take(symbol)) {
       throw new SqlFault(token.column, `expected '${symbol}', got ${shown(token)}`);
+    }
+  }
+
+  /** The end of a type's parts; `>>` ends two. */
+  closeAngle(): void {
+    if (this.#half) {
+      this.#half = false;
+      this.next();
+    } else if (this.peek().kind === 'symbol' && this.peek().text === '>>') {
+      this.#half = true;
+    } else {
+      this.expect('>');
     }
   }
 

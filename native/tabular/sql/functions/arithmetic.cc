@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tabular/sql/calendar.h"
+#include "tabular/sql/composite/interval.h"
 #include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
@@ -162,6 +163,9 @@ Value compute(Eval& eval, Op op, Value a, Value b, const void* state) {
   if (op == Op::Add && is_days(a, b)) return add_days(a, b, 1);
   if (op == Op::Add && is_days(b, a)) return add_days(b, a, 1);
   if (op == Op::Subtract && is_days(a, b)) return add_days(a, b, -1);
+  if (op <= Op::Divide) {
+    if (auto made = interval_operation(eval, static_cast<IntervalOp>(op), a, b)) return *made;
+  }
   const auto sign = kSigns[static_cast<size_t>(op)];
   const SqlType text_type = text_number(eval, a, b);
   const bool divides = op != Op::Add && op != Op::Subtract && op != Op::Multiply;

@@ -250,60 +250,12 @@ Value regexp_replace(Eval& eval, Arguments arguments, const void* state) {
   return text_value(eval, made);
 }
 
-// As Java's split with limit -1: empty parts at the end stay.
-std::vector<std::string_view> split(Eval& eval, const Pattern& pattern, std::string_view text) {
-  std::vector<std::string_view> parts;
-  size_t kept = 0;
-  RegexRun run;
-  while (finds(eval, pattern, text, run)) {
-    const auto [begin, end] = run.match();
-    // An empty match at the beginning, or at the end of the text, parts nothing from it.
-    if (begin == end && (begin == 0 || (begin == text.size() && kept == text.size()))) continue;
-    parts.push_back(text.substr(kept, begin - kept));
-    kept = end;
-  }
-  parts.push_back(text.substr(kept));
-  return parts;
-}
-
-// split(text, pattern, index, index of the first part): missing where there is no such part. From
-// the end below 0 where parts count from 1.
-Value split_item(Eval& eval, Arguments arguments, const void* state) {
-  const auto& pattern = *static_cast<const Pattern*>(state);
-  std::string_view text;
-  const Value given = convert(eval, arguments[2], kInt32);
-  if (!pattern_text(eval, arguments[0], text) || !given.valid()) return missing_of(kString);
-  const auto parts = split(eval, pattern, text);
-  const int64_t first = arguments[3].integer, count = static_cast<int64_t>(parts.size());
-  if (first == 1 && given.integer == 0) return eval.fail("element_at(): items count from 1");
-  int64_t index = given.integer - first;
-  if (first == 1 && given.integer < 0) index = count + given.integer;
-  if (index < 0 || index >= count) {
-    return unanswered(eval, kString,
-                      first == 0 ? "INVALID_ARRAY_INDEX" : "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
-                      "item " + std::to_string(given.integer) + " of " + std::to_string(count));
-  }
-  return text_value(eval, parts[static_cast<size_t>(index)]);
-}
-
-Value split_size(Eval& eval, Arguments arguments, const void* state) {
-  const auto& pattern = *static_cast<const Pattern*>(state);
-  std::string_view text;
-  if (!pattern_text(eval, arguments[0], text)) {
-    // size(NULL) is -1 where Spark is not ANSI.
-    return eval.failed() || eval.ansi ? missing_of(kInt32) : Value::of_integer(-1, Type::Int32);
-  }
-  return Value::of_integer(static_cast<int64_t>(split(eval, pattern, text).size()), Type::Int32);
-}
-
 constexpr Function kFunctions[] = {
     function("sql.like", 2, 3, like<false>, prepare_like<false>),
     function("sql.ilike", 2, 3, like<true>, prepare_like<true>),
     function("sql.rlike", 2, 2, rlike, prepare_pattern),
     function("sql.regexp_extract", 2, 3, regexp_extract, prepare_extract),
     function("sql.regexp_replace", 3, 3, regexp_replace, prepare_replace),
-    function("sql.split_item", 4, 4, split_item, prepare_pattern),
-    function("sql.split_size", 2, 2, split_size, prepare_pattern),
 };
 
 }  // namespace

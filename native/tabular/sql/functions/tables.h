@@ -17,6 +17,17 @@ std::span<const Function> text_functions();
 std::span<const Function> pattern_functions();
 std::span<const Function> date_functions();
 std::span<const Function> try_functions();
+std::span<const Function> array_functions();     // ../composite
+std::span<const Function> set_functions();       // ../composite
+std::span<const Function> map_functions();       // ../composite
+std::span<const Function> hash_functions();      // ../hashes
+std::span<const Function> bit_functions();       // ../numbers
+std::span<const Function> encoding_functions();  // ../texts
+std::span<const Function> word_functions();      // ../texts
+std::span<const Function> regex_functions();     // ../texts
+std::span<const Function> time_functions();      // ../times
+std::span<const Function> json_functions();      // ../json
+std::span<const Function> format_functions();    // ../texts
 
 // All of them see missing values: those have types too.
 constexpr Function function(std::string_view name, int least, int most, CallStrict call,
@@ -44,6 +55,10 @@ bool converted(Eval& eval, Arguments arguments, const SqlType (&types)[N], Value
   }
   return valid && !eval.failed();
 }
+
+// Of arrays: concat() and reverse().
+Value concat_arrays(Eval& eval, Arguments arguments);
+Value reverse_array(Eval& eval, const Value& value);
 
 inline Value text_value(Eval& eval, std::string_view text) { return eval.of_text(text); }
 

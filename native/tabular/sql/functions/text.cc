@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/unicode/letters.h"
+#include "tabular/sql/composite/items.h"
 #include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
@@ -58,7 +59,12 @@ Value of_texts(Eval& eval, Arguments arguments, const void*) {
   return kFunction(eval, {texts, arguments.size()});
 }
 
+bool is_list_value(const Value& value) { return value.type == Type::List; }
+
 Value concat(Eval& eval, Arguments arguments, const void*) {
+  if (std::any_of(arguments.begin(), arguments.end(), is_list_value)) {
+    return concat_arrays(eval, arguments);
+  }
   std::string text;
   bool valid = true;
   for (const Value& argument : arguments) {
@@ -77,13 +83,23 @@ Value concat_ws(Eval& eval, Arguments arguments, const void*) {
   if (!separator.valid()) return missing_of(kString);
   std::string text;
   bool first = true;
-  for (const Value& argument : arguments.subspan(1)) {
-    const Value part = convert(eval, argument, kString);
-    if (eval.failed()) return missing_of(kString);
-    if (!part.valid()) continue;
+  const auto add = [&](const Value& part) {
+    if (!part.valid()) return;
     if (!first) text += eval.text(separator);
     text += eval.text(part);
     first = false;
+    if (text.size() > kTextBytesMax) eval.fail("concat_ws() makes too long a text");
+  };
+  for (const Value& argument : arguments.subspan(1)) {
+    if (!is_list_value(argument)) {
+      add(convert(eval, argument, kString));
+    } else if (const Value list = convert(eval, argument, array_of(kString)); list.valid()) {
+      for (const Value& part : items_of(eval, list)) {
+        add(part);
+        if (eval.failed()) break;
+      }
+    }
+    if (eval.failed()) return missing_of(kString);
   }
   return text_value(eval, text);
 }
@@ -425,6 +441,11 @@ Value has(Eval&, Texts texts) {
   return Value::of_bool(text.find(what) != std::string_view::npos);
 }
 
+Value reverse_any(Eval& eval, Arguments arguments, const void* state) {
+  if (is_list_value(arguments[0])) return reverse_array(eval, arguments[0]);
+  return of_texts<reverse>(eval, arguments, state);
+}
+
 constexpr Function kFunctions[] = {
     reading(Reads::All, function("sql.concat", 0, -1, concat)),
     reading(Reads::All, function("sql.concat_ws", 1, -1, concat_ws)),
@@ -441,7 +462,7 @@ constexpr Function kFunctions[] = {
     function("sql.lpad", 2, 3, pad<true>),
     function("sql.rpad", 2, 3, pad<false>),
     function("sql.repeat", 2, 2, repeat),
-    function("sql.reverse", 1, 1, of_texts<reverse>),
+    function("sql.reverse", 1, 1, reverse_any),
     function("sql.replace", 2, 3, of_texts<replace>),
     function("sql.translate", 3, 3, of_texts<translate>),
     function("sql.chr", 1, 1, chr),
