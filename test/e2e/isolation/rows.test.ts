@@ -70,7 +70,10 @@ describe('the proof of rows', () => {
         assert.equal(await isJoined('asked'), true);
         const told = server.stderr.split('\n').filter((line) => line.includes('"asked"'));
         const named = told.filter((line) => line.includes(COUPLED));
-        assert.ok(named.some((line) => line.includes('model loaded')), told.join('\n'));
+        assert.ok(
+          named.some((line) => line.includes('model loaded')),
+          told.join('\n'),
+        );
         assert.ok(named.some((line) => line.includes('not proved to be independent')));
       } finally {
         await server?.stop();
