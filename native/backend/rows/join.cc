@@ -38,7 +38,7 @@ Value joined_alike(Symbols& symbols, const Value& a, const Value& b, const std::
 
 using Part = std::shared_ptr<const Value>;
 
-// What differs between rows, and what is the same for all, of a value that may be either.
+// The case that differs between rows, and the one that is the same for all.
 struct Parts {
   Part differs, same;
 };

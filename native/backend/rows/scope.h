@@ -58,7 +58,7 @@ class Walk {
   // The outputs in each case of inputs that are one thing or another, joined.
   std::vector<Value> cases_of(const ort::OnnxNode& node, Scope& scope, const Rule& rule,
                               const std::vector<const Value*>& inputs);
-  // What a rule says of the outputs.
+  // The outputs as the rule answers them.
   std::vector<Value> outputs_of(const ort::OnnxNode& node, Scope& scope, const Rule& rule,
                                 const std::vector<const Value*>& inputs);
   // A name of the node: another one in every call of the function that it is in.

@@ -89,7 +89,7 @@ export function candidateSets(): CandidateSet[] {
   ];
 }
 
-/** What the engine says of a model without a configuration (`plain`) and with one that asks. */
+/** The engine's findings about a model without a configuration (`plain`) and with one that asks. */
 export interface Verdict {
   readonly plain: LoadedModel;
   readonly asked: LoadedModel;

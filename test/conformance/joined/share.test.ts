@@ -19,7 +19,7 @@ const COUPLED: Readonly<Record<string, string>> = {
 /** Models without signatures: nothing can be loaded. */
 const EMPTY = /bad_half_plus_two/;
 
-/** What else may stand in the way than the graph: a vector as input, first dims that differ. */
+/** Whether something else than the graph is against it: a vector as input, unequal first dims. */
 const isOther = ({ batchProof, batchFinding }: LoadedModel): boolean =>
   batchProof === 'untried' || /the first dim of /.test(batchFinding);
 

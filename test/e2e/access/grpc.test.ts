@@ -274,7 +274,7 @@ overGrpcListeners('a unix socket of gRPC', (flags) => {
   const folders = new ModelFolders();
   after(() => folders.remove());
 
-  it('is for its owner, unless --socket-mode opens it, whatever the umask is', async () => {
+  it('is for its owner, unless --socket-mode opens it, under any umask', async () => {
     const models = folders.repository('sockets', [MODEL]);
     const modes = { '0700': [], '0770': ['--socket-mode', '0770'], '0777': ['--socket-mode=0777'] };
     for (const [mode, given] of Object.entries(modes)) {

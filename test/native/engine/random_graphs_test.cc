@@ -1,5 +1,5 @@
-// Random graphs that nobody sorted beforehand: what the graph proves is never contradicted by runs
-// of rows alone and together. SERVAL_RANDOM_GRAPHS=30000 tries 30,000 graphs instead of 1,000.
+// Random graphs: runs of rows alone and together never contradict what the graph proves.
+// SERVAL_RANDOM_GRAPHS=30000 tries 30,000 graphs instead of 1,000.
 #include "engine/engine_fixture.h"
 #include "engine/model/batch_probe.h"
 #include "support/onnxruntime_fixture.h"
@@ -33,7 +33,7 @@ class Random {
 constexpr int64_t kWidth = 4;
 
 // A graph of floats under construction: operators with axes, shapes and constants that are drawn,
-// whatever that makes of the rows. Many do not load, or refuse every row.
+// with or without couplings. Many do not load, or refuse every row.
 class Maker {
  public:
   explicit Maker(uint32_t seed) : random_(seed) {

@@ -42,7 +42,7 @@ bool same_state(const Value& a, const Value& b) {
          a.stride == b.stride && a.columns == b.columns;
 }
 
-// What a loop begins with: integers that are the same for all rows change from step to step.
+// The state that a loop begins with: integers that are the same for all rows change in each step.
 Value carried_value(Value value) {
   if (value.instead != nullptr) {
     value.instead = std::make_shared<Value>(carried_value(*value.instead));

@@ -1,4 +1,4 @@
-// What graphs with planted couplings are made of: steps that keep rows apart, steps that do not,
+// Parts of graphs with planted couplings: steps that keep rows apart, steps that do not,
 // and ends of few bits. Test code.
 #pragma once
 
@@ -14,7 +14,7 @@ struct Step {
 
 inline std::string named(const std::string& to, const char* part) { return to + "_" + part; }
 
-// What serves models without a coupling are made of.
+// Steps of models without a coupling.
 inline const Step kSteps[] = {
     {"dense",
      [](Graph& graph, const std::string& from, const std::string& to) {
@@ -162,7 +162,7 @@ inline const Step kEnds[] = {
                          const std::string& to) { graph.node("Round", {from}, {to}); }},
 };
 
-// What the steps use, in a graph whose x is [n, 4].
+// Constants that the steps use, in a graph whose x is [n, 4].
 inline void add_constants(Graph& graph) {
   graph.floats("w", {4, 4}).floats("g", {4}).floats("eight", {}).integers("zero", {0});
   graph.integers("one", {1}).integers("three", {3});

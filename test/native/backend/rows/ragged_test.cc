@@ -47,7 +47,7 @@ TEST(RowsRagged, TextsOfAWrittenWidthAreProved) {
   expect_proved(padded(checked, "cut", "w", "r64"));
 }
 
-// What is done to the pieces before they are put into rows, and the widths that couple.
+// Steps on the pieces before they are put into rows, and the widths that couple.
 struct Coupling {
   const char* name;
   void (*add)(Graph& graph);
