@@ -216,6 +216,9 @@ function tellBatching(
       'requests are batched as configured, but rows together are not answered as alone: ' +
       'answers may be wrong';
     logger.warn(text, { ...fields, finding });
+  } else if (finding !== '' && batchProof === 'proven') {
+    const text = 'requests are batched by the proof of the graph alone: its check was cut short';
+    logger.info(text, { ...fields, finding });
   } else if (finding !== '') {
     const text =
       batchMode === 'off'

@@ -6,9 +6,10 @@
 namespace serval::rows {
 
 // The one throw: a rule is left from any depth, and Walk::run_node() catches it.
-void stop(Why why) { throw Stop{std::move(why)}; }
-void couples(std::string why) { stop({true, std::move(why)}); }
-void unproven(std::string why) { stop({false, std::move(why)}); }
+void stop(const Stop& reason) { throw reason; }
+void refuses(std::string why) { stop(Stop{Why{false, std::move(why)}, true}); }
+void couples(std::string why) { stop(Stop{Why{true, std::move(why)}}); }
+void unproven(std::string why) { stop(Stop{Why{false, std::move(why)}}); }
 
 const Value& Call::in(size_t index) const {
   if (!has(index)) unproven("input " + std::to_string(index) + " is missing");
@@ -59,6 +60,22 @@ std::optional<std::vector<int64_t>> Call::axes(std::string_view name, size_t inp
   std::optional<std::vector<int64_t>> out = numbers(input);
   if (!out) unproven("the axes are computed");
   return out;
+}
+
+// Types that hold every size and number of a row: not booleans, 8 or 16 bits.
+bool keeps_integers(const Call& call) {
+  if (call.op() == "Identity") return true;
+  if (call.op() != "Cast") return false;
+  using ort::OnnxType;
+  switch (static_cast<OnnxType>(call.integer("to", 0))) {
+    case OnnxType::Float:
+    case OnnxType::Double:
+    case OnnxType::Int32:
+    case OnnxType::Int64:
+    case OnnxType::Uint32:
+    case OnnxType::Uint64: return true;
+    default: return false;
+  }
 }
 
 void Call::set_all(const Value& value) { std::fill(outputs_.begin(), outputs_.end(), value); }

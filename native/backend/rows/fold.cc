@@ -181,6 +181,8 @@ std::optional<Value> folded(Call& call) {
   }
   const Value shape = broadcast(call, shapes);
   const bool is_truth_cast = call.op() == "Cast" && call.integer("to", 0) == kBool;
+  const bool is_narrow = call.op() == "Cast" && !is_truth_cast && !keeps_integers(call);
+  if (is_narrow && !call.all_same()) couples("a type of few bits cuts the number of rows");
   Dims cells;
   for (size_t i = 0; i < size; ++i) {
     std::vector<Dim> args;

@@ -63,6 +63,13 @@ RowsProof judge(const std::string& name, const Value* value) {
   if (value->kind == Kind::Same) {
     return unproved(false, output + "it is the same for all rows and has no axis of them");
   }
+  if (value->instead != nullptr) {
+    return unproved(false,
+                    output + "it is the same for all rows where a loop or branch has not run");
+  }
+  const bool pieces = value->kind == Kind::Pieces || value->kind == Kind::Extents;
+  if (pieces)
+    return unproved(true, output + "the values of all rows decide how many entries it has");
   if (!value->is_rows()) return unproved(true, output + "it depends on the number of rows");
   if (value->axis != 0) {
     return unproved(true, output + "its rows are on axis " + std::to_string(value->axis) +

@@ -15,8 +15,11 @@ namespace serval::rows {
 // What a rule throws where it cannot show that rows keep apart.
 struct Stop {
   Why why;
+  bool refused = false;  // the operator refuses these inputs whatever their values are
 };
-[[noreturn]] void stop(Why why);
+[[noreturn]] void stop(const Stop& reason);
+// The operator refuses its inputs: there is no answer that could be wrong.
+[[noreturn]] void refuses(std::string why);
 // Rows change each other's answers here.
 [[noreturn]] void couples(std::string why);
 // Nobody knows.
@@ -29,8 +32,9 @@ using RunBody = std::function<std::vector<Value>(ort::Bytes graph, std::vector<V
 class Call {
  public:
   Call(const ort::OnnxNode& node, int64_t opset, std::vector<const Value*> inputs, Symbols& symbols,
-       const RunBody& run_body)
+       const RunBody& run_body, std::string place)
       : node_(node),
+        place_(std::move(place)),
         opset_(opset),
         inputs_(std::move(inputs)),
         symbols_(symbols),
@@ -42,6 +46,8 @@ class Call {
   int64_t opset() const { return opset_; }
   Symbols& symbols() { return symbols_; }
   const RunBody& run_body() const { return run_body_; }
+  // The node's name among symbols: another one in every call of a function.
+  const std::string& place() const { return place_; }
 
   size_t count() const { return inputs_.size(); }
   bool has(size_t index) const { return index < inputs_.size() && inputs_[index] != nullptr; }
@@ -80,6 +86,7 @@ class Call {
 
  private:
   const ort::OnnxNode& node_;
+  const std::string place_;
   const int64_t opset_;
   const std::vector<const Value*> inputs_;
   Symbols& symbols_;
@@ -93,14 +100,23 @@ bool has_axis(const std::vector<int64_t>& axes, size_t axis, size_t rank);
 
 // The value with other dims and axis, rows as before.
 Value moved(const Value& from, Dims dims, size_t axis);
+// Whether a Cast (or Identity) to its type keeps numbers of rows and sizes as they are.
+bool keeps_integers(const Call& call);
 // Inputs of elementwise operators: the dims and the axis of the output. Throws where rows meet
 // anything but their own row. Value::same() with unknown dims where those are not known.
 Value broadcast(Call& call, std::span<const Value* const> values);
+// The output of an operator that looks at one element at a time, some of Kind::Pieces. Throws
+// where pieces of several lengths meet, or anything but one element for all.
+Value pieces_of(Call& call);
 // The value under another shape; throws where rows do not stay together.
 Value reshaped(Call& call, const Value& from, const Dims& target);
 // What a contraction of labelled axes answers: "bij", "bjk" -> "bik". Throws where rows meet.
 Value contracted(Call& call, std::span<const Value* const> values,
                  std::span<const std::string> labels, const std::string& out);
+
+// A value that is one of two: what both have in common, or the one instead of the other. `where`
+// names it among all. Throws where that is not followed.
+Value joined(Symbols& symbols, const Value& a, const Value& b, const std::string& where);
 
 struct Rule {
   const char* family;  // heading of the documentation's table
@@ -111,6 +127,8 @@ struct Rule {
   bool takes_counts = false;            // knows Kind::Counts
   bool takes_numbers = false;           // knows Kind::Numbers
   bool random = false;                  // couples whatever its inputs are
+  bool takes_pieces = false;            // knows Kind::Pieces and Kind::Extents
+  bool takes_either = false;            // knows Value::instead; else it is applied to each case
 };
 
 // Every rule, by family.
@@ -134,6 +152,7 @@ std::vector<Rule> recurrent_rules();
 std::vector<Rule> attention_rules();
 std::vector<Rule> control_rules();
 std::vector<Rule> classical_rules();
+std::vector<Rule> ragged_rules();
 std::vector<Rule> serval_rules();
 std::vector<Rule> coupling_rules();
 

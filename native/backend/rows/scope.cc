@@ -60,6 +60,21 @@ class Level {
   size_t& depth_;
 };
 
+// A longer text while it lives.
+class Longer {
+ public:
+  Longer(std::string& text, const std::string& more) : text_(text), size_(text.size()) {
+    text_ += more;
+  }
+  ~Longer() { text_.resize(size_); }
+  Longer(const Longer&) = delete;
+  Longer& operator=(const Longer&) = delete;
+
+ private:
+  std::string& text_;
+  const size_t size_;
+};
+
 // An OperatorSetIdProto.
 void read_opset(Bytes bytes, Opsets& opsets) {
   std::string_view domain;
@@ -221,7 +236,7 @@ void Walk::run_node(const OnnxNode& node, Scope& scope) {
   const auto function = functions_.find(function_key(node.domain, node.op, node.overload));
   try {
     if (function != functions_.end()) return run_function(node, function->second, scope, inputs);
-    run_rule(node, scope, std::move(inputs));
+    run_rule(node, scope, inputs);
   } catch (const Stop& stop) {
     // What comes out of a body names its node already.
     const bool named = stop.why.text.starts_with("node ");
@@ -257,55 +272,134 @@ const Value* Walk::captured(const OnnxNode& node, const Scope& scope) const {
   return found;
 }
 
-void Walk::run_rule(const OnnxNode& node, Scope& scope, std::vector<const Value*> inputs) {
-  const Rule* rule = find_rule(node.domain, node.op);
-  const bool same = std::all_of(inputs.begin(), inputs.end(), [](const Value* value) {
-    return value == nullptr || !value->varies();
-  });
-  if (rule != nullptr && rule->random) couples(rule->says);
-  const bool has_body =
-      std::any_of(node.attributes.begin(), node.attributes.end(),
-                  [](const auto& one) { return one.graph || !one.graphs.empty(); });
-  if (rule == nullptr || rule->apply == nullptr) {
-    const bool constant_bodies = !has_body || captured(node, scope) == nullptr;
-    if (same && constant_bodies) return set_outputs(node, scope, Value::same());
-    if (rule != nullptr) couples(rule->says);
-    unproven("no rule says that this operator keeps rows apart");
-  }
+std::string Walk::place_of(const OnnxNode& node) const {
+  return calls_ + "node " + std::to_string(reinterpret_cast<uintptr_t>(node.bytes.data()));
+}
+
+namespace {
+
+bool all_same(const std::vector<const Value*>& inputs) {
+  return std::all_of(inputs.begin(), inputs.end(),
+                     [](const Value* value) { return value == nullptr || !value->varies(); });
+}
+
+bool has_body(const OnnxNode& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(),
+                     [](const auto& one) { return one.graph || !one.graphs.empty(); });
+}
+
+void need_known_kinds(const Rule& rule, const std::vector<const Value*>& inputs) {
   for (const Value* value : inputs) {
     if (value == nullptr) continue;
-    if (value->kind == Kind::Counts && !rule->takes_counts) {
+    if (value->kind == Kind::Counts && !rule.takes_counts) {
       couples("what is computed depends on the number of rows");
     }
     const bool numbers = value->kind == Kind::Numbers || value->kind == Kind::Columns;
-    if (numbers && !rule->takes_numbers) couples("it computes with numbers of rows");
+    if (numbers && !rule.takes_numbers) couples("it computes with numbers of rows");
+    const bool pieces = value->kind == Kind::Pieces || value->kind == Kind::Extents;
+    if (pieces && !rule.takes_pieces) {
+      couples("how many entries it gets depends on the values of all rows");
+    }
   }
+}
+
+}  // namespace
+
+void Walk::run_rule(const OnnxNode& node, Scope& scope, const std::vector<const Value*>& inputs) {
+  const Rule* rule = find_rule(node.domain, node.op);
+  if (rule != nullptr && rule->random) couples(rule->says);
+  if (rule == nullptr || rule->apply == nullptr) {
+    const bool constant_bodies = !has_body(node) || captured(node, scope) == nullptr;
+    if (all_same(inputs) && constant_bodies) return set_outputs(node, scope, Value::same());
+    if (rule != nullptr) couples(rule->says);
+    unproven("no rule says that this operator keeps rows apart");
+  }
+  std::vector<Value> outputs;
+  try {
+    outputs = cases_of(node, scope, *rule, inputs);
+  } catch (const Stop& reason) {
+    // A constant whose shape is not followed is a constant.
+    if (!all_same(inputs) || has_body(node)) stop(reason);
+    return set_outputs(node, scope, Value::same());
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    if (outputs[i].kind == Kind::Mixed && !outputs[i].why->text.starts_with("node ")) {
+      outputs[i] = mixed(node, *outputs[i].why);
+    }
+    scope.values.insert_or_assign(node.outputs[i], std::move(outputs[i]));
+  }
+}
+
+// An operator that refuses its inputs in one case has no answer in it: the other cases are all
+// that may come to be. Cases of several inputs are tried in all combinations, since nobody knows
+// which go together.
+std::vector<Value> Walk::cases_of(const OnnxNode& node, Scope& scope, const Rule& rule,
+                                  const std::vector<const Value*>& inputs) {
+  constexpr size_t kCasesMax = 3;
+  std::vector<size_t> open;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] != nullptr && inputs[i]->instead != nullptr) open.push_back(i);
+  }
+  if (open.empty() || rule.takes_either) return outputs_of(node, scope, rule, inputs);
+  if (open.size() > kCasesMax) unproven("too many inputs are one thing or another");
+  std::vector<Value> plain;
+  plain.reserve(open.size());
+  for (const size_t at : open) plain.emplace_back(*inputs[at]).instead = nullptr;
+  std::optional<std::vector<Value>> found;
+  for (size_t choice = 0; choice < (size_t{1} << open.size()); ++choice) {
+    std::vector<const Value*> chosen = inputs;
+    for (size_t k = 0; k < open.size(); ++k) {
+      const bool other = ((choice >> k) & 1) != 0;
+      chosen[open[k]] = other ? inputs[open[k]]->instead.get() : &plain[k];
+    }
+    std::vector<Value> outputs;
+    try {
+      outputs = outputs_of(node, scope, rule, chosen);
+    } catch (const Stop& reason) {
+      if (!reason.refused) stop(reason);
+      continue;
+    }
+    for (size_t i = 0; found && i < outputs.size(); ++i) {
+      const Value& before = (*found)[i];
+      if (outputs[i].kind == Kind::Mixed) continue;
+      const std::string where = place_of(node) + " output " + std::to_string(i);
+      outputs[i] =
+          before.kind == Kind::Mixed ? before : joined(symbols_, before, outputs[i], where);
+    }
+    found = std::move(outputs);
+  }
+  if (!found) unproven("it refuses its inputs in every case");
+  return *std::move(found);
+}
+
+std::vector<Value> Walk::outputs_of(const OnnxNode& node, Scope& scope, const Rule& rule,
+                                    const std::vector<const Value*>& inputs) {
+  need_known_kinds(rule, inputs);
   const auto opset = scope.opsets->find(node.is_onnx() ? "" : node.domain);
   const RunBody body = [this, &scope](Bytes graph, std::vector<Value> values) {
     return run_body(graph, std::move(values), scope);
   };
   const int64_t version = opset == scope.opsets->end() ? 1 : opset->second;
-  Call call(node, version, std::move(inputs), symbols_, body);
+  Call call(node, version, inputs, symbols_, body, place_of(node));
+  const bool constant = all_same(inputs) && !has_body(node);
   try {
-    rule->apply(call);
+    rule.apply(call);
   } catch (const Stop& reason) {
-    // A constant whose shape is not followed is a constant.
-    if (!same || has_body) stop(reason.why);
-    return set_outputs(node, scope, Value::same());
+    if (!constant || reason.refused) stop(reason);
+    return std::vector<Value>(node.outputs.size());
   }
+  std::vector<Value> outputs;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i].empty()) continue;
     const std::optional<Value>& value = call.outputs()[i];
-    if (!value && same && !has_body) scope.values.insert_or_assign(node.outputs[i], Value::same());
-    else if (!value) {
-      const Why why{false, "no rule says that output " + std::to_string(i) + " keeps rows apart"};
-      scope.values.insert_or_assign(node.outputs[i], mixed(node, why));
-    } else if (value->kind == Kind::Mixed && !value->why->text.starts_with("node ")) {
-      scope.values.insert_or_assign(node.outputs[i], mixed(node, *value->why));
-    } else {
-      scope.values.insert_or_assign(node.outputs[i], *value);
+    if (value || constant || node.outputs[i].empty()) {
+      outputs.push_back(value.value_or(Value::same()));
+      continue;
     }
+    const Why why{false, "no rule says that output " + std::to_string(i) + " keeps rows apart"};
+    outputs.push_back(mixed(node, why));
   }
+  return outputs;
 }
 
 std::vector<Value> Walk::run_body(Bytes graph, std::vector<Value> inputs, const Scope& around) {
@@ -340,6 +434,7 @@ void Walk::run_function(const OnnxNode& node, const Function& function, Scope& s
                         const std::vector<const Value*>& inputs) {
   const Level level(depth_);
   if (depth_ > kDepthMax) unproven("functions call each other too deeply");
+  const Longer calls(calls_, place_of(node) + " ");
   Scope inner;
   inner.opsets = &function.opsets;
   for (size_t i = 0; i < function.inputs.size() && i < inputs.size(); ++i) {

@@ -54,7 +54,15 @@ class Walk {
   bool run_graph(ort::Bytes graph, uint32_t node_field, Scope& scope,
                  std::vector<std::string_view>* outputs);
   void run_node(const ort::OnnxNode& node, Scope& scope);
-  void run_rule(const ort::OnnxNode& node, Scope& scope, std::vector<const Value*> inputs);
+  void run_rule(const ort::OnnxNode& node, Scope& scope, const std::vector<const Value*>& inputs);
+  // The outputs in each case of inputs that are one thing or another, joined.
+  std::vector<Value> cases_of(const ort::OnnxNode& node, Scope& scope, const Rule& rule,
+                              const std::vector<const Value*>& inputs);
+  // The outputs as the rule answers them.
+  std::vector<Value> outputs_of(const ort::OnnxNode& node, Scope& scope, const Rule& rule,
+                                const std::vector<const Value*>& inputs);
+  // A name of the node: another one in every call of the function that it is in.
+  std::string place_of(const ort::OnnxNode& node) const;
   void run_function(const ort::OnnxNode& node, const Function& function, Scope& scope,
                     const std::vector<const Value*>& inputs);
   std::vector<Value> run_body(ort::Bytes graph, std::vector<Value> inputs, const Scope& around);
@@ -70,6 +78,7 @@ class Walk {
   std::map<std::string, Function> functions_;
   std::deque<ort::OnnxTensor> tensors_;
   Scope top_;
+  std::string calls_;  // of functions, around the node that is run
   size_t depth_ = 0, nodes_ = 0;
 };
 

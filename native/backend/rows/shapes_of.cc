@@ -1,4 +1,4 @@
-// See rule.h: how rows go through broadcasting, reshapes and products.
+// See rule.h: how rows go through broadcasting, reshapes and products, and pieces through elements.
 #include <algorithm>
 
 #include "backend/rows/rule.h"
@@ -73,6 +73,34 @@ Value broadcast(Call& call, std::span<const Value* const> values) {
   for (const Value* value : values) meet(*value, axis, rows, rank);
   dims[axis] = rows;
   return Value::rows(std::move(dims), axis);
+}
+
+// Pieces of one group meet one by one, as elements of one row do: each row has as many of one as of
+// the other. A single element for all meets every piece.
+Value pieces_of(Call& call) {
+  const Value* pieces = nullptr;
+  for (size_t i = 0; i < call.count(); ++i) {
+    if (!call.has(i)) continue;
+    const Value& value = call.in(i);
+    if (value.kind == Kind::Same) {
+      const bool single = value.dims && product(*value.dims).is(1) && value.rank() <= 1;
+      const bool table = call.op() == "LookupFind" && i > 0;
+      if (!single && !table) unproven("pieces of the rows meet a list that is the same for all");
+      continue;
+    }
+    if (value.kind != Kind::Pieces || value.rank() != 1) {
+      couples("how many entries it gets depends on the values of all rows");
+    }
+    if (pieces != nullptr && pieces->group != value.group) {
+      unproven("pieces of different lengths meet");
+    }
+    if (!value.stride.step.is(0) && !keeps_integers(call)) {
+      couples("it computes with numbers of rows");
+    }
+    pieces = &value;
+  }
+  if (call.op() == "LookupFind" && call.dims(3).size() > 1) unproven("a table of lists");
+  return *pieces;
 }
 
 Value reshaped(Call& call, const Value& from, const Dims& target) {

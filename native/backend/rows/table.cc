@@ -11,9 +11,10 @@ const std::vector<Rule>& all_rules() {
   static const std::vector<Rule> rules = [] {
     std::vector<Rule> all;
     constexpr std::vector<Rule> (*kFamilies[])() = {
-        elementwise_rules, layout_rules,  shape_rules,     selection_rules, gather_rules,
-        product_rules,     window_rules,  normal_rules,    reduction_rules, recurrent_rules,
-        attention_rules,   control_rules, classical_rules, serval_rules,    coupling_rules,
+        elementwise_rules, layout_rules,    shape_rules,     selection_rules,
+        gather_rules,      product_rules,   window_rules,    normal_rules,
+        reduction_rules,   recurrent_rules, attention_rules, control_rules,
+        classical_rules,   ragged_rules,    serval_rules,    coupling_rules,
     };
     for (const auto family : kFamilies) {
       for (Rule& rule : family()) all.push_back(std::move(rule));

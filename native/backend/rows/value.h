@@ -19,6 +19,8 @@ enum class Kind : uint8_t {
   Numbers,  // the same with i * stride added to T(X_i): numbers of rows, to gather with
   Columns,  // the last axis has numbers of rows in some columns: indices of GatherND
   Counts,   // a few integers, some of them products with N: shapes
+  Pieces,   // T(X_1), ..., T(X_N) put together along axis 0, and nobody knows how long each is
+  Extents,  // the shape of something of Pieces: N, then sizes that all rows decide together
   Mixed,    // anything else: see `why`
 };
 
@@ -42,8 +44,13 @@ struct Value {
   std::optional<Dims> cells;  // the elements of a few integers, in order; Counts always
   const ort::OnnxTensor* tensor = nullptr;  // a constant of the model
   Stride stride;                            // Numbers; of Rows and Same only the bound
-  std::vector<Stride> columns;              // Columns
+  std::vector<Stride> columns;              // Columns; of Pieces numbers of rows too
+  Symbol group = 0;                         // Pieces of one group are of one length in every row
   std::shared_ptr<const Why> why;           // Mixed
+  // Kind::Same: what the tensor is instead in some steps or branches. For a batch and for each of
+  // its rows alone it is then this one, or the other one, alike. An empty list before its first
+  // element is the usual case.
+  std::shared_ptr<const Value> instead;
 
   bool varies() const { return kind != Kind::Same; }
   bool is_rows() const { return kind == Kind::Rows; }

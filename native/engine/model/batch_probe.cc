@@ -72,7 +72,7 @@ Signature without_defaults(Signature signature) {
 // One signature with values and inner dims of one style.
 class Attempt {
  public:
-  enum class End : uint8_t { Holds, Constant, Blind, Refused, Contradicted, Undecided };
+  enum class End : uint8_t { Holds, Constant, Blind, Refused, Contradicted, Undecided, Late };
 
   Attempt(const ModelShapes& shapes, BackendModel& backend, TimeLimit& limit, uint32_t signature,
           ProbeStyle style)
@@ -184,7 +184,7 @@ class Attempt {
     return "output '" + signature_.outputs[index].name + "': ";
   }
 
-  End time_is_over() { return stop(End::Undecided, "its runs take too long to try"); }
+  End time_is_over() { return stop(End::Late, "its runs take too long to try"); }
 
   End stop(End end, std::string why) {
     why_ = std::move(why);
@@ -219,6 +219,7 @@ BatchFinding probe_signature(const ModelShapes& shapes, BackendModel& backend, T
       case Attempt::End::Holds: return {BatchProof::Proven, {}};
       case Attempt::End::Contradicted: return {BatchProof::Contradicted, attempt.why()};
       case Attempt::End::Undecided: return {BatchProof::Undecided, attempt.why()};
+      case Attempt::End::Late: return {BatchProof::Undecided, attempt.why(), true};
       case Attempt::End::Constant: constant = true; break;
       case Attempt::End::Blind: blind = true; [[fallthrough]];
       case Attempt::End::Refused:
@@ -287,6 +288,8 @@ BatchFinding probe_all(const ModelSpec& spec, const ModelShapes& shapes, Backend
       return {BatchProof::Undecided, where(signatures[index]) + against->text};
     }
   }
+  // A proof is not given up because its check is slow.
+  const bool proved = spec.batch.mode == BatchMode::Auto;
   TimeLimit limit(limit_ns);
   BatchFinding undecided{BatchProof::Proven, {}};
   for (uint32_t i = 0; i < signatures.size(); ++i) {
@@ -294,7 +297,11 @@ BatchFinding probe_all(const ModelSpec& spec, const ModelShapes& shapes, Backend
     if (found.proof == BatchProof::Proven) continue;
     found.text = where(signatures[i]) + found.text;
     if (found.proof == BatchProof::Contradicted) return found;
-    if (undecided.proof == BatchProof::Proven) undecided = std::move(found);
+    if (found.late && proved) {
+      if (undecided.text.empty()) undecided.text = std::move(found.text);
+    } else if (undecided.proof == BatchProof::Proven) {
+      undecided = std::move(found);
+    }
   }
   return undecided;
 }

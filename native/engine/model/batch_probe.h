@@ -12,12 +12,15 @@ namespace serval {
 
 using BatchProof = fb::BatchProof;
 
-// All runs of one probe together; a run that is under way then is cancelled.
+// All runs of one probe together; a run that is under way then is cancelled. What the graph proves
+// holds without the rest of them.
 inline constexpr uint64_t kProbeNs = 1'000'000'000;
 
 struct BatchFinding {
   BatchProof proof = BatchProof::Untried;
-  std::string text;  // why it is not proven: output, shapes and numbers, or what stood in the way
+  std::string text;   // why it is not proven: output, shapes and numbers, or what stood in the way;
+                      // of a proven model why the check of its proof was cut short
+  bool late = false;  // the time was over before anything was found
 };
 
 // Runs made-up rows alone and together, in several orders and two sizes of free inner dims, and

@@ -1,7 +1,7 @@
 // Locks of gRPC, and attempts to get past them: over both listeners, from loopback, a unix socket
 // and another address of this machine.
 import assert from 'node:assert/strict';
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
@@ -267,6 +267,31 @@ overGrpcListeners("gRPC with Triton's restrictions", (flags) => {
     assert.equal(await code('RepositoryIndex'), DENIED);
     assert.equal(await code('RepositoryIndex', { [`${prefix}admin-key`]: 'admin-value' }), OK);
     assert.equal(await code('ServerMetadata'), OK);
+  });
+});
+
+overGrpcListeners('a unix socket of gRPC', (flags) => {
+  const folders = new ModelFolders();
+  after(() => folders.remove());
+
+  it('is for its owner, unless --socket-mode opens it, under any umask', async () => {
+    const models = folders.repository('sockets', [MODEL]);
+    const modes = { '0700': [], '0770': ['--socket-mode', '0770'], '0777': ['--socket-mode=0777'] };
+    for (const [mode, given] of Object.entries(modes)) {
+      const path = join(folders.folder, `mode-${mode}.sock`);
+      const args = ['--model-repository', models, ...flags, '--grpc-socket-path', path, ...given];
+      const umask = mode === '0700' ? '0000' : '0077';
+      const before = ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh'];
+      const server = await startServer(args, {}, before);
+      const caller = new Caller(`unix:${path}`);
+      try {
+        assert.equal((statSync(path).mode & 0o777).toString(8), mode.slice(1));
+        assert.equal((await caller.unary(`${V2}/ServerLive`)).code, OK);
+      } finally {
+        caller.close();
+        await server.stop();
+      }
+    }
   });
 });
 

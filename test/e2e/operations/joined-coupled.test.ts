@@ -38,10 +38,10 @@ function floats(name: string, dims: readonly number[], seed: number): OnnxTensor
 
 interface Coupled {
   readonly model: OnnxModel;
-  readonly datatype: 'FP32' | 'INT64';
+  readonly datatype: 'FP32' | 'INT64' | 'BYTES';
   /** The answer to `asked` is compared; `beside` arrives at the same time. */
-  readonly asked: readonly number[];
-  readonly beside: readonly number[];
+  readonly asked: readonly (number | string)[];
+  readonly beside: readonly (number | string)[];
   readonly joined?: boolean;
 }
 
@@ -81,6 +81,39 @@ const trimmed: OnnxModel = {
   opsets: { '': 17 },
 };
 
+/** Texts are split and filled up to the longest before the vectors of their words are averaged. */
+const words = ['good', 'bad', 'film', 'plot', 'boring', 'great', 'the', 'was', 'a', 'and'];
+const spoken: OnnxModel = {
+  graph: {
+    name: 'spoken',
+    inputs: [{ name: 'x', type: 'string', shape: [N, 1] }],
+    outputs: [{ name: 'y', type: 'float', shape: [N, 2] }],
+    nodes: [
+      op('Reshape', ['x', 'flat'], ['texts']),
+      op('StringSplit', ['texts'], ['tokens', 'counts'], { delimiter: { string: ' ' } }),
+      {
+        ...op('LabelEncoder', ['tokens'], ['ids'], {
+          keys_strings: { strings: [...words, ''] },
+          values_int64s: { ints: [...words.map((_, i) => i + 2), 0] },
+          default_int64: { int: 1 },
+        }),
+        domain: 'ai.onnx.ml',
+      },
+      op('Gather', ['table', 'ids'], ['vectors']),
+      op('ReduceMean', ['vectors', 'one'], ['h'], { keepdims: { int: 0 } }),
+      op('MatMul', ['h', 'w'], ['logits']),
+      op('Softmax', ['logits'], ['y']),
+    ],
+    initializers: [
+      longs('flat', [-1]),
+      longs('one', [1]),
+      floats('table', [12, 8], 4),
+      floats('w', [8, 2], 5),
+    ],
+  },
+  opsets: { '': 20, 'ai.onnx.ml': 4 },
+};
+
 const small = Array.from({ length: WIDTH }, (_, i) => Math.fround(((i * 7) % 11) / 11 - 0.5));
 const large = Array.from({ length: WIDTH }, (_, i) => (i % 3 === 0 ? 150 : -40));
 const numbers = { datatype: 'FP32', asked: small, beside: large } as const;
@@ -117,11 +150,17 @@ const MODELS: Readonly<Record<string, Coupled>> = {
     beside: Array.from({ length: WIDTH }, (_, i) => 1 + (i % 10)),
     model: trimmed,
   },
+  split_texts: {
+    datatype: 'BYTES',
+    asked: ['good film'],
+    beside: ['the plot was bad and boring and the film was bad'],
+    model: spoken,
+  },
   independent: { ...numbers, joined: true, model: labelled([op('Tanh', ['x'], ['h'])], 9) },
 };
 
-const bodyOf = ({ datatype }: Coupled, data: readonly number[]): string =>
-  JSON.stringify({ inputs: [{ name: 'x', datatype, shape: [1, WIDTH], data }] });
+const bodyOf = ({ datatype }: Coupled, data: Coupled['asked']): string =>
+  JSON.stringify({ inputs: [{ name: 'x', datatype, shape: [1, data.length], data }] });
 
 describe('models that couple rows', () => {
   const folders = new ModelFolders();

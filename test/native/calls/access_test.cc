@@ -86,6 +86,16 @@ TEST(AccessTable, OpensToAllToThisMachineOrToNobody) {
             "this method is open to nobody");
 }
 
+TEST(AccessTable, RefusesLocalCallsThatCameByAProxy) {
+  for (const char* name : {"forwarded", "x-forwarded-for", "x-real-ip", "via"}) {
+    EXPECT_EQ(verdict(FakeCall(1, {{name, "203.0.113.9"}}, true)), "missing") << name;
+    EXPECT_EQ(verdict(FakeCall(1, {{"te", "trailers"}, {name, "127.0.0.1"}}, true)), "missing");
+    EXPECT_EQ(verdict(FakeCall(0, {{name, "203.0.113.9"}}, true)), "in") << name;
+    EXPECT_EQ(verdict(FakeCall(2, {{name, "203.0.113.9"}, {"x-key", "key"}}, true)), "in") << name;
+  }
+  EXPECT_EQ(verdict(FakeCall(1, {{"x-forwarded-port", "9000"}}, true)), "in");
+}
+
 TEST(AccessTable, TakesAKeyInItsFormOnly) {
   const auto bearer = [](const char* value) {
     return verdict(FakeCall(2, {{"te", "trailers"}, {"authorization", value}}));

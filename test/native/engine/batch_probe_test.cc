@@ -202,8 +202,16 @@ TEST_F(BatchProbeTest, WhatCannotBeTriedIsLeftOpen) {
               "one row is answered in different ways");
   expect_text(probe(onnx::identity(onnx::kFloat, free_dims({int64_t{8'000'000}}))),
               BatchProof::Undecided, "one row is over 16777216 bytes");
-  expect_text(probe(one_op("Tanh"), BatchMode::Auto, 0), BatchProof::Undecided,
+  expect_text(probe(one_op("Tanh"), BatchMode::On, 0), BatchProof::Undecided,
               "its runs take too long to try");
+}
+
+TEST_F(BatchProbeTest, AProofHoldsWhereItsCheckIsTooSlow) {
+  expect_text(probe(one_op("Tanh"), BatchMode::Auto, 0), BatchProof::Proven,
+              "its runs take too long to try");
+  const auto over_rows = onnx::attribute("axis", int64_t{0});
+  expect_text(probe(one_op("Softmax", {over_rows}), BatchMode::Auto, 0), BatchProof::Undecided,
+              "(Softmax)");
 }
 
 TEST_F(BatchProbeTest, NothingIsTriedWhereNothingHangsOnIt) {
@@ -254,8 +262,11 @@ TEST(BatchProbe, ARunThatDoesNotEndIsCancelled) {
   made.info.rows = {{RowsVerdict::Proved, ""}};
   Endless endless(made.info);
   const BatchFinding found = probe_batching(made.spec, *made.shapes, endless, 20'000'000);
-  EXPECT_EQ(found.proof, BatchProof::Undecided);
+  EXPECT_EQ(found.proof, BatchProof::Proven);
   EXPECT_EQ(found.text, "its runs take too long to try");
+  made.spec.batch.mode = BatchMode::On;
+  const BatchFinding asked = probe_batching(made.spec, *made.shapes, endless, 20'000'000);
+  EXPECT_EQ(asked.proof, BatchProof::Undecided);
 }
 
 TEST(BatchProbe, AModelThatKeepsStateIsNeitherTriedNorJoined) {

@@ -83,6 +83,10 @@ class OnnxRuntimeTest : public ::testing::Test {
     spec.path = path;
     return backend_->load(spec);
   }
+  Result<std::shared_ptr<BackendModel>> try_load(const onnx::Model& model, ModelSpec spec) {
+    spec.path = directory_.write("model.onnx", model.to_bytes());
+    return backend_->load(spec);
+  }
   // The model, or null with a failed expectation.
   std::shared_ptr<BackendModel> load(const onnx::Model& model, ModelSpec spec = {}) {
     spec.path = directory_.write("model.onnx", model.to_bytes());

@@ -416,6 +416,18 @@ test('batching that was asked for and answers otherwise is told with its numbers
   assert.match(told[2] ?? '', /debug.* as configured.*refused/i);
 });
 
+test('batching by a proof whose check was cut short is logged', async () => {
+  const { engine, registry, lines } = setup();
+  const done = registry.reconcile([desired('m', ['1'])]);
+  await settle();
+  const finding = { batchProof: 'proven', batchFinding: 'its runs take too long' } as const;
+  await engine.finishLoad({ batchMode: 'auto', ...finding });
+  await done;
+  const told = lines.filter((line) => line.includes('finding'));
+  assert.equal(told.length, 1);
+  assert.match(told[0] ?? '', /info.* its check was cut short.*take too long/i);
+});
+
 test('batching that is asked for names the node that stands against it', async () => {
   const { engine, registry, lines } = setup();
   const done = registry.reconcile(['m', 'n', 'o'].map((name) => desired(name, ['1'])));

@@ -1,4 +1,4 @@
-// Rules of ai.onnx.ml and of text. See rule.h.
+// Rules of ai.onnx.ml and of text, and of the ragged tensors that split texts are. See rule.h.
 #include "backend/rows/rule.h"
 
 namespace serval::rows {
@@ -35,9 +35,23 @@ void one_hot_encoder(Call& call) {
   call.set(0, moved(data, std::move(out), data.axis));
 }
 
+// Entries of one list for all by the rows' indices, which count as one list: [N] or [1, N] is
+// answered as [1, N], so that the rows stay in order where nothing is before them.
+void listed_features(Call& call) {
+  const Value &data = call.in(0), &indices = call.in(1);
+  if (data.varies()) couples("every row meets the indices of all rows");
+  if (!indices.is_rows()) couples("the indices: values of the rows decide");
+  const Dims& list = call.dims(0);
+  const bool one = list.size() == 1 || (list.size() == 2 && list[0].is(1));
+  if (!one) unproven("a table that is the same for all rows is indexed by the rows");
+  const Dims& dims = call.dims(1);
+  if (!product(dims, 0, indices.axis).is(1)) couples("the indices of the rows are mixed");
+  call.set(0, Value::rows({1, product(dims)}, 1));
+}
+
 // (data, indices): along the last axis.
 void features(Call& call) {
-  call.need_same(1, "the indices");
+  if (call.in(1).varies()) return listed_features(call);
   const Value& data = call.in(0);
   const size_t rank = call.rank(0);
   if (data.varies() && data.axis + 1 == rank) couples("it takes rows by their number");
@@ -76,6 +90,55 @@ void string_normalizer(Call& call) {
   call.set(0, moved(data, call.dims(0), data.axis));
 }
 
+// (texts, separator) -> the row and the place of each piece, the pieces, [texts, longest]. A text
+// is split by itself, and the pieces of one text stay together: pieces of the batch are those of
+// its rows put together. With one text for each row the row of a piece is the number of its text.
+void split_texts(Call& call) {
+  if (call.all_same()) return;
+  call.need_same(1, "the separator");
+  const Value& texts = call.in(0);
+  if (!texts.is_rows() || call.rank(0) != 1 || !texts.per_row().is(1)) {
+    couples("how many entries it answers depends on the values of all rows");
+  }
+  Value pieces;
+  pieces.kind = Kind::Pieces;
+  pieces.group = call.symbols().fresh(true);
+  const Dim count = Dim::of_symbol(pieces.group);
+  pieces.dims = Dims{count};
+  call.set(1, pieces);
+  pieces.dims = Dims{count, 2};
+  pieces.columns = {Stride{1, 1}, Stride{}};
+  call.set(0, pieces);
+  Value extents;
+  extents.kind = Kind::Extents;
+  extents.dims = Dims{2};
+  extents.cells = Dims{call.dims(0)[0]};
+  call.set(2, std::move(extents));
+}
+
+// (shape, values, default, number of rows, the row of each value) -> [rows, width]: each row is its
+// own values, cut or filled up to a width that is written down. -1 is the longest row of all.
+void padded(Call& call) {
+  if (call.all_same()) return;
+  call.need_same(0, "the shape");
+  call.need_same(2, "the default");
+  const char* const longest = "the longest row decides how long all are";
+  if (call.text("row_partition_types", "") != "14:FIRST_DIM_SIZE12:VALUE_ROWIDS") couples(longest);
+  const std::optional<std::vector<int64_t>> shape = call.numbers(0);
+  if (!shape || shape->size() != 2 || (*shape)[0] >= 0 || (*shape)[1] < 0) couples(longest);
+  const Value &values = call.in(1), &rows = call.in(3), &ids = call.in(4);
+  const bool counted = rows.kind == Kind::Counts && rows.cells && rows.cells->size() == 1 &&
+                       rows.cells->front() == Dim::of_rows();
+  if (!counted) unproven("its number of rows is not known to be that of the batch");
+  const bool pieces = values.kind == Kind::Pieces && values.rank() == 1 &&
+                      values.stride.step.is(0) && ids.kind == Kind::Pieces && ids.rank() == 1 &&
+                      ids.group == values.group;
+  if (!pieces) couples("the rows of its values are not known to be their own");
+  const bool numbered = ids.stride.step.is(1) && ids.stride.bound && ids.stride.bound->is(1);
+  if (!numbered) couples("the rows of its values are not known to be their own");
+  call.set(0, Value::rows({Dim::of_rows(), (*shape)[1]}, 0));
+}
+
 }  // namespace
 
 std::vector<Rule> classical_rules() {
@@ -95,7 +158,8 @@ std::vector<Rule> classical_rules() {
       {family, "A table of rows first.", "", {"TfIdfVectorizer"}, over_features},
       {family, "Every element for itself.", "ai.onnx.ml", {"OneHotEncoder"}, one_hot_encoder},
       {family,
-       "The indices are constants, the rows not on the last axis.",
+       "The indices are constants, the rows not on the last axis; or entries of one list for all "
+       "by the rows' indices.",
        "ai.onnx.ml",
        {"ArrayFeatureExtractor"},
        features},
@@ -107,6 +171,27 @@ std::vector<Rule> classical_rules() {
        {"StringSplit"},
        string_split},
       {family, "Without stop words.", "", {"StringNormalizer"}, string_normalizer},
+  };
+}
+
+std::vector<Rule> ragged_rules() {
+  const char* const family = "Ragged rows";
+  return {
+      {family,
+       "One text for each row. The pieces are followed as lists of unknown lengths, one for each "
+       "row, in order.",
+       "serval",
+       {"StringSplit", "StringSplitV2"},
+       split_texts},
+      {family,
+       "Each row is filled up to a width that is a constant: the longest row decides nothing.",
+       "serval",
+       {"RaggedTensorToTensor"},
+       padded,
+       true,
+       false,
+       false,
+       true},
   };
 }
 

@@ -12,42 +12,9 @@ ort::Bytes body_of(Call& call, std::string_view name) {
   return *found->graph;
 }
 
-// A value that is one of two: what both have in common. `where` names it among all.
-Value joined(Call& call, const Value& a, const Value& b, const std::string& where) {
-  for (const Value* value : {&a, &b}) {
-    if (value->kind == Kind::Mixed) stop(*value->why);
-  }
-  if (a.kind != b.kind) unproven("a value has rows in one case and none in another");
-  if (a.kind == Kind::Counts) {
-    if (!(a.cells == b.cells)) couples("the number of rows is computed with");
-    return a;
-  }
-  if (a.kind == Kind::Numbers || a.kind == Kind::Columns) {
-    if (!(a.stride == b.stride) || !(a.columns == b.columns)) couples("numbers of rows");
-  }
-  Value out = a;
-  if (!(a.cells == b.cells)) out.cells.reset();
-  out.tensor = nullptr;
-  out.stride = a.stride == b.stride ? a.stride : Stride{};
-  if (!a.dims || !b.dims || a.rank() != b.rank()) {
-    if (a.varies()) unproven("a value has one rank in one case and another in another");
-    return Value::same();
-  }
-  if (a.varies() && (a.axis != b.axis || !((*a.dims)[a.axis] == (*b.dims)[b.axis]))) {
-    unproven("a value has its rows on one axis in one case and on another in another");
-  }
-  for (size_t i = 0; i < a.rank(); ++i) {
-    if ((*a.dims)[i] == (*b.dims)[i]) continue;
-    const std::string name = where + " axis " + std::to_string(i);
-    (*out.dims)[i] = Dim::of_symbol(call.symbols().named(name, true));
-  }
-  return out;
-}
-
-// Of this node and one of its values.
-std::string name_of(Call& call, const char* what, size_t index) {
-  const auto node = reinterpret_cast<uintptr_t>(call.node().bytes.data());
-  return "node " + std::to_string(node) + " " + what + " " + std::to_string(index);
+// The name of one of this node's values.
+std::string name_of(const Call& call, const char* what, size_t index) {
+  return call.place() + " " + what + " " + std::to_string(index);
 }
 
 void branch(Call& call) {
@@ -64,19 +31,32 @@ void branch(Call& call) {
   const std::vector<Value> no = call.run_body()(body_of(call, "else_branch"), {});
   if (yes.size() != no.size()) unproven("bodies of other outputs");
   for (size_t i = 0; i < yes.size(); ++i) {
-    call.set(i, joined(call, yes[i], no[i], name_of(call, "output", i)));
+    call.set(i, joined(call.symbols(), yes[i], no[i], name_of(call, "output", i)));
   }
 }
 
 bool same_state(const Value& a, const Value& b) {
+  if ((a.instead == nullptr) != (b.instead == nullptr)) return false;
+  if (a.instead != nullptr && !same_state(*a.instead, *b.instead)) return false;
   return a.kind == b.kind && a.dims == b.dims && a.axis == b.axis && a.cells == b.cells &&
          a.stride == b.stride && a.columns == b.columns;
 }
 
+// The state that a loop begins with: integers that are the same for all rows change in each step.
+Value carried_value(Value value) {
+  if (value.instead != nullptr) {
+    value.instead = std::make_shared<Value>(carried_value(*value.instead));
+  }
+  if (!value.varies()) value.cells.reset();
+  value.tensor = nullptr;
+  return value;
+}
+
 // The shape of a value before it is stacked: rows move by the new first axis.
 Value stacked(Call& call, const Value& value, size_t axis) {
-  if (value.kind == Kind::Mixed) stop(*value.why);
+  if (value.kind == Kind::Mixed) stop(Stop{*value.why});
   if (value.varies() && !value.is_rows()) couples("numbers of rows are put together");
+  if (value.instead != nullptr) unproven("some of its steps have rows and others none");
   if (!value.dims) return Value::same();
   Dims dims = *value.dims;
   if (axis > dims.size()) unproven("an axis beyond the rank");
@@ -89,6 +69,11 @@ constexpr size_t kRoundsMax = 5;
 
 // Runs a body until what is known of the carried values stays; its outputs then. `first` is how
 // many outputs come before the carried ones.
+// Why that is sound: a batch and each row alone take the same steps, and what is known holds of
+// the carried values before the first one. Each round joins it with what one more step makes of it.
+// When it stays, it holds after every step, by induction. A symbol stands for the size in the step
+// that is looked at; one that differs between steps gets the name of its place, and no other value
+// has that name.
 std::vector<Value> settled(Call& call, ort::Bytes body, std::vector<Value>& inputs, size_t before,
                            size_t carried, size_t first) {
   for (size_t round = 0; round < kRoundsMax; ++round) {
@@ -97,7 +82,7 @@ std::vector<Value> settled(Call& call, ort::Bytes body, std::vector<Value>& inpu
     bool stays = true;
     for (size_t i = 0; i < carried; ++i) {
       Value& now = inputs[before + i];
-      Value next = joined(call, now, outputs[first + i], name_of(call, "carried", i));
+      Value next = joined(call.symbols(), now, outputs[first + i], name_of(call, "carried", i));
       stays &= same_state(now, next);
       now = std::move(next);
     }
@@ -113,12 +98,10 @@ void loop(Call& call) {
   const size_t carried = call.count() > 2 ? call.count() - 2 : 0;
   std::vector<Value> inputs = {Value::same(Dims()), Value::same(Dims())};
   for (size_t i = 0; i < carried; ++i) {
-    inputs.push_back(call.in(i + 2));
-    if (!inputs.back().varies()) inputs.back().cells.reset();
-    inputs.back().tensor = nullptr;
+    inputs.push_back(carried_value(call.in(i + 2)));
   }
   const std::vector<Value> outputs = settled(call, body_of(call, "body"), inputs, 2, carried, 1);
-  if (outputs[0].kind == Kind::Mixed) stop(*outputs[0].why);
+  if (outputs[0].kind == Kind::Mixed) stop(Stop{*outputs[0].why});
   if (outputs[0].varies()) couples("values of the rows decide when it ends");
   for (size_t i = 0; i < carried; ++i) call.set(i, inputs[i + 2]);
   for (size_t i = carried; i + 1 < outputs.size(); ++i) {
@@ -150,9 +133,7 @@ void scan(Call& call) {
   const size_t carried = call.count() - scanned;
   std::vector<Value> inputs;
   for (size_t i = 0; i < carried; ++i) {
-    inputs.push_back(call.in(i));
-    if (!inputs.back().varies()) inputs.back().cells.reset();
-    inputs.back().tensor = nullptr;
+    inputs.push_back(carried_value(call.in(i)));
   }
   for (size_t i = 0; i < scanned; ++i) {
     const int64_t axis = entry(call.integers("scan_input_axes"), i);
@@ -178,6 +159,9 @@ std::vector<Rule> control_rules() {
        {"If"},
        branch,
        true,
+       true,
+       false,
+       false,
        true},
       {family,
        "The number of steps and the condition are the same for all rows; the body keeps rows "
@@ -185,6 +169,10 @@ std::vector<Rule> control_rules() {
        "",
        {"Loop"},
        loop,
+       true,
+       false,
+       false,
+       false,
        true},
       {family,
        "The steps go over another axis than the rows'; the body keeps rows apart.",

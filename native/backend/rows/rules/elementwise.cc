@@ -39,7 +39,7 @@ std::optional<Dim> bound_of(const Value& value) {
 // Numbers of rows, with an offset added or multiplied.
 Value numbers_of(Call& call, std::span<const Value* const> values) {
   const std::string_view op = call.op();
-  if (op == "Cast" || op == "Identity") return *values[0];
+  if (keeps_integers(call)) return *values[0];
   const bool added = op == "Add";
   if (values.size() != 2 || (!added && op != "Mul")) couples("it computes with numbers of rows");
   const Value *numbers = values[0], *other = values[1];
@@ -67,6 +67,13 @@ Value numbers_of(Call& call, std::span<const Value* const> values) {
   return out;
 }
 
+bool has_pieces(std::span<const Value* const> values) {
+  for (const Value* value : values) {
+    if (value->kind == Kind::Pieces || value->kind == Kind::Extents) return true;
+  }
+  return false;
+}
+
 void elementwise(Call& call) {
   if (call.output_count() > 1) unproven("more than one output");
   const bool old = call.opset() < 7 && call.node().is_onnx();
@@ -74,10 +81,11 @@ void elementwise(Call& call) {
   if (std::optional<Value> value = folded(call)) return call.set(0, std::move(*value));
   const std::vector<const Value*> values = all_inputs(call);
   if (values.empty()) unproven("no input");
+  if (has_pieces(values)) return call.set(0, pieces_of(call));
   if (has_counts(values)) couples("what is computed depends on the number of rows");
   if (has_numbers(values)) return call.set(0, numbers_of(call, values));
   Value out = broadcast(call, values);
-  if (call.op() == "Cast" || call.op() == "Identity") out.stride = values[0]->stride;
+  if (keeps_integers(call)) out.stride = values[0]->stride;
   call.set(0, std::move(out));
 }
 
@@ -150,6 +158,26 @@ void quantized_pair(Call& call) {
   call.set(0, broadcast(call, values));
 }
 
+std::vector<Rule> quantised_rules() {
+  return {
+      {"Quantised",
+       "Scales and zero points are constants, and not one for each row.",
+       "",
+       {"DequantizeLinear", "QuantizeLinear"},
+       quantized},
+      {"Quantised",
+       "Scales and zero points are constants, and not one for each row.",
+       "com.microsoft",
+       {"DequantizeLinear", "QuantizeLinear"},
+       quantized},
+      {"Quantised",
+       "Scales and zero points are constants; the rows are on the same axis.",
+       "com.microsoft",
+       {"QLinearAdd", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid"},
+       quantized_pair},
+  };
+}
+
 }  // namespace
 
 std::vector<Rule> elementwise_rules() {
@@ -157,7 +185,7 @@ std::vector<Rule> elementwise_rules() {
   const char* const says =
       "The rows are on the same axis of every input that has them; other inputs have 1 entry or "
       "none there.";
-  return {
+  std::vector<Rule> rules = {
       {family,
        says,
        "",
@@ -187,6 +215,8 @@ std::vector<Rule> elementwise_rules() {
         "Where",       "Xor"},
        elementwise,
        true,
+       true,
+       false,
        true},
       {family,
        says,
@@ -214,22 +244,10 @@ std::vector<Rule> elementwise_rules() {
        first_input},
       {family, "The parameters are the same for all rows.", "", {"RegexFullMatch"}, first_input},
       {family, "Not in training mode.", "", {"Dropout"}, dropout},
-      {"Quantised",
-       "Scales and zero points are constants, and not one for each row.",
-       "",
-       {"DequantizeLinear", "QuantizeLinear"},
-       quantized},
-      {"Quantised",
-       "Scales and zero points are constants, and not one for each row.",
-       "com.microsoft",
-       {"DequantizeLinear", "QuantizeLinear"},
-       quantized},
-      {"Quantised",
-       "Scales and zero points are constants; the rows are on the same axis.",
-       "com.microsoft",
-       {"QLinearAdd", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid"},
-       quantized_pair},
   };
+  const std::vector<Rule> quantised = quantised_rules();
+  rules.insert(rules.end(), quantised.begin(), quantised.end());
+  return rules;
 }
 
 }  // namespace serval::rows

@@ -40,7 +40,40 @@ Value own_entries(const Value& data, const Value& indices, Dims out, size_t axis
   return Value::rows(std::move(out), axis + indices.axis);
 }
 
+// One of what a split of texts answers: how many texts there are, the text that each piece is of,
+// or the place of each piece in its text.
+Value gathered_pieces(Call& call) {
+  const Value& data = call.in(0);
+  const std::optional<std::vector<int64_t>> numbers = call.numbers(1);
+  const bool one = numbers && numbers->size() == 1 && call.rank(1) == 0;
+  const int64_t axis = call.integer("axis", 0);
+  if (one && data.kind == Kind::Extents && axis == 0 && numbers->front() == 0) {
+    return Value::integers({}, {data.cells->front()});
+  }
+  if (one && data.kind == Kind::Pieces && data.rank() == 2 && axis == 1) {
+    const auto columns = static_cast<int64_t>(data.columns.size());
+    const int64_t at = numbers->front() + (numbers->front() < 0 ? columns : 0);
+    if (at < 0 || at >= columns) unproven("an index beyond the axis");
+    Value out = moved(data, {(*data.dims)[0]}, 0);
+    out.stride = data.columns[static_cast<size_t>(at)];
+    out.columns.clear();
+    return out;
+  }
+  couples("the values of all rows decide what it takes");
+}
+
+// Whether every index of an axis without entries is refused.
+bool takes_of_nothing(Call& call, size_t axis) {
+  const Value& indices = call.in(1);
+  return call.dims(0)[axis].is(0) && indices.dims && product(*indices.dims).is_number() &&
+         product(*indices.dims).number > 0;
+}
+
 void gather(Call& call) {
+  for (size_t i = 0; i < 2; ++i) {
+    const Kind kind = call.in(i).kind;
+    if (kind == Kind::Pieces || kind == Kind::Extents) return call.set(0, gathered_pieces(call));
+  }
   if (gather_cells(call)) return;
   const Value &data = call.in(0), &indices = call.in(1);
   if (data.kind == Kind::Counts || indices.kind == Kind::Counts) {
@@ -51,6 +84,7 @@ void gather(Call& call) {
   }
   if (call.all_same() && (!data.dims || !indices.dims)) return call.set(0, Value::same());
   const size_t axis = axis_of(call.integer("axis", 0), call.rank(0));
+  if (takes_of_nothing(call, axis)) refuses("an index of an axis without entries");
   Dims out = gathered_dims(call.dims(0), call.dims(1), axis);
   if (indices.kind == Kind::Numbers) {
     return call.set(0, own_entries(data, indices, std::move(out), axis));
@@ -170,6 +204,11 @@ void scatter(Call& call, const Scattered& at) {
   const size_t depth = depth_of(call, at.indices);
   const Value indices = as_columns(call.in(at.indices), depth);
   if (depth > rank) unproven("an index over the rank");
+  if (updates.dims && updates.rank() != index_rank - 1 + rank - depth) {
+    const char* const other = "what is written has another rank than the entries of its indices";
+    if (call.op() == "ScatterND") refuses(other);
+    unproven(other);
+  }
   if (call.all_same()) return call.set(0, Value::same(call.dims(at.data)));
   if (!data.is_rows()) unproven("rows are written into what is the same for all");
   if (indices.kind == Kind::Columns) {
@@ -232,6 +271,8 @@ std::vector<Rule> gather_rules() {
        {"Gather"},
        gather,
        true,
+       true,
+       false,
        true},
       {family,
        "Indices and updates are of the same row, along another axis.",

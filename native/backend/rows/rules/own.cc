@@ -174,7 +174,7 @@ void element(Call& call) {
   for (size_t i = 0; i < call.output_count(); ++i) call.set(i, out);
 }
 
-void joined(Call& call) {
+void joined_texts(Call& call) {
   std::vector<const Value*> values;
   for (size_t i = 0; i < call.count(); ++i) values.push_back(&call.in(i));
   call.set(0, broadcast(call, values));
@@ -193,6 +193,8 @@ void raw(Call& call) {
 void lookup(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "the table");
   const Value& keys = call.in(0);
+  if (keys.kind == Kind::Pieces) return call.set(0, pieces_of(call));
+  if (keys.kind == Kind::Extents) couples("the longest row is looked up");
   if (call.all_same() && (!keys.dims || !call.in(3).dims)) return call.set(0, Value::same());
   Dims out = call.dims(0);
   const Dims& values = call.dims(3);
@@ -351,6 +353,15 @@ std::vector<Rule> check_rules(const char* family) {
        {"DecodeProto"},
        decoded_messages},
       {family, "The fields are each row's own.", "serval", {"EncodeProto"}, encoded_messages},
+      {family,
+       "The table is a constant.",
+       "serval",
+       {"LookupFind"},
+       lookup,
+       false,
+       false,
+       false,
+       true},
   };
 }
 
@@ -392,13 +403,12 @@ std::vector<Rule> serval_rules() {
         "Substr",
         "UnicodeTranscode"},
        element},
-      {family, "As elementwise operators.", "serval", {"ComplexAbs", "StringJoin"}, joined},
+      {family, "As elementwise operators.", "serval", {"ComplexAbs", "StringJoin"}, joined_texts},
       {family,
        "Every text becomes numbers; all texts must have as many.",
        "serval",
        {"DecodePaddedRaw", "DecodeRaw"},
        raw},
-      {family, "The table is a constant.", "serval", {"LookupFind"}, lookup},
       {family, "The rows are on the first axis.", "serval", {"Fingerprint"}, fingerprint},
       {family, "The rows are on the first axis of two.", "serval", {"DenseBincount"}, counted},
       {family,
@@ -426,8 +436,7 @@ std::vector<Rule> serval_rules() {
       {"Never",
        kLengths,
        "serval",
-       {"DynamicPartition", "RaggedTensorToSparse", "RaggedTensorToTensor", "SparseToDense",
-        "StringSplit", "StringSplitV2", "Unique"}},
+       {"DynamicPartition", "RaggedTensorToSparse", "SparseToDense", "Unique"}},
   };
   rules.insert(rules.end(), others.begin(), others.end());
   return rules;
