@@ -59,4 +59,8 @@ std::optional<SqlType> ansi_common_type(std::span<const SqlType> types) {
   return made;
 }
 
+std::optional<SqlType> common_type(const Eval& eval, std::span<const SqlType> types) {
+  return eval.ansi_types ? ansi_common_type(types) : common_type(types);
+}
+
 }  // namespace serval::tabular::sql

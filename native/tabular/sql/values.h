@@ -39,6 +39,8 @@ std::optional<SqlType> common_type(std::span<const SqlType> types);
 // The same in ANSI mode: text with another type is of the other type, a bigint or a double.
 std::optional<SqlType> ansi_type(SqlType a, SqlType b);
 std::optional<SqlType> ansi_common_type(std::span<const SqlType> types);
+// By the mode.
+std::optional<SqlType> common_type(const Eval& eval, std::span<const SqlType> types);
 
 // CAST. What cannot be is missing; a pair of types that Spark does not cast fails.
 Value cast(Eval& eval, const Value& value, SqlType to);

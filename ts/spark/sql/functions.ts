@@ -194,6 +194,11 @@ export const SQL_TRIES: Readonly<Record<string, string>> = {
   try_multiply: 'multiply',
   try_divide: 'divide',
   try_mod: 'mod',
+  try_make_interval: 'make_interval',
+  try_make_timestamp: 'make_timestamp',
+  try_make_timestamp_ltz: 'make_timestamp',
+  try_make_timestamp_ntz: 'make_timestamp',
+  try_parse_url: 'parse_url',
   try_to_date: 'to_date',
   try_to_timestamp: 'to_timestamp',
 };

@@ -19,7 +19,7 @@ Value failed_as(SqlType type) { return missing_of(type); }
 Value make_array(Eval& eval, Arguments arguments, const void*) {
   std::vector<SqlType> types;
   for (const Value& value : arguments) types.push_back(full_type(value));
-  const auto element = common_type(types);
+  const auto element = common_type(eval, types);
   if (!element) return eval.fail("array(): its values have types that have no type in common");
   std::vector<Value> items;
   for (const Value& value : arguments) items.push_back(cast(eval, value, *element));
@@ -27,8 +27,7 @@ Value make_array(Eval& eval, Arguments arguments, const void*) {
   return of_items(eval, array_of(*element), std::move(items));
 }
 
-// How many items, or pairs of a map. size() of NULL is -1, and NULL in ANSI mode; array_size() of it
-// is NULL.
+// How many items, or pairs of a map. size() of NULL is -1, array_size() of it NULL.
 template <bool kNullIsMinusOne>
 Value size(Eval& eval, Arguments arguments, const void*) {
   const Value& value = arguments[0];
@@ -38,6 +37,7 @@ Value size(Eval& eval, Arguments arguments, const void*) {
     return bad_argument(eval, kNullIsMinusOne ? "size" : "array_size", 0,
                         kNullIsMinusOne ? "an array or a map" : "an array", value);
   }
+  // NULL has -1 items where Spark is not ANSI.
   if (!value.valid()) return kNullIsMinusOne && !eval.ansi ? int_of(-1) : missing_of(kInt32);
   const size_t count = items_of(eval, value).size();
   return int_of(static_cast<int64_t>(map ? count / 2 : count));

@@ -23,9 +23,10 @@ Value item_at(Eval& eval, std::string_view function, std::span<const Value> argu
   const int64_t at =
       first == 1 && given.integer < 0 ? count + given.integer : given.integer - first;
   if (at >= 0 && at < count) return items[static_cast<size_t>(at)];
-  if (function != "[]" && function != "element_at") return missing_of(element);
+  const bool is_item = function == "[]";
+  if (!is_item && function != "element_at") return missing_of(element);
   return unanswered(eval, element,
-                    first == 0 ? "INVALID_ARRAY_INDEX" : "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+                    is_item ? "INVALID_ARRAY_INDEX" : "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
                     "item " + std::to_string(given.integer) + " of " + std::to_string(count));
 }
 

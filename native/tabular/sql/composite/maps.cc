@@ -18,16 +18,16 @@ bool map_argument(Eval& eval, std::string_view function, Arguments arguments, si
   return false;
 }
 
-std::optional<SqlType> common_of(Arguments arguments, size_t first, size_t step) {
+std::optional<SqlType> common_of(const Eval& eval, Arguments arguments, size_t first, size_t step) {
   std::vector<SqlType> types;
   for (size_t i = first; i < arguments.size(); i += step) types.push_back(full_type(arguments[i]));
-  return common_type(types);
+  return common_type(eval, types);
 }
 
 // map(key, value, key, value, ...)
 Value make_map(Eval& eval, Arguments arguments, const void*) {
   if (arguments.size() % 2 != 0) return eval.fail("map(): expected keys and values in pairs");
-  const auto key = common_of(arguments, 0, 2), value = common_of(arguments, 1, 2);
+  const auto key = common_of(eval, arguments, 0, 2), value = common_of(eval, arguments, 1, 2);
   if (!key || !value) {
     return eval.fail("map(): its keys, or its values, have types that have no type in common");
   }
@@ -84,7 +84,7 @@ Value map_concat(Eval& eval, Arguments arguments, const void*) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!map_argument(eval, "map_concat", arguments, i)) return {};
   }
-  const auto common = common_of(arguments, 0, 1);
+  const auto common = common_of(eval, arguments, 0, 1);
   if (!common) return eval.fail("map_concat(): its maps have types that have no type in common");
   const SqlType type = common->type == Type::Any ? map_of(kString, kString) : *common;
   std::vector<Value> items;

@@ -186,9 +186,9 @@ Value sequence(Eval& eval, Arguments arguments, const void*) {
     return bad_argument(eval, "sequence", i, "a whole number, a date or a timestamp", arguments[i]);
   }
   const bool numbers = is_integer(arguments[0].type) && is_integer(arguments[1].type);
-  const auto type =
-      common_type(std::array{type_of(arguments[0]), type_of(arguments[1]),
-                             numbers && arguments.size() > 2 ? type_of(arguments[2]) : SqlType{}});
+  const auto type = common_type(
+      eval, std::array{type_of(arguments[0]), type_of(arguments[1]),
+                       numbers && arguments.size() > 2 ? type_of(arguments[2]) : SqlType{}});
   if (!type)
     return bad_argument(eval, "sequence", 1, type_text(type_of(arguments[0])), arguments[1]);
   if (is_integer(type->type)) return number_sequence(eval, arguments, *type);
@@ -213,7 +213,7 @@ std::span<const Function> set_functions() { return kFunctions; }
 Value concat_arrays(Eval& eval, Arguments arguments) {
   std::vector<SqlType> types;
   for (const Value& value : arguments) types.push_back(full_type(value));
-  const auto type = common_type(types);
+  const auto type = common_type(eval, types);
   if (!type || !is_form(*type, Form::Array)) {
     return eval.fail("concat(): its arguments have types that have no type in common");
   }

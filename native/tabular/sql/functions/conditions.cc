@@ -103,7 +103,7 @@ std::optional<SqlType> type_of_all(const Eval& eval, Arguments arguments, size_t
   size_t count = 0;
   for (size_t i = first; i < arguments.size(); i += step) types[count++] = type_of(arguments[i]);
   if (with_last) types[count++] = type_of(arguments.back());
-  return eval.ansi_types ? ansi_common_type(types.first(count)) : common_type(types.first(count));
+  return common_type(eval, types.first(count));
 }
 
 Value no_common_type(Eval& eval, std::string_view what) {

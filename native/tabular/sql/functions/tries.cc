@@ -9,7 +9,7 @@ namespace serval::tabular::sql {
 
 namespace {
 
-constexpr size_t kArgumentsMax = 4;
+constexpr size_t kArgumentsMax = 8;
 
 bool is_arithmetic(std::string_view name) {
   for (const std::string_view each : {"sql.add", "sql.subtract", "sql.multiply", "sql.divide"}) {

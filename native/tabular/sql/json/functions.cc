@@ -409,7 +409,8 @@ Value parse_url(Eval& eval, Arguments arguments, const void*) {
   }
   if (!valid) return missing_of(kString);
   const auto url = url_of(texts[0]);
-  if (!url || (arguments.size() > 2 && texts[1] != "QUERY")) return missing_of(kString);
+  if (!url) return unanswered(eval, kString, "INVALID_URL", texts[0]);
+  if (arguments.size() > 2 && texts[1] != "QUERY") return missing_of(kString);
   auto made = part_of_url(*url, texts[1]);
   if (made && arguments.size() > 2) made = value_in_query(*made, texts[2]);
   return made ? text_value(eval, *made) : missing_of(kString);

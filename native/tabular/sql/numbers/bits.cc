@@ -1,10 +1,9 @@
-// Bits of numbers, numbers in other bases and buckets. Hot path; any thread.
+// Bits of numbers, numbers in other bases, and buckets. Hot path; any thread.
 // Source: Spark's mathExpressions.scala and bitwiseExpressions.scala.
 #include <algorithm>
 #include <bit>
 #include <limits>
 
-#include "tabular/plan_reading.h"
 #include "tabular/sql/composite/items.h"
 #include "tabular/sql/functions/tables.h"
 
@@ -81,6 +80,7 @@ Value conv(Eval& eval, Arguments arguments, const void*) {
     over = over || __builtin_mul_overflow(value, static_cast<uint64_t>(base), &value) ||
            __builtin_add_overflow(value, static_cast<uint64_t>(digit), &value);
   }
+  if (over && eval.ansi) return unanswered(eval, kString, "ARITHMETIC_OVERFLOW", text);
   if (over) value = std::numeric_limits<uint64_t>::max();
   const auto top = static_cast<int64_t>(value);
   if (negative && to.integer > 0) {

@@ -52,9 +52,10 @@ Value elt(Eval& eval, Arguments arguments, const void*) {
   const bool binary = std::all_of(arguments.begin() + 1, arguments.end(),
                                   [](const Value& value) { return value.type == Type::Binary; });
   const SqlType type = binary ? SqlType{Type::Binary} : kString;
-  if (!index.valid() || index.integer < 1 ||
-      index.integer >= static_cast<int64_t>(arguments.size())) {
-    return missing_of(type);
+  if (!index.valid()) return missing_of(type);
+  if (index.integer < 1 || index.integer >= static_cast<int64_t>(arguments.size())) {
+    return unanswered(eval, type, "INVALID_ARRAY_INDEX",
+                      "elt(): there is no text " + std::to_string(index.integer));
   }
   return argument(eval, "elt", arguments, static_cast<size_t>(index.integer), type);
 }

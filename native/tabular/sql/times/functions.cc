@@ -102,9 +102,12 @@ Value make_timestamp(Eval& eval, Arguments arguments, const void*) {
                        parts[1] <= 12 && parts[2] >= 1 && parts[2] <= 31 && parts[3] >= 0 &&
                        parts[3] <= 23 && parts[4] >= 0 && parts[4] <= 59 && parts[5] >= 0 &&
                        parts[5] <= kMinuteMicros;
-  if (!bounded) return missing_of(kTimestamp);
+  constexpr std::string_view kOutOfBounds = "DATETIME_FIELD_OUT_OF_BOUNDS";
+  if (!bounded) return unanswered(eval, kTimestamp, kOutOfBounds);
   const Civil date{parts[0], static_cast<int>(parts[1]), static_cast<int>(parts[2])};
-  if (!is_civil(date) || !has_micros(days_of(date))) return missing_of(kTimestamp);
+  if (!is_civil(date) || !has_micros(days_of(date))) {
+    return unanswered(eval, kTimestamp, kOutOfBounds);
+  }
   const int64_t wall =
       days_of(date) * kDayMicros + parts[3] * kHourMicros + parts[4] * kMinuteMicros + parts[5];
   return Value::of_integer(zone == nullptr ? wall : zone->instant_of(wall), Type::Timestamp);
@@ -172,8 +175,9 @@ Value make_interval(Eval& eval, Arguments arguments, const void*) {
     return missing_of(interval_type());
   const Int128 months = parts[0] * 12 + parts[1], days = parts[2] * 7 + parts[3];
   const Int128 micros = parts[4] * kHourMicros + parts[5] * kMinuteMicros + parts[6];
-  if (!fits_int(months) || !fits_int(days) || !fits_long(micros))
-    return missing_of(interval_type());
+  if (!fits_int(months) || !fits_int(days) || !fits_long(micros)) {
+    return unanswered(eval, interval_type(), "ARITHMETIC_OVERFLOW");
+  }
   return of_interval(
       eval, interval_type(),
       {static_cast<int64_t>(months), static_cast<int64_t>(days), static_cast<int64_t>(micros)});

@@ -32,6 +32,12 @@ const refusals: readonly (readonly [expression: string, error: RegExp])[] = [
   ["split(s, '-')[1]", /^stage 0: row 0: .*: INVALID_ARRAY_INDEX: item 1 of 1$/],
   ['make_date(2020, 2, 30)', /^stage 0: row 0: .*: DATETIME_FIELD_OUT_OF_BOUNDS$/],
   ["next_day(dt, 'xx')", /^stage 0: row 0: .*: ILLEGAL_DAY_OF_WEEK: xx$/],
+  ['elt(i, s)', /row 0: elt\(i, s\): INVALID_ARRAY_INDEX: /],
+  ['array(i)[1]', /row 0: .*: INVALID_ARRAY_INDEX: item 1 of 1$/],
+  ['array(i, s)', /row 0: array\(i, s\): CAST_INVALID_INPUT: 'abc' cannot be cast to bigint$/],
+  ["conv('99999999999999999999999', 10, 16)", /row 0: .*: ARITHMETIC_OVERFLOW: /],
+  ["parse_url('a b', 'HOST')", /row 0: .*: INVALID_URL: a b$/],
+  ['make_timestamp(2020, 13, 1, 1, 1, 1)', /row 0: .*: DATETIME_FIELD_OUT_OF_BOUNDS$/],
 ];
 
 describe('errors name the row, the expression and the condition of Spark', () => {
@@ -76,6 +82,8 @@ const answered: readonly (readonly [expression: string, ansi: unknown, legacy: u
   ['try_cast(s AS INT)', [null, 12], [null, 12]],
   ['try_cast(d AS TINYINT)', [2, null], [2, null]],
   ["try_element_at(split(s, 'b'), 2)", ['c', null], ['c', null]],
+  ["try_parse_url('a b', 'HOST')", [null, null], [null, null]],
+  ['try_make_timestamp(2020, 13, 1, 1, 1, 1)', [null, null], [null, null]],
   ["coalesce(n, '7')", [7, 7], ['7', '7']],
   ['coalesce(i, s)', [5, -2147483648], ['5', '-2147483648']],
 ];

@@ -135,13 +135,8 @@ export const COMPOSITE_ALIASES: Readonly<Record<string, string>> = {
   make_timestamp_ntz: 'make_timestamp',
   printf: 'format_string',
   sha: 'sha1',
-  try_parse_url: 'parse_url',
   to_timestamp_ltz: 'to_timestamp',
   to_timestamp_ntz: 'to_timestamp',
-  try_make_interval: 'make_interval',
-  try_make_timestamp: 'make_timestamp',
-  try_make_timestamp_ltz: 'make_timestamp',
-  try_make_timestamp_ntz: 'make_timestamp',
 };
 
 /** Functions that the importer writes as other calls: see composite-calls.ts and lower.ts. */
@@ -157,7 +152,6 @@ export const REWRITTEN_FUNCTIONS: readonly string[] = [
   'nullif',
   'nullifzero',
   'nvl2',
-  'positive',
   'struct',
   'when',
   'zeroifnull',

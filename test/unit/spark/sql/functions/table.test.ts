@@ -8,7 +8,7 @@ import {
   INTERNAL_FUNCTIONS,
   REWRITTEN_FUNCTIONS,
 } from '../../../../../ts/spark/sql/tables/composite.js';
-import { SQL_ALIASES, SQL_FUNCTIONS } from '../../../../../ts/spark/sql/functions.js';
+import { SQL_ALIASES, SQL_FUNCTIONS, SQL_TRIES } from '../../../../../ts/spark/sql/functions.js';
 import { REFUSED_FUNCTIONS } from '../../../../../ts/spark/sql/tables/refused.js';
 import { lowered } from '../statements.js';
 
@@ -26,6 +26,7 @@ const GRAMMAR = new Set(['timestampadd', 'timestampdiff', 'iff']);
 const callable = new Set([
   ...[...SQL_FUNCTIONS.keys()].filter((name) => !INTERNAL_FUNCTIONS.has(name)),
   ...Object.keys(SQL_ALIASES),
+  ...Object.keys(SQL_TRIES),
   ...REWRITTEN_FUNCTIONS,
   ...CASTS,
 ]);
