@@ -1,4 +1,5 @@
-// Running sums of logarithms and histograms against TensorFlow's own answers on the CPU.
+// Running sums of logarithms, histograms, edit distances and sets of sparse tensors against
+// TensorFlow's own answers on the CPU.
 // SERVAL_SCAN_GOLDENS: the golden folder; absent: the fixture script makes it.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,7 +12,7 @@ import { runGoldens } from './support/golden-runner.js';
 const LEAST = 30;
 const goldens = goldenFolder('scans');
 
-describe('running sums and histograms', { skip: goldens === undefined && NO_GOLDENS }, () => {
+describe('running sums, histograms and sets', { skip: goldens === undefined && NO_GOLDENS }, () => {
   const folder = goldens ?? '';
   let engine: EngineRunner;
   before(async () => {
