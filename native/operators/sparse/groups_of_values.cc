@@ -33,7 +33,7 @@ std::vector<Group> groups_of(const SparsePlaces& places) {
   return made;
 }
 
-// Of two lists of groups, in order: the next place, and the groups that are there.
+// Walks through two lists of groups in order: the next place, and the groups that are there.
 class Merge {
  public:
   Merge(std::span<const Group> first, std::span<const Group> second)

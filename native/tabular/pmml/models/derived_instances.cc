@@ -10,7 +10,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// What stages before this one fill, and fields: the block may read all of it.
+// The columns of fields and of stages before this one: the block may read each of them.
 std::vector<uint32_t> filled_columns(const StageSpec& spec) {
   std::vector<uint32_t> made;
   for (uint32_t column = 0; column < spec.column_count(); ++column) {
