@@ -58,7 +58,8 @@ struct DecodedRequest {
   bool row_format = false;  // V1: "instances" rather than "inputs"
   std::string_view id;      // decoded text (V2)
   // One per signature.inputs, in its order; of those that may be absent, the last may be left out,
-  // and one that is not there before another has DType::Invalid.
+  // and one that is not there before another has DType::Invalid. A tabular model without fields has
+  // one that no signature names: [rows], whose values mean nothing.
   std::vector<TensorView> inputs;
   std::vector<RequestedOutput> outputs;  // never empty after a successful decode
   std::vector<SharedTensor> shared;      // those in shared memory; most requests have none

@@ -182,7 +182,8 @@ void take_scalars(const Model& model, DecodedRequest& decoded) {
 // Hot path: check. The shapes against the signature, for every protocol alike.
 Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
   const Signature& signature = model.signatures()[decoded.signature_index];
-  if (decoded.inputs.size() > signature.inputs.size() ||
+  const bool counts_rows = model.table() != nullptr && signature.inputs.empty();
+  if (decoded.inputs.size() > (counts_rows ? 1 : signature.inputs.size()) ||
       decoded.inputs.size() < signature.required_inputs()) {
     return make_error(ErrorCode::Internal, "decoder left an input out");
   }

@@ -79,13 +79,14 @@ class TabularModel final : public BackendModel {
   BackendModelInfo info_;
 };
 
-// Hot path: run. Rows are those of the first field.
+// Hot path: run. Rows are those of the first input.
 Status TabularModel::run(uint32_t signature, std::span<const TensorView> inputs,
                          std::span<const uint32_t> output_indices, BackendScratch& scratch_base,
                          const RunOptions& options) {
   auto& scratch = static_cast<TabularScratch&>(scratch_base);
   const TableSchema& schema = plan_->schema();
-  if (signature != 0 || inputs.size() != schema.fields.size()) {
+  const bool counts_rows = schema.fields.empty() && inputs.size() == 1;
+  if (signature != 0 || (inputs.size() != schema.fields.size() && !counts_rows)) {
     return make_error(ErrorCode::Internal, "tabular: expected " +
                                                std::to_string(schema.fields.size()) +
                                                " fields, got " + std::to_string(inputs.size()));
@@ -101,7 +102,7 @@ Status TabularModel::run(uint32_t signature, std::span<const TensorView> inputs,
                           " values, got " + std::to_string(values));
   }
   frame.begin(static_cast<uint32_t>(rows));
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
     Status filled = tabular::fill_column(frame, frame.columns[plan_->field_columns()[i]],
                                          schema.fields[i], inputs[i]);
     if (!filled.ok()) return filled;

@@ -145,6 +145,7 @@ class StageSpec {
   Type column_element(uint32_t column);
   // Whether a field or a stage before this one fills it (one of this stage's blocks, once read).
   bool is_filled(uint32_t column) const;
+  size_t column_count() const;  // of the plan
   Dictionary& dictionary();
   // The layers on the runtime that the plan was read with: null where there is none, or they are
   // not worth it. They fit each other.

@@ -276,6 +276,8 @@ bool StageSpec::is_filled(uint32_t column) const {
   return column < reading_.filled.size() && reading_.filled[column];
 }
 
+size_t StageSpec::column_count() const { return reading_.column_count(); }
+
 // What `make` did not ask for.
 void StageSpec::check_asked() {
   for (size_t i = 0; i < asked_.size(); ++i) {

@@ -9,6 +9,7 @@ const MAKERS = {
   tensorflow: { variable: 'SERVAL_TF_GOLDENS', script: ['tensorflow', 'goldens.sh'], args: [] },
   decoders: { variable: 'SERVAL_DECODER_GOLDENS', script: ['decoders', 'goldens.sh'], args: [] },
   edges: { variable: 'SERVAL_EDGE_GOLDENS', script: ['edges', 'goldens.sh'], args: [] },
+  scans: { variable: 'SERVAL_SCAN_GOLDENS', script: ['scans', 'goldens.sh'], args: [] },
   windows: { variable: 'SERVAL_WINDOW_GOLDENS', script: ['windows', 'goldens.sh'], args: [] },
   keras: { variable: 'SERVAL_KERAS_GOLDENS', script: ['keras', 'goldens.sh'], args: [] },
   'estimators 1.15': {

@@ -32,6 +32,8 @@ const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphd
 const PMML_EXTENSION = '.pmml';
 /** PMML, as far as the name tells. */
 const XML_EXTENSION = '.xml';
+/** PMML that gzip compressed. */
+const PMML_GZIP_EXTENSIONS = ['.pmml.gz', '.xml.gz'] as const;
 /** Longest first. A tar that is packed with gzip may have any of the last three. */
 const ARCHIVE_EXTENSIONS = ['.tar.gz', '.zip', '.tar', '.tgz', '.gz'] as const;
 /** What makes a folder a SavedModel or a session bundle. */
@@ -76,11 +78,14 @@ function tabularFile(format: TabularFormat, name: string): ModelFile {
 
 const planFile = (name: string): ModelFile => ({ format: 'plan', platform: PLAN_PLATFORM, name });
 
-/** The extension, of archives with both of its parts ("x.tar.gz": ".tar.gz"). */
+/** The extension, with both of its parts where something is compressed ("x.tar.gz": ".tar.gz"). */
 export function modelExtension(name: string): string {
-  const archive = ARCHIVE_EXTENSIONS.find((one) => name.endsWith(one) && name !== one);
-  return archive ?? extname(name);
+  const isIt = (one: string) => name.endsWith(one) && name !== one;
+  const packed = PMML_GZIP_EXTENSIONS.find(isIt) ?? ARCHIVE_EXTENSIONS.find(isIt);
+  return packed ?? extname(name);
 }
+
+const isPmml = (name: string): boolean => /^\.pmml(\.gz)?$/.test(modelExtension(name));
 
 /** What a file of this name is; undefined: no model. */
 export function modelFileOf(name: string): ModelFile | undefined {
@@ -91,6 +96,9 @@ export function modelFileOf(name: string): ModelFile | undefined {
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name };
   }
   if (extension === PMML_EXTENSION || extension === XML_EXTENSION) return tabularFile('pmml', name);
+  if (PMML_GZIP_EXTENSIONS.some((one) => one === modelExtension(name))) {
+    return tabularFile('pmml', name);
+  }
   if (ARCHIVE_EXTENSIONS.some((one) => one === modelExtension(name))) {
     return tabularFile('archive', name);
   }
@@ -143,7 +151,7 @@ function findTabular(
   if (names.includes(SPARK_METADATA) && names.some((name) => SPARK_PARTS.has(name))) {
     return tabularFile('spark', '');
   }
-  const documents = names.filter((name) => extname(name) === PMML_EXTENSION);
+  const documents = names.filter(isPmml);
   const [document] = documents;
   if (document !== undefined && documents.length === 1) return tabularFile('pmml', document);
   const others = names.filter((name) => !name.startsWith('.') && !NO_MODELS.has(name));

@@ -1,7 +1,7 @@
 // What a PMML model element sees while it is lowered, and what it answers with: the seam between
 // the document's common parts (ts/pmml) and the model elements (ts/pmml/models). Importer's worker
 // thread.
-import type { Column, Expression, PlanBuilder } from '../tabular/builder.js';
+import type { Block, Column, Expression, PlanBuilder } from '../tabular/builder.js';
 import type { Problems } from '../tabular/problems.js';
 import type { XmlElement } from './xml/reader.js';
 
@@ -116,6 +116,10 @@ export interface ModelContext {
   readonly targets: readonly TargetInfo[];
   /** Labels of a classification: the target's values, then those of `found` that it has not. */
   labels(found: readonly string[]): string[];
+  /** The stages that `fill` appends, as a block that reads fields of requests only. */
+  aside(fill: () => void): Block;
+  /** The field of requests of that name, if there is one. */
+  dataField(name: string): { readonly column: Column; readonly dataType: string } | undefined;
   /** Lowers a model inside this one, with its own MiningSchema, LocalTransformations, Targets. */
   lowerModel(element: XmlElement): ModelResult;
 }

@@ -9,8 +9,8 @@ import { type Context, type Lowered, Lowering } from './lower.js';
 import { captureTrees } from './tree/table.js';
 import { fieldExamples } from './examples.js';
 import { type FoundVerification, verificationOf } from './verification.js';
-import { checkVendor, mayDecide } from './vendor.js';
-import { type VendorAttributes, type XmlElement, readXml } from './xml/reader.js';
+import { type Found, checkVendor, mayDecide } from './vendor.js';
+import { type VendorMarkup, type XmlElement, readXml } from './xml/reader.js';
 
 export interface Imported extends FoundVerification {
   readonly plan: Plan;
@@ -120,10 +120,7 @@ function addAnswers(top: Lowered): void {
 }
 
 /** The plan of a document that is read. Errors: ServalError that lists all problems. */
-export function importDocument(
-  root: XmlElement,
-  vendors: readonly VendorAttributes[] = [],
-): Imported {
+export function importDocument(root: XmlElement, vendors: readonly Found[] = []): Imported {
   const problems = new Problems();
   for (const each of vendors) checkVendor(each, root.attributes['version'] ?? '', problems);
   const document = readDocument(root, problems);
@@ -152,9 +149,9 @@ export function importDocument(
  * supported, all at once, with its lines.
  */
 export async function importPmml(path: string): Promise<Imported> {
-  const vendors: VendorAttributes[] = [];
-  const vendor = (found: VendorAttributes, around: readonly string[]) => {
-    if (mayDecide(around)) vendors.push(found);
+  const vendors: Found[] = [];
+  const vendor = (found: VendorMarkup, around: readonly string[]) => {
+    if (mayDecide(around)) vendors.push({ ...found, parent: around.at(-1) });
   };
   return importDocument(await readXml(path, { capture: captureTrees, vendor }), vendors);
 }

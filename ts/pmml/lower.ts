@@ -271,4 +271,15 @@ export class Context implements ModelContext {
   block(fill: () => void): Block {
     return this.lowering.fields.block(fill);
   }
+
+  aside(fill: () => void): Block {
+    return this.lowering.fields.aside(fill);
+  }
+
+  dataField(name: string): { readonly column: Column; readonly dataType: string } | undefined {
+    const { document, fields } = this.lowering;
+    const field = document.dataFields.get(name);
+    if (field === undefined) return undefined;
+    return { column: fields.input(field), dataType: field.dataType };
+  }
 }

@@ -106,6 +106,17 @@ export class Fields {
     }
   }
 
+  /** As block(), of stages that read fields of requests only: what is filled before it is
+   * computed again. */
+  aside(fill: () => void): Block {
+    const outer = this.#filled.splice(0);
+    try {
+      return this.block(fill);
+    } finally {
+      this.#filled.push(...outer);
+    }
+  }
+
   /** The column under a key, filled now where it was not yet. */
   once(key: string, fill: () => Column): Column {
     for (let i = this.#filled.length - 1; i >= 0; i -= 1) {

@@ -45,10 +45,14 @@ export function planType(dataType: string): Type | undefined {
 
 /** What a request gives for a field of a data type: dates, where PMML counts days or seconds. */
 export function requestType(dataType: string): Type | undefined {
+  return planType(requestDataType(dataType));
+}
+
+/** The data type of what a request gives for a field: see requestType. */
+export function requestDataType(dataType: string): string {
   if (dataType.startsWith('dateDaysSince')) return 'date';
-  if (dataType.startsWith('dateTimeSecondsSince')) return 'timestamp';
-  if (dataType === 'timeSeconds') return 'time';
-  return planType(dataType);
+  if (dataType.startsWith('dateTimeSecondsSince')) return 'dateTime';
+  return dataType === 'timeSeconds' ? 'time' : dataType;
 }
 
 /** Is it a number to PMML? */

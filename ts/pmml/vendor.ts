@@ -1,9 +1,9 @@
-// Vendor extensions of PMML, which JPMML writes and reads: attributes that begin with "x-". What of
-// them is not honoured is refused when the document loads. Importer's worker thread.
-// Source: JPMML-Model 1.7.6
+// Vendor extensions of PMML, which JPMML writes and reads: attributes that begin with "x-" and
+// elements that begin with "X-". The document does not load where one of them is not honoured.
+// Importer's worker thread. Source: JPMML-Model 1.7.6
 import type { Problems } from '../tabular/problems.js';
 import { isModel } from './model-names.js';
-import type { VendorAttributes, XmlElement } from './xml/reader.js';
+import { type VendorMarkup, type XmlElement, isVendorElement } from './xml/reader.js';
 
 /** Whether a model element computes with floats: x-mathContext="float". */
 export function isFloat(model: XmlElement): boolean {
@@ -30,8 +30,18 @@ const EARLY: Readonly<Record<string, string>> = {
 const HONOURED: Readonly<Record<string, readonly string[]>> = {
   'x-baseVersion': ['PMML'], // which version the document was converted from
   'x-leakage': ['NeuralNetwork', 'NeuralLayer'],
+  'x-reportField': ['OutputField'],
   'x-wordRE': ['TextIndex', 'TextIndexNormalization'],
 };
+// Elements that hold an expression.
+const HOLDERS = new Set([
+  'Apply',
+  'ComplexPartialScore',
+  'DefineFunction',
+  'DerivedField',
+  'OutputField',
+  'TextIndex',
+]);
 
 // Why an attribute cannot be honoured.
 function refusal(element: string, name: string, value: string, version: string) {
@@ -46,8 +56,19 @@ function refusal(element: string, name: string, value: string, version: string) 
   return 'is a vendor attribute that is not supported';
 }
 
-/** Notes the vendor attributes of an element that are not honoured. */
-export function checkVendor(found: VendorAttributes, version: string, problems: Problems): void {
+/** A vendor element or attributes, with the name of the element around it. */
+export interface Found extends VendorMarkup {
+  readonly parent: string | undefined;
+}
+
+/** Notes what vendors added to an element, or the element that they added, where it is not
+ * honoured. */
+export function checkVendor(found: Found, version: string, problems: Problems): void {
+  if (isVendorElement(found.element)) {
+    const isError = found.element === 'X-Error' && HOLDERS.has(found.parent ?? '');
+    const reason = `is a vendor element that is not supported in <${found.parent ?? ''}>`;
+    if (!isError) problems.add(`line ${found.line} <${found.element}>`, reason);
+  }
   for (const [name, value] of found.attributes) {
     const reason = refusal(found.element, name, value, version);
     if (reason === undefined) continue;
@@ -60,6 +81,7 @@ const REMARKS = new Set([
   'Annotation',
   'Extension',
   'Header',
+  'InlineTable', // its cells have names of their own
   'MiningBuildTask',
   'ModelExplanation',
   'ModelStats',

@@ -257,8 +257,12 @@ Status Binder::check_rows() {
                             " must have the same number of rows, got " + number(first->rows) +
                             " and " + number(tensor.rows));
   }
-  if (first == nullptr) return invalid_argument("the request has no inputs: expected some rows");
-  rows_ = first->rows;
+  // A model without fields answers one row, where nothing says how many.
+  const bool is_constant = table_.fields.empty();
+  if (first == nullptr && !is_constant) {
+    return invalid_argument("the request has no inputs: expected some rows");
+  }
+  rows_ = first == nullptr ? 1 : first->rows;
   return {};
 }
 
@@ -377,8 +381,22 @@ Status check_left_out(const TableSchema& table, const DecodedRequest& out) {
   return absent.status(", which the requested outputs need");
 }
 
+// The rows of a model without fields.
+Status count_rows(uint64_t rows, Arena& arena, TensorView& out) {
+  auto* none = arena.allocate_array<uint8_t>(rows);
+  if (none == nullptr) return no_memory();
+  if (rows != 0) std::memset(none, 0, rows);
+  out.dtype = DType::Bool;
+  const int64_t dims[] = {static_cast<int64_t>(rows)};
+  out.shape = Shape(dims);
+  out.data = none;
+  out.bytes = rows;
+  return {};
+}
+
 Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena, DecodedRequest& out) {
   std::vector<TensorView>& inputs = out.inputs;
+  if (table.fields.empty()) return count_rows(rows, arena, inputs.emplace_back());
   Absent absent;
   size_t left_out = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {

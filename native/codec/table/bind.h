@@ -19,7 +19,8 @@ namespace serval::table {
 Status bind_tensors(std::span<RequestTensor> tensors, TensorSource& source,
                     const TableSchema& table, bool strict, Arena& arena, DecodedRequest& out);
 
-// Fills the views of fields that have none (dtype Invalid) with `rows` missing values. Notes in
+// Fills the views of fields that have none (dtype Invalid) with `rows` missing values; of a table
+// without fields, adds one view that says how many rows there are. Notes in
 // out.left_out those that some outputs need: check_left_out().
 // Errors: invalid_argument naming those that may not be left out whatever is asked for.
 Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena, DecodedRequest& out);

@@ -189,6 +189,7 @@ const char* Decoder::read_column(std::string_view name, const char* p) {
 
 const char* Decoder::read_columns(const char* p) {
   if (*p == '{' && !is_base64(p)) {
+    if (table_.fields.empty()) rows_ = 1;  // columns that no field has do not say how many
     return each_entry(p, body_.end, arena_, [this](std::string_view name, const char* at) {
       return read_column(name, at);
     });

@@ -41,9 +41,10 @@ uint64_t entry_bytes(const TensorSpec& spec, const WireTensorBytes& bytes) {
 Status write_predict(const TfModelSpec& model_spec, const Signature& signature,
                      const DecodedRequest& decoded, const Limits& limits, ByteBuffer& out) {
   const bool filtered = !asks_for_all(signature, decoded);
+  const size_t inputs = std::min(decoded.inputs.size(), signature.inputs.size());
   uint64_t total = model_spec.field_bytes();
   std::vector<WireTensorBytes> sizes;
-  for (size_t i = 0; i < decoded.inputs.size(); ++i) {
+  for (size_t i = 0; i < inputs; ++i) {
     if (decoded.inputs[i].dtype == DType::Invalid) {  // left out: it may be absent
       sizes.emplace_back();
       continue;
@@ -62,7 +63,7 @@ Status write_predict(const TfModelSpec& model_spec, const Signature& signature,
   if (Status room = grow_response(kName, total, limits, out, place); !room.ok()) return room;
   WireWriter writer{place};
   model_spec.write(writer, kRequestModel);
-  for (size_t i = 0; i < decoded.inputs.size(); ++i) {
+  for (size_t i = 0; i < inputs; ++i) {
     if (decoded.inputs[i].dtype == DType::Invalid) continue;
     writer.head(kPredictInputs, entry_bytes(signature.inputs[i], sizes[i]));
     writer.bytes(wire_tf::kMapKey, signature.inputs[i].name);

@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "base/unicode/letters.h"
+#include "tabular/java/regex/unicode.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/functions/regex.h"
 #include "tabular/pmml/kinds.h"
+#include "tabular/pmml/text_rules.h"
 
 namespace serval::tabular::pmml {
 namespace {
@@ -15,10 +17,11 @@ constexpr size_t kWordsMax = 1 << 20;
 
 enum class Weight : uint8_t { Frequency, Binary, Logarithmic };
 
-bool is_punctuation(char letter) {
-  return letter > ' ' && letter < 0x7F &&
-         std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~").find(letter) !=
-             std::string_view::npos;
+// The general categories of Java: Pd, Ps, Pe, Pc, Po, Pi, Pf.
+bool is_punctuation(uint32_t c) {
+  if (c > 0xFFFF) return false;
+  const int category = regex::category(c);
+  return (category >= 20 && category <= 24) || category == 29 || category == 30;
 }
 
 using Units = std::u16string;
@@ -84,6 +87,7 @@ class TextIndex final : public OneOutput {
     auto regex = compile_regex(by_word_ ? word : separator);
     if (regex.ok()) regex_ = std::move(regex.value());
     else spec.fail(regex.error().message);
+    rules_ = TextRules(spec);
     if (spec.failed()) return;
     term_ = spec.inputs[1];
     const bool real = weight_ == Weight::Logarithmic;
@@ -104,11 +108,14 @@ class TextIndex final : public OneOutput {
         out.set_missing(row);
         continue;
       }
-      const auto text_words = words_of(run.frame.strings.text(text.texts[row]));
+      std::string normal;
+      const std::string_view given = run.frame.strings.text(text.texts[row]);
+      const std::string why = rules_.empty() ? "" : rules_.apply(given, normal);
+      const auto text_words = words_of(rules_.empty() ? given : normal);
       const auto term_words = words_of(run.frame.strings.text(term.texts[row]));
-      if (!text_words || !term_words) {
+      if (!why.empty() || !text_words || !term_words) {
         out.set_missing(row);
-        Status refused = run.refuse(row, place_, JavaRegex::too_long());
+        Status refused = run.refuse(row, place_, why.empty() ? JavaRegex::too_long() : why);
         if (!refused.ok()) return refused;
         continue;
       }
@@ -132,52 +139,51 @@ class TextIndex final : public OneOutput {
   }
 
  private:
-  // None where the expression takes too many steps.
+  // None where the expression takes too many steps. Case is folded after the text is split.
   std::optional<std::vector<std::string>> words_of(std::string_view text) const {
-    if (tokenize_ && by_word_) return matches_of(text);
-    const std::string folded = folded_of(text);
-    if (!tokenize_) return std::vector<std::string>{folded};
+    if (!tokenize_) return std::vector<std::string>{folded_of(text)};
     std::vector<std::string> words;
-    RegexRun separators;
+    if (text.empty()) return words;
+    RegexRun found;
     size_t from = 0;
     while (words.size() <= kWordsMax) {
-      const RegexFound found = regex_->find(folded, separators);
-      if (found == RegexFound::TooLong) return std::nullopt;
-      if (found == RegexFound::No) break;
-      const auto [begin, end] = separators.match();
-      if (begin == end) continue;
-      add_word(std::string_view(folded).substr(from, begin - from), words);
+      const RegexFound next = regex_->find(text, found);
+      if (next == RegexFound::TooLong) return std::nullopt;
+      if (next == RegexFound::No) break;
+      const auto [begin, end] = found.match();
+      // A word that the expression finds may be empty.
+      if (by_word_) words.push_back(folded_of(text.substr(begin, end - begin)));
+      else add_word(text.substr(from, begin - from), words);
       from = end;
     }
-    add_word(std::string_view(folded).substr(from), words);
+    if (!by_word_) add_word(text.substr(from), words);
     return words;
   }
 
   std::string folded_of(std::string_view text) const {
     if (case_sensitive_) return std::string(text);
     std::string folded;
-    append_lower_case(text, folded);
+    while (!text.empty()) {
+      const auto [value, bytes] = front_character(text);
+      append_utf8(regex::folded(value), folded);
+      text.remove_prefix(bytes);
+    }
     return folded;
   }
 
-  // The words of a text are the matches of the expression; case is folded afterwards.
-  std::optional<std::vector<std::string>> matches_of(std::string_view text) const {
-    std::vector<std::string> words;
-    RegexRun matches;
-    while (words.size() <= kWordsMax) {
-      const RegexFound found = regex_->find(text, matches);
-      if (found == RegexFound::TooLong) return std::nullopt;
-      if (found == RegexFound::No) break;
-      const auto [begin, end] = matches.match();
-      if (begin < end) words.push_back(folded_of(text.substr(begin, end - begin)));
+  void add_word(std::string_view word, std::vector<std::string>& words) const {
+    while (!word.empty()) {
+      const auto [value, bytes] = front_character(word);
+      if (!is_punctuation(value)) break;
+      word.remove_prefix(bytes);
     }
-    return words;
-  }
-
-  static void add_word(std::string_view word, std::vector<std::string>& words) {
-    while (!word.empty() && is_punctuation(word.front())) word.remove_prefix(1);
-    while (!word.empty() && is_punctuation(word.back())) word.remove_suffix(1);
-    if (!word.empty()) words.emplace_back(word);
+    while (!word.empty()) {
+      size_t last = word.size() - 1;
+      while (last > 0 && (static_cast<unsigned char>(word[last]) & 0xC0) == 0x80) --last;
+      if (!is_punctuation(front_character(word.substr(last)).value)) break;
+      word.remove_suffix(word.size() - last);
+    }
+    if (!word.empty()) words.push_back(folded_of(word));
   }
 
   static std::vector<Units> units_of_all(const std::vector<std::string>& words) {
@@ -210,6 +216,7 @@ class TextIndex final : public OneOutput {
   int32_t distance_;
   Weight weight_ = Weight::Frequency;
   bool by_word_ = false;
+  TextRules rules_;                         // applied to the text, not to the term
   std::shared_ptr<const JavaRegex> regex_;  // of words, or else of what separates them
   uint32_t term_ = 0;
 };

@@ -40,7 +40,9 @@ describe('small PMML documents against JPMML', { skip }, () => {
       const golden = JSON.parse(readFileSync(join(folder, name, 'case.json'), 'utf8')) as Case;
       const isRefused = golden.expected.every((row) => '!' in row);
       const plan = await load(join(folder, name, 'model.pmml'), isRefused);
-      if (plan !== undefined) check(plan, golden);
+      if (plan === undefined) return;
+      if (isRefused && !isLoaded(plan)) return;
+      check(plan, golden);
     });
   }
 });
@@ -53,6 +55,17 @@ async function load(path: string, mayRefuse: boolean): Promise<Plan | undefined>
     const isRefusal = error instanceof ServalError && error.code === ErrorCode.ModelInvalid;
     if (!mayRefuse || !isRefusal) throw error;
     return undefined;
+  }
+}
+
+/** Whether the engine loads the plan: some of what a document says is found out there. */
+function isLoaded(plan: Plan): boolean {
+  try {
+    runPlan(plan, {}, { rows: 0 });
+    return true;
+  } catch (error) {
+    assert.match(String(error), /'[^']*plan': \d+ faults?: line \d+ </);
+    return false;
   }
 }
 
@@ -114,6 +127,6 @@ function compare(got: unknown, expected: string | null, where: string): void {
   if (expected === null || got === null) return assert.equal(got, expected, where);
   if (typeof got !== 'number') return assert.equal(String(got), expected, where);
   const number = BOOLEANS[expected] ?? Number(expected);
-  const isNear = Math.abs(got - number) <= TOLERANCE * Math.abs(number);
+  const isNear = Number.isFinite(number) && Math.abs(got - number) <= TOLERANCE * Math.abs(number);
   assert.ok(isNear || Object.is(got, number), `${where}: got ${got}, expected ${expected}`);
 }

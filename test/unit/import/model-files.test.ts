@@ -95,6 +95,9 @@ test('models of columns by their own names', () => {
   assert.equal(tabular(['bundle.json']), 'none');
   assert.equal(tabular(['iris.pmml', 'readme.md']), 'pmml [pmml_xml] "iris.pmml"');
   assert.equal(tabular(['a.pmml', 'b.pmml']), 'none', 'which of the two?');
+  assert.equal(tabular(['iris.pmml.gz', 'readme.md']), 'pmml [pmml_xml] "iris.pmml.gz"');
+  assert.equal(tabular(['a.pmml', 'b.pmml.gz']), 'none', 'which of the two?');
+  assert.equal(tabular(['model.xml.gz', 'x']), 'pmml [pmml_xml] "model.xml.gz"');
 });
 
 test('archives and XML are models by the name "model", or alone', () => {
@@ -124,4 +127,5 @@ test('what a configuration says that it is', () => {
 test('the name of a model that is a file', () => {
   const names = ['a.onnx', 'a.tar.gz', 'airbnb.model.lr.zip', 'iris.xml', 'm.tgz', 'plain'];
   assert.deepEqual(names.map(stemOf), ['a', 'a', 'airbnb.model.lr', 'iris', 'm', 'plain']);
+  assert.deepEqual(['a.pmml.gz', 'b.c.xml.gz', '.pmml.gz'].map(stemOf), ['a', 'b.c', '.pmml']);
 });

@@ -1,4 +1,5 @@
-// Vendor attributes (x-...) are honoured, or the document does not load and the error names them.
+// Vendor attributes (x-...) and elements (X-...) are honoured, or the document does not load and
+// the error names them.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,4 +46,38 @@ test('an attribute of earlier versions is refused where PMML 4.4 has its own', a
   const text = votes('x-missingThreshold="0.5"');
   await assert.rejects(load(text), /x-missingThreshold="0.5".*expected missingThreshold/);
   await load(text.replaceAll('4.4', '4.3').replaceAll('4_4', '4_3'));
+});
+
+test('an unknown element is refused with its line, name and place', async () => {
+  const inside = (element: string) => tree('', '', element);
+  await assert.rejects(
+    load(inside('<X-Definition/>')),
+    /line 4 <X-Definition>: is a vendor element that is not supported in <TreeModel>/,
+  );
+  await assert.rejects(load(inside('<X-Error message="no"/>')), /<X-Error>: .* in <TreeModel>/);
+  await assert.rejects(
+    load(inside('<p:X-More xmlns:p="urn:p"/>')),
+    /<X-More>: is a vendor element/,
+  );
+  const node = tree('').replace('<True/>', '<True/><X-Leaf/>');
+  await assert.rejects(load(node), /<X-Leaf>: is a vendor element that is not supported in <Node>/);
+});
+
+test('elements in extensions, remarks and tables are passed over', async () => {
+  await load(tree('', '', '<Extension><X-Definition/></Extension>'));
+  await load(tree('', '', '<ModelStats><X-More x-note="1"/></ModelStats>'));
+  const cells = '<InlineTable><row><X-a>1</X-a><r>2</r></row></InlineTable>';
+  const map = `<MapValues outputColumn="r"><FieldColumnPair field="x" column="X-a"/>${cells}</MapValues>`;
+  const derived = `<DerivedField name="d" optype="continuous" dataType="double">${map}</DerivedField>`;
+  await load(tree('', '', `<LocalTransformations>${derived}</LocalTransformations>`));
+});
+
+test('a report names an output of its model', async () => {
+  const report = (attributes: string) =>
+    `<Output><OutputField name="r" feature="x-report" dataType="string" ${attributes}/></Output>`;
+  await assert.rejects(load(tree('', '', report(''))), /<OutputField> 'r': has no x-reportField/);
+  await assert.rejects(
+    load(tree('', '', report('x-reportField="q"'))),
+    /x-reportField="q" is not the name of an OutputField/,
+  );
 });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { SaxesParser } from 'saxes';
 import { XML_ATTRIBUTES_MAX, XML_DEPTH_MAX } from '../../../ts/limits.js';
 import { XmlScanner } from '../../../ts/pmml/xml/scanner.js';
@@ -226,4 +227,23 @@ test('limits and what is refused, with its line', async () => {
   await assert.rejects(read('<a>\n\n</b>'), /line 3: <\/b> closes <a>|line 3: .*closes <a>/);
   await assert.rejects(read('<a __proto__="1"/>'), /__proto__/);
   await assert.rejects(read('\u0000\u0001binary'), /line 1/);
+});
+
+test('reads a file that gzip compressed', async () => {
+  const root = await read(gzipSync('<a x="1"><b>t\u00e9xt</b></a>'));
+  assert.equal(root.attributes['x'], '1');
+  assert.equal(root.children[0]?.text, 't\u00e9xt');
+  const two = Buffer.concat([gzipSync('<a>'), gzipSync('</a>')]);
+  assert.equal((await read(two)).name, 'a', 'a file of two members');
+});
+
+test('refuses gzip data that is damaged or inflates out of proportion', async () => {
+  const packed = gzipSync(`<a>${'x'.repeat(10_000)}</a>`);
+  await assert.rejects(read(packed.subarray(0, 20)), /the gzip data is damaged: unexpected end/);
+  const damaged = Buffer.from(packed);
+  damaged.fill(0xff, 12, 20);
+  await assert.rejects(read(damaged), /document\.xml: the gzip data is damaged: /);
+  const bomb = gzipSync(`<a>${' '.repeat(40_000_000)}</a>`);
+  await assert.rejects(read(bomb), /compressed bytes inflate to more than \d+$/);
+  await assert.rejects(read(gzipSync('<a>')), /line 1: /);
 });

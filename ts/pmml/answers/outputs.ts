@@ -7,7 +7,7 @@ import { optypeOf, placeOf } from '../document.js';
 import { castTo } from '../expressions/expression.js';
 import type { Context } from '../lower.js';
 import { targetOf } from './targets.js';
-import { normalDataType, planType } from '../types.js';
+import { missingValue, normalDataType, planType } from '../types.js';
 import { type XmlElement, child, children } from '../xml/reader.js';
 
 interface Made {
@@ -122,6 +122,8 @@ class OutputLowering {
         return this.#residual(field, result);
       case 'standardError':
         return this.#wanted(field, feature, result.standardError);
+      case 'x-report':
+        return this.#report(field);
       case 'warning':
         return this.#wanted(field, feature, result.warning);
       default:
@@ -230,6 +232,20 @@ class OutputLowering {
     const output = child(this.model, 'Output');
     const fields = output === undefined ? [] : children(output, 'OutputField');
     return new Set(fields.flatMap((each) => each.attributes['value'] ?? []));
+  }
+
+  // JPMML-Evaluator answers null: without its reporting add-on no value keeps a report.
+  #report(field: XmlElement): Made | undefined {
+    const of = field.attributes['x-reportField'];
+    if (of === undefined) return this.problem(field, 'has no x-reportField');
+    const output = child(this.model, 'Output');
+    const fields = output === undefined ? [] : children(output, 'OutputField');
+    if (!fields.some((each) => each.attributes['name'] === of)) {
+      return this.problem(field, `x-reportField="${of}" is not the name of an OutputField`);
+    }
+    const none = constant(missingValue('string'));
+    const { plan } = this.context;
+    return { column: plan.derive('report', 'string', none, placeOf(field)), dataType: 'string' };
   }
 
   #rank(field: XmlElement): number {

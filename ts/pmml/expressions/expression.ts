@@ -3,7 +3,7 @@
 import { type Expression, call, columnRef, constant } from '../../tabular/builder.js';
 import type { Value } from '../../tabular/generated/plan.js';
 import { placeOf } from '../document.js';
-import type { Fields, Names } from '../scope.js';
+import { type Fields, type Names, derivedInfo } from '../scope.js';
 import { constantDataType, missingValue, normalDataType, parseValue, planType } from '../types.js';
 import { type XmlElement, children } from '../xml/reader.js';
 import { BUILT_INS, ORDERING, builtInName } from './functions.js';
@@ -19,7 +19,10 @@ export interface Typed {
   readonly text?: string;
 }
 
-type Parameters = ReadonlyMap<string, Typed>;
+/** The names that a function of the document sees: its parameters, its own derived fields. */
+interface Parameters {
+  get(name: string): Typed | undefined;
+}
 
 /** What an Apply says of values that are missing or invalid, as arguments of the engine's calls. */
 interface Treated {
@@ -40,7 +43,7 @@ const TREATMENTS: readonly string[] = ['returnInvalid', 'asIs', 'asMissing'];
 const NODES_MAX = 200_000;
 // Each of them may become three calls; an expression of a plan has 200 at most.
 const DEPTH_MAX = 60;
-const NO_PARAMETERS: Parameters = new Map();
+const NO_PARAMETERS: Parameters = new Map<string, Typed>();
 
 /** A value cast to a data type; as it is where it has that type already. */
 export function castTo(typed: Typed, dataType: string): Expression {
@@ -98,6 +101,10 @@ export class Expressions {
     if (element.name === 'Constant') return this.#constant(element);
     if (element.name === 'FieldRef') return this.#fieldRef(element, names, parameters);
     if (element.name === 'Apply') return this.#apply(element, names, parameters);
+    if (element.name === 'X-Error') {
+      const message = constant(element.attributes['message'] ?? '');
+      return { expression: call('pmml.error', message), dataType: wanted ?? 'double' };
+    }
     const table = Object.hasOwn(TABLES, element.name) ? TABLES[element.name] : undefined;
     if (table === undefined) {
       const why = REFUSED_EXPRESSIONS[element.name];
@@ -263,7 +270,7 @@ export class Expressions {
       return this.#problem(element, reason);
     }
     const body = definition.children.find(
-      (each) => each.name !== 'ParameterField' && each.name !== 'Extension',
+      (each) => !/^(ParameterField|DerivedField|Extension)$/.test(each.name),
     );
     if (body === undefined) return this.#problem(definition, 'has no expression');
     const parameters = new Map<string, Typed>();
@@ -274,7 +281,7 @@ export class Expressions {
     this.#calling.push(name);
     const said = definition.attributes['dataType'];
     const result = said === undefined ? undefined : normalDataType(said);
-    const typed = this.#typed(body, names, parameters, result);
+    const typed = this.#typed(body, names, this.#locals(definition, parameters, names), result);
     this.#calling.pop();
     const dataType = result ?? typed.dataType;
     const { mapped, otherwise, how, none } = this.#treatment(element, dataType);
@@ -289,6 +296,41 @@ export class Expressions {
       ...given,
     );
     return { expression, dataType };
+  }
+
+  // Parameters, and the derived fields that JPMML lets a function have: each is computed where it
+  // is read first.
+  #locals(
+    definition: XmlElement,
+    parameters: ReadonlyMap<string, Typed>,
+    names: Names,
+  ): Parameters {
+    const fields = children(definition, 'DerivedField');
+    if (fields.length === 0) return parameters;
+    const known = new Map(parameters);
+    const busy = new Set<string>();
+    const locals: Parameters = {
+      get: (name) => {
+        const made = known.get(name);
+        const field = fields.find((each) => each.attributes['name'] === name);
+        if (made !== undefined || field === undefined) return made;
+        if (busy.has(name)) return this.#problem(field, `derived field '${name}' refers to itself`);
+        busy.add(name);
+        const typed = this.#local(field, names, locals);
+        known.set(name, typed);
+        return typed;
+      },
+    };
+    return locals;
+  }
+
+  #local(field: XmlElement, names: Names, locals: Parameters): Typed {
+    const inner = field.children.find((each) => !/^(Extension|Value|Interval)$/.test(each.name));
+    if (inner === undefined) return this.#problem(field, 'has no expression');
+    const { dataType } = derivedInfo(field);
+    const typed = this.#typed(inner, names, locals, dataType);
+    const column = this.fill(field.attributes['name'] ?? '', typed, dataType, field);
+    return { expression: columnRef(column), dataType };
   }
 
   // What a parameter stands for: each is computed once, whether the function reads it or not.

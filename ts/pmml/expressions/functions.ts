@@ -54,6 +54,7 @@ export const BUILT_INS: Readonly<Record<string, BuiltIn>> = {
   rint: same,
   pow: define(2, 2, common),
   threshold: define(2, 2, common),
+  'x-atan2': define(2, 2, fixed('double')),
   hypot: define(2, 2, fixed('double')),
   floor: whole,
   ceil: whole,

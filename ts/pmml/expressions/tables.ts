@@ -151,9 +151,9 @@ export function inlineTable(element: XmlElement, problems: Problems): XmlElement
   return undefined;
 }
 
-// The rows of an InlineTable: texts by column.
-function inlineRows(element: XmlElement, fields: Fields): Map<string, string>[] {
-  const table = inlineTable(element, fields.problems);
+/** The rows of an InlineTable: texts by column. */
+export function inlineRows(element: XmlElement, problems: Problems): Map<string, string>[] {
+  const table = inlineTable(element, problems);
   return (table === undefined ? [] : children(table, 'row')).map(
     (row) => new Map(row.children.map((cell) => [cell.name, cell.text])),
   );
@@ -170,7 +170,7 @@ const mapValues: Table = (element, context) => {
   const results: Value[] = [];
   const output = localName(element.attributes['outputColumn'] ?? '');
   const columns = pairs.map((each) => localName(each.attributes['column'] ?? ''));
-  const rows = inlineRows(element, context.fields);
+  const rows = inlineRows(element, problems);
   for (const name of [output, ...columns]) {
     if (rows.length === 0 || rows.some((row) => row.has(name))) continue;
     problems.add(placeOf(element), `no row has a column '${name}'`);

@@ -11,6 +11,8 @@ export interface Instances {
   readonly element: XmlElement;
   /** The field's text of every instance; one that is missing is a problem, and ''. */
   texts(field: string): string[];
+  /** The same; undefined where an instance has no such cell. Only a text may be ''. */
+  given(field: string, isText: boolean): (string | undefined)[];
   has(field: string): boolean;
 }
 
@@ -41,6 +43,15 @@ export function readInstances(model: XmlElement, context: ModelContext): Instanc
       return cell?.text ?? '';
     });
   };
+  const given = (field: string, isText: boolean) =>
+    rows.map((row) => {
+      const text = child(row, columns.get(field) ?? '')?.text;
+      if (text?.trim() === '' && !isText) {
+        context.problems.add(context.place(row), `the value of '${field}' is empty`);
+        return undefined;
+      }
+      return text;
+    });
   const has = (field: string) => columns.has(field);
-  return { count: rows.length, fields: [...columns.keys()], element, texts, has };
+  return { count: rows.length, fields: [...columns.keys()], element, texts, given, has };
 }

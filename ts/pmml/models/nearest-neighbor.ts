@@ -4,6 +4,7 @@ import type { Column } from '../../tabular/builder.js';
 import type { Type, Value } from '../../tabular/generated/plan.js';
 import { toNumber } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult, TargetInfo } from '../context.js';
+import { missingValue, requestDataType } from '../types.js';
 import { type XmlElement, child, children } from '../xml/reader.js';
 import { readComparison } from './comparison.js';
 import { type Instances, readInstances } from './instances.js';
@@ -55,16 +56,13 @@ function fieldsOf(
   for (const [i, input] of inputs.entries()) {
     const name = needed(context, input, 'field');
     made.columns.push(context.field(name, input));
-    if (!instances.has(name)) {
-      context.problems.add(context.place(input), `'${name}' is not among the InstanceFields`);
-      continue;
-    }
-    const texts = instances.texts(name);
     const categorical = !context.hasField(name) || !isNumber(context.fieldInfo(name).dataType);
     if (categorical && functions[i] !== 'delta' && functions[i] !== 'equal') {
       context.problems.add(context.place(input), `'${name}' is no number`);
     }
     made.texts[i] = categorical ? 1 : 0;
+    if (!instances.has(name)) continue; // see derivedOf
+    const texts = instances.texts(name);
     const values = categorical
       ? texts.map((text) => made.categories.place(text))
       : numbers(context, input, texts);
@@ -73,6 +71,47 @@ function fieldsOf(
     });
   }
   return made;
+}
+
+// Inputs that the document derives from what the table has (isTransformed="false"), as JPMML does
+// wherever the table has no such field: the stages that do so run once, when the model loads.
+function derivedOf(context: ModelContext, inputs: readonly XmlElement[], instances: Instances) {
+  const at: number[] = [];
+  const columns: Column[] = [];
+  const derive = context.aside(() => {
+    for (const [i, input] of inputs.entries()) {
+      const name = needed(context, input, 'field');
+      if (instances.has(name)) continue;
+      if (!context.hasField(name) || context.dataField(name) !== undefined) {
+        context.problems.add(context.place(input), `'${name}' is not among the InstanceFields`);
+        continue;
+      }
+      at.push(i);
+      columns.push(context.field(name, input));
+    }
+  });
+  if (at.length === 0) return {};
+  const given: Column[] = [];
+  const values: Value[] = [];
+  for (const name of instances.fields) {
+    const field = context.dataField(name);
+    if (field === undefined) continue;
+    given.push(field.column);
+    const dataType = requestDataType(field.dataType);
+    for (const text of instances.given(name, dataType === 'string')) {
+      const isMissing = text === undefined;
+      values.push(
+        isMissing ? missingValue(dataType) : valueOf(context, instances.element, text, dataType),
+      );
+    }
+  }
+  return {
+    derive: { blocks: [derive] },
+    given_columns: Int32Array.from(given),
+    given_values: { values },
+    derived_inputs: Int32Array.from(at),
+    derived_columns: Int32Array.from(columns),
+  };
 }
 
 interface Targets {
@@ -162,6 +201,7 @@ export const lowerNearestNeighbor: LowerModel = (model, context): ModelResult =>
     if (inputs.length === 0) context.problems.add(context.place(model), 'there is no KNNInput');
     return {};
   }
+  const derived = derivedOf(context, inputs, instances);
   const fields = fieldsOf(context, inputs, comparison.functions, instances);
   const targets: Targets = {
     names: [],
@@ -198,6 +238,7 @@ export const lowerNearestNeighbor: LowerModel = (model, context): ModelResult =>
     target_value_rows: targets.valueRows.starts,
     ranked,
     ids: ranked > 0 ? idsOf(model, instances) : [],
+    ...derived,
   };
   const place = context.place(model);
   plan.stage('pmml.nearest_neighbor', fields.columns, outputs, attributes, place);

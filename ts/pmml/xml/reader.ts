@@ -1,11 +1,17 @@
-// Reads an XML file into elements: no document types, no entities but XML's own five, with limits.
+// Reads an XML file, compressed with gzip or not, into elements: no document types, no entities but
+// XML's own five, with limits.
 // Whoever wants can take an element as it is read (trees of forests), so that a document of 100 MB
 // never stands in memory as a whole. Importer's worker thread.
 import { isAscii } from 'node:buffer';
 import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { type Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { TextDecoder } from 'node:util';
+import { createGunzip } from 'node:zlib';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { XML_FILE_BYTES_MAX, XML_TEXT_CHARS_MAX } from '../../limits.js';
+import { isBomb } from '../../tabular/archive/listing.js';
 import type { AttributeList } from './attribute-list.js';
 import { type XmlEvents, XmlScanner } from './scanner.js';
 
@@ -28,17 +34,23 @@ export interface XmlCapture extends XmlEvents {
 }
 
 export interface XmlOptions {
-  /** Called for every element that has attributes of vendors, with the names of those around it. */
-  readonly vendor?: (found: VendorAttributes, around: readonly string[]) => void;
+  /** Called for every element of vendors, or with attributes of theirs, with the names of those
+   * around it. */
+  readonly vendor?: (found: VendorMarkup, around: readonly string[]) => void;
   /** Asked of every element that begins, with the names of those around it, outermost first. */
   readonly capture?: (name: string, around: readonly string[]) => XmlCapture | undefined;
 }
 
-/** The attributes of an element whose names begin with "x-". */
-export interface VendorAttributes {
+/** An element whose name begins with "X-", or that has attributes whose names begin with "x-". */
+export interface VendorMarkup {
   readonly element: string;
   readonly line: number;
   readonly attributes: ReadonlyMap<string, string>;
+}
+
+/** Whether elements of that name are a vendor's. */
+export function isVendorElement(name: string): boolean {
+  return name.charCodeAt(1) === 0x2d && (name.startsWith('X') || name.startsWith('x'));
 }
 
 /** An element without anything in it yet. */
@@ -46,6 +58,7 @@ export function elementOf(name: string, attributes: AttributeList, line: number)
   return { name, attributes: attributes.toObject(), children: [], text: '', line };
 }
 
+const PIECE_BYTES = 1 << 20;
 const BLANK = /^[ \t\r\n]*$/;
 const DECLARED = /^<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/;
 
@@ -104,7 +117,7 @@ class Reader implements XmlEvents {
   open(qualified: string, attributes: AttributeList, line: number): void {
     const name = localName(qualified);
     const names = attributes.vendorNames;
-    if (names.length > 0) {
+    if (names.length > 0 || isVendorElement(name)) {
       const found = new Map(names.map((each) => [each, attributes.get(each) ?? '']));
       this.#vendor?.({ element: name, line, attributes: found }, this.#names);
     }
@@ -186,24 +199,66 @@ class PieceDecoder {
   }
 }
 
+// The first bytes of a gzip file: RFC 1952.
+async function sizeIfGzip(path: string): Promise<number | undefined> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    const isGzip = bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+    return isGzip ? (await file.stat()).size : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
 async function readInto(reader: Reader, path: string): Promise<XmlElement> {
   let decoder: PieceDecoder | undefined;
   let bytes = 0;
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-    const part = chunk as Buffer;
+  const packed = await sizeIfGzip(path);
+  const write = (part: Buffer): void => {
     decoder ??= new PieceDecoder(part);
     bytes += part.byteLength;
     if (bytes > XML_FILE_BYTES_MAX) {
       throw new SyntaxError(`the file is larger than ${XML_FILE_BYTES_MAX} bytes`);
     }
+    if (packed !== undefined && isBomb(packed, bytes)) {
+      throw new SyntaxError(`${packed} compressed bytes inflate to more than ${bytes - 1}`);
+    }
     reader.write(decoder.decode(part));
+  };
+  const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
+  if (packed === undefined) {
+    for await (const part of file) write(part as Buffer);
+  } else {
+    await inflate(file, write);
   }
-  if (decoder !== undefined) reader.write(decoder.finish());
+  if (decoder !== undefined) reader.write((decoder as PieceDecoder).finish());
   return reader.finish();
 }
 
+// Errors: those of `take`, which end the streams; of zlib.
+async function inflate(file: Readable, take: (part: Buffer) => void): Promise<void> {
+  let fault: unknown;
+  const sink = new Writable({
+    write(part: Buffer, _encoding, done): void {
+      try {
+        take(part);
+        done();
+      } catch (error) {
+        fault = error;
+        done(error as Error);
+      }
+    },
+  });
+  try {
+    await pipeline(file, createGunzip({ chunkSize: PIECE_BYTES }), sink);
+  } catch (error) {
+    throw fault ?? error;
+  }
+}
+
 /**
- * The root element of an XML file.
+ * The root element of an XML file. What gzip compressed is inflated within the limits of archives.
  * Errors: ModelInvalid naming the line, for what is not well-formed, has a document type
  * declaration, or passes a limit (ts/limits.ts).
  */
@@ -213,6 +268,10 @@ export async function readXml(path: string, options: XmlOptions = {}): Promise<X
     return await readInto(reader, path);
   } catch (error) {
     if (error instanceof ServalError || !(error instanceof Error)) throw error;
+    if (/^Z_/.test((error as NodeJS.ErrnoException).code ?? '')) {
+      const reason = `the gzip data is damaged: ${error.message}`;
+      throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${reason}`);
+    }
     if (error.name !== 'SyntaxError' && error.name !== 'RangeError' && error.name !== 'TypeError') {
       throw error;
     }

@@ -27,6 +27,7 @@ import { DECOMPOSE } from './linear/decompose.js';
 import { MATMUL } from './linear/matmul.js';
 import { PROTOS } from './protos/index.js';
 import { ARG } from './reduce/arg.js';
+import { HISTOGRAM } from './reduce/histogram.js';
 import { LOSSES } from './reduce/losses.js';
 import { REDUCE } from './reduce/reduce.js';
 import { SCAN } from './reduce/scan.js';
@@ -98,6 +99,7 @@ export const OPERATORS: Operators = withComplex({
   ...DECOMPOSE,
   ...MATMUL,
   ...ARG,
+  ...HISTOGRAM,
   ...LOSSES,
   ...REDUCE,
   ...SCAN,

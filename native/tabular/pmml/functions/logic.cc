@@ -167,6 +167,11 @@ Value defined(Eval& eval, const CallNode& call) {
   return treated(eval, call.argument(eval, 3), treatment_of(treatment), otherwise);
 }
 
+// JPMML's X-Error: refuses the rows that read it, with its text.
+Value error_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return eval.fail("<X-Error>: " + std::string(eval.text(arguments[0])));
+}
+
 // value, what to take where it is missing.
 Value default_of(Eval& eval, const CallNode& call) {
   const Value value = call.argument(eval, 0);
@@ -257,6 +262,7 @@ constexpr Function kFunctions[] = {
     {"pmml.if_mapped", 3, 4, nullptr, if_mapped, nullptr},
     {"pmml.treat", 3, 3, nullptr, treat_call, nullptr},
     {"pmml.defined", 4, -1, nullptr, defined, nullptr},
+    {"pmml.error", 1, 1, error_of},
     {"pmml.default", 2, 2, nullptr, default_of, nullptr},
     {"pmml.apply", 6, -1, apply, nullptr, prepare_apply, true},
     {"pmml.ordinal", 2, -1, ordinal, nullptr, nullptr, true},

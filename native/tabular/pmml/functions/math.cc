@@ -134,6 +134,11 @@ Value hypot_of(Eval& eval, std::span<const Value> arguments, const void*) {
                 [](double x, double y) { return std::hypot(x, y); });
 }
 
+Value atan2_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return of_two(eval, arguments, "x-atan2", false,
+                [](double y, double x) { return std::atan2(y, x); });
+}
+
 // x, mean, standard deviation.
 template <typename Compute>
 Value of_normal(Eval& eval, std::span<const Value> arguments, const char* name, Compute compute) {
@@ -191,6 +196,7 @@ constexpr Function kFunctions[] = {
     {"pmml.rint", 1, 1, rint_of, nullptr, nullptr, true},
     {"pmml.pow", 2, 2, pow_of, nullptr, nullptr, true},
     {"pmml.threshold", 2, 2, threshold_of, nullptr, nullptr, true},
+    {"pmml.x-atan2", 2, 2, atan2_of, nullptr, nullptr, true},
     {"pmml.hypot", 2, 2, hypot_of, nullptr, nullptr, true},
 };
 

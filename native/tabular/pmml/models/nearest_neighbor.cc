@@ -7,6 +7,7 @@
 
 #include "tabular/java/doubles.h"
 #include "tabular/pmml/cells.h"
+#include "tabular/pmml/models/derived_instances.h"
 #include "tabular/pmml/models/kinds.h"
 #include "tabular/pmml/models/measures.h"
 
@@ -126,11 +127,20 @@ class NearestNeighbor final : public Stage {
     }
     instances_.assign(given.begin(), given.end());
     count_ = given.size() / fields;
+    const std::vector<DerivedField> derived = derived_instances(spec, count_);
+    for (const DerivedField& field : derived) {
+      if (field.input >= fields) return spec.fail("a derived field is not an input");
+      for (size_t i = 0; i < count_; ++i) instances_[i * fields + field.input] = field.values[i];
+    }
+    const auto is_derived = [&derived](size_t input) {
+      return std::any_of(derived.begin(), derived.end(),
+                         [input](const DerivedField& each) { return each.input == input; });
+    };
     for (size_t f = 0; f < fields; ++f) {
       const bool text = texts[f] != 0;
       if (text) inputs_.compare(spec, static_cast<int32_t>(f), Value::of_text(0));
       else inputs_.number(spec, static_cast<int32_t>(f));
-      for (size_t i = f; text && i < instances_.size(); i += fields) {
+      for (size_t i = f; text && !is_derived(f) && i < instances_.size(); i += fields) {
         const double at = instances_[i];
         if (!(at >= 0 && at < static_cast<double>(categories.size()))) {
           return spec.fail("an instance's category is not one");

@@ -110,6 +110,24 @@ TEST(TableJson, RequestMembers) {
   EXPECT_TRUE(decoded.request().table.text_is_string);
 }
 
+// Source: docs/tabular.md "PMML documents".
+TEST(TableJson, AModelWithoutFieldsAnswersAsManyRowsAsItIsAskedFor) {
+  const TableModel model = model_of({});
+  const auto rows = [&](Protocol protocol, std::string_view body) {
+    const TableDecoded decoded(protocol, model, body);
+    if (!decoded.error().empty()) return "error: " + decoded.error();
+    const std::vector<TensorView>& inputs = decoded.request().inputs;
+    return std::to_string(inputs.size()) + " " + inputs[0].shape.to_string();
+  };
+  EXPECT_EQ(rows(Protocol::V2Rest, R"({"inputs":[]})"), "1 [1]");
+  EXPECT_EQ(rows(Protocol::V2Rest, R"({"inputs":[{"name":"q","datatype":"FP64","shape":[3],)"
+                                   R"("data":[1,2,3]}]})"),
+            "1 [3]");
+  EXPECT_EQ(rows(Protocol::V1Predict, R"({"instances":[{},{}]})"), "1 [2]");
+  EXPECT_EQ(rows(Protocol::V1Predict, R"({"instances":[]})"), "1 [0]");
+  EXPECT_EQ(rows(Protocol::V1Predict, R"({"inputs":{}})"), "1 [1]");
+}
+
 // A fault of JSON comes before any other; each has its place.
 TEST(TableJson, Refusals) {
   const TableModel model = model_of({field("x", Type::Double), field("i", Type::Int32)});

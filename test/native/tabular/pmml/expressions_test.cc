@@ -246,6 +246,78 @@ TEST(PmmlTextIndex, DistancesAreOfUtf16Units) {
   EXPECT_EQ(two.count("shine shines shone", "shone"), 1);
 }
 
+struct Rule {
+  std::string pattern, with;
+};
+
+MadeAttributes rules(const std::vector<Rule>& given, std::vector<int32_t> rows, bool recursive) {
+  Texts patterns, replacements;
+  for (const Rule& each : given) {
+    patterns.push_back(each.pattern);
+    replacements.push_back(each.with);
+  }
+  return {{"rule_patterns", patterns},
+          {"rule_replacements", replacements},
+          {"rule_rows", rows},
+          {"rule_recursive", std::vector<int32_t>(rows.size() - 1, recursive ? 1 : 0)}};
+}
+
+int64_t counted(const MadeAttributes& attributes, const std::string& text,
+                const std::string& term) {
+  Words words(attributes);
+  return words.count(text, term);
+}
+
+// Source: JPMML-Evaluator 1.7.6.
+TEST(PmmlTextIndex, TablesReplaceInTheText) {
+  EXPECT_EQ(counted(rules({{"(?iu)its", "it"}}, {0, 1}, false), "ITS its it", "it"), 3);
+  EXPECT_EQ(counted(rules({{"xx", "x"}}, {0, 1}, false), "xxxx", "x"), 0);
+  EXPECT_EQ(counted(rules({{"xx", "x"}}, {0, 1}, true), "xxxx", "x"), 1);
+  EXPECT_EQ(counted(rules({{"a", "b"}, {"b", "c"}}, {0, 1, 2}, false), "a b", "c"), 2);
+  EXPECT_EQ(counted(rules({{"(o)ne", "$1"}}, {0, 1}, false), "one", "o"), 1);
+}
+
+TEST(PmmlTextIndex, TablesThatCannotBeAppliedRefuseTheRow) {
+  const auto answer = [](const Rule& rule, bool recursive) {
+    Words words(rules({rule}, {0, 1}, recursive));
+    PlanRun run(words.maker);
+    run.begin(1);
+    run.texts(words.text, {"ab"});
+    run.texts(words.term, {"a"});
+    return run.run();
+  };
+  EXPECT_EQ(answer({"c", "$1"}, false), "");
+  EXPECT_NE(answer({"a", "$1"}, false).find("row 0: "), std::string::npos);
+  EXPECT_NE(answer({"b", "cb"}, true).find("after 1000 rounds"), std::string::npos);
+  EXPECT_NE(answer({"b", "bb"}, true).find("too long a text"), std::string::npos);
+}
+
+TEST(PmmlTextIndex, TablesThatDoNotFitAreFaults) {
+  const auto fault = [](const MadeAttributes& attributes) -> std::string {
+    Words words(attributes);
+    auto read = words.maker.read();
+    return read.ok() ? "" : read.error().message;
+  };
+  EXPECT_EQ(fault(rules({{"a", "b"}}, {0, 1}, false)), "");
+  EXPECT_NE(fault(rules({{"a", "b"}}, {0, 2}, false)), "");
+  EXPECT_NE(fault(rules({{"a", "b"}}, {1, 1}, false)), "");
+  EXPECT_NE(fault(rules({{"a", "b"}}, {0}, false)), "");
+  EXPECT_NE(fault(rules({{"a", "b"}, {"b", "c"}}, {0, 2, 1, 2}, false)), "");
+  EXPECT_NE(fault(rules({{"(", "b"}}, {0, 1}, false)), "");
+  MadeAttributes made = rules({{"a", "b"}}, {0, 1}, false);
+  set(made, "rule_replacements", Texts{});
+  EXPECT_NE(fault(made), "");
+}
+
+TEST(PmmlTextIndex, WordsLoseThePunctuationOfUnicode) {
+  Words plain({});
+  EXPECT_EQ(plain.count("\u201cit\u201d \u2014 it\u2026 (it) $it it`", "it"), 3);
+  EXPECT_EQ(plain.count("$it it", "$it"), 1);
+  EXPECT_EQ(plain.count("stra\u017fe STRASE", "strase"), 2);
+  const MadeAttributes letters{{"separator", "[A-Z]"}};
+  EXPECT_EQ(counted(letters, "aBcBa", "a"), 2) << "text is split before its case is folded";
+}
+
 int64_t plain_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<int64_t>> d(a.size() + 1, std::vector<int64_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {

@@ -124,6 +124,30 @@ test('neighbours answer each target, and are named by rank', async () => {
   near(columns['far'], [Math.sqrt(1.25), Math.sqrt(5)]);
 });
 
+test('inputs that the table does not have are derived from what it has', async () => {
+  const derived = (name: string, inner: string) =>
+    `<DerivedField name="${name}" optype="continuous" dataType="double">${inner}</DerivedField>`;
+  const half = derived(
+    'half',
+    '<Apply function="/"><FieldRef field="x"/><Constant>2</Constant></Apply>',
+  );
+  const local = (fields: string) => `<LocalTransformations>${fields}</LocalTransformations>`;
+  const inputs = '<KNNInputs><KNNInput field="half"/></KNNInputs>';
+  const attributes = 'functionName="regression" numberOfNeighbors="1"';
+  const made = (fields: string) =>
+    neighbors(attributes, 'x | y', local(fields) + INSTANCES + EUCLID + inputs);
+  const columns = await answer(FIELDS, made(half), { x: [0.4, 3.4] });
+  near(columns['y'], [1, 6]);
+  const late = neighbors(attributes, 'x w | y', local(half) + INSTANCES + EUCLID + inputs);
+  near((await answer(FIELDS, late, { x: [3.4] }))['y'], [6]);
+  const missing = derived(
+    'half',
+    '<Apply function="/"><FieldRef field="w"/><Constant>2</Constant></Apply>',
+  );
+  const absent = neighbors(attributes, 'x w | y', local(missing) + INSTANCES + EUCLID + inputs);
+  await assert.rejects(answer(FIELDS, absent, { x: [3.4] }), /instance 1: 'half' is missing/);
+});
+
 test('everything that is wrong with neighbours is told at once', async () => {
   const broken = INSTANCES.replace('<y>2</y>', '').replace('<a>4</a>', '<a>four</a>');
   const inputs = KNN.replace('compareFunction="delta"', '').replace(

@@ -49,7 +49,7 @@ export interface ScanResult {
 
 const FILES_AT_ONCE = 16;
 /** Files that lie everywhere: models only where nothing else in their folder is one. */
-const MAY_BE_OTHERS = /\.(xml|zip|tar|tgz|gz|plan)$/;
+const MAY_BE_OTHERS = /(?<!\.pmml)\.(xml|zip|tar|tgz|gz|plan)$/;
 
 /** All versions of everything. Errors: InvalidArgument, naming the path: it does not exist, is a
  * file that is no model, or has a name that another has. */
@@ -107,7 +107,7 @@ export async function scanPath(given: ModelPath, rules: ScanRules): Promise<Sour
       path,
       (stats.isFile() ? await foreign(path) : undefined) ??
         `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt, .graphdef, ` +
-          '.plan, .pmml, .xml, .zip, .tar, .tar.gz, .tgz or .gz',
+          '.plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz',
     );
   }
   const name = wanted ?? stemOf(basename(path));

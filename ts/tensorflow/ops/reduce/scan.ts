@@ -1,5 +1,5 @@
-// Running sums and products. Tier T1. Source: tensorflow/core/kernels/scan_ops.h.
-// Importer's worker thread.
+// Running sums, products and logarithms of sums. Tier T1.
+// Source: tensorflow/core/kernels/scan_ops.h. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { GraphBuilder } from '../../lower/graph-builder.js';
 import { elementType } from '../../lower/values.js';
@@ -19,34 +19,81 @@ const cumsum: Lowering = (cx) =>
     });
   });
 
-/** ONNX has no running product: a Scan along the axis carries it. */
-const cumprod: Lowering = (cx) => {
-  const found = onlyNumber(cx, 1) ?? cx.fail('the axis must be a constant');
-  const axis = cx.axis(found, cx.rank(cx.tensor(0)));
-  return inFloat(cx, [cx.tensor(0)], (x) => runningProduct(cx, x as TensorValue, axis));
+/** A running value along an axis, which ONNX has no operator for: a Scan carries it. */
+interface Running {
+  /** Before the first element. */
+  readonly start: number;
+  readonly name: string;
+  /** The value after one more element, in the Scan's body. */
+  next(body: GraphBuilder, value: TensorValue, element: TensorValue): TensorValue;
+}
+
+const only = (made: readonly TensorValue[]): TensorValue => made[0] as TensorValue;
+
+const PRODUCT: Running = {
+  start: 1,
+  name: 'product',
+  next: (body, value, element) => {
+    const { dtype, shape } = value;
+    return only(body.add('Mul', [value, element], [{ dtype, shape }]));
+  },
 };
 
-/** A row of ones comes first, because a Scan of no rows is an error: what is before the last row
- * of the products is the exclusive form, what is after the first the inclusive one. */
-function runningProduct(cx: OpContext, x: TensorValue, axis: number): TensorValue {
+/** max + log(1 + exp(min - max)); -Infinity where both are. Source: LogSumExp in scan_ops.h. */
+const LOG_SUM: Running = {
+  start: Number.NEGATIVE_INFINITY,
+  name: 'log_sum',
+  next: (body, value, element) => {
+    const { dtype, shape } = value;
+    const of = (op: string, ...inputs: TensorValue[]) =>
+      only(body.add(op, inputs, [{ dtype, shape }]));
+    const [least, most] = [of('Min', value, element), of('Max', value, element)];
+    const sum = of('Add', most, of('Softplus', of('Sub', least, most)));
+    const isNone = only(
+      body.add('IsInf', [most], [{ dtype: 'bool', shape }], { detect_positive: { int: 0 } }),
+    );
+    return of('Where', isNone, most, sum);
+  },
+};
+
+const constantAxis = (cx: OpContext): number => {
+  const found = onlyNumber(cx, 1) ?? cx.fail('the axis must be a constant');
+  return cx.axis(found, cx.rank(cx.tensor(0)));
+};
+
+const cumprod: Lowering = (cx) => {
+  const axis = constantAxis(cx);
+  return inFloat(cx, [cx.tensor(0)], (x) => running(cx, x as TensorValue, axis, PRODUCT));
+};
+
+/** In doubles, which keep what log(1 + x) loses of a small x. */
+const cumulativeLogsumexp: Lowering = (cx) => {
+  const x = cx.tensor(0);
+  const sums = running(cx, cx.cast(x, 'double'), constantAxis(cx), LOG_SUM);
+  return cx.cast(sums, x.dtype);
+};
+
+/** A row of the start comes first, because a Scan of no rows is an error: what is before the last
+ * row of the results is the exclusive form, what is after the first the inclusive one. */
+function running(cx: OpContext, x: TensorValue, axis: number, kind: Running): TensorValue {
   const rest = (x.shape ?? []).map((_, each) => each).filter((each) => each !== axis);
   const dims = cx.op('Gather', [cx.shapeOf(x), cx.int64s(rest)], { shape: [rest.length] });
-  const ones = cx.op('Expand', [cx.scalar(x.dtype, 1), dims], {
+  const start = cx.op('Expand', [cx.scalar(x.dtype, kind.start), dims], {
     shape: rest.map((each) => x.shape?.[each]),
   });
   const isReverse = cx.bool('reverse', false);
-  const row = cx.unsqueeze(ones, [axis]);
+  const row = cx.unsqueeze(start, [axis]);
   const rows = cx.concat(isReverse ? [x, row] : [row, x], axis);
   const direction = { ints: [isReverse ? 1 : 0] };
-  const [, products] = cx.ops(
+  const [, results] = cx.ops(
     'Scan',
-    [ones, rows],
+    [start, rows],
     [
-      { dtype: x.dtype, shape: ones.shape },
+      { dtype: x.dtype, shape: start.shape },
       { dtype: x.dtype, shape: rows.shape },
     ],
     {
-      body: { graph: productBody(cx, ones) },
+      body: { graph: runningBody(cx, start, kind) },
       num_scan_inputs: { int: 1 },
       scan_input_axes: { ints: [axis] },
       scan_output_axes: { ints: [axis] },
@@ -54,13 +101,17 @@ function runningProduct(cx: OpContext, x: TensorValue, axis: number): TensorValu
       scan_output_directions: direction,
     },
   );
-  if (products === undefined) return cx.fail('has no outputs');
+  if (results === undefined) return cx.fail('has no outputs');
   const isFromFirst = cx.bool('exclusive', false) !== isReverse;
-  const [start, end] = isFromFirst ? [0, -1] : [1, TO_END];
-  return { ...cx.slice(products, [start], [end], [axis]), shape: x.shape };
+  const [from, end] = isFromFirst ? [0, -1] : [1, TO_END];
+  return { ...cx.slice(results, [from], [end], [axis]), shape: x.shape };
 }
 
-function productBody(cx: OpContext, like: TensorValue): ReturnType<GraphBuilder['subgraph']> {
+function runningBody(
+  cx: OpContext,
+  like: TensorValue,
+  kind: Running,
+): ReturnType<GraphBuilder['subgraph']> {
   const { model } = cx.builder;
   const body = new GraphBuilder(model);
   const { dtype } = like;
@@ -72,15 +123,19 @@ function productBody(cx: OpContext, like: TensorValue): ReturnType<GraphBuilder[
     shape,
     name: model.name(hint),
   });
-  const [product, element] = [input('product'), input('element')];
-  const [next] = body.add('Mul', [product, element], [{ dtype, shape }]);
-  if (next === undefined) return cx.fail('has no product');
-  const inputs = [product, element].map(({ name }) => ({ name, type: elementType(dtype), shape }));
-  const graph = body.subgraph('running_product', inputs, [next, next]);
+  const [value, element] = [input(kind.name), input('element')];
+  const next = kind.next(body, value, element);
+  const inputs = [value, element].map(({ name }) => ({ name, type: elementType(dtype), shape }));
+  const graph = body.subgraph(`running_${kind.name}`, inputs, [next, next]);
   return { ...graph, outputs: graph.outputs.map((one) => ({ ...one, shape })) };
 }
 
 export const SCAN: Operators = {
   Cumsum: { lower: cumsum },
   Cumprod: { lower: cumprod, note: 'the axis must be a constant' },
+  CumulativeLogsumexp: {
+    lower: cumulativeLogsumexp,
+    dtypes: 'floating',
+    note: 'the axis must be a constant',
+  },
 };

@@ -46,6 +46,36 @@ const fillEmptyRows: Lowering = (cx) => {
   );
 };
 
+const editDistance: Lowering = (cx) => {
+  const rank = cx.tensor(2).shape?.[0] ?? cx.tensor(5).shape?.[0];
+  const shape = rank === undefined ? undefined : Array.from({ length: rank - 1 }, () => undefined);
+  return cx.custom('EditDistance', cx.tensors(), [{ dtype: 'float', shape }], {
+    normalize: { int: cx.bool('normalize', true) ? 1 : 0 },
+  });
+};
+
+const SETS: readonly string[] = ['a-b', 'b-a', 'intersection', 'union'];
+
+const setOperation: Lowering = (cx) => {
+  const operation = cx.text('set_operation', '');
+  if (!SETS.includes(operation)) return cx.fail(`set_operation "${operation}" is not one`);
+  const [values, shape] = [cx.tensor(1), cx.tensor(2)];
+  const rank = shape.shape?.[0];
+  return cx.custom(
+    'SparseToSparseSetOperation',
+    cx.tensors(),
+    [
+      { dtype: 'int64', shape: [undefined, rank] },
+      { dtype: values.dtype, shape: [undefined] },
+      { dtype: 'int64', shape: [rank] },
+    ],
+    {
+      set_operation: { string: operation },
+      validate_indices: { int: cx.bool('validate_indices', true) ? 1 : 0 },
+    },
+  );
+};
+
 const toDense: Lowering = (cx) => {
   const [, shape, values] = cx.tensors() as [TensorValue, TensorValue, TensorValue];
   return cx.custom('SparseToDense', cx.tensors(), [{ dtype: values.dtype, shape: dimsOf(shape) }], {
@@ -129,6 +159,8 @@ export const SPARSE: Operators = {
   SparseFillEmptyRows: { lower: fillEmptyRows, dtypes: 'any' },
   SparseToDense: { lower: toDense, dtypes: 'any' },
   SparseReorder: { lower: reorder, dtypes: 'any' },
+  EditDistance: { lower: editDistance, dtypes: 'any' },
+  SparseToSparseSetOperation: { lower: setOperation, dtypes: 'integer, string' },
   SparseSlice: { lower: slice, dtypes: 'any' },
   SparseConcat: { lower: concat, dtypes: 'any' },
   SparseTensorDenseMatMul: { lower: matMul },
