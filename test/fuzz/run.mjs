@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
 import { mapAtOnce, runProgram } from '../run/at-once.mjs';
 import { exitWhenWritten, noCounts, seconds, summaryLine } from '../run/counts.mjs';
-import { runOnnxCases } from './onnx-cases.mjs';
+import { runOnnxCases } from './onnx/onnx-cases.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));

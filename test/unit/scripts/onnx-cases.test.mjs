@@ -1,7 +1,7 @@
 // What the fuzz target onnx_cases takes for a failure. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge } from '../../fuzz/onnx-cases.mjs';
+import { judge } from '../../fuzz/onnx/onnx-cases.mjs';
 
 const known = new Set(['test_b']);
 

@@ -10,12 +10,12 @@ std::span<const Function> sql_functions() {
     std::vector<Function> made;
     for (const auto table :
          {sql::arithmetic_functions(), sql::rounding_functions(), sql::math_functions(),
-          sql::condition_functions(), sql::cast_functions(), sql::text_functions(),
-          sql::pattern_functions(), sql::date_functions(), sql::try_functions(),
-          sql::array_functions(), sql::set_functions(), sql::map_functions(),
-          sql::hash_functions(), sql::bit_functions(), sql::encoding_functions(),
-          sql::word_functions(), sql::regex_functions(), sql::time_functions(),
-          sql::json_functions(), sql::format_functions()}) {
+          sql::condition_functions(),  sql::cast_functions(),     sql::text_functions(),
+          sql::pattern_functions(),    sql::date_functions(),     sql::try_functions(),
+          sql::array_functions(),      sql::set_functions(),      sql::map_functions(),
+          sql::hash_functions(),       sql::bit_functions(),      sql::encoding_functions(),
+          sql::word_functions(),       sql::regex_functions(),    sql::time_functions(),
+          sql::json_functions(),       sql::format_functions()}) {
       made.insert(made.end(), table.begin(), table.end());
     }
     return made;

@@ -5,9 +5,9 @@
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
+import { cmakeEnvironment, dropForeignCache, run } from '../../../scripts/build-native.mjs';
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 const folder = join(root, 'build', 'native-plain');
 const SKIPPED_STATUS = 77;
 const SECONDS_SPARE = 60;
