@@ -373,6 +373,7 @@ void RestCalls::turn_ended() {
 void RestCalls::woken() {
   bridge_.take_commands(thread_.index(), commands_);
   for (const Bridge::Command& command : commands_) obey(command);
+  commands_.clear();
   go_on_reading();
   while (!untold_.empty() &&
          bridge_.push(ListenerEvent::Closed, thread_.index(), untold_.back(), 0)) {

@@ -19,6 +19,7 @@ constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr size_t kReadBytesPerTurn = 1u << 20;     // of one connection
 constexpr size_t kOutputBytes = 256 * 1024;        // with so much unwritten, no request is begun
 constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with so much unwritten, nothing is read
+constexpr size_t kRequestsPerTurn = 32;            // of one connection, while others wait
 constexpr size_t kHeldBytesMax = 64 * 1024;        // of later requests, while one is answered
 constexpr size_t kCopiedBytesMax = 4096;           // above, an answer's memory is taken
 constexpr size_t kRequestLineRest = 32;            // of a request line beside its target
@@ -183,11 +184,16 @@ bool Http1Connection::hold(std::span<const uint8_t> bytes) {
 // Hot path: receive.
 size_t Http1Connection::take_in(std::span<const uint8_t> bytes) {
   size_t at = 0;
+  size_t heads = 0;
   taking_ = true;
   while (at < bytes.size() && !dead_ && !(paused_ && !answered_)) {
     const std::span<const uint8_t> rest = bytes.subspan(at);
     size_t used = 0;
     if (phase_ == Phase::Head) {
+      if (heads++ == kRequestsPerTurn) {
+        thread_.read_again(*this);
+        break;
+      }
       if (output_ == nullptr || output_->bytes() <= kOutputBytes) used = take_head(rest);
     } else if (phase_ == Phase::Body) {
       used = static_cast<size_t>(std::min<uint64_t>(rest.size(), body_left_));
