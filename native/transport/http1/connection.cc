@@ -127,8 +127,7 @@ void Http1Connection::writable() {
 void Http1Connection::receive() {
   const std::span<uint8_t> room = thread_.read_buffer();
   for (size_t total = 0; total < kReadBytesPerTurn && !dead_ && !ended_;) {
-    const bool is_full = phase_ == Phase::Waiting && held_.size() - held_at_ > kHeldBytesMax;
-    if (is_full || (paused_ && !answered_)) {
+    if (holds_enough() || (paused_ && !answered_)) {
       touch();
       return;
     }
@@ -144,6 +143,11 @@ void Http1Connection::receive() {
     if (moved.bytes < room.size() && !channel_->has_unread()) return;
   }
   if (!dead_ && channel_->has_unread()) thread_.read_again(*this);
+}
+
+// Later requests, while earlier ones are answered: no more of them is read.
+bool Http1Connection::holds_enough() const {
+  return held_.size() - held_at_ > kHeldBytesMax + thread_.settings().header_bytes_max;
 }
 
 void Http1Connection::feed(std::span<const uint8_t> bytes) {
@@ -438,7 +442,7 @@ void Http1Connection::flush() {
   if (was_blocked && !blocked_ && phase_ == Phase::Head && held_.size() > held_at_) {
     thread_.read_again(*this);
   }
-  const bool full = (phase_ == Phase::Waiting && held_.size() - held_at_ > kHeldBytesMax) ||
+  const bool full = holds_enough() ||
                     (paused_ && !answered_) || (blocked_ && output_->bytes() > kBlockedOutputBytes);
   const bool waits_for_read = blocked_ && channel_->write_waits_for_read();
   const bool reads = (!full && !ended_) || waits_for_read;

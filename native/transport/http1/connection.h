@@ -55,6 +55,7 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   size_t take_head(std::span<const uint8_t> bytes);
   size_t take_chunks(std::span<const uint8_t> bytes);
   bool hold(std::span<const uint8_t> bytes);
+  bool holds_enough() const;
   void begin_request(std::string_view head);
   void deliver(std::span<const uint8_t> bytes, bool last);
   void request_ended();
