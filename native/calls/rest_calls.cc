@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kCompletionsAtOnce = 64;
 constexpr int kHeaderShift = 32;  // of a header's index, before the number of a route
+constexpr size_t kOnePieceBytesMax = 256 * 1024;  // what a thread reads at a time
 constexpr int kServiceUnavailable = 503;
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kBinary = "application/octet-stream";
@@ -155,8 +156,14 @@ RestCalls::~RestCalls() {
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
   const LearnedRoute* route = routes_.find(bridge_.routes_generation(), request);
-  if (route != nullptr && begin_inference(request, *route)) return;
-  open(request);
+  if (route == nullptr || !begin_inference(request, *route)) {
+    open(request);
+    return;
+  }
+  // Room for a body that comes in pieces is asked for before any of it comes.
+  Inference& asked = *inference_of(request);
+  const bool in_pieces = request.stated_bytes() > kOnePieceBytesMax;
+  if (!in_pieces || open_body(request, asked)) request.want_body();
 }
 
 // False: JavaScript has to refuse it.
@@ -215,17 +222,20 @@ void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const ui
   settle(request, asked, lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
 }
 
-// A body that comes in pieces. False: the request is answered.
-bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes) {
-  if (asked.ticket == 0) {
-    Result<uint32_t> opened =
-        lane_->open_body(request.stated_bytes(), aligned_at(asked.json_bytes));
-    if (!opened.ok()) {
-      failed(request, asked, opened.error().code, 0, bytes_of_text(opened.error().message));
-      return false;
-    }
+// False: the request is answered, or will be.
+bool RestCalls::open_body(HttpRequest& request, Inference& asked) {
+  Result<uint32_t> opened = lane_->open_body(request.stated_bytes(), aligned_at(asked.json_bytes));
+  if (opened.ok()) {
     asked.ticket = opened.value();
+    return true;
   }
+  failed(request, asked, opened.error().code, 0, bytes_of_text(opened.error().message));
+  return false;
+}
+
+// A body that comes in pieces. False: the same.
+bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes) {
+  if (asked.ticket == 0 && !open_body(request, asked)) return false;
   const Status appended = lane_->append_body(asked.ticket, bytes);
   if (appended.ok()) return true;
   failed(request, asked, appended.error().code, 0, bytes_of_text(appended.error().message));
@@ -410,7 +420,9 @@ void RestCalls::obey(const Bridge::Command& command) {
     return;
   }
   HttpRequest* request = thread_.find_request(command.call);
-  if (request == nullptr || command.kind != ListenerCommand::Answer) return;
+  if (request == nullptr) return;
+  if (command.kind == ListenerCommand::Pause) request->want_body();
+  if (command.kind != ListenerCommand::Answer) return;
   uint32_t lines_bytes = 0;
   const std::span<const uint8_t> bytes(command.bytes);
   if (bytes.size() < sizeof lines_bytes) return;

@@ -92,6 +92,7 @@ class RestCalls final : public HttpHandler, public LaneHooks {
   }
   bool begin_inference(HttpRequest& request, const LearnedRoute& route);
   void infer(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes, bool last);
+  bool open_body(HttpRequest& request, Inference& asked);
   bool append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes);
   void settle(HttpRequest& request, Inference& asked, const Answer& answered);
   void answer(HttpRequest& request, Inference& asked, Request& out, ErrorCode code);

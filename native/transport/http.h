@@ -65,6 +65,8 @@ class HttpRequest : public NumberedCall {
   // Answers the request: closed() is not called any more, and the request is gone on return. What
   // is left of its body is dropped.
   virtual void send(const HttpAnswer& answer) = 0;
+  // The body is wanted: a client that waits for that is told to go on (100 Continue).
+  virtual void want_body() = 0;
   // The rest of the body waits, and its client with it; data of this turn may still come.
   virtual void set_paused(bool paused) = 0;
 

@@ -10,7 +10,7 @@ export class ServerAccess {
   readonly #config: AccessConfig;
   readonly #logger: Logger;
   readonly #file: KeyFile | undefined;
-  readonly #followers: ((policy: Policy) => void)[] = [];
+  readonly #followers: ((policy: Policy) => Promise<void>)[] = [];
   #policy: Policy;
 
   /** Errors: InvalidArgument: the key file. */
@@ -20,7 +20,7 @@ export class ServerAccess {
     const { keyFile: path } = config;
     if (path !== undefined) {
       const changed = (keys: readonly ApiKey[] | undefined, problem: string): void =>
-        this.#changed(keys, problem);
+        void this.#changed(keys, problem);
       this.#file = new KeyFile({ path, changed });
     }
     this.#policy = policyOf(config, this.#file?.keys);
@@ -30,8 +30,8 @@ export class ServerAccess {
     return this.#policy;
   }
 
-  /** Tells `follower` of each policy that follows. */
-  follow(follower: (policy: Policy) => void): void {
+  /** Tells `follower` of each policy that follows; it settles when that counts. */
+  follow(follower: (policy: Policy) => Promise<void>): void {
     this.#followers.push(follower);
   }
 
@@ -44,13 +44,14 @@ export class ServerAccess {
     this.#file?.close();
   }
 
-  #changed(keys: readonly ApiKey[] | undefined, problem: string): void {
+  async #changed(keys: readonly ApiKey[] | undefined, problem: string): Promise<void> {
     if (keys === undefined) {
       this.#logger.error('API keys could not be read anew: the old ones stay', { reason: problem });
       return;
     }
     this.#policy = policyOf(this.#config, keys);
-    for (const follower of this.#followers) follower(this.#policy);
+    const policy = this.#policy;
+    await Promise.all(this.#followers.map((follower) => follower(policy)));
     if (keys.length > 0) this.#logger.info('API keys were read anew', { keys: keys.length });
     else this.#logger.warn('API keys were read anew: there is none, so that nobody has one');
   }

@@ -187,6 +187,6 @@ void runListener<HttpSettings>(async (thread, settings) => {
       admin?.reloadCertificates();
       grpc?.reloadCertificates();
     },
-    policyChanged: () => void policyChanged(),
+    policyChanged,
   };
 });

@@ -27,7 +27,7 @@ export interface ThreadListener {
   /** Reads TLS files anew, where there are any. */
   reloadCertificates(): void;
   /** The thread's policy is another one; those who follow it were told. */
-  policyChanged?(): void;
+  policyChanged?(): Promise<void> | void;
 }
 
 function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {
@@ -150,7 +150,7 @@ export class ListenerThread {
         case 'policy':
           this.policy = message.policy;
           this.#tellFollowers();
-          listener.policyChanged?.();
+          void this.#policyChanged(listener, message.id);
           break;
         case 'reload-certificates':
           listener.reloadCertificates();
@@ -167,6 +167,15 @@ export class ListenerThread {
     for (const older of this.#unconfirmed.keys()) {
       if (older <= epoch) this.#unconfirmed.delete(older);
     }
+  }
+
+  async #policyChanged(listener: ThreadListener, id: number): Promise<void> {
+    try {
+      await listener.policyChanged?.();
+    } catch (error) {
+      this.report(error);
+    }
+    this.#acknowledge(id);
   }
 
   #acknowledge(id: number): void {

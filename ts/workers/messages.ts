@@ -85,18 +85,18 @@ export interface GrpcSettings extends ListenerSettings {
   readonly transport: GrpcTransportSettings;
 }
 
-/** Acknowledged by its id. `confirmed`: every listener has acknowledged the snapshot of this epoch,
- * so that what serves in it may be said to be ready. */
-export type SnapshotMessage = { readonly id: number } & (
+/** Acknowledged by its id, once the listeners of the thread go by it. `confirmed`: every listener has
+ * acknowledged the snapshot of this epoch, so that what serves in it may be said to be ready. */
+export type AcknowledgedMessage = { readonly id: number } & (
   | { readonly kind: 'snapshot'; readonly change: SnapshotChange }
   | { readonly kind: 'confirmed'; readonly epoch: number }
+  | { readonly kind: 'policy'; readonly policy: Policy }
 );
 
 export type ToWorker =
-  | SnapshotMessage
+  | AcknowledgedMessage
   | { readonly kind: 'log-switches'; readonly switches: LogSwitches }
   | ControlAnswer
-  | { readonly kind: 'policy'; readonly policy: Policy }
   /** TLS files are to be read anew. */
   | { readonly kind: 'reload-certificates' }
   | { readonly kind: 'drain'; readonly seconds: number };

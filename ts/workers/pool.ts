@@ -23,7 +23,7 @@ import type {
   HttpSettings,
   ListenerSettings,
   Ports,
-  SnapshotMessage,
+  AcknowledgedMessage,
   ToWorker,
 } from './messages.js';
 
@@ -135,7 +135,7 @@ class Member {
   }
 
   /** Settles when the thread has acknowledged the message, or has ended. */
-  take(message: SnapshotMessage): Promise<void> {
+  take(message: AcknowledgedMessage): Promise<void> {
     if (this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
       this.#due.set(message.id, resolve);
@@ -227,9 +227,9 @@ export class ListenerPool {
     return this.#adminPort;
   }
 
-  /** From now on callers are let in by this. */
-  setPolicy(policy: Policy): void {
-    this.#post({ kind: 'policy', policy });
+  /** Settles when callers are let in by this, on every listener. */
+  async setPolicy(policy: Policy): Promise<void> {
+    await this.#take((id) => ({ id, kind: 'policy', policy }));
   }
 
   /** Has TLS files read anew. */
@@ -252,7 +252,7 @@ export class ListenerPool {
     await taken;
   }
 
-  #take(messageOf: (id: number) => SnapshotMessage): Promise<unknown> {
+  #take(messageOf: (id: number) => AcknowledgedMessage): Promise<unknown> {
     this.#lastId += 1;
     const message = messageOf(this.#lastId);
     return Promise.all(this.#members.map((member) => member.take(message)));

@@ -269,11 +269,6 @@ void Http1Connection::begin_request(std::string_view head) {
   if (phase_ == Phase::Chunks) chunks_.begin(parser_, *this);
   thread_.add_call(*this);
   thread_.requests().begin(*this);
-  if (expects_ && !answered_) {
-    expects_ = false;
-    if (output_ == nullptr) output_ = thread_.take_output();
-    output_->add(bytes_of(kContinue).data(), kContinue.size());
-  }
   if (read.framing != BodyFraming::None || phase_ == Phase::Closing) return;
   deliver({}, true);
   request_ended();
@@ -355,12 +350,13 @@ void Http1Connection::put(const HttpAnswer& answer) {
   if (answer.owned != nullptr) {
     thread_.blocks().give_buffer(std::exchange(block->buffer, std::move(*answer.owned)));
     *answer.owned = thread_.blocks().take_buffer();
-  } else if (!block->buffer.append(answer.body.data(), answer.body.size())) {
-    thread_.blocks().release(block);
-    die();
-    return;
   }
-  output_->add(block, block->buffer.data(), block->buffer.size());
+  // An answer that is there is sent, also where the budget has no room for another copy.
+  if (answer.owned != nullptr || block->buffer.append(answer.body.data(), answer.body.size())) {
+    output_->add(block, block->buffer.data(), block->buffer.size());
+  } else {
+    output_->add(answer.body.data(), answer.body.size());
+  }
   thread_.blocks().release(block);
   count_unsent();
 }
@@ -479,6 +475,15 @@ uint32_t Http1Connection::waiting_calls() const {
 bool Http1Connection::is_local() const {
   if (local_ < 0) local_ = channel_->is_local() ? 1 : 0;
   return local_ == 1;
+}
+
+void Http1Connection::want_body() {
+  if (answered_ || !expects_) return;
+  expects_ = false;
+  if (!waits_to_write()) written_ns_ = thread_.now();
+  if (output_ == nullptr) output_ = thread_.take_output();
+  output_->add(bytes_of(kContinue).data(), kContinue.size());
+  touch();
 }
 
 void Http1Connection::set_paused(bool paused) {

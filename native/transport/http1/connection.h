@@ -39,6 +39,7 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
 
   bool is_local() const override;
   void send(const HttpAnswer& answer) override;
+  void want_body() override;
   void set_paused(bool paused) override;
   void resume_taking() override;
 

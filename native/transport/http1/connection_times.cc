@@ -81,13 +81,17 @@ void Http1Connection::due(uint64_t now_ns) {
 
 void Http1Connection::retire(bool) {
   if (dead_ || phase_ == Phase::Closing) return;
+  // Who is connected may still ask, until nobody waits for an answer: look().
   leaving_ = true;
   if (phase_ == Phase::Handshake) die();
-  else if (phase_ == Phase::Head && head_began_ns_ == 0) begin_closing(false);
 }
 
 void Http1Connection::look(bool idle, uint64_t now_ns) {
   if (dead_) return;
+  if (idle && phase_ == Phase::Head && head_began_ns_ == 0) {
+    begin_closing(false);
+    return;
+  }
   if (!idle || seen_at_ns_ == 0 || written_bytes_ != seen_written_) {
     seen_written_ = written_bytes_;
     seen_at_ns_ = now_ns;

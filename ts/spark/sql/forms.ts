@@ -131,15 +131,21 @@ const UNIT_CALLS: Readonly<Record<string, string>> = {
 const UNITS =
   /^(YEAR|QUARTER|MONTH|WEEK|DAY|DAYOFYEAR|HOUR|MINUTE|SECOND|MILLISECOND|MICROSECOND)$/;
 
-/** DATEADD(DAY, 3, x), whose first argument is a unit; undefined where it is none. */
+/** DATEADD(DAY, 3, x), whose first argument is a unit; undefined where it is none. With two arguments
+ * that is a column: date_add(day, 1). */
 function unitForm(from: Operands, token: Token): Sql | undefined {
   const { words } = from;
   const unit = words.peek();
   if (!UNITS.test(unit.word) || words.peek(1).text !== ',') return undefined;
   words.next();
-  const args: Sql[] = [textLiteral(unit.word.toLowerCase(), unit.column)];
+  const args: Sql[] = [];
   while (words.take(',')) args.push(from.expression());
-  return call(UNIT_CALLS[token.word] ?? '', token.column, ...args);
+  if (args.length < 2) {
+    const column: Sql = { kind: 'column', name: unit.text, at: unit.column };
+    return as(token, call(token.text.toLowerCase(), token.column, column, ...args));
+  }
+  const named = textLiteral(unit.word.toLowerCase(), unit.column);
+  return call(UNIT_CALLS[token.word] ?? '', token.column, named, ...args);
 }
 
 /** CASE, behind the word: as conditions and values, and at the end the value of ELSE where there is

@@ -101,6 +101,7 @@ function nameText(name: HeaderName): string {
 }
 
 const U32 = 4;
+const NOTHING = Buffer.alloc(0);
 
 /** What is done with one request. Harmless where it has ended. */
 export class NativeRequest {
@@ -127,6 +128,11 @@ export class NativeRequest {
     if (typeof body === 'string') bytes.write(body, U32 + linesBytes);
     else bytes.set(body, U32 + linesBytes);
     this.native.httpSend(this.thread, this.id, ListenerCommand.Answer, status, bytes);
+  }
+
+  /** Its client may send the body, where it waits for that. */
+  wantBody(): void {
+    this.native.httpSend(this.thread, this.id, ListenerCommand.Pause, 0, NOTHING);
   }
 
   /** The engine may answer requests like this one. */

@@ -267,6 +267,7 @@ export class NativeHttpListener implements HttpListener {
       const route = path === '*' ? SERVER_ROUTE : this.#routes.find(method, path);
       exchange.route = route;
       route.begin(head, exchange);
+      if (!exchange.finished && head.header('expect') !== '') request.wantBody();
       const { engine } = route;
       if (engine !== undefined && !exchange.finished) this.#teach(request, head, route, engine);
     } catch (error) {

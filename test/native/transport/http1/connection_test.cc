@@ -39,6 +39,7 @@ class Echo final : public HttpHandler {
 
   void begin(HttpRequest& request) override {
     ++journal_.begun;
+    request.want_body();
     Asked& asked = asked_[request.id()];
     asked.path = request.path();
     asked.query = request.query();
@@ -374,7 +375,9 @@ TEST_F(Http1, DrainWaitsForWhatWasAsked) {
   ASSERT_TRUE(soon([&] { return journal_.begun == 2; }));
   std::atomic<int64_t> cut{-1};
   listener_->drain(10'000, [&](uint64_t count) { cut = static_cast<int64_t>(count); });
-  EXPECT_EQ(idle.rest(), "");
+  idle.write(post("/echo", "still"));
+  EXPECT_NE(idle.read(1).find("POST still"), std::string::npos);
+  EXPECT_EQ(idle.rest(), "") << "its last answer said so";
   EXPECT_EQ(cut, -1);
   go_on();
   const std::string text = waits.rest();
