@@ -444,7 +444,9 @@ export async function startServer(given: Config): Promise<RunningServer> {
     engine.close();
     throw error;
   }
-  const pool = listenerPool(parts, { httpPort, monitoringPath, tls, admin: adminAt });
+  // The addon's threads share sockets: it finds a free port by itself, which nobody takes meanwhile.
+  const port = listener === 'native' && config.httpPort === 0 ? 0 : httpPort;
+  const pool = listenerPool(parts, { httpPort: port, monitoringPath, tls, admin: adminAt });
   access.follow((policy) => pool.setPolicy(policy));
   const control = modelControl(parts, pool);
   let observers: Observers | undefined;
@@ -458,7 +460,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     await started;
     refuseBadStart(config, source, registry.snapshot);
     await pool.caughtUp();
-    const at = listeningAt(config, tls, { httpPort, grpcPort, admin });
+    const at = listeningAt(config, tls, { httpPort: pool.httpPort ?? port, grpcPort, admin });
     return running(parts, at, pool, observers);
   } catch (error) {
     await Promise.all([pool.stop(), source.stop(), observers?.close()]);

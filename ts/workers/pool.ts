@@ -173,6 +173,7 @@ export interface ListenerPoolOptions {
 export class ListenerPool {
   readonly #members: readonly Member[];
   #adminPort: number | undefined;
+  #httpPort: number | undefined;
   #control: ModelControl | undefined;
   /** What the listeners have, or will have when they have read their messages. */
   #sent: RegistrySnapshot = EMPTY_SNAPSHOT;
@@ -219,10 +220,16 @@ export class ListenerPool {
   async listening(): Promise<number | undefined> {
     const ports = await Promise.all(this.#members.map((member) => member.listening));
     this.#adminPort = ports.find(({ adminPort }) => adminPort !== undefined)?.adminPort;
+    this.#httpPort = ports.find(({ httpPort }) => httpPort !== undefined)?.httpPort;
     return ports.find(({ grpcPort }) => grpcPort !== undefined)?.grpcPort;
   }
 
-  /** Behind listening(); undefined where there is no admin address, 0 where it is a unix socket. */
+  /** After listening(); undefined where there is no HTTP port. */
+  get httpPort(): number | undefined {
+    return this.#httpPort;
+  }
+
+  /** After listening(); undefined where there is no admin address, 0 where it is a unix socket. */
   get adminPort(): number | undefined {
     return this.#adminPort;
   }
