@@ -95,7 +95,7 @@ class BridgeEnd {
   // The next event, which is to be of that kind.
   BridgeEvent expect(ListenerEvent kind) {
     BridgeEvent event = next();
-    EXPECT_EQ(event.kind, kind) << fb::EnumNameGrpcEvent(event.kind) << ": " << event.payload;
+    EXPECT_EQ(event.kind, kind) << fb::EnumNameListenerEvent(event.kind) << ": " << event.payload;
     return event;
   }
   std::deque<BridgeEvent>& waiting() { return events_; }
