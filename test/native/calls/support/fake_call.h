@@ -15,6 +15,7 @@ class FakeThread final : public CallThread {
   explicit FakeThread(uint32_t index = 0) : index_(index) {}
   uint32_t index() const override { return index_; }
   Call* find(uint64_t) override { return nullptr; }
+  HttpRequest* find_request(uint64_t) override { return nullptr; }
   void wake() override { wakes.fetch_add(1); }
   ByteBuffer take_buffer() override { return {}; }
   void give_buffer(ByteBuffer) override {}
