@@ -350,6 +350,13 @@ describe('start', () => {
       Array.from({ length: 40 }, () => RawConnection.open(server.httpPort)),
     );
     const busy = connections[0] as RawConnection;
+    // A listener's thread learns its routes from the first requests, which the worker answers.
+    await busy.write(requestBytes('POST', '/v2/models/slow_second/infer', one));
+    assert.equal((await busy.response()).status, 200);
+    for (const connection of connections) {
+      await connection.write(requestBytes('POST', '/v1/models/half_plus_three:predict', ROWS));
+      assert.deepEqual(jsonOf(await connection.response()), PREDICTIONS);
+    }
     await busy.write(requestBytes('POST', '/v2/models/slow_second/infer', one));
     let slowDone = false;
     const slow = busy.response().then((response) => {

@@ -438,8 +438,8 @@ void Http1Connection::flush() {
   if (was_blocked && !blocked_ && phase_ == Phase::Head && held_.size() > held_at_) {
     thread_.read_again(*this);
   }
-  const bool full = holds_enough() ||
-                    (paused_ && !answered_) || (blocked_ && output_->bytes() > kBlockedOutputBytes);
+  const bool full = holds_enough() || (paused_ && !answered_) ||
+                    (blocked_ && output_->bytes() > kBlockedOutputBytes);
   const bool waits_for_read = blocked_ && channel_->write_waits_for_read();
   const bool reads = (!full && !ended_) || waits_for_read;
   if (reads && !reads_ && channel_->has_unread()) thread_.read_again(*this);

@@ -65,8 +65,8 @@ class Connection {
   // The end of a turn: writes what there is.
   virtual void flush() = 0;
   virtual void due(uint64_t now_ns) = 0;
-  // Closes when the calls that there are have ended. `stops`: the server stops, so streams are to end
-  // too.
+  // Closes when the calls that there are have ended. `stops`: the server stops, so streams are to
+  // end too.
   virtual void retire(bool stops) = 0;
   virtual void end() = 0;
   // In a drain: ends what has nothing to wait for. `idle`: nothing runs on any connection.

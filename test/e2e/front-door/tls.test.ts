@@ -277,7 +277,10 @@ overListeners('TLS on HTTP', (flags, kind) => {
       [['--tls-cert', good.certificate], /--tls-cert: expected --tls-key FILE with it/],
       [['--tls-key', good.key], /--tls-key: expected --tls-cert FILE with it/],
       [files({ ...good, key: other.key }), /(HTTP|gRPC) cannot use TLS: key file .*client\.key: /],
-      [files({ ...good, certificate: '/no/file' }), /certificate file \/no\/file: (ENOENT|No such file)/],
+      [
+        files({ ...good, certificate: '/no/file' }),
+        /certificate file \/no\/file: (ENOENT|No such file)/,
+      ],
       [['--tls-min-version', '1.3'], /--tls-min-version: expected --tls-cert/],
     ] as const) {
       const ended = await runServal([
