@@ -210,11 +210,8 @@ function httpListener(
   const needs = { threads, tls, reusePort: listeners.reuseHttpPort };
   const kind = chooseHttpListener(choice, needs, undefined, undefined, loadBinding().grpcBuilt());
   if (kind === 'node') {
-    logger.warn(
-      'HTTP runs on node:http: a small request takes 2.6 times the processor time that ' +
-        'it takes on uWebSockets.js',
-      { node: process.version, asked: choice },
-    );
+    const text = 'HTTP runs on node:http, which takes more than twice the processor time';
+    logger.warn(text, { node: process.version, asked: choice });
   }
   return kind;
 }
@@ -228,7 +225,7 @@ function adminSettings(
   if (admin === undefined) return undefined;
   const wanted = config.httpListener === 'native' ? 'auto' : config.httpListener;
   const choice = tlsOnNodeOnly(tls) === undefined ? wanted : 'node';
-  const listener = chooseHttpListener(choice, { threads: 1, tls }); // not the addon's, so far
+  const listener = chooseHttpListener(choice, { threads: 1, tls });
   const { socketMode } = config.access;
   return { ...admin, listener, socketMode, ...(tls && { tls }) };
 }
@@ -444,7 +441,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     engine.close();
     throw error;
   }
-  // The addon's threads share sockets: it finds a free port by itself, which nobody takes meanwhile.
+  // The addon finds a free port by itself, which nobody takes meanwhile.
   const port = listener === 'native' && config.httpPort === 0 ? 0 : httpPort;
   const pool = listenerPool(parts, { httpPort: port, monitoringPath, tls, admin: adminAt });
   access.follow((policy) => pool.setPolicy(policy));

@@ -85,8 +85,8 @@ export interface GrpcSettings extends ListenerSettings {
   readonly transport: GrpcTransportSettings;
 }
 
-/** Acknowledged by its id, once the listeners of the thread go by it. `confirmed`: every listener has
- * acknowledged the snapshot of this epoch, so that what serves in it may be said to be ready. */
+/** Acknowledged by its id, once the listeners of the thread go by it. `confirmed`: every listener
+ * has acknowledged the snapshot of this epoch: what serves in it may be called ready. */
 export type AcknowledgedMessage = { readonly id: number } & (
   | { readonly kind: 'snapshot'; readonly change: SnapshotChange }
   | { readonly kind: 'confirmed'; readonly epoch: number }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { serverFiles } from '../../../scripts/bundle.mjs';
 
 /** Of the text that is compiled for each thread; a few per cent more than it is. */
-const BYTES_MAX = { 'main.cjs': 535_000, 'http-worker.cjs': 325_000 };
+const BYTES_MAX = { 'main.cjs': 535_000, 'http-worker.cjs': 335_000 };
 const PACKAGES = { 'main.cjs': ['flatbuffers', 'yaml'], 'http-worker.cjs': ['flatbuffers'] };
 const IMPORTERS = /^dist\/(tensorflow|tabular|spark|mleap|pmml|onnx|import\/import-model)\b/;
 /** What warm-up writes TensorFlow's tensors with, the node around a TensorRT engine, and what finds

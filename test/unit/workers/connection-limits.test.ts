@@ -5,17 +5,17 @@ import { CONNECTIONS_MAX } from '../../../ts/limits.js';
 import { connectionLimits } from '../../../ts/workers/connection-limits.js';
 
 test('half of the files that are left for each port, shared by the threads of HTTP', () => {
-  assert.deepEqual(connectionLimits(1096 + 8 * 2, 2, 0), { http: 250, grpc: 500 });
+  assert.deepEqual(connectionLimits(1096 + 8 * 2, 2, 0), { http: 250, native: 500 });
   assert.deepEqual(connectionLimits(Infinity, 1, 0), {
     http: CONNECTIONS_MAX,
-    grpc: CONNECTIONS_MAX,
+    native: CONNECTIONS_MAX,
   });
-  assert.deepEqual(connectionLimits(10, 4, 0), { http: 1, grpc: 1 });
+  assert.deepEqual(connectionLimits(10, 4, 0), { http: 1, native: 1 });
 });
 
 test('--max-connections counts for each port, and not beyond the files', () => {
-  assert.deepEqual(connectionLimits(Infinity, 2, 40), { http: 20, grpc: 40 });
-  assert.deepEqual(connectionLimits(1096 + 8, 1, 400), { http: 400, grpc: 400 });
-  assert.deepEqual(connectionLimits(1096 + 8, 1, 4000), { http: 500, grpc: 500 });
-  assert.deepEqual(connectionLimits(Infinity, 8, 3), { http: 1, grpc: 3 });
+  assert.deepEqual(connectionLimits(Infinity, 2, 40), { http: 20, native: 40 });
+  assert.deepEqual(connectionLimits(1096 + 8, 1, 400), { http: 400, native: 400 });
+  assert.deepEqual(connectionLimits(1096 + 8, 1, 4000), { http: 500, native: 500 });
+  assert.deepEqual(connectionLimits(Infinity, 8, 3), { http: 1, native: 3 });
 });

@@ -113,7 +113,7 @@ export enum ListenerCommand {
   Message = 0,
   /** value: the status; bytes: its text */
   Finish = 1,
-  /** value: 1 = no more messages for now; 0 of an HTTP request: its body is */
+  /** value: 1 = no more messages for now; 0 of an HTTP request: its body */
   Pause = 2,
   /** value: the status that the failed call ends with; bytes: its text */
   ExplainedStatus = 3,

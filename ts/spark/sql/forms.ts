@@ -131,8 +131,8 @@ const UNIT_CALLS: Readonly<Record<string, string>> = {
 const UNITS =
   /^(YEAR|QUARTER|MONTH|WEEK|DAY|DAYOFYEAR|HOUR|MINUTE|SECOND|MILLISECOND|MICROSECOND)$/;
 
-/** DATEADD(DAY, 3, x), whose first argument is a unit; undefined where it is none. With two arguments
- * that is a column: date_add(day, 1). */
+/** DATEADD(DAY, 3, x), whose first argument is a unit; undefined where it is none. With two
+ * arguments that is a column: date_add(day, 1). */
 function unitForm(from: Operands, token: Token): Sql | undefined {
   const { words } = from;
   const unit = words.peek();
