@@ -62,6 +62,7 @@ Int128 integer_of(element value) {
   }
   Int128 made = 0;
   const std::string_view text = value.get_string().value_unsafe();
+  if (text == "-0.0") return 0;  // a constant says it as a number and as an integer
   const bool negative = text.starts_with("-");
   for (const char digit : text.substr(negative ? 1 : 0)) {
     if (digit < '0' || digit > '9') give_up("'" + std::string(text) + "' is no integer");
