@@ -78,7 +78,7 @@ test('access is taken in every state, and refused behind detach', { skip }, asyn
       native.grpcStart(OPTIONS, () => undefined),
       ErrorCode.Ok,
     );
-    assert.throws(() => native.grpcStart(OPTIONS, () => undefined), /has a gRPC listener already/);
+    assert.throws(() => native.grpcStart(OPTIONS, () => undefined), /has such a listener already/);
     for (const access of [LOCKED, OPEN, LOCKED]) assert.equal(native.grpcAccess(access), 0);
     native.grpcReloadCertificates();
     native.grpcDrain(0);
