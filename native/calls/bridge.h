@@ -41,6 +41,11 @@ class Bridge {
   // Adds an event; its payload is `parts`, one behind the other. False: there is no memory for it.
   [[nodiscard]] bool push(ListenerEvent kind, uint32_t thread, uint64_t call, uint32_t value,
                           std::initializer_list<std::span<const uint8_t>> parts = {});
+  // A value as part of a payload.
+  template <typename T>
+  static std::span<const uint8_t> words_of(const T& value) {
+    return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
+  }
   // Moves all events to `out`, which is emptied first; its memory, charged to the same budget, is
   // the next events'. The threads are woken: they may go on.
   void take(ByteBuffer& out);

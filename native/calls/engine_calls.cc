@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/bytes/views.h"
 #include "base/clock.h"
 #include "calls/call_log.h"
 
@@ -31,15 +32,6 @@ double deadline_ms(const Call& call) {
       std::chrono::system_clock::now().time_since_epoch());
   const double left_ns = static_cast<double>(call.deadline_ns()) - static_cast<double>(now_ns());
   return (static_cast<double>(since_1970.count()) + left_ns) / 1e6;
-}
-
-template <typename T>
-std::span<const uint8_t> bytes_of(const T& value) {
-  return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
-}
-
-std::string_view text_of(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // A stream is its call's: made with it, and freed where it ends.
@@ -190,7 +182,7 @@ void EngineCalls::explain(Call& call, const Request& out, ErrorCode code) {
   const std::array<uint32_t, 2> head{static_cast<uint32_t>(code),
                                      static_cast<uint32_t>(out.json_bytes_out)};
   if (bridge_.push(ListenerEvent::Explain, thread_.index(), call.id(), call.method(),
-                   {bytes_of(head), out.response.bytes()})) {
+                   {Bridge::words_of(head), out.response.bytes()})) {
     return;
   }
   drop_stream(call);
@@ -355,7 +347,7 @@ void EngineCalls::take_completed() {
 void EngineCalls::open(Call& call) {
   const double deadline = deadline_ms(call);
   if (method_of(call).streams) forwarded_.emplace(call.id(), Forwarded{});
-  forward(call, ListenerEvent::Open, call.method(), bytes_of(deadline));
+  forward(call, ListenerEvent::Open, call.method(), Bridge::words_of(deadline));
 }
 
 void EngineCalls::forward(Call& call, ListenerEvent kind, uint32_t value,

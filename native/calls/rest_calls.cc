@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/clock.h"
+#include "base/bytes/views.h"
 
 namespace serval {
 
@@ -20,19 +20,6 @@ constexpr int kServiceUnavailable = 503;
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kBinary = "application/octet-stream";
 constexpr std::string_view kJsonLength = "inference-header-content-length";
-
-template <typename T>
-std::span<const uint8_t> bytes_of(const T& value) {
-  return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
-}
-
-std::span<const uint8_t> bytes_of_text(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
-std::string_view text_of(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // Whether a coding of the answer is asked for; JavaScript packs.
 bool asks_for_coding(std::string_view accepted) {
@@ -229,7 +216,7 @@ bool RestCalls::open_body(HttpRequest& request, Inference& asked) {
     asked.ticket = opened.value();
     return true;
   }
-  failed(request, asked, opened.error().code, 0, bytes_of_text(opened.error().message));
+  failed(request, asked, opened.error().code, 0, bytes_of(opened.error().message));
   return false;
 }
 
@@ -238,7 +225,7 @@ bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const u
   if (asked.ticket == 0 && !open_body(request, asked)) return false;
   const Status appended = lane_->append_body(asked.ticket, bytes);
   if (appended.ok()) return true;
-  failed(request, asked, appended.error().code, 0, bytes_of_text(appended.error().message));
+  failed(request, asked, appended.error().code, 0, bytes_of(appended.error().message));
   return false;
 }
 
@@ -290,7 +277,7 @@ void RestCalls::failed(HttpRequest& request, const Inference& asked, ErrorCode c
                                      static_cast<uint32_t>(missing_bytes)};
   const uint32_t route = asked.route;
   const bool told = bridge_.push(ListenerEvent::Failed, thread_.index(), request.id(), route,
-                                 {bytes_of(head), text});
+                                 {Bridge::words_of(head), text});
   drop(request);
   if (!told) send_text(request, kServiceUnavailable, "no memory for an error");
 }
@@ -323,8 +310,8 @@ void RestCalls::tell_closed(uint64_t request) {
 void RestCalls::refused(const Refused& what) {
   constexpr std::string_view kEnd("\0", 1);
   (void)bridge_.push(ListenerEvent::Refused, thread_.index(), 0, static_cast<uint32_t>(what.status),
-                     {bytes_of_text(what.reason), bytes_of_text(kEnd), bytes_of_text(what.method),
-                      bytes_of_text(kEnd), bytes_of_text(what.path)});
+                     {bytes_of(what.reason), bytes_of(kEnd), bytes_of(what.method),
+                      bytes_of(kEnd), bytes_of(what.path)});
 }
 
 void RestCalls::connected(int change) {
@@ -343,7 +330,7 @@ void RestCalls::open(HttpRequest& request) {
   }
   const uint32_t flags = request.is_local() ? static_cast<uint32_t>(fb::RequestFlag::Local) : 0u;
   if (bridge_.push(ListenerEvent::Request, thread_.index(), request.id(), flags,
-                   {bytes_of_text(head_)})) {
+                   {bytes_of(head_)})) {
     return;
   }
   send_text(request, kServiceUnavailable, "no memory for a request");
@@ -371,7 +358,7 @@ void RestCalls::send_text(HttpRequest& request, int status, std::string_view rea
   answer.status = status;
   answer.content_type = kJson;
   answer.headers = "Retry-After: 1\r\n";
-  answer.body = bytes_of_text(body);
+  answer.body = bytes_of(body);
   request.send(answer);
 }
 

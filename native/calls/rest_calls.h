@@ -34,7 +34,6 @@ class LearnedRoutes {
   // Null where JavaScript answers: it knows better, or has to refuse. Forgets what is of another
   // generation.
   const LearnedRoute* find(uint32_t generation, const HttpRequest& request);
-  size_t size() const { return routes_.size(); }
 
  private:
   static constexpr size_t kRoutesMax = 65'536;

@@ -11,8 +11,6 @@ namespace serval {
 
 namespace {
 
-constexpr uint64_t kNsPerMs = 1'000'000;
-
 Error named(Serves serves, const Error& error) {
   return make_error(error.code, std::string(name_of(serves)) + " " + error.message);
 }
@@ -77,8 +75,7 @@ void TransportListener::drain(uint64_t ms, std::function<void(uint64_t cut)> dra
   shared.drained = std::move(drained);
   shared.threads_left.store(static_cast<uint32_t>(state_->threads.size()));
   shared.sockets.stop();
-  const uint64_t now = shared.settings.clock();
-  const uint64_t until = ms >= (UINT64_MAX - now) / kNsPerMs ? UINT64_MAX : now + ms * kNsPerMs;
+  const uint64_t until = after_ms(shared.settings.clock(), ms);
   for (const auto& thread : state_->threads) thread->drain(until);
 }
 

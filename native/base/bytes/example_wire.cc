@@ -1,5 +1,6 @@
 // See example_wire.h. Hot path, any thread.
 #include "base/bytes/example_wire.h"
+#include "base/bytes/views.h"
 
 #include <bit>
 #include <cstring>
@@ -11,10 +12,6 @@ constexpr uint32_t delimited_tag(uint32_t field) { return wire_tag(field, WireTy
 constexpr uint8_t kFixed32Tag = wire_tag(1, WireType::Fixed32);
 constexpr uint8_t kVarintTag = wire_tag(1, WireType::Varint);
 constexpr uint8_t kFirstDelimited = delimited_tag(1);
-
-std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 uint64_t mix(std::string_view key) {
   uint64_t hash = 0x9e3779b97f4a7c15u ^ key.size();

@@ -80,10 +80,7 @@ ChunkReader::Outcome ChunkReader::read_chunks(std::span<const uint8_t> bytes) {
   if (extension_bytes_ > kExtensionBytesMax) {
     return {State::Bad, bytes.size(), 413, "the extensions of chunks have more than 16384 bytes"};
   }
-  const char* said = llhttp_get_error_reason(parser_);
-  const bool is_empty = said == nullptr || *said == '\0';
-  return {State::Bad, bytes.size(), 400,
-          std::string("chunked body: ") + (is_empty ? llhttp_errno_name(error) : said)};
+  return {State::Bad, bytes.size(), 400, "chunked body: " + parser_reason(*parser_)};
 }
 
 ChunkReader::Outcome ChunkReader::read_trailers(std::span<const uint8_t> bytes) {
@@ -99,10 +96,7 @@ ChunkReader::Outcome ChunkReader::read_trailers(std::span<const uint8_t> bytes) 
   const llhttp_errno_t error =
       llhttp_execute(parser_, reinterpret_cast<const char*>(bytes.data()), used);
   if (error == HPE_OK && done_) return {State::Done, used, 0, {}};
-  const char* said = llhttp_get_error_reason(parser_);
-  const bool is_empty = said == nullptr || *said == '\0';
-  return {State::Bad, bytes.size(), 400,
-          std::string("trailers: ") + (is_empty ? llhttp_errno_name(error) : said)};
+  return {State::Bad, bytes.size(), 400, "trailers: " + parser_reason(*parser_)};
 }
 
 }  // namespace serval

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bytes/views.h"
 #include "transport/http1/answer.h"
 #include "transport/loop/thread.h"
 
@@ -27,14 +28,6 @@ constexpr uint64_t kDroppedBytesMax = 16u << 20;   // of a body that nobody want
 constexpr uint64_t kLingerNs = 1'000 * kNsPerMs;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view kJson = "application/json";
-
-std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
-std::string_view text_of(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // Of printable ASCII.
 std::string error_json(std::string_view reason) {
@@ -492,7 +485,5 @@ void Http1Connection::set_paused(bool paused) {
   touch();
   if (!paused) thread_.read_again(*this);
 }
-
-void Http1Connection::resume_taking() { thread_.read_again(*this); }
 
 }  // namespace serval

@@ -41,7 +41,6 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   void send(const HttpAnswer& answer) override;
   void want_body() override;
   void set_paused(bool paused) override;
-  void resume_taking() override;
 
  private:
   // Handshake: of TLS. Head: no request, or a part of its head. Body, Chunks: a body comes.

@@ -14,10 +14,6 @@ constexpr uint64_t kScarceBytes = 64u << 20;  // with less left, who does not mo
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
 constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
 
-uint64_t after_ms(uint64_t now_ns, uint64_t ms) {
-  return ms >= (UINT64_MAX - now_ns) / kNsPerMs ? UINT64_MAX : now_ns + ms * kNsPerMs;
-}
-
 }  // namespace
 
 uint64_t Http1Connection::next_due() const {

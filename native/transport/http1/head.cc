@@ -145,12 +145,10 @@ HeadProblem parse_problem(llhttp_t& parser, llhttp_errno_t error, const Filling&
   if (filling.too_many) {
     return {431, "a request has at most " + std::to_string(kHeadersMax) + " headers"};
   }
-  const char* said = llhttp_get_error_reason(&parser);
-  const std::string reason = said == nullptr || *said == '\0' ? llhttp_errno_name(error) : said;
   switch (error) {
     case HPE_INVALID_METHOD: return {400, "the request line does not begin with a method"};
     case HPE_INVALID_VERSION: return {505, "expected HTTP/1.1 or HTTP/1.0"};
-    default: return {400, reason};
+    default: return {400, parser_reason(parser)};
   }
 }
 
@@ -246,6 +244,11 @@ HeadProblem check_framing(llhttp_t& parser, ReadHead& out) {
 }
 
 }  // namespace
+
+std::string parser_reason(const llhttp__internal_s& parser) {
+  const char* said = llhttp_get_error_reason(&parser);
+  return said == nullptr || *said == '\0' ? llhttp_errno_name(llhttp_get_errno(&parser)) : said;
+}
 
 LineScanner::Found LineScanner::bad(std::string_view why) {
   problem_ = why;

@@ -67,6 +67,9 @@ struct HeadProblem {
   std::string reason;
 };
 
+// Why the parser stopped, in its words.
+std::string parser_reason(const llhttp__internal_s& parser);
+
 // Reads a whole head. Leaves the parser where the body of Chunks begins.
 HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHead& out);
 

@@ -26,10 +26,6 @@ constexpr uint64_t kLeaveNs = 5'000 * kNsPerMs;  // as grpc-go
 // Of the ping behind the first GOAWAY; keepalive's are zeros.
 constexpr uint8_t kLeavePing[] = {'l', 'e', 'a', 'v', 'e', 0, 0, 1};
 
-uint64_t after_ms(uint64_t now_ns, uint64_t ms) {
-  return ms >= (UINT64_MAX - now_ns) / kNsPerMs ? UINT64_MAX : now_ns + ms * kNsPerMs;
-}
-
 }  // namespace
 
 Http2Connection::Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel)

@@ -8,6 +8,12 @@
 
 namespace serval {
 
+// The time `ms` after `now_ns`; UINT64_MAX, which is never, where that is too far.
+constexpr uint64_t after_ms(uint64_t now_ns, uint64_t ms) {
+  constexpr uint64_t kNsPerMs = 1'000'000;
+  return ms >= (UINT64_MAX - now_ns) / kNsPerMs ? UINT64_MAX : now_ns + ms * kNsPerMs;
+}
+
 // Part of whatever waits for a time.
 struct TimerNode {
   static constexpr size_t kOut = SIZE_MAX;

@@ -1,0 +1,18 @@
+// Bytes seen as text and the other way round: views, nothing is copied. Hot path, any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace serval {
+
+inline std::string_view text_of(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+inline std::span<const uint8_t> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace serval
