@@ -16,7 +16,6 @@ namespace serval {
 namespace {
 
 constexpr int kResourceExhausted = 8;
-constexpr size_t kCompletionsAtOnce = 64;
 
 // What is left of a call's time, as the engine takes it: 0 = no limit.
 uint64_t timeout_us(const Call& call) {
@@ -42,19 +41,7 @@ InferStream* stream_of(Call& call) { return static_cast<InferStream*>(call.state
 
 EngineCalls::EngineCalls(CallThread& thread, std::shared_ptr<Engine> engine,
                          const ServeSettings& settings, const MethodTable& methods, Bridge& bridge)
-    : thread_(thread),
-      methods_(methods),
-      bridge_(bridge),
-      lane_(std::make_shared<Lane>(engine, settings, this)) {
-  engine->add_lane(lane_);
-  bridge_.attach(thread_.index(), &thread_);
-}
-
-EngineCalls::~EngineCalls() {
-  bridge_.attach(thread_.index(), nullptr);
-  lane_->shared_engine()->remove_lane(lane_.get());
-  lane_->close();
-}
+    : LaneCalls(thread, std::move(engine), settings, bridge), methods_(methods) {}
 
 void EngineCalls::begin(Call& call) {
   // First: who is refused sends no message, and opens nothing.
@@ -114,7 +101,7 @@ void EngineCalls::infer(Call& call, Received message) {
   const Answer answered = ask(call, message, true);
   if (answered.pending) {
     call.word = answered.ticket;
-    wait_for(answered.ticket, call.id(), 0);
+    wait_for(answered.ticket, {call.id(), 0});
     return;
   }
   answer(call, *lane_->slot(0), answered.code);
@@ -128,18 +115,11 @@ void EngineCalls::infer_streamed(Call& call, Received message) {
   const Answer answered = ask(call, message, number == 0);
   if (answered.pending) {
     stream.find(number)->ticket = answered.ticket;
-    wait_for(answered.ticket, call.id(), number);
+    wait_for(answered.ticket, {call.id(), number});
     stream.adjust_reading(call);
     return;
   }
   answer_streamed(call, number, *lane_->slot(0), answered.code);
-}
-
-void EngineCalls::wait_for(uint32_t ticket, uint64_t call, uint64_t number) {
-  const Request* request = lane_->control_request(ticket);
-  if (request == nullptr) return;
-  if (waiting_.size() <= request->slot) waiting_.resize(request->slot + 1);
-  waiting_[request->slot] = {call, number};
 }
 
 void EngineCalls::answer(Call& call, Request& out, ErrorCode code) {
@@ -206,13 +186,6 @@ void EngineCalls::draining(Call& call) {
   if (stream->finish_when_empty(call)) free_stream(stream);
 }
 
-void EngineCalls::cancel(uint32_t ticket) {
-  if (ticket == 0) return;
-  const Request* request = lane_->control_request(ticket);
-  if (request != nullptr && request->slot < waiting_.size()) waiting_[request->slot] = {};
-  lane_->cancel(ticket);
-}
-
 // A native stream's requests have nobody to answer.
 void EngineCalls::drop_stream(Call& call) {
   InferStream* stream = stream_of(call);
@@ -252,29 +225,12 @@ void EngineCalls::closed(Call& call) {
   tell_closed(call.id());
 }
 
-// Whoever was told of a call keeps it until it is told of its end.
-void EngineCalls::tell_closed(uint64_t call) {
-  if (!bridge_.push(ListenerEvent::Closed, thread_.index(), call, 0)) untold_.push_back(call);
-}
-
-void EngineCalls::go_on_telling() {
-  while (!untold_.empty() &&
-         bridge_.push(ListenerEvent::Closed, thread_.index(), untold_.back(), 0)) {
-    untold_.pop_back();
-  }
-}
-
 void EngineCalls::left(Call& call, size_t messages) {
   if (!is_native(call)) {
     forward(call, ListenerEvent::Left, static_cast<uint32_t>(messages));
   } else if (InferStream* stream = stream_of(call); stream != nullptr) {
     stream->adjust_reading(call);
   }
-}
-
-void EngineCalls::turn_ended() {
-  if (lane_->has_unflushed()) lane_->flush();
-  if (lane_->has_completed()) take_completed();
 }
 
 // Ended streams are removed when they are half of the list.
@@ -323,25 +279,11 @@ void EngineCalls::woken() {
 }
 
 // Hot path: reply (queued) for gRPC.
-void EngineCalls::take_completed() {
-  std::array<Request*, kCompletionsAtOnce> done;
-  for (;;) {
-    const size_t count = lane_->take_completed(done);
-    for (size_t i = 0; i < count; ++i) {
-      Request& request = *done[i];
-      const uint32_t ticket = lane_->ticket_of(request);
-      const Waiting waiting = request.slot < waiting_.size()
-                                  ? std::exchange(waiting_[request.slot], Waiting{})
-                                  : Waiting{};
-      Call* call = waiting.call == 0 ? nullptr : thread_.find(waiting.call);
-      if (call != nullptr) {
-        if (call->state != nullptr) answer_streamed(*call, waiting.number, request, request.code);
-        else answer(*call, request, request.code);
-      }
-      lane_->release_taken(ticket);
-    }
-    if (count == 0 || !lane_->has_completed()) return;
-  }
+void EngineCalls::completed(const Waiting& waiting, Request& request) {
+  Call* call = thread_.find(waiting.call);
+  if (call == nullptr) return;
+  if (call->state != nullptr) answer_streamed(*call, waiting.number, request, request.code);
+  else answer(*call, request, request.code);
 }
 
 void EngineCalls::open(Call& call) {
@@ -405,23 +347,13 @@ void EngineCalls::explained(Call& call, const Bridge::Command& command) {
 }
 
 void EngineCalls::go_on_reading() {
-  const uint64_t taken = bridge_.taken();
-  if (taken == seen_taken_ || waits_for_take_.empty()) return;
-  seen_taken_ = taken;
-  std::vector<uint64_t> calls;
-  calls.swap(waits_for_take_);
-  for (const uint64_t id : calls) {
+  for (const uint64_t id : taken_calls()) {
     Call* call = thread_.find(id);
     const auto found = forwarded_.find(id);
     if (call == nullptr || found == forwarded_.end()) continue;
     found->second.waits_for_take = false;
     call->set_paused(found->second.paused_by_handler);
   }
-}
-
-void EngineCalls::cutting() {
-  ByteBuffer text;
-  if (lane_->unanswered(text)) bridge_.add_unanswered(text_of(text.bytes()));
 }
 
 }  // namespace serval

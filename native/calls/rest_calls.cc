@@ -13,7 +13,6 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kCompletionsAtOnce = 64;
 constexpr int kHeaderShift = 32;  // of a header's index, before the number of a route
 constexpr size_t kOnePieceBytesMax = 256 * 1024;  // what a thread reads at a time
 constexpr int kServiceUnavailable = 503;
@@ -129,16 +128,7 @@ const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& 
 
 RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
                      const ServeSettings& settings, Bridge& bridge)
-    : thread_(thread), bridge_(bridge), lane_(std::make_shared<Lane>(engine, settings, this)) {
-  engine->add_lane(lane_);
-  bridge_.attach(thread_.index(), &thread_);
-}
-
-RestCalls::~RestCalls() {
-  bridge_.attach(thread_.index(), nullptr);
-  lane_->shared_engine()->remove_lane(lane_.get());
-  lane_->close();
-}
+    : LaneCalls(thread, std::move(engine), settings, bridge) {}
 
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
@@ -240,10 +230,7 @@ void RestCalls::settle(HttpRequest& request, Inference& asked, const Answer& ans
     return;
   }
   asked.ticket = answered.ticket;
-  const Request* waiting = lane_->control_request(answered.ticket);
-  if (waiting == nullptr) return;
-  if (waiting_.size() <= waiting->slot) waiting_.resize(waiting->slot + 1);
-  waiting_[waiting->slot] = request.id();
+  wait_for(answered.ticket, {request.id(), 0});
 }
 
 // Hot path: reply.
@@ -287,11 +274,7 @@ void RestCalls::drop(HttpRequest& request) {
   Inference* asked = inference_of(request);
   if (asked == nullptr) return;
   request.state = nullptr;
-  if (asked->ticket != 0) {
-    const Request* waiting = lane_->control_request(asked->ticket);
-    if (waiting != nullptr && waiting->slot < waiting_.size()) waiting_[waiting->slot] = 0;
-    lane_->cancel(asked->ticket);
-  }
+  cancel(asked->ticket);
   free_inferences_.push_back(asked);
 }
 
@@ -300,18 +283,11 @@ void RestCalls::closed(HttpRequest& request) {
   else tell_closed(request.id());
 }
 
-// JavaScript keeps a request until it is told of its end.
-void RestCalls::tell_closed(uint64_t request) {
-  if (!bridge_.push(ListenerEvent::Closed, thread_.index(), request, 0)) {
-    untold_.push_back(request);
-  }
-}
-
 void RestCalls::refused(const Refused& what) {
   constexpr std::string_view kEnd("\0", 1);
   (void)bridge_.push(ListenerEvent::Refused, thread_.index(), 0, static_cast<uint32_t>(what.status),
-                     {bytes_of(what.reason), bytes_of(kEnd), bytes_of(what.method),
-                      bytes_of(kEnd), bytes_of(what.path)});
+                     {bytes_of(what.reason), bytes_of(kEnd), bytes_of(what.method), bytes_of(kEnd),
+                      bytes_of(what.path)});
 }
 
 void RestCalls::connected(int change) {
@@ -362,42 +338,21 @@ void RestCalls::send_text(HttpRequest& request, int status, std::string_view rea
   request.send(answer);
 }
 
-void RestCalls::turn_ended() {
-  if (lane_->has_unflushed()) lane_->flush();
-  if (lane_->has_completed()) take_completed();
-}
-
 void RestCalls::woken() {
   bridge_.take_commands(thread_.index(), commands_);
   for (const Bridge::Command& command : commands_) obey(command);
   commands_.clear();
   go_on_reading();
-  while (!untold_.empty() &&
-         bridge_.push(ListenerEvent::Closed, thread_.index(), untold_.back(), 0)) {
-    untold_.pop_back();
-  }
+  go_on_telling();
   take_completed();
 }
 
 // Hot path: reply (queued).
-void RestCalls::take_completed() {
-  std::array<Request*, kCompletionsAtOnce> done;
-  for (;;) {
-    const size_t count = lane_->take_completed(done);
-    for (size_t i = 0; i < count; ++i) {
-      Request& finished = *done[i];
-      const uint32_t ticket = lane_->ticket_of(finished);
-      const uint64_t id =
-          finished.slot < waiting_.size() ? std::exchange(waiting_[finished.slot], 0) : 0;
-      HttpRequest* request = id == 0 ? nullptr : thread_.find_request(id);
-      if (request != nullptr) {
-        if (Inference* asked = inference_of(*request); asked != nullptr) {
-          answer(*request, *asked, finished, finished.code);
-        }
-      }
-      lane_->release_taken(ticket);
-    }
-    if (count == 0 || !lane_->has_completed()) return;
+void RestCalls::completed(const Waiting& waiting, Request& request) {
+  HttpRequest* waits = thread_.find_request(waiting.call);
+  if (waits == nullptr) return;
+  if (Inference* asked = inference_of(*waits); asked != nullptr) {
+    answer(*waits, *asked, request, request.code);
   }
 }
 
@@ -426,22 +381,12 @@ void RestCalls::obey(const Bridge::Command& command) {
 }
 
 void RestCalls::go_on_reading() {
-  const uint64_t taken = bridge_.taken();
-  if (taken == seen_taken_ || waits_for_take_.empty()) return;
-  seen_taken_ = taken;
-  std::vector<uint64_t> requests;
-  requests.swap(waits_for_take_);
-  for (const uint64_t id : requests) {
+  for (const uint64_t id : taken_calls()) {
     HttpRequest* request = thread_.find_request(id);
     if (request == nullptr) continue;
     request->word = 0;
     request->set_paused(false);
   }
-}
-
-void RestCalls::cutting() {
-  ByteBuffer text;
-  if (lane_->unanswered(text)) bridge_.add_unanswered(text_of(text.bytes()));
 }
 
 }  // namespace serval

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "calls/accepted_keys.h"
-#include "calls/bridge.h"
-#include "engine/lane/lane.h"
+#include "calls/lane_calls.h"
 #include "transport/http.h"
 
 namespace serval {
@@ -49,21 +48,20 @@ class LearnedRoutes {
   uint32_t generation_ = 0;
 };
 
-class RestCalls final : public HttpHandler, public LaneHooks {
+class RestCalls final : public HttpHandler, private LaneCalls {
  public:
   // Borrows all but the engine until it goes.
   RestCalls(CallThread& thread, std::shared_ptr<Engine> engine, const ServeSettings& settings,
             Bridge& bridge);
-  ~RestCalls() override;
 
   void begin(HttpRequest& request) override;
   void data(HttpRequest& request, std::span<const uint8_t> bytes, bool last) override;
   void closed(HttpRequest& request) override;
   void refused(const Refused& what) override;
   void connected(int change) override;
-  void turn_ended() override;
+  void turn_ended() override { end_turn(); }
   void woken() override;
-  void cutting() override;
+  void cutting() override { tell_unanswered(); }
 
  private:
   // A request that the engine answers; its HttpRequest's state. Kept and used again.
@@ -77,15 +75,7 @@ class RestCalls final : public HttpHandler, public LaneHooks {
     std::string answer_trace;  // the traceparent of its answer, as a header's line
   };
 
-  // LaneHooks
-  void wake() override { thread_.wake(); }
-  void* pin() override { return nullptr; }
-  void unpin(void*) override {}
-  void drop_kept() override { thread_.drop_kept(); }
-  bool ends_turns() override { return true; }
-
-  // Null when the lane has closed.
-  Engine* engine() const { return lane_->shared_engine().get(); }
+  void completed(const Waiting& waiting, Request& request) override;
   static Inference* inference_of(HttpRequest& request) {
     return static_cast<Inference*>(request.state);
   }
@@ -101,23 +91,13 @@ class RestCalls final : public HttpHandler, public LaneHooks {
   void open(HttpRequest& request);
   void forward(HttpRequest& request, std::span<const uint8_t> bytes, bool last);
   void send_text(HttpRequest& request, int status, std::string_view reason);
-  void tell_closed(uint64_t request);
-  void take_completed();
   void obey(const Bridge::Command& command);
   void go_on_reading();
 
-  CallThread& thread_;
-  Bridge& bridge_;
-  std::shared_ptr<Lane> lane_;
   LearnedRoutes routes_;
-  std::vector<uint64_t> waiting_;  // requests, by slot of the lane; 0 = nobody
   std::vector<std::unique_ptr<Inference>> inferences_;
   std::vector<Inference*> free_inferences_;
-  std::vector<uint64_t> waits_for_take_;
-  std::vector<Bridge::Command> commands_;
-  std::vector<uint64_t> untold_;  // requests that are gone, for whose Closed there was no memory
-  std::string head_;              // of the request that is forwarded
-  uint64_t seen_taken_ = 0;
+  std::string head_;  // of the request that is forwarded
 };
 
 }  // namespace serval

@@ -1,10 +1,16 @@
 // The addon's gRPC listener as the thread sees that owns it: its calls, and what it tells as packed
 // words (proto/engine.fbs ListenerEvent, EventWord). Control plane but for forwarded calls; one
 // thread.
-import { ListenerCommand, ListenerEvent, EventWord } from '../../model/generated/engine.js';
+import { ListenerCommand, ListenerEvent } from '../../model/generated/engine.js';
 import { countsByName } from '../../text.js';
 import type { EngineWording } from '../grpc-call.js';
 import type { Cut } from '../listener.js';
+import {
+  eachEvent,
+  engineFailure,
+  handshakeFailures,
+  type EngineFailure,
+} from './native-events.js';
 import type { NativeAccess } from './access.js';
 import type { GrpcTransportSettings, HandshakeFailures } from './settings.js';
 
@@ -71,43 +77,14 @@ export interface NativeGrpcEvents {
   drained(cut: Cut): void;
 }
 
-/** An answer of the engine that is an error; `missingBytes` of it say what is missing. */
-export interface EngineFailure {
-  readonly code: number;
-  readonly body: Buffer;
-  readonly missingBytes: number;
-}
-
-const WORD_BYTES = 4;
-const HEAD_BYTES = EventWord.Words * WORD_BYTES;
-const HIGH = 2 ** 32;
-const EXPLAIN_HEAD_BYTES = 2 * WORD_BYTES;
-
-/** Tells `events` what `packed` has, in order. `report` takes what an event throws, which is a bug,
- * and must not take others along. Throws where `packed` is cut. */
+/** Tells `events` what `packed` has, in order. `report` gets what an event throws, which is a bug,
+ * and must not affect others. Throws where `packed` is cut. */
 export function readEvents(
   packed: Buffer,
   events: NativeGrpcEvents,
   report: (error: unknown) => void,
 ): void {
-  let at = 0;
-  while (at < packed.length) {
-    const start = at;
-    const word = (index: EventWord): number => packed.readUInt32LE(start + index * WORD_BYTES);
-    const isWhole = packed.length - start >= HEAD_BYTES;
-    const bytes = isWhole ? word(EventWord.Bytes) : 0;
-    const payload = packed.subarray(start + HEAD_BYTES, start + HEAD_BYTES + bytes);
-    if (!isWhole || payload.length !== bytes)
-      throw new TypeError(`gRPC event at byte ${start} is cut`);
-    const call = word(EventWord.CallHigh) * HIGH + word(EventWord.CallLow);
-    const value = word(EventWord.Value);
-    try {
-      tell(events, word(EventWord.Kind), word(EventWord.Thread), call, value, payload);
-    } catch (error) {
-      report(error);
-    }
-    at = start + HEAD_BYTES + Math.ceil(bytes / WORD_BYTES) * WORD_BYTES;
-  }
+  eachEvent('gRPC', packed, (...event) => tell(events, ...event), report);
 }
 
 function tell(
@@ -130,15 +107,11 @@ function tell(
     case ListenerEvent.Left:
       return events.left(thread, call, value);
     case ListenerEvent.Explain:
-      return events.explain(thread, call, value, {
-        code: payload.readUInt32LE(),
-        missingBytes: payload.readUInt32LE(WORD_BYTES),
-        body: payload.subarray(EXPLAIN_HEAD_BYTES),
-      });
+      return events.explain(thread, call, value, engineFailure(payload));
     case ListenerEvent.Full:
       return events.full(value);
     case ListenerEvent.HandshakeFailed:
-      return events.handshakeFailed(handshakeFailures(value, payload.toString('utf8')));
+      return events.handshakeFailed(handshakeFailures(value, payload));
     case ListenerEvent.Certificates:
       return events.certificates(value === 0 ? undefined : payload.toString('utf8'));
     case ListenerEvent.Drained:
@@ -146,11 +119,6 @@ function tell(
     default:
       return unknownEvent(kind);
   }
-}
-
-function handshakeFailures(failures: number, text: string): HandshakeFailures {
-  const end = text.indexOf('\0');
-  return { failures, peer: text.slice(0, end), reason: text.slice(end + 1) };
 }
 
 function unknownEvent(kind: ListenerEvent): never {

@@ -16,12 +16,12 @@ import {
   type GrpcUnaryHandler,
 } from '../grpc-call.js';
 import { NOTHING_CUT, type Cut, type Expires } from '../listener.js';
+import { EventTaker, type EngineFailure } from './native-events.js';
 import { expiryOf, pemText } from '../tls/pem-files.js';
 import { nativeAccess, type AccessOf } from './access.js';
 import {
   NativeCall,
   readEvents,
-  type EngineFailure,
   type NativeGrpcEvents,
   type NativeGrpcLink,
   type NativeMethod,
@@ -61,8 +61,6 @@ interface Answering {
   readonly engine?: EngineMethod;
 }
 
-/** Packed events that are taken in one go; then others have their turn. */
-const TAKES_MAX = 16;
 /** The addon's clock and ours, at the end of a drain. */
 const CLOCKS_MS = 10;
 
@@ -82,12 +80,18 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   #cutsAtMs = Infinity;
   /** The models of forwarded calls that were cut. */
   #cutModels: Cut['models'] | undefined;
-  #taking: NodeJS.Immediate | undefined;
+  readonly #taker: EventTaker;
   #drained: (cut: Cut) => void = () => undefined;
 
   constructor(link: NativeGrpcLink, options: NativeGrpcListenerOptions) {
     this.#link = link;
     this.#options = options;
+    const { report } = options;
+    this.#taker = new EventTaker(
+      () => link.read((native) => native.grpcTake()),
+      (packed) => readEvents(packed, this, report),
+      report,
+    );
     for (const service of options.services) this.#register(service);
   }
 
@@ -109,7 +113,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
       statuses: statusesByCode(),
       ...(access && { access: nativeAccess(this.#kinds, access) }),
     };
-    const answer = this.#link.read((native) => native.grpcStart(options, () => this.#take()));
+    const answer = this.#link.read((native) => native.grpcStart(options, this.#taker.take));
     this.#started = true;
     this.#tellExpiry();
     return answer.readUInt32LE();
@@ -151,7 +155,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   stop(): void {
     if (!this.#started) return;
     this.#started = false;
-    clearImmediate(this.#taking);
+    this.#taker.stop();
     this.#link.native.grpcStop();
     for (const calls of this.#calls) {
       for (const call of [...calls.values()]) call.closed();
@@ -246,23 +250,6 @@ export class NativeGrpcListener implements NativeGrpcEvents {
       this.#options.report(error);
       return thrownStatus(error);
     }
-  }
-
-  // Called by the addon when there are events.
-  #take(): void {
-    for (let i = 0; i < TAKES_MAX && this.#started; i += 1) {
-      const packed = this.#link.read((native) => native.grpcTake());
-      if (packed.length === 0) return;
-      try {
-        readEvents(packed, this, this.#options.report);
-      } catch (error) {
-        this.#options.report(error);
-      }
-    }
-    this.#taking ??= setImmediate(() => {
-      this.#taking = undefined;
-      this.#take();
-    });
   }
 
   #register(service: GrpcService): void {

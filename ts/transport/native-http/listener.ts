@@ -9,7 +9,7 @@ import {
   HTTP_SILENT_MS,
   HTTP_STALLED_MS,
 } from '../../limits.js';
-import { EventWord, ListenerEvent } from '../../model/generated/engine.js';
+import { ListenerEvent } from '../../model/generated/engine.js';
 import { addedCounts, countsByName } from '../../text.js';
 import type { HandshakeFailures } from '../grpc/settings.js';
 import {
@@ -24,6 +24,13 @@ import {
   type Surroundings,
 } from '../listener.js';
 import { Asked } from '../http/answer-log.js';
+import {
+  EventTaker,
+  eachEvent,
+  engineFailure,
+  handshakeFailures,
+  type TellEvent,
+} from '../grpc/native-events.js';
 import { RouteCache } from '../route-cache.js';
 import { expiryOf, pemText } from '../tls/pem-files.js';
 import { TLS_VERSION_DEFAULT } from '../tls/settings.js';
@@ -42,13 +49,8 @@ export interface NativeHttpSurroundings extends Surroundings {
   readonly handshakeFailed?: (failures: HandshakeFailures) => void;
 }
 
-/** Packed events that are taken in one go; then others have their turn. */
-const TAKES_MAX = 16;
-const HEAD_BYTES = EventWord.Words * 4;
-const HIGH = 2 ** 32;
 /** The addon's clock and ours, at the end of a drain. */
 const CLOCKS_MS = 10;
-const FAILED_HEAD_BYTES = 8;
 const TAUGHT_MAX = 65_536;
 
 /** OPTIONS *: of the server as a whole. */
@@ -103,7 +105,7 @@ export class NativeHttpListener implements HttpListener {
   #draining = false;
   #cutsAtMs = Infinity;
   #cutModels: Cut['models'] | undefined;
-  #taking: NodeJS.Immediate | undefined;
+  readonly #taker: EventTaker;
   #drained: (cut: Cut) => void = () => undefined;
 
   constructor(
@@ -116,6 +118,11 @@ export class NativeHttpListener implements HttpListener {
     this.#routes = new RouteCache(router);
     this.#report = report;
     this.#around = surroundings;
+    this.#taker = new EventTaker(
+      () => link.read((native) => native.httpTake()),
+      (packed) => eachEvent('HTTP', packed, this.#tell, report),
+      report,
+    );
   }
 
   /** Rejects with ServalError that says why it cannot listen. */
@@ -138,7 +145,7 @@ export class NativeHttpListener implements HttpListener {
       stalledMs: HTTP_STALLED_MS,
       ...(tls && { tls: { minVersion: TLS_VERSION_DEFAULT, ...tls.settings } }),
     };
-    const answer = this.#link.read((native) => native.httpStart(options, () => this.#take()));
+    const answer = this.#link.read((native) => native.httpStart(options, this.#taker.take));
     this.#started = true;
     const bound = answer.readUInt32LE();
     this.#around.listening?.(bound);
@@ -177,7 +184,7 @@ export class NativeHttpListener implements HttpListener {
 
   #stop(): void {
     this.#started = false;
-    clearImmediate(this.#taking);
+    this.#taker.stop();
     this.#link.native.httpStop();
     for (const exchanges of this.#exchanges) {
       for (const exchange of [...exchanges.values()]) this.#left(exchange);
@@ -185,43 +192,7 @@ export class NativeHttpListener implements HttpListener {
     }
   }
 
-  // Called by the addon when there are events.
-  #take(): void {
-    for (let i = 0; i < TAKES_MAX && this.#started; i += 1) {
-      const packed = this.#link.read((native) => native.httpTake());
-      if (packed.length === 0) return;
-      this.#readEvents(packed);
-    }
-    this.#taking ??= setImmediate(() => {
-      this.#taking = undefined;
-      this.#take();
-    });
-  }
-
-  #readEvents(packed: Buffer): void {
-    let at = 0;
-    while (at + HEAD_BYTES <= packed.length) {
-      const start = at;
-      const word = (index: EventWord): number => packed.readUInt32LE(start + index * 4);
-      const bytes = word(EventWord.Bytes);
-      const payload = packed.subarray(start + HEAD_BYTES, start + HEAD_BYTES + bytes);
-      const id = word(EventWord.CallHigh) * HIGH + word(EventWord.CallLow);
-      try {
-        this.#tell(
-          word(EventWord.Kind),
-          word(EventWord.Thread),
-          id,
-          word(EventWord.Value),
-          payload,
-        );
-      } catch (error) {
-        this.#report(error);
-      }
-      at = start + HEAD_BYTES + Math.ceil(bytes / 4) * 4;
-    }
-  }
-
-  #tell(kind: ListenerEvent, thread: number, id: number, value: number, payload: Buffer): void {
+  readonly #tell: TellEvent = (kind, thread, id, value, payload): void => {
     switch (kind) {
       case ListenerEvent.Request:
         return this.#begin(thread, id, new NativeHead(payload, value));
@@ -235,10 +206,8 @@ export class NativeHttpListener implements HttpListener {
         return this.#logRefused(value, payload);
       case ListenerEvent.Full:
         return this.#around.connections?.full(value);
-      case ListenerEvent.HandshakeFailed: {
-        const [peer = '', reason = ''] = payload.toString('utf8').split('\0');
-        return this.#around.handshakeFailed?.({ failures: value, peer, reason });
-      }
+      case ListenerEvent.HandshakeFailed:
+        return this.#around.handshakeFailed?.(handshakeFailures(value, payload));
       case ListenerEvent.Certificates:
         return this.#certificates(value === 0 ? undefined : payload.toString('utf8'));
       case ListenerEvent.Drained: {
@@ -248,7 +217,7 @@ export class NativeHttpListener implements HttpListener {
       default:
         throw new TypeError(`HTTP event of kind ${kind}`);
     }
-  }
+  };
 
   #exchange(thread: number, id: number): [NativeExchange, NativeRequest] {
     const exchanges = this.#exchanges[thread];
@@ -337,16 +306,14 @@ export class NativeHttpListener implements HttpListener {
   // A request that the engine was asked without us.
   #failed(thread: number, id: number, route: number, payload: Buffer): void {
     const [exchange] = this.#exchange(thread, id);
-    const code = payload.readUInt32LE() as ErrorCode;
-    const missingBytes = payload.readUInt32LE(4);
-    const body = payload.subarray(FAILED_HEAD_BYTES);
+    const { code, missingBytes, body } = engineFailure(payload);
     try {
       const engine = this.#learned.get(route) ?? this.#learnedBefore.get(route);
       if (engine !== undefined) {
         engine.failed(exchange, code, body, missingBytes);
       } else {
         const text = JSON.stringify({ error: body.toString('utf8', missingBytes) });
-        exchange.send(ERRORS[code].v2Http, 'application/json', text);
+        exchange.send(ERRORS[code as ErrorCode].v2Http, 'application/json', text);
       }
     } catch (error) {
       this.#bug(exchange, error);

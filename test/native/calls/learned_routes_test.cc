@@ -1,0 +1,107 @@
+// Rules that a listener learned: which requests they are for, whom they let in, when they end.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calls/rest_calls.h"
+
+namespace serval::test {
+namespace {
+
+class FakeRequest final : public HttpRequest {
+ public:
+  FakeRequest(std::string_view method, std::string_view path, std::string_view query,
+              std::vector<HttpHeader> headers) {
+    method_ = method;
+    path_ = path;
+    query_ = query;
+    headers_ = std::move(headers);
+  }
+  ~FakeRequest() override = default;
+  bool is_local() const override { return false; }
+  void send(const HttpAnswer&) override {}
+  void want_body() override {}
+  void set_paused(bool) override {}
+};
+
+std::vector<uint8_t> rule(Protocol protocol, uint32_t number, uint32_t generation,
+                          std::vector<std::string> texts) {
+  const uint32_t words[] = {static_cast<uint32_t>(protocol), number, generation};
+  std::vector<uint8_t> out(sizeof words);
+  std::memcpy(out.data(), words, sizeof words);
+  for (const std::string& text : texts) {
+    out.insert(out.end(), text.begin(), text.end());
+    out.push_back(0);
+  }
+  return out;
+}
+
+class LearnedRoutesTest : public ::testing::Test {
+ protected:
+  void learn(Protocol protocol, std::string key_header = "", std::string key = "") {
+    ASSERT_TRUE(routes_.learn(0, 77, rule(protocol, 1, 0, {"POST", "/m", "h", key_header, key})));
+  }
+  bool knows(std::vector<HttpHeader> headers, std::string_view method = "POST",
+             std::string_view path = "/m", std::string_view query = "") {
+    headers.push_back({"Host", "h"});
+    const FakeRequest request(method, path, query, std::move(headers));
+    const LearnedRoute* route = routes_.find(0, request);
+    if (route != nullptr) EXPECT_EQ(route->handle, 77u);
+    return route != nullptr;
+  }
+  LearnedRoutes routes_;
+};
+
+TEST_F(LearnedRoutesTest, AreForOneMethodPathAndHost) {
+  EXPECT_FALSE(knows({}));
+  learn(Protocol::V1Predict);
+  EXPECT_TRUE(knows({}));
+  EXPECT_FALSE(knows({}, "GET"));
+  EXPECT_FALSE(knows({}, "POST", "/n"));
+  EXPECT_FALSE(knows({}, "POST", "/m", "x=1"));
+  const FakeRequest other("POST", "/m", "", {{"Host", "other"}});
+  EXPECT_EQ(routes_.find(0, other), nullptr);
+}
+
+TEST_F(LearnedRoutesTest, LeaveCodingsToJavaScript) {
+  learn(Protocol::V2Rest);
+  EXPECT_FALSE(knows({{"Content-Encoding", "gzip"}}));
+  EXPECT_FALSE(knows({{"ACCEPT-ENCODING", "gzip, deflate"}}));
+  EXPECT_TRUE(knows({{"Accept-Encoding", "identity"}}));
+}
+
+TEST_F(LearnedRoutesTest, LetInKeysThatWereLetInBefore) {
+  learn(Protocol::V1Predict, "authorization", "Bearer a");
+  EXPECT_TRUE(knows({{"Authorization", "Bearer a"}}));
+  EXPECT_FALSE(knows({}));
+  EXPECT_FALSE(knows({{"Authorization", "Bearer b"}}));
+  EXPECT_FALSE(knows({{"X-Key", "Bearer a"}}));
+  EXPECT_FALSE(knows({{"Authorization", "Bearer a"}, {"authorization", "Bearer b"}}));
+  learn(Protocol::V1Predict, "x-key", "b");
+  EXPECT_TRUE(knows({{"X-Key", "b"}}));
+  EXPECT_TRUE(knows({{"Authorization", "Bearer a"}})) << "both headers count";
+  EXPECT_FALSE(knows({{"X-Key", "Bearer a"}})) << "a key is its header's";
+}
+
+TEST_F(LearnedRoutesTest, EndWithTheirGeneration) {
+  learn(Protocol::V1Predict, "authorization", "Bearer a");
+  const FakeRequest request("POST", "/m", "", {{"Host", "h"}, {"Authorization", "Bearer a"}});
+  EXPECT_EQ(routes_.find(1, request), nullptr);
+  EXPECT_EQ(routes_.find(0, request), nullptr) << "it is gone for good";
+  const auto stale = rule(Protocol::V1Predict, 1, 0, {"POST", "/m", "h", "", ""});
+  EXPECT_FALSE(routes_.learn(1, 77, stale));
+}
+
+TEST_F(LearnedRoutesTest, ThatCannotBeReadAreNone) {
+  for (std::vector<uint8_t> broken :
+       {std::vector<uint8_t>(5), rule(Protocol::V1Predict, 1, 0, {"POST", "/m", "h", ""}),
+        rule(static_cast<Protocol>(99), 1, 0, {"POST", "/m", "h", "", ""})}) {
+    EXPECT_FALSE(routes_.learn(0, 77, broken));
+  }
+}
+
+}  // namespace
+}  // namespace serval::test
