@@ -11,7 +11,7 @@
 
 namespace serval {
 
-// What a listener serves.
+// The protocol of a listener.
 enum class ListenerKind : uint8_t { Grpc, Http };
 
 // Whether this build has them.

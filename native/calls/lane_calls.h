@@ -39,7 +39,7 @@ class LaneCalls {
   void take_completed();
   // What was queued in a turn is made known.
   void end_turn();
-  // JavaScript keeps a call until it is told of its end: again, if there is no memory now.
+  // JavaScript keeps a call until it hears of its end: tried again if there is no memory now.
   void tell_closed(uint64_t call);
   void go_on_telling();
   // Calls whose input may go on, since their events were taken; usually none.

@@ -314,7 +314,7 @@ void RestCalls::open(HttpRequest& request) {
 
 void RestCalls::forward(HttpRequest& request, std::span<const uint8_t> bytes, bool last) {
   if (!last) {
-    // One turn's data for each time that events are taken: what is not taken is not collected.
+    // One turn's data for each time that JavaScript takes events, so that none pile up.
     if (request.word == 0) {
       request.word = 1;
       waits_for_take_.push_back(request.id());

@@ -16,8 +16,8 @@
 
 namespace serval {
 
-// What the engine may answer by itself: requests with this method and path, without a query, with
-// this Host, without headers that JavaScript has to see, and with a key that let somebody in.
+// A rule: the engine may answer requests with this method and path, without a query, with this
+// Host, without headers that JavaScript has to see, and with a key that let somebody in.
 struct LearnedRoute {
   Protocol protocol = Protocol::V1Predict;
   uint32_t handle = 0;                   // of the model

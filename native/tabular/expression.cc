@@ -18,7 +18,7 @@ bool takes(const Function& function, size_t count) {
          (function.arguments_max < 0 || count <= static_cast<size_t>(function.arguments_max));
 }
 
-// What arguments have raised, by their indices.
+// Errors that arguments have raised, by their indices.
 class Raises {
  public:
   void note(size_t index, size_t count, Eval& eval) {

@@ -107,11 +107,11 @@ class CallThread {
 class CallHandler;
 class HttpHandler;
 
-// What a thread of a listener tells its handler, whatever is spoken; on that thread.
+// Calls that a listener's thread makes to its handler, whatever the protocol; on that thread.
 class TurnHandler {
  public:
   virtual ~TurnHandler() = default;
-  // Who answers gRPC calls and HTTP requests; null: nobody does.
+  // The handlers of gRPC calls and HTTP requests; null: there is none.
   virtual CallHandler* calls() { return nullptr; }
   virtual HttpHandler* requests() { return nullptr; }
   // A connection came (1) or is gone (-1).
@@ -119,7 +119,7 @@ class TurnHandler {
   // All that one wake-up brought was handed over: what was collected is to go.
   virtual void turn_ended() {}
   virtual void woken() {}
-  // What has not ended in a drain is about to be cut.
+  // Calls that have not ended in a drain are about to be cut.
   virtual void cutting() {}
 };
 

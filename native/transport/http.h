@@ -1,5 +1,5 @@
-// What an HTTP request looks like to whoever answers it: a head, a body in pieces, one answer. Hot
-// path; the listener's thread, all of it.
+// An HTTP request as its handler sees it: a head, a body in pieces, one answer. Hot path; the
+// listener's thread, all of it.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ class HttpRequest : public NumberedCall {
   // Answers the request: closed() is not called any more, and the request is gone on return. What
   // is left of its body is dropped.
   virtual void send(const HttpAnswer& answer) = 0;
-  // The body is wanted: a client that waits for that is told to go on (100 Continue).
+  // The handler wants the body: a client that waits for this gets 100 Continue.
   virtual void want_body() = 0;
   // The rest of the body waits, and its client with it; data of this turn may still come.
   virtual void set_paused(bool paused) = 0;

@@ -1,4 +1,4 @@
-// What a listener is started with. Data only; written before it starts, then read by its
+// Settings that a listener is started with. Data only; written before it starts, then read by its
 // threads. The names of limits are those of gRPC's channel arguments.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace serval {
 
 inline constexpr uint64_t kMsForever = UINT64_MAX;
 
-// What a listener's port serves.
+// The protocol that a listener's port serves.
 enum class Serves : uint8_t { Grpc, Http };
 
 constexpr const char* name_of(Serves serves) { return serves == Serves::Grpc ? "gRPC" : "HTTP"; }

@@ -20,13 +20,13 @@ export type AttributeValue =
   | { readonly expressions: readonly Expression[] }
   | { readonly blocks: readonly Block[] };
 
-/** What a derived column of a SQL statement has beside its expression. */
+/** Properties of a column that a SQL statement derives, beside its expression. */
 export interface SqlDerivation {
   /** The expression's text, for errors. */
   readonly written: string;
   /** In Spark's ANSI mode. */
   readonly ansi: boolean;
-  /** Of lists. */
+  /** The items' type, in lists. */
   readonly element?: Type | undefined;
 }
 

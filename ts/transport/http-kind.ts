@@ -4,8 +4,8 @@ import type { ServerTls } from './tls/settings.js';
 import { uwsFile } from './uws-binding.js';
 
 export const HTTP_LISTENERS = ['auto', 'native', 'uws', 'node'] as const;
-/** What is asked for; auto: the addon's, where it was built; else uWebSockets.js, where it has a
- * binary for the Node that runs; else node:http. */
+/** The choice of --http-listener; auto: the addon's, where it was built; else uWebSockets.js, where
+ * it has a binary for the Node that runs; else node:http. */
 export type HttpListenerChoice = (typeof HTTP_LISTENERS)[number];
 export type HttpListenerKind = Exclude<HttpListenerChoice, 'auto'>;
 

@@ -130,11 +130,11 @@ export abstract class HttpExchange {
   ): void;
 }
 
-/** What the engine may answer by itself, where a listener can ask it: requests to this URL,
- * whatever their headers say, except those of codings. */
+/** Says that the engine may answer requests to this URL by itself, whatever their headers say,
+ * except those of codings. */
 export interface EngineRoute {
   readonly protocol: number;
-  /** Of the model; not 0. */
+  /** The model's handle; not 0. */
   readonly handle: number;
   /** Answers such a request, which the engine refused. `body`, `missingBytes`: see readError(). */
   failed(exchange: HttpExchange, code: number, body: Buffer, missingBytes: number): void;

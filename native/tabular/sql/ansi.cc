@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kDetailMax = 160;
 
-// At most so many bytes of a text, for an error, in whole characters.
+// The beginning of a text, for an error: at most this number of bytes, in whole characters.
 std::string first_of(std::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return std::string(text);
   size_t end = bytes_max;

@@ -10,7 +10,7 @@
 
 namespace serval {
 
-// Who gets the data.
+// The receiver of the data.
 class ChunkSink {
  public:
   // A piece of the body. False: no more is wanted.
@@ -35,7 +35,7 @@ class ChunkReader {
   // `bytes`: what came since, less what was used.
   Outcome read(std::span<const uint8_t> bytes);
 
-  // What is counted of one body beside its data.
+  // Limits of one body, beside its data.
   static constexpr size_t kExtensionBytesMax = 16 * 1024;
   static constexpr size_t kTrailerBytesMax = 16 * 1024;
 

@@ -29,7 +29,7 @@ constexpr uint64_t kLingerNs = 1'000 * kNsPerMs;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view kJson = "application/json";
 
-// Of printable ASCII.
+// A text of printable ASCII as an error.
 std::string error_json(std::string_view reason) {
   std::string out = R"({"error":")";
   for (const char one : reason) {

@@ -77,7 +77,7 @@ void Http1Connection::due(uint64_t now_ns) {
 
 void Http1Connection::retire(bool) {
   if (dead_ || phase_ == Phase::Closing) return;
-  // Who is connected may still ask, until nobody waits for an answer: look().
+  // Connected clients may still ask, until nobody waits for an answer: look().
   leaving_ = true;
   if (phase_ == Phase::Handshake) die();
 }

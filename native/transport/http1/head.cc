@@ -72,7 +72,7 @@ bool lists(std::string_view value, std::string_view lower) {
   return false;
 }
 
-// What llhttp's callbacks fill.
+// The result that llhttp's callbacks fill.
 struct Filling {
   ReadHead* out = nullptr;
   std::string_view target;

@@ -26,7 +26,7 @@ class LineScanner {
   Found scan(std::span<const uint8_t> bytes, Part part);
   // End: its bytes, with the empty line. More: those that were looked at.
   size_t bytes() const { return at_; }
-  // Of the first line so far, without its end.
+  // Bytes of the first line so far, without its end.
   size_t first_line_bytes() const { return first_line_bytes_; }
   // Bytes before the first line: empty lines that a client sent after its last request.
   size_t skipped() const { return skipped_; }
@@ -49,7 +49,7 @@ class LineScanner {
 // How the body of a request comes.
 enum class BodyFraming : uint8_t { None, Length, Chunks };
 
-// What a head says. Views are into its bytes.
+// The content of a head. Views are into its bytes.
 struct ReadHead {
   std::string_view method, path, query;
   std::vector<HttpHeader>* headers = nullptr;  // where they go; emptied first

@@ -15,7 +15,7 @@ class Connection;
 class HttpRequest;
 class NumberedCall;
 
-// What waits for a time: a call's deadline, or (no call) what a connection has due.
+// A time that something waits for: a call's deadline, or (no call) the next one of a connection.
 struct DueNode : TimerNode {
   Connection* connection = nullptr;
   NumberedCall* call = nullptr;
@@ -34,7 +34,7 @@ class NumberedCall {
   DueNode& due_node() { return due_; }
   void set_id(uint64_t id) { id_ = id; }
 
-  // What it is: one of the two.
+  // Its kind: one of the two is not null.
   virtual Call* as_call() { return nullptr; }
   virtual HttpRequest* as_request() { return nullptr; }
   virtual void deadline_passed() {}

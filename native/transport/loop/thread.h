@@ -75,7 +75,7 @@ class ListenerThread final : public CallThread {
 
   // --- for its connections ---
   const TransportSettings& settings() const { return shared_.settings; }
-  // Who answers here; only where such calls are served.
+  // The handlers; only where such calls are served.
   CallHandler& calls() { return *handler_->calls(); }
   HttpHandler& requests() { return *handler_->requests(); }
   BlockPool& blocks() { return blocks_; }

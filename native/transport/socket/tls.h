@@ -25,7 +25,7 @@ struct TlsSettings {
   PemSource roots;               // who signs clients' certificates
   bool client_required = false;  // mutual TLS
   bool only_tls13 = false;       // else 1.2 too
-  // What is agreed on (ALPN), and whether the handshake fails with clients that do not ask for it.
+  // The protocol of ALPN, and whether the handshake fails with clients that do not ask for it.
   std::string protocol = "h2";
   bool protocol_required = true;
 };

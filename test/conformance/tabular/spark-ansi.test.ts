@@ -83,7 +83,7 @@ interface Asked {
   readonly values: readonly (string | null)[];
 }
 
-/** What a plan answers to expressions, and which rows it refuses. */
+/** The answers of a plan to expressions, and the rows that it refuses. */
 function run(expressions: readonly string[], ansi: boolean) {
   const items = expressions.flatMap((each, i) => [
     `CAST((${each}) AS STRING) AS s${i}`,
@@ -98,7 +98,7 @@ function run(expressions: readonly string[], ansi: boolean) {
   return runPlan(plan, columns, { nullForInvalid: true });
 }
 
-/** Where all columns are NULL. */
+/** The row in which all columns are NULL. */
 const NULL_ROW = 4;
 
 type Given = ReturnType<typeof run>;

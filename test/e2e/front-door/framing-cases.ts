@@ -59,15 +59,15 @@ const LENGTHS: readonly Row[] = [
     '200',
     '400 close',
   ],
-  ['no length, and another request behind it', post([], HIDDEN), 'close', '400 200'],
+  ['no length, and another request after it', post([], HIDDEN), 'close', '400 200'],
   [
-    'an empty Transfer-Encoding, and a request behind it',
+    'an empty Transfer-Encoding, and a request after it',
     post(['Transfer-Encoding:'], HIDDEN),
     'close',
     '400 close',
   ],
   [
-    'a header without a name, and a request behind it',
+    'a header without a name, and a request after it',
     post([': x', 'Content-Length: 0'], HIDDEN),
     'close',
     '400 close',
@@ -110,7 +110,7 @@ const CODINGS: readonly Row[] = [
     '411 close',
     '200',
   ],
-  ['chunks and a request behind them', post([CHUNKED], chunks(ROWS) + HIDDEN), 'close', '200 200'],
+  ['chunks and a request after them', post([CHUNKED], chunks(ROWS) + HIDDEN), 'close', '200 200'],
   [
     'the same to a model that is not there',
     post([CHUNKED], chunks(ROWS) + HIDDEN, '/v1/models/none:predict'),

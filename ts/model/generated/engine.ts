@@ -60,7 +60,7 @@ export enum CallResult {
   Pending = 255,
 }
 
-/** What a native listener tells the JavaScript thread that answers what it does not answer itself. Each is six u32 words (EventWord) and a payload, padded to whole words. */
+/** Events of a native listener, for the JavaScript thread that answers the calls that it forwards. Each is six u32 words (EventWord) and a payload, padded to whole words. */
 export enum ListenerEvent {
   /** a call of a forwarded method; value: its index; payload: f64, its */
   Open = 0,
@@ -88,7 +88,7 @@ export enum ListenerEvent {
   Data = 11,
   /** a request that the engine was asked failed; value: the number of its */
   Failed = 12,
-  /** what was no request was answered so; value: the status; payload: why, */
+  /** bytes that are no request were refused; value: the status; payload: */
   Refused = 13,
 }
 

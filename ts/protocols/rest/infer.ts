@@ -99,7 +99,7 @@ const TRACE_PARENT = headerName('traceparent');
 const TRACE_STATE = headerName('tracestate');
 
 export abstract class InferRoute implements Route {
-  /** Of a model that is there. */
+  /** Present where the model is there. */
   readonly engine: EngineRoute | undefined;
 
   constructor(

@@ -21,7 +21,7 @@ export interface SqlType {
   readonly name: SqlTypeName;
   readonly precision: number;
   readonly scale: number;
-  /** Of an array its items, of a map its keys and values. */
+  /** The items of an array, or the keys and values of a map. */
   readonly parts?: readonly SqlType[];
 }
 

@@ -30,9 +30,9 @@ export interface SqlResult {
   readonly keepsAll: boolean;
 }
 
-/** What versions of Spark do differently. */
+/** Differences between versions of Spark. */
 export interface SqlDialect {
-  /** Of the Spark that saved the statement: names of columns without AS differ. */
+  /** The version of Spark that saved the statement: names of columns without AS differ. */
   readonly major: number;
   /** spark.sql.ansi.enabled */
   readonly ansi: boolean;

@@ -37,7 +37,7 @@ export interface Lowered {
   readonly expression: Expression;
   /** 'any' where it follows from the request. */
   readonly type: Type;
-  /** Of a list. */
+  /** The items' type, in a list. */
   readonly element?: Type;
 }
 
@@ -160,7 +160,7 @@ function lowerCall(sql: Call, context: LowerContext): Lowered {
   };
 }
 
-/** What try_add(a, b), TRY_CAST and their like try. */
+/** The call that try_add(a, b), TRY_CAST and the like try. */
 function triedOf(sql: Call): Sql | undefined {
   if (sql.name === 'try_cast') return sql.args[0];
   const name = SQL_TRIES[sql.name];

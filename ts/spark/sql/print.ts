@@ -35,9 +35,9 @@ export function typeText(type: SqlType): string {
   return type.name === 'decimal' ? `${name}(${type.precision},${type.scale})` : name;
 }
 
-/** What names depend on. */
+/** Everything that names depend on. */
 export interface Naming {
-  /** Of the Spark that names. */
+  /** The version of Spark that gives the names. */
   readonly major: number;
   /** Whether a column has dates: + and - are functions then. */
   isDate(column: string): boolean;

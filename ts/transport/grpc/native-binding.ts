@@ -54,7 +54,7 @@ export interface NativeGrpcCalls {
 /** A thread's link to the engine, as far as a gRPC listener needs it. */
 export interface NativeGrpcLink {
   readonly native: NativeGrpcCalls;
-  /** Makes a call; its answer in memory of its own. Throws ServalError. */
+  /** Makes a call and returns a copy of its answer. Throws ServalError. */
   read(call: (native: NativeGrpcCalls) => number): Buffer;
 }
 

@@ -47,7 +47,7 @@ export interface NativeHttpCalls {
 /** A thread's link to the engine, as far as an HTTP listener needs it. */
 export interface NativeHttpLink {
   readonly native: NativeHttpCalls;
-  /** Makes a call; its answer in memory of its own. Throws ServalError. */
+  /** Makes a call and returns a copy of its answer. Throws ServalError. */
   read(call: (native: NativeHttpCalls) => number): Buffer;
 }
 
@@ -103,7 +103,7 @@ function nameText(name: HeaderName): string {
 const U32 = 4;
 const NOTHING = Buffer.alloc(0);
 
-/** What is done with one request. Harmless where it has ended. */
+/** The commands for one request. Harmless where it has ended. */
 export class NativeRequest {
   constructor(
     private readonly native: NativeHttpCalls,

@@ -10,7 +10,7 @@ struct Interval {
   int64_t months = 0, days = 0, micros = 0;
 };
 
-// Of a valid value of one of the three interval types.
+// Reads a valid value of one of the three interval types.
 Interval interval_of(Eval& eval, const Value& value);
 // A value of `type`: what the type does not have does not count.
 Value of_interval(Eval& eval, SqlType type, Interval interval);

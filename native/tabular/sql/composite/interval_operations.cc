@@ -97,7 +97,7 @@ Value scaled(Eval& eval, const Value& of, const Value& by, bool divides) {
     return divides ? real / factor.real : real * factor.real;
   };
   if (composite_of(type).form == Form::Interval) {
-    // What does not fill a day goes into the hours.
+    // The remainder of a day goes into the hours.
     const double days = part(from.days);
     const double micros = part(from.micros) + (days - std::trunc(days)) * kDayMicros;
     constexpr int64_t kIntMax = std::numeric_limits<int32_t>::max();

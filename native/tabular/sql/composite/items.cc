@@ -9,7 +9,7 @@ namespace serval::tabular::sql {
 
 namespace {
 
-// What the arrays and maps of one row may hold together: 32 bytes each.
+// The most items that the arrays and maps of one row may hold together: 32 bytes each.
 constexpr size_t kItemsMax = 4 << 20;
 
 Value item_of_column(const Column& column, size_t at) {
@@ -29,7 +29,7 @@ Value item_of_column(const Column& column, size_t at) {
   return item;
 }
 
-// What a text that is made of items may have.
+// The most bytes of a text that is made of items.
 constexpr size_t kTextBytesMax = 64 << 20;
 
 // How many items there are in a list and the lists in it; beyond kItemsMax it may stop counting.

@@ -28,13 +28,13 @@ Value cast_composite(Eval& eval, const Value& value, SqlType to);
 std::string items_text(Eval& eval, const Value& value);
 // Order of two values of one type, missing ones first: what arrays are sorted by.
 int compare_items(Eval& eval, const Value& a, const Value& b);
-// Of two valid composite values of one type.
+// Compares two valid composite values of one type.
 int compare_composites(Eval& eval, const Value& a, const Value& b);
 
 // Why a column cannot hold the value: empty where it can.
 std::string column_fault(Eval& eval, const Value& value);
 
-// What arguments are checked with: errors name the function, the argument (from 1) and the types.
+// Checks of arguments: errors name the function, the argument (from 1) and the types.
 Value bad_argument(Eval& eval, std::string_view function, size_t index, std::string_view expected,
                    const Value& got);
 // Argument `index` as `to`, as Spark's implicit casts make it.

@@ -54,7 +54,7 @@ Value overflow(Eval& eval, Type type) {
                     "the result does not fit " + type_text({type}));
 }
 
-// Of a type's integers; they wrap, or raise in ANSI mode.
+// Integers of a type wrap, or raise in ANSI mode.
 Value whole_result(Eval& eval, Op op, int64_t a, int64_t b, Type type) {
   int64_t made = 0;
   const bool wraps = op == Op::Add        ? __builtin_add_overflow(a, b, &made)

@@ -56,7 +56,7 @@ bool converted(Eval& eval, Arguments arguments, const SqlType (&types)[N], Value
   return valid && !eval.failed();
 }
 
-// Of arrays: concat() and reverse().
+// Arrays: concat() and reverse().
 Value concat_arrays(Eval& eval, Arguments arguments);
 Value reverse_array(Eval& eval, const Value& value);
 

@@ -10,7 +10,7 @@ namespace serval::tabular::sql {
 
 namespace {
 
-// The message with a 1 bit, zeros and its length in bits behind it, in whole blocks.
+// The message followed by a 1 bit, zeros and its length in bits, in whole blocks.
 std::string padded(std::string_view bytes, size_t block, size_t length_bytes, bool big_endian) {
   std::string made(bytes);
   made += static_cast<char>(0x80);
@@ -37,7 +37,7 @@ void append_big_endian(Word word, std::string& out) {
   for (size_t i = sizeof(Word); i-- > 0;) out += static_cast<char>(word >> (8 * i));
 }
 
-// The first bits behind the point of the square and cube roots of primes, which SHA-2 begins with.
+// The first bits after the point of the square and cube roots of primes, which SHA-2 begins with.
 constexpr bool is_prime(uint32_t value) {
   for (uint32_t i = 2; i * i <= value; ++i) {
     if (value % i == 0) return false;
@@ -47,7 +47,7 @@ constexpr bool is_prime(uint32_t value) {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// Whether root^power <= prime * 2^(64 * power), for a root with 64 bits behind the point and the
+// Whether root^power <= prime * 2^(64 * power), for a root with 64 bits after the point and the
 // power 2 or 3: by words of 32 bits, since a cube of such a root has 204 bits.
 bool not_above(Uint128 root, int power, uint32_t prime) {
   std::array<uint32_t, 12> product = {1};
@@ -78,7 +78,7 @@ bool not_above(Uint128 root, int power, uint32_t prime) {
   return true;
 }
 
-// 64 bits behind the point.
+// 64 bits after the point.
 uint64_t root_fraction(uint32_t prime, int power) {
   Uint128 root = 0;
   for (int bit = 70; bit >= 0; --bit) {

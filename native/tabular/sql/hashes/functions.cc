@@ -72,7 +72,7 @@ struct Xx {
     std::memcpy(&word, bytes.data() + at, 8);
     return word;
   }
-  // Of a long text: four lanes, a word of each block in every one.
+  // A long text has four lanes, with a word of each block in every one.
   static Word lanes(std::string_view bytes, size_t& at, Word seed) {
     uint64_t lanes[4] = {seed + kOne + kTwo, seed + kTwo, seed, seed - kOne};
     for (; at + 32 <= bytes.size(); at += 32) {

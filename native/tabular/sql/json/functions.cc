@@ -75,7 +75,7 @@ std::optional<std::vector<Step>> path_of(std::string_view text) {
 
 enum class Style : uint8_t { Raw, Quoted, Flat };
 
-// What a path finds, one behind the other: the items of an array that is written around them.
+// The values that a path finds, one after the other: the items of an array written around them.
 struct Found {
   std::vector<std::string> parts;
   void add(std::string part) { parts.push_back(std::move(part)); }

@@ -40,7 +40,7 @@ bool text_argument(Eval& eval, std::string_view function, Arguments arguments, s
   return value.valid() && !eval.failed();
 }
 
-// Of a number its 64 bits without zeros in front, of anything else its bytes.
+// A number's 64 bits without leading zeros, or the bytes of anything else.
 Value hex(Eval& eval, Arguments arguments, const void*) {
   const Value& value = arguments[0];
   if (is_numeric(value.type)) {
@@ -65,7 +65,7 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// An odd digit in front is a byte of its own.
+// An odd leading digit is one byte.
 std::optional<std::string> bytes_of_hex(std::string_view text) {
   std::string bytes;
   size_t at = 0;
@@ -221,7 +221,7 @@ void append_units(std::string_view bytes, bool little, std::string& text) {
   if (high != 0) append_utf8(kBad, text);
 }
 
-// What is no character becomes U+FFFD.
+// Bytes that are no character become U+FFFD.
 std::string decoded(std::string_view bytes, Charset charset) {
   std::string text;
   if (charset == Charset::Ascii || charset == Charset::Latin1) {
@@ -256,7 +256,7 @@ Value decode(Eval& eval, Arguments arguments, const void*) {
   return text_value(eval, charset == Charset::Utf8 ? valid_utf8(bytes) : decoded(bytes, charset));
 }
 
-// As forms of HTML are sent: a blank is +.
+// Encodes as HTML forms do: a blank is +.
 Value url_encode(Eval& eval, Arguments arguments, const void*) {
   std::string_view text;
   if (!text_argument(eval, "url_encode", arguments, 0, text)) return missing_of(kString);

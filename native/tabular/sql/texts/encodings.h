@@ -8,7 +8,7 @@
 namespace serval::tabular::sql {
 
 std::string base64_text(std::string_view bytes);
-// As Java's MIME decoder reads it: other characters do not count. None: a digit is left over.
+// Reads as Java's MIME decoder does: other characters do not count. Nothing: a digit is left over.
 std::optional<std::string> bytes_of_base64(std::string_view text);
 // Blanks alone do not count.
 std::optional<std::string> strict_base64(std::string_view text);

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kDigitsMax = 340;
 constexpr size_t kWidthMax = 1 << 20;
 
-// A number's sign and its digits in front of and behind the point.
+// A number's sign and its digits before and after the point.
 struct Number {
   bool negative = false;
   std::string whole, fraction;
@@ -42,7 +42,7 @@ Number number_of_real(double value, int64_t digits) {
                     static_cast<int>(std::min(digits, std::max<int64_t>(behind, 0))), value);
   Number made = number_of({buffer, static_cast<size_t>(count)});
   if (behind > 0 && behind <= digits) {
-    // Those digits alone: the exact value may have others behind them.
+    // Those digits alone: the exact value may have more.
     std::string text = shortest.digits;
     if (shortest.exponent <= 0) text.insert(0, static_cast<size_t>(1 - shortest.exponent), '0');
     const auto point = text.size() - static_cast<size_t>(behind);
@@ -81,7 +81,7 @@ void group_digits(std::string& whole, size_t size) {
   for (size_t at = whole.size(); size > 0 && at > size;) whole.insert(at -= size, 1, ',');
 }
 
-// What a pattern of DecimalFormat says: "#,##0.00".
+// The meaning of a pattern of DecimalFormat: "#,##0.00".
 struct NumberPattern {
   std::string prefix, suffix;
   size_t whole_min = 0, fraction_min = 0, group = 0;
@@ -150,7 +150,7 @@ std::string formatted(const Value& value, const NumberPattern& pattern) {
          (number.fraction.empty() ? "" : "." + number.fraction) + pattern.suffix;
 }
 
-// format_number(number, digits behind the point or a pattern)
+// format_number(number, digits after the point or a pattern)
 Value format_number(Eval& eval, Arguments arguments, const void*) {
   const Value &value = arguments[0], &format = arguments[1];
   if (!is_numeric(value.type) && value.type != Type::Any) {

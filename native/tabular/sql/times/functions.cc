@@ -65,7 +65,7 @@ Value day_of_iso_week(Eval& eval, Arguments arguments, const void*) {
   return Value::of_integer(weekday_of(date.integer) + 1, Type::Int32);
 }
 
-// EXTRACT(SECOND ...): with six digits behind the point.
+// EXTRACT(SECOND ...): with six digits after the point.
 Value seconds_of_minute(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kSeconds = decimal_type(8, 6);
   const Value time = argument(eval, "extract", arguments, 0, kTimestamp);

@@ -119,7 +119,7 @@ class Client {
     }
   }
   void end() { ::shutdown(socket_, SHUT_WR); }
-  // What comes until `count` bodies are whole, the connection closes or nothing comes for long.
+  // Reads until `count` bodies are whole, the connection closes or nothing comes for long.
   std::string read(size_t count, int ms = 10'000) {
     char room[65'536];
     while (answers(text_) < count) {

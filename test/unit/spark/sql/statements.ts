@@ -17,7 +17,7 @@ export interface LoweredOptions {
   /** Columns that are not in `names` become fields of requests. */
   readonly open?: boolean;
   readonly timezone?: string;
-  /** Of the Spark that saved the statement. */
+  /** The version of Spark that saved the statement. */
   readonly major?: number;
   readonly ansi?: boolean;
 }

@@ -78,7 +78,7 @@ export const REFUSED_FUNCTIONS: ReadonlyMap<string, string> = new Map(
 export const REFUSED_GROUPS: readonly (readonly [reason: string, names: readonly string[]])[] =
   GROUPS.map(([reason, names]) => [reason, names.split(' ')]);
 
-/** What a statement that calls the function is refused with. */
+/** The reason for which a statement that calls the function is refused. */
 export function unsupportedText(name: string): string {
   const reason = REFUSED_FUNCTIONS.get(name);
   return `the function ${name}() is not supported${reason === undefined ? '' : `: ${reason}`}`;

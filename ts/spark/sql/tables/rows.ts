@@ -1,6 +1,6 @@
-// What the tables of SQL's functions are made of. Importer's worker thread; constants.
+// Rows of the tables of SQL's functions. Importer's worker thread; constants.
 
-/** What a call's values are: a type of the plan, or what follows from its arguments at run time. */
+/** The type of a call's values: one of the plan, or one that its arguments decide at run time. */
 export type ResultType =
   | 'bool'
   | 'int32'

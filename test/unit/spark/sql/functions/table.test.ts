@@ -20,7 +20,7 @@ const CASTS = new Set(
     ' ',
   ),
 );
-/** Of Spark's grammar, and not in its list. */
+/** Names of Spark's grammar that are not in its list. */
 const GRAMMAR = new Set(['timestampadd', 'timestampdiff', 'iff']);
 
 const callable = new Set([
@@ -50,7 +50,7 @@ test('the tables name no functions that Spark has not', () => {
   );
 });
 
-/** What the importer says of a call with `count` arguments. */
+/** The importer's answer to a call with `count` arguments. */
 const problemsOf = (name: string, count: number): string =>
   lowered(
     `SELECT ${name}(${Array(count).fill("'1'").join(', ')}) AS x FROM __THIS__`,
