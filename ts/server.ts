@@ -32,12 +32,7 @@ import {
   chooseGrpcListener,
   type GrpcListenerKind,
 } from './transport/grpc/kind.js';
-import {
-  chooseHttpListener,
-  sharesPorts,
-  tlsOnNodeOnly,
-  type HttpListenerKind,
-} from './transport/http-kind.js';
+import { chooseHttpListener, sharesPorts, type HttpListenerKind } from './transport/http-kind.js';
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { Traces } from './tracing/traces.js';
@@ -216,18 +211,14 @@ function httpListener(
   return kind;
 }
 
-/** HTTP's own kind, but for what of TLS that cannot do. Errors: InvalidArgument. */
 function adminSettings(
   config: Config,
   admin: AdminAddress | undefined,
   tls: ServerTls | undefined,
 ): AdminSettings | undefined {
   if (admin === undefined) return undefined;
-  const wanted = config.httpListener === 'native' ? 'auto' : config.httpListener;
-  const choice = tlsOnNodeOnly(tls) === undefined ? wanted : 'node';
-  const listener = chooseHttpListener(choice, { threads: 1, tls });
   const { socketMode } = config.access;
-  return { ...admin, listener, socketMode, ...(tls && { tls }) };
+  return { ...admin, socketMode, ...(tls && { tls }) };
 }
 
 /** The same of gRPC's. */

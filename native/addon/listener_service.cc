@@ -325,11 +325,15 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
     return parts.engine->inflating().start(std::move(task));
   };
   events.trim = [&parts] { parts.engine->trimmer().note(); };
+  std::string connections;
+  Members(object).get("connectionsValue", connections);
+  const std::optional<ServerValue> counted = ServerStats::named(connections);
   Result<std::unique_ptr<TransportListener>> listener = TransportListener::start(
       settings, parts.engine->budget(), std::move(events),
-      [&parts, is_grpc](CallThread& thread) -> std::unique_ptr<TurnHandler> {
+      [&parts, is_grpc, counted](CallThread& thread) -> std::unique_ptr<TurnHandler> {
         if (!is_grpc) {
-          return std::make_unique<RestCalls>(thread, parts.engine, parts.settings, *parts.bridge);
+          return std::make_unique<RestCalls>(thread, parts.engine, parts.settings, *parts.bridge,
+                                             counted);
         }
         return std::make_unique<EngineCalls>(thread, parts.engine, parts.settings, parts.methods,
                                              *parts.bridge);

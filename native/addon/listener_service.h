@@ -11,8 +11,9 @@
 
 namespace serval {
 
-// The protocol of a listener.
-enum class ListenerKind : uint8_t { Grpc, Http };
+// The listeners of a thread: gRPC's, HTTP's, and a second one of HTTP on the admin address.
+enum class ListenerKind : uint8_t { Grpc, Http, Admin };
+inline constexpr size_t kListenerKinds = static_cast<size_t>(ListenerKind::Admin) + 1;
 
 // Whether this build has them.
 bool grpc_built();

@@ -127,8 +127,9 @@ const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& 
 }
 
 RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
-                     const ServeSettings& settings, Bridge& bridge)
-    : LaneCalls(thread, std::move(engine), settings, bridge) {}
+                     const ServeSettings& settings, Bridge& bridge,
+                     std::optional<ServerValue> connections)
+    : LaneCalls(thread, std::move(engine), settings, bridge), connections_(connections) {}
 
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
@@ -291,7 +292,7 @@ void RestCalls::refused(const Refused& what) {
 }
 
 void RestCalls::connected(int change) {
-  if (engine() != nullptr) engine()->server_stats().add(ServerValue::ConnectionsHttp, change);
+  if (engine() != nullptr && connections_) engine()->server_stats().add(*connections_, change);
 }
 
 void RestCalls::open(HttpRequest& request) {

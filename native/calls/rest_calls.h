@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -50,9 +51,9 @@ class LearnedRoutes {
 
 class RestCalls final : public HttpHandler, private LaneCalls {
  public:
-  // Borrows all but the engine until it goes.
+  // Borrows all but the engine until it goes. `connections`: counts them; none: nobody does.
   RestCalls(CallThread& thread, std::shared_ptr<Engine> engine, const ServeSettings& settings,
-            Bridge& bridge);
+            Bridge& bridge, std::optional<ServerValue> connections);
 
   void begin(HttpRequest& request) override;
   void data(HttpRequest& request, std::span<const uint8_t> bytes, bool last) override;
@@ -94,6 +95,7 @@ class RestCalls final : public HttpHandler, private LaneCalls {
   void obey(const Bridge::Command& command);
   void go_on_reading();
 
+  const std::optional<ServerValue> connections_;
   LearnedRoutes routes_;
   std::vector<std::unique_ptr<Inference>> inferences_;
   std::vector<Inference*> free_inferences_;

@@ -122,6 +122,14 @@ export interface NativeBinding {
   httpReloadCertificates(): void;
   httpForget(): void;
   httpStop(): void;
+  /** The same of a second one. */
+  adminStart(options: object, onEvents: () => void): number;
+  adminTake(): number;
+  adminSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
+  adminDrain(ms: number): void;
+  adminReloadCertificates(): void;
+  adminForget(): void;
+  adminStop(): void;
   registerRegion(
     name: Buffer,
     key: Buffer,

@@ -4,7 +4,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createAcceptor, Socket, type Server as Acceptor } from 'node:net';
 import { isLoopback } from '../access/policy.js';
-import { reasonOf } from '../errors.js';
 import {
   HANDSHAKE_MS_MAX,
   HTTP_HEAD_BYTES_MAX,
@@ -29,7 +28,6 @@ import { NOT_HTTP_1_1, refuse, refuseUnread, type ParserError } from './node-ref
 import { codingProblem, hostProblem, originForm } from './http/request-framing.js';
 import { statusLine } from './status-lines.js';
 import { NodeTls } from './tls/node-tls.js';
-import type { UnixSocketFile } from './sockets/unix-socket.js';
 
 /** Shorter answers travel as text, in one piece with their head. */
 const TEXT_BYTES_MAX = 4096;
@@ -51,7 +49,6 @@ function nameOf(bytes: HeaderName): string {
 class NodeHead implements RequestHead {
   #request: IncomingMessage | undefined;
   #mark = -1;
-  isUnix = false;
 
   #url = '';
 
@@ -76,7 +73,7 @@ class NodeHead implements RequestHead {
   }
   // Asked for when the socket was accepted: of one that has closed nobody knows.
   isLocal(): boolean {
-    return this.isUnix || isLoopback(this.#request?.socket.remoteAddress ?? '');
+    return isLoopback(this.#request?.socket.remoteAddress ?? '');
   }
 }
 
@@ -182,12 +179,9 @@ export class NodeListener extends AcceptingListener {
   /** Accepted, and not yet through their TLS handshake. */
   readonly #handshakes = new Set<Socket>();
   readonly #tls: NodeTls | undefined;
-  readonly #unix: UnixSocketFile | undefined;
 
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     super(router, report, surroundings);
-    this.#unix = surroundings.unix;
-    this.#head.isUnix = this.#unix !== undefined;
     this.#idleMs = surroundings.idleMs ?? HTTP_IDLE_MS;
     this.#server = createServer({
       maxHeaderSize: HTTP_HEAD_BYTES_MAX,
@@ -240,16 +234,8 @@ export class NodeListener extends AcceptingListener {
 
   protected accept(host: string, port: number, done: Accepting): void {
     const acceptor = this.#acceptor;
-    const unix = this.#unix;
     const listening = (): void => {
       acceptor.off('error', refused);
-      try {
-        unix?.publish();
-      } catch (error) {
-        acceptor.close();
-        done(undefined, ` (${reasonOf(error)})`);
-        return;
-      }
       const bound = acceptor.address();
       done(bound !== null && typeof bound === 'object' ? bound.port : port, '');
     };
@@ -259,14 +245,6 @@ export class NodeListener extends AcceptingListener {
     };
     acceptor.once('listening', listening);
     acceptor.once('error', refused);
-    if (unix !== undefined) {
-      try {
-        acceptor.listen({ path: unix.prepare() });
-      } catch (error) {
-        refused(error as Error);
-      }
-      return;
-    }
     const shared = sharesPorts() ? { reusePort: true } : {};
     acceptor.listen({ host, port, exclusive: true, ...shared });
   }

@@ -24,6 +24,11 @@ import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
 const RECEIVE_BYTES = 212_992;
 const V1_PREFIX = /^\/v1\//i;
 
+// Answers that the clients of one listener in the addon may leave untaken.
+function unsentBytesMax({ memoryLimitBytes }: HttpSettings): number {
+  return Math.floor(memoryLimitBytes / 2);
+}
+
 // The addon's threads answer what the engine can answer by itself.
 async function nativeListener(
   thread: ListenerThread,
@@ -36,7 +41,8 @@ async function nativeListener(
     ...surroundings,
     threads: settings.nativeThreads,
     reusePort: settings.reusePort,
-    unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
+    unsentBytesMax: unsentBytesMax(settings),
+    connectionsValue: 'connections_http',
     handshakeFailed: thread.handshakeFailed('HTTP'),
   });
 }
@@ -91,9 +97,14 @@ async function httpListener(
 }
 
 // One of the threads has it, where there is one.
-async function adminListener(thread: ListenerThread, settings: AdminSettings, route: Router) {
+async function adminListener(
+  thread: ListenerThread,
+  admin: AdminSettings,
+  route: Router,
+  settings: HttpSettings,
+) {
   const { AdminListener } = await import('./admin-listener.js');
-  return new AdminListener(thread, settings, await listenerClass(settings.listener), route);
+  return new AdminListener(thread, admin, route, unsentBytesMax(settings));
 }
 
 // One of the threads has it, where it serves at all.
@@ -150,7 +161,8 @@ void runListener<HttpSettings>(async (thread, settings) => {
     unanswered,
     ...(thread.log && { log: thread.log }),
   });
-  const admin = settings.admin && (await adminListener(thread, settings.admin, routerOf('admin')));
+  const admin =
+    settings.admin && (await adminListener(thread, settings.admin, routerOf('admin'), settings));
   const grpc = settings.grpc && (await nativeGrpc(thread, settings.grpc, unanswered));
   const policyChanged = async (): Promise<void> => {
     if (grpc === undefined) return;

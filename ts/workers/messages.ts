@@ -48,7 +48,6 @@ export interface ListenerSettings {
 
 /** Of the thread that has the admin address. */
 export interface AdminSettings extends AdminAddress {
-  readonly listener: HttpListenerKind;
   readonly tls?: ServerTls;
   /** Of a unix socket's file. */
   readonly socketMode: number;

@@ -46,6 +46,10 @@ export interface NativeHttpSurroundings extends Surroundings {
   readonly threads: number;
   readonly reusePort: boolean;
   readonly unsentBytesMax: number;
+  /** Listens there, in place of a host and a port. */
+  readonly unix?: { readonly path: string; readonly mode: number };
+  /** The server value that counts its connections. */
+  readonly connectionsValue?: string;
   readonly handshakeFailed?: (failures: HandshakeFailures) => void;
 }
 
@@ -128,13 +132,15 @@ export class NativeHttpListener implements HttpListener {
   /** Rejects with ServalError that says why it cannot listen. */
   async listen(host: string, port: number): Promise<number> {
     const { threads, reusePort, unsentBytesMax, connections = UNLIMITED } = this.#around;
-    const { idleMs = HTTP_IDLE_MS, tls } = this.#around;
+    const { idleMs = HTTP_IDLE_MS, tls, unix, connectionsValue } = this.#around;
     for (let i = 0; i < threads; i += 1) this.#exchanges.push(new Map());
     const options: NativeHttpOptions = {
       host,
       port,
       threads,
       reusePort,
+      ...(unix && { unixPath: unix.path, unixMode: unix.mode }),
+      ...(connectionsValue !== undefined && { connectionsValue }),
       connectionsMax: connections.max,
       unsentBytesMax,
       handshakeMsMax: HANDSHAKE_MS_MAX,

@@ -1,5 +1,5 @@
 // Unix sockets' files: for their owner whatever the umask, put where nothing is, removed only by
-// who made them; over both HTTP listeners and the gRPC listener on grpc-js.
+// who made them; on grpc-js.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { symlinkSync, writeFileSync } from 'node:fs';
@@ -7,10 +7,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
-import { NodeListener } from '../../../../ts/transport/node-listener.js';
-import { makeRoom, UnixSocketFile } from '../../../../ts/transport/sockets/unix-socket.js';
-import { UwsListener } from '../../../../ts/transport/uws-listener.js';
-import { uwsFile } from '../../../../ts/transport/uws-binding.js';
+import { UnixSocketFile } from '../../../../ts/transport/sockets/unix-socket.js';
 import { tempFolder } from '../../temp-folder.js';
 
 interface Listening {
@@ -19,38 +16,13 @@ interface Listening {
 }
 type Make = (path: string, mode?: number) => Listening;
 
-const router = (): never => assert.fail('nobody asks');
-const report = (error: unknown): never => assert.fail(String(error));
 const LISTENERS: Readonly<Record<string, Make>> = {
-  node: (path, mode) => httpListener(NodeListener, path, mode),
-  ...(uwsFile() === undefined
-    ? {}
-    : { uws: (path: string, mode?: number) => httpListener(UwsListener, path, mode) }),
   grpc: (unixPath, unixMode = 0o700) => {
     const where = { host: '127.0.0.1', port: 0, unixPath, unixMode, services: [] };
     const listener = new GrpcListener(where);
     return { start: () => listener.start(), stop: () => listener.drain(0) };
   },
 };
-
-function httpListener(
-  Listener: typeof NodeListener | typeof UwsListener,
-  path: string,
-  mode?: number,
-): Listening {
-  const unix = new UnixSocketFile(path, mode);
-  const listener = new Listener(router, report, { unix });
-  return {
-    start: async () => {
-      await makeRoom(path);
-      await listener.listen(path, 0);
-    },
-    stop: async () => {
-      await listener.drain(0);
-      unix.remove();
-    },
-  };
-}
 
 async function socketServer(context: TestContext, path: string): Promise<Server> {
   const server = createServer().listen(path);
