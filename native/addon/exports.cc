@@ -11,7 +11,6 @@
 #include "addon/file_lock.h"
 #include "addon/gpu_probe.h"
 #include "addon/guard.h"
-#include "addon/http_front.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
 #include "addon/observation.h"
@@ -336,9 +335,6 @@ uint32_t StartableThreads(Arguments<1>& arguments) {
   return arguments.ok() ? startable_threads(wanted) : 0;
 }
 
-// grpcBuilt() -> boolean; needs no attach
-bool GrpcBuilt(Arguments<0>&) { return grpc_built(); }
-
 // grpcStart, httpStart, adminStart(options, onEvents) -> code; the port as u32 in slot 0
 template <ListenerKind kind>
 uint32_t ListenerStart(Link& link, Arguments<2>& arguments) {
@@ -493,12 +489,8 @@ constexpr Export kExports[] = {
     exported<"probeLibrary", ProbeLibrary>(),
     exported<"lockFile", LockFile>(),
     exported<"startableThreads", StartableThreads>(),
-    exported<"frontOpen", FrontOpen>(),
-    exported<"frontStop", FrontStop>(),
-    exported<"frontSweep", FrontSweep>(),
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
-    exported<"grpcBuilt", GrpcBuilt>(),
     exported<"grpcStart", ListenerStart<ListenerKind::Grpc>>(),
     exported<"grpcTake", ListenerTake<ListenerKind::Grpc>>(),
     exported<"grpcSend", ListenerSend<ListenerKind::Grpc>>(),

@@ -1,8 +1,6 @@
 // See grpc.h: options from JavaScript, and what is told to it. Control plane; that thread.
 #include "addon/listener_service.h"
 
-#ifdef SERVAL_HAS_GRPC
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -257,8 +255,6 @@ struct ListenerService::State {
   }
 };
 
-bool grpc_built() { return true; }
-
 ListenerService::ListenerService(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ListenerService::~ListenerService() = default;
 
@@ -370,33 +366,3 @@ Status ListenerService::set_access(napi_env env, napi_value access) {
 }
 
 }  // namespace serval
-
-#else
-
-namespace serval {
-
-struct ListenerService::State {};
-
-bool grpc_built() { return false; }
-
-ListenerService::ListenerService(std::unique_ptr<State> state) : state_(std::move(state)) {}
-ListenerService::~ListenerService() = default;
-
-Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env, Lane&, ListenerKind,
-                                                                napi_value, napi_value) {
-  return make_error(ErrorCode::RuntimeUnavailable,
-                    "this build has no native listeners (libnghttp2-dev, libssl-dev or "
-                    "node-llhttp was missing): use --grpc-listener node and --http-listener node");
-}
-
-uint16_t ListenerService::port() const { return 0; }
-void ListenerService::take(ByteBuffer& out) { out.clear(); }
-void ListenerService::send(uint32_t, uint64_t, uint32_t, uint32_t, std::span<const uint8_t>) {}
-void ListenerService::drain(uint64_t) {}
-void ListenerService::reload_certificates() {}
-void ListenerService::forget() {}
-Status ListenerService::set_access(napi_env, napi_value) { return {}; }
-
-}  // namespace serval
-
-#endif

@@ -15,9 +15,6 @@ namespace serval {
 enum class ListenerKind : uint8_t { Grpc, Http, Admin };
 inline constexpr size_t kListenerKinds = static_cast<size_t>(ListenerKind::Admin) + 1;
 
-// Whether this build has them.
-bool grpc_built();
-
 class ListenerService {
  public:
   struct State;
@@ -25,7 +22,7 @@ class ListenerService {
   // Starts a listener whose threads serve by the lane's engine and settings. `options`: see
   // ts/transport/grpc/native-binding.ts and ts/transport/native-http/binding.ts; `on_events` is
   // called when there are events to take.
-  // Errors: invalid_argument, internal; runtime_unavailable where it is not built.
+  // Errors: invalid_argument, internal.
   static Result<std::unique_ptr<ListenerService>> start(napi_env env, Lane& lane, ListenerKind kind,
                                                         napi_value options, napi_value on_events);
   // Cuts everything; nothing is called any more.

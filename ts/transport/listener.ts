@@ -67,21 +67,10 @@ export interface Surroundings {
   /** The models of requests that wait for an answer. */
   readonly unanswered?: () => Cut['models'];
   readonly tls?: ListenerTls;
-  /** Looks at the first bytes of connections. Absent: uWebSockets.js accepts its own. */
-  readonly front?: Front;
-  /** A connection without a request is closed after so long; uWebSockets.js has its own limit. */
-  readonly idleMs?: number;
   /** Told of connections that came (1) or went (-1). */
   readonly connected?: (change: number) => void;
   /** Absent: the access log is off. */
   readonly log?: AnswerLog;
-}
-
-/** The addon's calls (native/addon/http_front.h). */
-export interface Front {
-  frontOpen(descriptor: number, told: (event: number, descriptor: number) => void): number;
-  frontStop(front: number): void;
-  frontSweep(front: number, ms: number): void;
 }
 
 export interface ListenerTls {

@@ -221,9 +221,6 @@ function writeHeaders(response: uws.HttpResponse, headers: readonly string[]): v
   }
 }
 
-/** What the types of uWebSockets.js leave out. */
-type Adopting = uws.TemplatedApp & { adoptSocket(descriptor: number): void };
-
 /** An app and its open connections. */
 interface Served {
   readonly app: uws.TemplatedApp;
@@ -316,11 +313,6 @@ export class UwsListener extends AcceptingListener {
       this.#listening(bound);
       done(bound, '');
     });
-  }
-
-  /** Serves a connection that somebody else accepted. */
-  adopt(descriptor: number): void {
-    (this.#served.app as Adopting).adoptSocket(descriptor);
   }
 
   protected acceptNoMore(): void {

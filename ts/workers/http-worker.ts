@@ -13,7 +13,6 @@ import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js'
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
 import { logged } from '../transport/http/answer-log.js';
-import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { Cut, HttpListener, Route, Router, Surroundings } from '../transport/listener.js';
 import { runListener, type ListenerThread } from './listener-thread.js';
 import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
@@ -39,6 +38,7 @@ async function nativeListener(
   const { NativeHttpListener } = await import('../transport/native-http/listener.js');
   return new NativeHttpListener(thread.link, router, thread.report, {
     ...surroundings,
+    idleMs: settings.idleMs,
     threads: settings.nativeThreads,
     reusePort: settings.reusePort,
     unsentBytesMax: unsentBytesMax(settings),
@@ -47,16 +47,14 @@ async function nativeListener(
   });
 }
 
-// Only one of them is loaded: uWebSockets.js has no binary for some Nodes.
-async function listenerClass(kind: HttpListenerKind) {
-  if (kind === 'node') return (await import('../transport/node-listener.js')).NodeListener;
-  return (await import('../transport/uws-listener.js')).UwsListener;
-}
-
-// uWebSockets.js without TLS has a front, which sees what it would refuse.
-async function portListenerClass(kind: HttpListenerKind, fronted: boolean) {
-  if (kind === 'node' || !fronted) return listenerClass(kind);
-  return (await import('../transport/fronted-listener.js')).FrontedListener;
+// Loaded where it serves: it has no binary for some Nodes.
+async function uwsListener(
+  thread: ListenerThread,
+  router: Router,
+  surroundings: Surroundings,
+): Promise<HttpListener> {
+  const { UwsListener } = await import('../transport/uws-listener.js');
+  return new UwsListener(router, thread.report, surroundings);
 }
 
 // None where HTTP is off.
@@ -66,13 +64,11 @@ async function httpListener(
   router: Router,
   around: Surroundings,
 ): Promise<HttpListener | undefined> {
-  const { listener: kind, connectionsMax, idleMs, fronted, tls } = settings;
+  const { listener: kind, connectionsMax, tls } = settings;
   if (kind === undefined) return undefined;
   const { native } = thread.link;
   const surroundings: Surroundings = {
     ...around,
-    idleMs,
-    front: native,
     connections: { max: connectionsMax, full: thread.full() },
     connected: thread.connected('http'),
     listening: (bound) => native.limitReceive(bound, RECEIVE_BYTES),
@@ -87,11 +83,7 @@ async function httpListener(
   const listener =
     kind === 'native'
       ? await nativeListener(thread, settings, router, surroundings)
-      : new (await portListenerClass(kind, fronted && tls === undefined))(
-          router,
-          thread.report,
-          surroundings,
-        );
+      : await uwsListener(thread, router, surroundings);
   thread.subscribe(() => listener.routesChanged());
   return listener;
 }

@@ -46,6 +46,8 @@ export interface NativeHttpSurroundings extends Surroundings {
   readonly threads: number;
   readonly reusePort: boolean;
   readonly unsentBytesMax: number;
+  /** A connection without a request is closed after so long. */
+  readonly idleMs?: number;
   /** Listens there, in place of a host and a port. */
   readonly unix?: { readonly path: string; readonly mode: number };
   /** The server value that counts its connections. */
