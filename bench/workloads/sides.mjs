@@ -74,10 +74,9 @@ export async function openServalGrpc(context, root, options) {
   });
 }
 
-/** gRPC's own C++ that echoes the message of `serval`, under the same load. `start` starts another
- * echo. */
-export async function openGrpcEcho(context, { call }, load, start = startCppGrpcEcho) {
-  return orStop(await start(context), async (echo) => {
+/** gRPC's own C++ that echoes the message of `serval`, under the same load. */
+export async function openGrpcEcho(context, { call }, load) {
+  return orStop(await startCppGrpcEcho(context), async (echo) => {
     expectBytes('echo', await callOnce(echo, call.path, call.message), call.message);
     const echoed = { ...call, answerBytes: call.message.length };
     return { measure: load(context, echo, echoed), ended: echo.ended, close: echo.stop };

@@ -5,7 +5,7 @@ import { lineAt, splitSource } from './lexer.mjs';
 const NOT_A_FUNCTION =
   /^(?:else\s+)?(?:if|for|while|switch|catch|do|try|namespace|class|struct|enum|union|extern)\b/;
 // A list of tests, not a function.
-const NOT_MEASURED = /^(?:await\s+)?(?:describe|suite|overListeners|overGrpcListeners)\s*\(/;
+const NOT_MEASURED = /^(?:await\s+)?(?:describe|suite|overListeners)\s*\(/;
 
 const OPENS_FUNCTION = {
   cpp: /\)\s*(?:const|noexcept|override|final|mutable|&|\s)*(?:->[^;]*?)?(?::[^:].*)?$/s,

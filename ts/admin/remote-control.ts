@@ -96,11 +96,6 @@ export class RemoteControl implements ModelControl {
     return new RemoteControl(this.#post, seesPaths, this.#calls);
   }
 
-  /** Calls that wait for their answer. */
-  get pending(): number {
-    return this.#calls.byId.size;
-  }
-
   index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]> {
     return this.#ask({ method: 'index', repository, readyOnly }) as Promise<
       readonly RepositoryIndexEntry[]

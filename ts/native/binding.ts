@@ -38,7 +38,7 @@ export interface AttachOptions {
 /** Of the rows of native/stats/server_stats.cc those that JavaScript knows. */
 export type ServerValue =
   | `refused_${'access' | 'not_found' | 'not_ready' | 'body_too_large' | 'malformed' | 'other'}`
-  | `connections_${'http' | 'grpc' | 'admin'}`
+  | 'connections_http'
   | `certificate_${'http' | 'grpc' | 'admin'}`
   | `problems_${'unserved' | 'warning' | 'note'}`
   | 'looks';

@@ -21,7 +21,7 @@ const CUT_MARK = '...';
  * percent-encoded form, else cut between characters and ending in "...". Lone surrogates, which
  * have no UTF-8, become U+FFFD.
  */
-export function safeDetails(text: string): string {
+function safeDetails(text: string): string {
   // Nothing longer can fit, and a text of gigabytes is not walked to its end.
   const head = Buffer.from(text.slice(0, DETAILS_BYTES_MAX + 1)).toString();
   if (

@@ -70,7 +70,7 @@ async function httpListener(
   const surroundings: Surroundings = {
     ...around,
     connections: { max: connectionsMax, full: thread.full() },
-    connected: thread.connected('http'),
+    connected: thread.connected,
     listening: (bound) => native.limitReceive(bound, RECEIVE_BYTES),
     ...(tls && {
       tls: {

@@ -112,10 +112,9 @@ export class ListenerThread {
   /** Counts a caller who was not let in. */
   readonly refused = (): void => this.link.serverValue('refused_access', 1, true);
 
-  /** Counts connections of a listener. */
-  connected(listener: 'http' | 'grpc' | 'admin'): (change: number) => void {
-    return (change) => this.link.serverValue(`connections_${listener}`, change, true);
-  }
+  /** Counts connections of HTTP. (Listeners in the addon do so by themselves.) */
+  readonly connected = (change: number): void =>
+    this.link.serverValue('connections_http', change, true);
 
   /** Takes when the certificate ends that a listener serves. */
   expires(transport: 'http' | 'grpc' | 'admin'): (seconds: number) => void {

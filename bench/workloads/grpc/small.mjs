@@ -2,7 +2,6 @@
 // Serving's Predict and ModelStreamInfer against ModelInfer.
 import { bytesOf, floatsOf } from '../../bodies.mjs';
 import { expectFloats, streamOnce } from '../../check.mjs';
-import { startGrpcEcho } from '../../contenders/echoes.mjs';
 import { grpcLoad } from '../../load/grpc-load.mjs';
 import { h2loadLoad } from '../../load/h2load.mjs';
 import { predictOutput, predictRequest } from '../../tensorflow/messages.mjs';

@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kSecondNs = 1'000 * kNsPerMs;
 constexpr uint64_t kDrainLookNs = 50 * kNsPerMs;
-constexpr uint64_t kCertificatesLookNs = kSecondNs;  // as on grpc-js
+constexpr uint64_t kCertificatesLookNs = kSecondNs;
 constexpr size_t kAcceptsPerTurn = 64;
 constexpr size_t kOutputsKept = 8;
 constexpr size_t kUnpackStepBytes = 256 * 1024;  // 1 ms

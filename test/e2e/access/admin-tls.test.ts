@@ -2,7 +2,7 @@
 // for, files read anew; and that nobody gets past it in plain text.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { request, type RequestOptions } from 'node:https';
+import { Agent, request, type RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
@@ -86,6 +86,21 @@ overListeners('the admin address over TLS', (flags, kind) => {
     await assert.rejects(asked(port));
     await assert.rejects(asked(port, showing(stranger)));
     await assert.rejects(exchange(port, 'GET', METRICS));
+  });
+
+  it('keeps connections of clients with certificates while its own changes', async () => {
+    const served = certificates.copied(certificates.server, 'live');
+    const mutual = [...files(served), '--tls-client-ca', authority.certificate];
+    const server = await start(...flags, ...mutual, '--http-use-ssl=false');
+    const port = portOf(server);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    after(() => agent.destroy());
+    const held = { ...showing(client), agent };
+    assert.deepEqual(await asked(port, held), { status: 200, name: 'server' });
+    certificates.replace(served, certificates.signed('third', authority));
+    const newName = async (): Promise<string> => (await asked(port, showing(client))).name;
+    await until('the new certificate', async () => (await newName()) === 'third');
+    assert.deepEqual(await asked(port, held), { status: 200, name: 'server' });
   });
 
   it('is in plain text where it is told to be, and on a unix socket', async () => {

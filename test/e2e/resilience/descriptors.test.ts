@@ -50,7 +50,7 @@ describe('few descriptors', () => {
 
   for (const [kind, listener] of [
     ['http', 'uws'],
-    ['http', 'node'],
+    ['http', 'native'],
     ['grpc', 'uws'],
   ] as const) {
     it(`silent ${kind} connections lock nobody out (${listener})`, async (context) => {
