@@ -286,7 +286,7 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
   TransportSettings settings = read_settings(object);
   if (!is_grpc) {
     settings.serves = Serves::Http;
-    settings.tls.protocol = "http/1.1";
+    settings.tls.protocols = {"h2", "http/1.1"};
     settings.tls.protocol_required = false;
   }
   parts.bridge = std::make_unique<Bridge>(settings.threads, *parts.engine->budget(), [&parts] {

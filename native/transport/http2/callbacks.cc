@@ -27,6 +27,8 @@ constexpr uint64_t kLeftToGuard = 1'000'000'000;
 // FrameGuard counts those.
 constexpr size_t kContinuationsMax = 2'000;
 constexpr int kFirstUnknownType = NGHTTP2_CONTINUATION + 1;
+constexpr size_t kLongBytes = 65'536;  // of an answer that does not go before others' short ones
+constexpr std::string_view kJson = "application/json";
 
 std::string_view text_of(const uint8_t* bytes, size_t count) {
   return {reinterpret_cast<const char*>(bytes), count};
@@ -67,6 +69,23 @@ class Headers {
       add_copied(one.name, *texts_.back());
     }
   }
+  // Lines as HTTP/1 has them. Those about the connection are left out: HTTP/2 has none.
+  void add_lines(std::string_view lines) {
+    while (!lines.empty()) {
+      const size_t end = lines.find("\r\n");
+      const std::string_view line = lines.substr(0, end);
+      lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 2);
+      const size_t colon = line.find(": ");
+      if (colon == std::string_view::npos) continue;
+      std::string name(line.substr(0, colon));
+      for (char& one : name) {
+        if (one >= 'A' && one <= 'Z') one = static_cast<char>(one | 0x20);
+      }
+      if (name == "connection" || name == "keep-alive" || name == "transfer-encoding") continue;
+      texts_.push_back(std::make_unique<std::string>(std::move(name)));
+      add_copied(*texts_.back(), line.substr(colon + 2));
+    }
+  }
   // A text of its own, until it is submitted.
   void add_text(std::string_view name, std::string text) {
     texts_.push_back(std::make_unique<std::string>(std::move(text)));
@@ -102,8 +121,8 @@ void add_status(Headers& headers, int code, std::string_view message, std::strin
 
 struct Http2Connection::Callbacks {
   static Http2Connection& of(void* user) { return *static_cast<Http2Connection*>(user); }
-  static Stream* stream(nghttp2_session* session, int32_t number) {
-    return static_cast<Stream*>(nghttp2_session_get_stream_user_data(session, number));
+  static Http2Stream* stream(nghttp2_session* session, int32_t number) {
+    return static_cast<Http2Stream*>(nghttp2_session_get_stream_user_data(session, number));
   }
 
   static int on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
@@ -140,7 +159,7 @@ struct Http2Connection::Callbacks {
     Http2Connection& connection = of(user);
     connection.block_bytes_ = 0;
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
-    Stream* begun = connection.begin_stream(frame->hd.stream_id);
+    Http2Stream* begun = connection.begin_stream(frame->hd.stream_id);
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, begun);
     return 0;
   }
@@ -154,8 +173,8 @@ struct Http2Connection::Callbacks {
       connection.go_away(NGHTTP2_ENHANCE_YOUR_CALM, "too many headers");
       return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
-    Stream* call = stream(session, frame->hd.stream_id);
-    if (call != nullptr) call->header(text_of(name, name_bytes), text_of(value, value_bytes));
+    Http2Stream* call = stream(session, frame->hd.stream_id);
+    if (call != nullptr) call->add_header(text_of(name, name_bytes), text_of(value, value_bytes));
     return 0;
   }
 
@@ -164,14 +183,18 @@ struct Http2Connection::Callbacks {
     switch (frame->hd.type) {
       case NGHTTP2_HEADERS:
       case NGHTTP2_DATA: {
-        Stream* call = stream(session, frame->hd.stream_id);
+        Http2Stream* call = stream(session, frame->hd.stream_id);
         const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
         if (frame->hd.type == NGHTTP2_DATA && frame->hd.length == 0 && !ends &&
             !connection.allow(Event::EmptyData)) {
           return NGHTTP2_ERR_CALLBACK_FAILURE;
         }
         if (call == nullptr) return 0;
-        if (frame->hd.type == NGHTTP2_HEADERS) call->head_ended();
+        if (frame->hd.type == NGHTTP2_HEADERS) {
+          RequestStream* request = call->as_http();
+          if (request != nullptr && request->is_call()) call = connection.make_call(*request);
+          call->head_ended();
+        }
         if (ends) call->end_stream();
         return 0;
       }
@@ -185,7 +208,7 @@ struct Http2Connection::Callbacks {
         return 0;
       case NGHTTP2_RST_STREAM: {
         // Of streams that are gone too: such a reset is worth nothing to anybody.
-        Stream* call = stream(session, frame->hd.stream_id);
+        Http2Stream* call = stream(session, frame->hd.stream_id);
         const bool late = call != nullptr && call->answered();
         return late || connection.allow(Event::PeerReset) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
       }
@@ -203,7 +226,7 @@ struct Http2Connection::Callbacks {
     // Of the connection's window all is given back at once: what its calls hold is counted in the
     // budget, and one that waits does not stop the others.
     nghttp2_session_consume_connection(session, count);
-    Stream* call = stream(session, number);
+    Http2Stream* call = stream(session, number);
     if (call == nullptr) nghttp2_session_consume_stream(session, number, count);
     else call->data({bytes, count});
     return 0;
@@ -219,7 +242,7 @@ struct Http2Connection::Callbacks {
     if (answers) connection.keepalive_.sent_data();
     if (frame->hd.type == NGHTTP2_GOAWAY) connection.went_away();
     if (!answers || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
-    Stream* call = stream(session, frame->hd.stream_id);
+    Http2Stream* call = stream(session, frame->hd.stream_id);
     if (call == nullptr) return 0;
     connection.guard_.answered();
     // Who has its answer need not send the rest of its request.
@@ -230,7 +253,7 @@ struct Http2Connection::Callbacks {
   }
 
   static int on_stream_close(nghttp2_session* session, int32_t number, uint32_t, void* user) {
-    Stream* call = stream(session, number);
+    Http2Stream* call = stream(session, number);
     if (call == nullptr) return 0;
     nghttp2_session_set_stream_user_data(session, number, nullptr);
     call->gone();
@@ -246,7 +269,7 @@ struct Http2Connection::Callbacks {
 
   static ssize_t read_answers(nghttp2_session* session, int32_t number, uint8_t*, size_t room,
                               uint32_t* flags, nghttp2_data_source*, void*) {
-    Stream* call = stream(session, number);
+    Http2Stream* call = stream(session, number);
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     bool ends = false;
     const size_t count = call->ready(room, ends);
@@ -256,8 +279,8 @@ struct Http2Connection::Callbacks {
     }
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (ends) {
-      *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-      call->submit_trailers();
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      if (call->submit_trailers()) *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
     }
     return static_cast<ssize_t>(count);
   }
@@ -265,7 +288,8 @@ struct Http2Connection::Callbacks {
   // The text that goes with a refusal.
   static ssize_t read_refusal(nghttp2_session* session, int32_t number, uint8_t* room,
                               size_t room_bytes, uint32_t* flags, nghttp2_data_source*, void*) {
-    Stream* call = stream(session, number);
+    // Of calls only.
+    auto* call = static_cast<CallStream*>(stream(session, number));
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::string_view part = call->take_refusal(room_bytes);
     std::memcpy(room, part.data(), part.size());
@@ -278,14 +302,14 @@ struct Http2Connection::Callbacks {
     Http2Connection& connection = of(user);
     Output& output = *connection.output_;
     if (output.bytes() > kOutputBytesMax) return NGHTTP2_ERR_WOULDBLOCK;
-    Stream* call = stream(session, frame->hd.stream_id);
+    Http2Stream* call = stream(session, frame->hd.stream_id);
     bool ends = false;
     if (call == nullptr || call->ready(count, ends) != count) {
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
     output.add(head, kFrameHeadBytes);
     call->put(count, output);
-    if (!call->answered()) connection.left_.push_back(call->id());
+    if (const uint64_t id = call->streaming_id(); id != 0) connection.left_.push_back(id);
     return 0;
   }
 };
@@ -323,7 +347,7 @@ nghttp2_option* Http2Connection::make_options() {
   return out;
 }
 
-void Http2Connection::submit_response(Stream& stream, const Metadata& initial,
+void Http2Connection::submit_response(CallStream& stream, const Metadata& initial,
                                       std::string_view coding, bool with_data, bool is_long) {
   Headers headers;
   headers.add(":status", "200");
@@ -335,14 +359,11 @@ void Http2Connection::submit_response(Stream& stream, const Metadata& initial,
   provider.read_callback = Callbacks::read_answers;
   nghttp2_submit_response(session_, stream.number(), headers.data(), headers.size(),
                           with_data ? &provider : nullptr);
-  if (is_long) {  // takes turns with others, instead of going first
-    const nghttp2_extpri priority{NGHTTP2_EXTPRI_DEFAULT_URGENCY, 1};
-    nghttp2_session_change_extpri_stream_priority(session_, stream.number(), &priority, 1);
-  }
+  if (is_long) take_turns(stream);
   touch();
 }
 
-void Http2Connection::submit_status(Stream& stream, bool only, const Metadata& initial,
+void Http2Connection::submit_status(CallStream& stream, bool only, const Metadata& initial,
                                     const Metadata& trailing, int code, std::string_view message,
                                     std::string_view details) {
   Headers headers;
@@ -361,7 +382,7 @@ void Http2Connection::submit_status(Stream& stream, bool only, const Metadata& i
   }
 }
 
-void Http2Connection::submit_refusal(Stream& stream, const Refusal& why, bool with_text) {
+void Http2Connection::submit_refusal(CallStream& stream, const Refusal& why, bool with_text) {
   Headers headers;
   headers.add(":status", why.status);
   if (!why.allow.empty()) headers.add("allow", why.allow);
@@ -374,7 +395,39 @@ void Http2Connection::submit_refusal(Stream& stream, const Refusal& why, bool wi
   touch();
 }
 
-void Http2Connection::reset(Stream& stream, bool too_much) {
+void Http2Connection::submit_answer(RequestStream& stream, const HttpAnswer& answer,
+                                    bool with_body) {
+  Headers headers;
+  if (answer.status == 200) headers.add(":status", "200");
+  else headers.add_text(":status", std::to_string(answer.status));
+  headers.add("date", http_date());
+  if (!answer.content_type.empty()) headers.add("content-type", answer.content_type);
+  if (answer.content_type == kJson) headers.add("x-content-type-options", "nosniff");
+  headers.add_lines(answer.headers);
+  if (answer.status != 204 && answer.status != 304) {
+    headers.add_text("content-length", std::to_string(answer.body.size()));
+  }
+  nghttp2_data_provider provider{};
+  provider.read_callback = Callbacks::read_answers;
+  nghttp2_submit_response(session_, stream.number(), headers.data(), headers.size(),
+                          with_body ? &provider : nullptr);
+  if (with_body && answer.body.size() >= kLongBytes) take_turns(stream);
+  touch();
+}
+
+void Http2Connection::submit_continue(RequestStream& stream) {
+  const nghttp2_nv status = entry(":status", "100", true);
+  nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream.number(), nullptr, &status, 1,
+                         nullptr);
+  touch();
+}
+
+void Http2Connection::take_turns(Http2Stream& stream) {
+  const nghttp2_extpri priority{NGHTTP2_EXTPRI_DEFAULT_URGENCY, 1};
+  nghttp2_session_change_extpri_stream_priority(session_, stream.number(), &priority, 1);
+}
+
+void Http2Connection::reset(Http2Stream& stream, bool too_much) {
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.number(),
                             too_much ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_CANCEL);
   touch();
