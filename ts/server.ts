@@ -1,5 +1,6 @@
 // Wires everything together: engine, registry, model sources, the listeners' threads, metrics. The
 // only file that knows all of them. Control plane, main thread.
+import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from './access/policy.js';
 import { ServerAccess } from './access/server-access.js';
 import type { AdminAddress } from './config/access.js';
@@ -10,6 +11,7 @@ import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config/config.js';
+import { sharesPort } from './config/serving.js';
 import { ErrorCode, reasonOf, ServalError } from './errors.js';
 import { importInThread } from './import/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
@@ -159,13 +161,17 @@ function listenerPool(
     policy: access.policy,
     tracing: traces.word,
   };
+  const shares = sharesPort(config);
+  const { transport } = config.grpc;
+  const threads = shares ? Math.max(config.httpThreads, transport.threads) : config.httpThreads;
+  const grpcTls = tls.grpc && { tls: tls.grpc };
   return new ListenerPool({
     http: {
       ...settings,
       listener,
       port: httpPort,
       connectionsMax: listener === 'native' ? limits.native : limits.http,
-      nativeThreads: config.httpThreads,
+      nativeThreads: threads,
       reusePort: config.listeners.reuseHttpPort,
       idleMs: config.httpIdleMs,
       // A front shares its port as node:http does.
@@ -185,7 +191,8 @@ function listenerPool(
           host: config.grpcHost,
           port: config.grpcPort,
           connectionsMax: limits.native,
-          transport: { ...config.grpc.transport, ...(tls.grpc && { tls: tls.grpc }) },
+          sharesPort: shares,
+          transport: { ...transport, threads: shares ? threads : transport.threads, ...grpcTls },
         }
       : undefined,
     grpcListener,
@@ -356,6 +363,13 @@ async function transportTls({ tls, grpc, access }: Config): Promise<TransportTls
   return { ...of(read), grpc: read };
 }
 
+/** Errors: InvalidArgument: HTTP and gRPC share a port, and only one of them has this TLS. */
+function checkSharedTls(config: Config, { http, grpc }: TransportTls): void {
+  if (!sharesPort(config) || isDeepStrictEqual(http, grpc)) return;
+  const text = `--grpc-port: expected the same TLS settings for HTTP and gRPC, which share port`;
+  throw new ServalError(ErrorCode.InvalidArgument, `${text} ${config.grpcPort}`);
+}
+
 /** Where models come from, with who is told of what it finds. */
 function modelSource({
   config,
@@ -411,6 +425,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     monitoringPathOf(config.metrics.monitoringConfigFile),
     transportTls(config),
   ]);
+  checkSharedTls(config, tls);
   const listener = httpListener(config, tls.http, logger);
   const grpcListener = grpcListenerKind(config, logger);
   const adminAt = adminSettings(config, admin, tls.admin);

@@ -37,6 +37,7 @@ async function nativeListener(
     threads: settings.nativeThreads,
     reusePort: settings.reusePort,
     unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
+    ...(settings.grpc?.sharesPort === true && { grpc: settings.grpc.transport }),
     handshakeFailed: thread.handshakeFailed('HTTP'),
   });
 }
@@ -159,9 +160,10 @@ void runListener<HttpSettings>(async (thread, settings) => {
   };
   return {
     listen: async () => {
-      const grpcPort = grpc?.start();
+      const ownGrpcPort = grpc?.start();
       try {
         const httpPort = await listener?.listen(settings.host, settings.port);
+        const grpcPort = settings.grpc?.sharesPort === true ? httpPort : ownGrpcPort;
         const adminPort = await admin?.listen();
         return {
           ...(httpPort !== undefined && { httpPort }),

@@ -400,9 +400,13 @@ void Http2Connection::submit_answer(RequestStream& stream, const HttpAnswer& ans
   Headers headers;
   if (answer.status == 200) headers.add(":status", "200");
   else headers.add_text(":status", std::to_string(answer.status));
-  headers.add("date", http_date());
-  if (!answer.content_type.empty()) headers.add("content-type", answer.content_type);
-  if (answer.content_type == kJson) headers.add("x-content-type-options", "nosniff");
+  headers.add_copied("date", http_date());
+  if (answer.content_type == kJson) {
+    headers.add("content-type", kJson);
+    headers.add("x-content-type-options", "nosniff");
+  } else if (!answer.content_type.empty()) {
+    headers.add_copied("content-type", answer.content_type);
+  }
   headers.add_lines(answer.headers);
   if (answer.status != 204 && answer.status != 304) {
     headers.add_text("content-length", std::to_string(answer.body.size()));

@@ -24,6 +24,11 @@ export interface NativeHttpOptions {
   readonly idleMs: number;
   readonly silentMs: number;
   readonly stalledMs: number;
+  /** An HTTP/2 connection without requests. */
+  readonly connectionIdleMsMax: number;
+  /** The gRPC listener of this thread has this port too, and is started before; with its transport
+   * settings. */
+  readonly sharesPort: boolean;
   readonly tls?: {
     readonly certificate: PemSource;
     readonly key: PemSource;

@@ -8,10 +8,11 @@ import {
   HTTP_IDLE_MS,
   HTTP_SILENT_MS,
   HTTP_STALLED_MS,
+  INFLATED_BYTES_MAX,
 } from '../../limits.js';
 import { ListenerEvent } from '../../model/generated/engine.js';
 import { addedCounts, countsByName } from '../../text.js';
-import type { HandshakeFailures } from '../grpc/settings.js';
+import type { GrpcTransportSettings, HandshakeFailures } from '../grpc/settings.js';
 import {
   HttpExchange,
   NOTHING_CUT,
@@ -46,6 +47,8 @@ export interface NativeHttpSurroundings extends Surroundings {
   readonly threads: number;
   readonly reusePort: boolean;
   readonly unsentBytesMax: number;
+  /** Settings of the gRPC listener that has the same port; it is started before. */
+  readonly grpc?: GrpcTransportSettings;
   readonly handshakeFailed?: (failures: HandshakeFailures) => void;
 }
 
@@ -59,6 +62,11 @@ const SERVER_ROUTE: Route = {
   data: () => undefined,
   abort: () => undefined,
 };
+
+/** What gRPC's settings say of a port that HTTP has too. */
+function sharedSettings({ tls: _, unixPath: __, ...transport }: GrpcTransportSettings) {
+  return { ...transport, inflatedBytesMax: INFLATED_BYTES_MAX };
+}
 
 class NativeExchange extends HttpExchange {
   route: Route | undefined;
@@ -127,10 +135,13 @@ export class NativeHttpListener implements HttpListener {
 
   /** Rejects with ServalError that says why it cannot listen. */
   async listen(host: string, port: number): Promise<number> {
-    const { threads, reusePort, unsentBytesMax, connections = UNLIMITED } = this.#around;
+    const { threads, reusePort, unsentBytesMax, grpc, connections = UNLIMITED } = this.#around;
     const { idleMs = HTTP_IDLE_MS, tls } = this.#around;
     for (let i = 0; i < threads; i += 1) this.#exchanges.push(new Map());
     const options: NativeHttpOptions = {
+      connectionIdleMsMax: idleMs,
+      ...(grpc && sharedSettings(grpc)),
+      sharesPort: grpc !== undefined,
       host,
       port,
       threads,
