@@ -1,6 +1,5 @@
 // Wires everything together: engine, registry, model sources, the listeners' threads, metrics. The
 // only file that knows all of them. Control plane, main thread.
-import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from './access/policy.js';
 import { ServerAccess } from './access/server-access.js';
 import type { AdminAddress } from './config/access.js';
@@ -12,6 +11,7 @@ import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config/config.js';
 import { sharesPort } from './config/serving.js';
+import { checkSharedTls, transportTls, type TransportTls } from './workers/transport-tls.js';
 import { ErrorCode, reasonOf, ServalError } from './errors.js';
 import { importInThread } from './import/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
@@ -341,33 +341,6 @@ async function withPlatform(config: Config, logger: Logger): Promise<Config> {
     model: { ...config.model, ...threads },
     batching: { ...config.batching, ...(batching && { enabled: true, parameters: batching }) },
   };
-}
-
-interface TransportTls {
-  readonly http: ServerTls | undefined;
-  readonly grpc: ServerTls | undefined;
-  readonly admin: ServerTls | undefined;
-}
-
-/** What TensorFlow Serving's file says of TLS, if it is given; else what the flags say. */
-async function transportTls({ tls, grpc, access }: Config): Promise<TransportTls> {
-  const { transport, sslConfigFile } = grpc;
-  const hasAdmin = access.adminTls && access.admin !== undefined;
-  const of = (shared: ServerTls | undefined): Omit<TransportTls, 'grpc'> => ({
-    http: tls.http ? shared : undefined,
-    admin: hasAdmin ? shared : undefined,
-  });
-  if (sslConfigFile === undefined) return { ...of(tls.shared), grpc: transport.tls };
-  const { readSslConfig } = await import('./model-config/ssl-config.js');
-  const read = { ...(await readSslConfig(sslConfigFile)), ...tls.version };
-  return { ...of(read), grpc: read };
-}
-
-/** Errors: InvalidArgument: HTTP and gRPC share a port, and only one of them has this TLS. */
-function checkSharedTls(config: Config, { http, grpc }: TransportTls): void {
-  if (!sharesPort(config) || isDeepStrictEqual(http, grpc)) return;
-  const text = `--grpc-port: expected the same TLS settings for HTTP and gRPC, which share port`;
-  throw new ServalError(ErrorCode.InvalidArgument, `${text} ${config.grpcPort}`);
 }
 
 /** Where models come from, with who is told of what it finds. */

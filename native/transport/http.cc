@@ -23,7 +23,7 @@ std::string error_json(std::string_view reason) {
 }
 
 // Source: RFC 9110 5.6.7.
-std::string_view http_date() {
+std::string_view date_text() {
   static thread_local std::time_t made = 0;
   static thread_local char text[64];
   static thread_local size_t bytes = 0;

@@ -34,7 +34,7 @@ constexpr bool is_header(std::string_view name, std::string_view lower) {
 std::string error_json(std::string_view reason);
 
 // The value of the Date header, made once in a second. Valid until this thread's next call.
-std::string_view http_date();
+std::string_view date_text();
 
 struct HttpAnswer {
   int status = 200;

@@ -63,7 +63,7 @@ void append_answer_head(std::string& out, int status, std::string_view content_t
     out += "\r\n";
   }
   out += "Date: ";
-  out += http_date();
+  out += date_text();
   out += "\r\n";
   if (content_type == kJson) {
     out += "Content-Type: application/json\r\nX-Content-Type-Options: nosniff\r\n";

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <deque>
 #include <vector>
 
 #include "transport/grpc/text.h"
@@ -65,8 +66,8 @@ class Headers {
       }
       std::string text;
       append_base64(one.value, text);
-      texts_.push_back(std::make_unique<std::string>(std::move(text)));
-      add_copied(one.name, *texts_.back());
+      texts_.push_back(std::move(text));
+      add_copied(one.name, texts_.back());
     }
   }
   // Lines as HTTP/1 has them. Those about the connection are left out: HTTP/2 has none.
@@ -82,21 +83,30 @@ class Headers {
         if (one >= 'A' && one <= 'Z') one = static_cast<char>(one | 0x20);
       }
       if (name == "connection" || name == "keep-alive" || name == "transfer-encoding") continue;
-      texts_.push_back(std::make_unique<std::string>(std::move(name)));
-      add_copied(*texts_.back(), line.substr(colon + 2));
+      texts_.push_back(std::move(name));
+      add_copied(texts_.back(), line.substr(colon + 2));
     }
+  }
+  void add_number(std::string_view name, uint64_t number) {
+    char text[20];
+    const auto done = std::to_chars(text, text + sizeof text, number);
+    add_text(name, std::string(text, done.ptr));  // short: no allocation but its place
+  }
+  void clear() {
+    entries_.clear();
+    texts_.clear();
   }
   // A text of its own, until it is submitted.
   void add_text(std::string_view name, std::string text) {
-    texts_.push_back(std::make_unique<std::string>(std::move(text)));
-    add_copied(name, *texts_.back());
+    texts_.push_back(std::move(text));
+    add_copied(name, texts_.back());
   }
   const nghttp2_nv* data() const { return entries_.data(); }
   size_t size() const { return entries_.size(); }
 
  private:
   std::vector<nghttp2_nv> entries_;
-  std::vector<std::unique_ptr<std::string>> texts_;
+  std::deque<std::string> texts_;
 };
 
 void add_status(Headers& headers, int code, std::string_view message, std::string_view details) {
@@ -397,10 +407,11 @@ void Http2Connection::submit_refusal(CallStream& stream, const Refusal& why, boo
 
 void Http2Connection::submit_answer(RequestStream& stream, const HttpAnswer& answer,
                                     bool with_body) {
-  Headers headers;
+  static thread_local Headers headers;
+  headers.clear();
   if (answer.status == 200) headers.add(":status", "200");
-  else headers.add_text(":status", std::to_string(answer.status));
-  headers.add_copied("date", http_date());
+  else headers.add_number(":status", static_cast<uint64_t>(answer.status));
+  headers.add_copied("date", date_text());
   if (answer.content_type == kJson) {
     headers.add("content-type", kJson);
     headers.add("x-content-type-options", "nosniff");
@@ -409,7 +420,7 @@ void Http2Connection::submit_answer(RequestStream& stream, const HttpAnswer& ans
   }
   headers.add_lines(answer.headers);
   if (answer.status != 204 && answer.status != 304) {
-    headers.add_text("content-length", std::to_string(answer.body.size()));
+    headers.add_number("content-length", answer.body.size());
   }
   nghttp2_data_provider provider{};
   provider.read_callback = Callbacks::read_answers;

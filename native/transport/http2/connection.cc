@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kReadBytesPerTurn = 1u << 20;     // of one connection
 constexpr size_t kOutputBytes = 256 * 1024;        // put together before it is written
 constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with so much unwritten, nothing more is read
+constexpr size_t kHeadRoomsMax = 32;
+constexpr size_t kHeadRoomBytesMax = 4096;
 constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kShortPart = 16;  // where answers are over the limit: of one then
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
@@ -413,6 +415,20 @@ void Http2Connection::resume_later(uint64_t call) { thread_.resume_later(call); 
 void Http2Connection::resume_answers(Http2Stream& stream) {
   nghttp2_session_resume_data(session_, stream.number());
   touch();
+}
+
+HeadRoom Http2Connection::take_head_room() {
+  if (head_rooms_.empty()) return {};
+  HeadRoom room = std::move(head_rooms_.back());
+  head_rooms_.pop_back();
+  return room;
+}
+
+void Http2Connection::give_head_room(HeadRoom room) {
+  if (head_rooms_.size() == kHeadRoomsMax || room.text.capacity() > kHeadRoomBytesMax) return;
+  room.text.clear();
+  room.headers.clear();
+  head_rooms_.push_back(std::move(room));
 }
 
 void Http2Connection::link(Http2Stream* stream) {

@@ -66,6 +66,9 @@ class Http2Connection final : public Connection {
   void unpack(CallStream& stream, std::shared_ptr<Unpacking> message);
   const std::shared_ptr<MemoryBudget>& budget();
   void resume_later(uint64_t call);
+  // Empty, with room.
+  HeadRoom take_head_room();
+  void give_head_room(HeadRoom room);
   void settle_later(Http2Stream& stream) { unsettled_.push_back(&stream); }
   void resume_answers(Http2Stream& stream);
   void submit_response(CallStream& stream, const Metadata& initial, std::string_view coding,
@@ -137,6 +140,7 @@ class Http2Connection final : public Connection {
   uint64_t leave_ns_ = UINT64_MAX;
   Http2Stream* streams_ = nullptr;
   std::vector<Http2Stream*> unsettled_;
+  std::vector<HeadRoom> head_rooms_;
   std::vector<uint64_t> left_;  // calls of whose answers some left
   uint32_t calls_ = 0;
   uint64_t unsent_bytes_ = 0;

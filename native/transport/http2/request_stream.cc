@@ -27,11 +27,15 @@ RequestStream::RequestStream(Http2Connection& connection, int32_t number)
     : Http2Stream(connection, number) {
   due_.connection = &connection;
   due_.call = this;
+  HeadRoom room = connection.take_head_room();
+  text_ = std::move(room.text);
+  headers_ = std::move(room.headers);
 }
 
 RequestStream::~RequestStream() {
   connection_.timers().clear(due_);
   give_held();
+  connection_.give_head_room({std::move(text_), std::move(headers_)});
   if (body_ == nullptr) return;
   connection_.unsent_changed(-static_cast<int64_t>(body_->buffer.size()));
   connection_.blocks().release(body_);
@@ -40,6 +44,7 @@ RequestStream::~RequestStream() {
 // Hot path: receive.
 void RequestStream::add_header(std::string_view name, std::string_view value) {
   head_bytes_ += name.size() + value.size() + kHeaderOverheadBytes;
+  if (name == ":path") target_bytes_ = value.size();
   if (head_ended_ || head_bytes_ > connection_.settings().header_bytes_max) return;
   const size_t bytes = text_.size() + name.size() + value.size();
   if (bytes > text_.capacity()) {
@@ -78,6 +83,9 @@ void RequestStream::head_ended() {
 
 HeadProblem RequestStream::read_head() {
   const TransportSettings& limits = connection_.settings();
+  if (target_bytes_ > limits.target_bytes_max) {
+    return {414, "the target has more than " + std::to_string(limits.target_bytes_max) + " bytes"};
+  }
   if (head_bytes_ > limits.header_bytes_max) {
     return {431, "the head has more than " + std::to_string(limits.header_bytes_max) + " bytes"};
   }
@@ -91,9 +99,6 @@ HeadProblem RequestStream::read_head() {
   }
   headers_.resize(kept);
   if (HeadProblem problem = read_method(method_); problem.status != 0) return problem;
-  if (path.size() > limits.target_bytes_max) {
-    return {414, "the target has more than " + std::to_string(limits.target_bytes_max) + " bytes"};
-  }
   if (!std::all_of(path.begin(), path.end(), [](char one) { return one > ' ' && one <= '~'; })) {
     return {400, "expected a path of printable ASCII, got " + quoted(path)};
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "transport/http.h"
 #include "transport/http2/stream.h"
@@ -11,6 +12,12 @@
 #include "transport/target.h"
 
 namespace serval {
+
+// Memory for the head of a request, which a connection uses again.
+struct HeadRoom {
+  std::string text;
+  std::vector<HttpHeader> headers;
+};
 
 class RequestStream final : public Http2Stream, public HttpRequest {
  public:
@@ -63,6 +70,7 @@ class RequestStream final : public Http2Stream, public HttpRequest {
 
   std::string text_;  // of all headers
   size_t head_bytes_ = 0;
+  size_t target_bytes_ = 0;
   bool head_ended_ = false;
   bool expects_ = false;  // the client waits for 100 before it sends the body
   bool begun_ = false;    // the handler knows of it

@@ -1,4 +1,4 @@
-// See opening.h.
+// See opening.h. Hot path's frame; the listener's thread.
 #include "transport/loop/opening.h"
 
 #include <sys/epoll.h>
