@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bytes/deflate.h"
 #include "base/bytes/views.h"
 
 namespace serval {
@@ -16,14 +17,10 @@ namespace {
 constexpr int kHeaderShift = 32;  // of a header's index, before the number of a route
 constexpr size_t kOnePieceBytesMax = 256 * 1024;  // what a thread reads at a time
 constexpr int kServiceUnavailable = 503;
+constexpr size_t kPackedHereBytesMax = 16 * 1024;  // 0.1 ms
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kBinary = "application/octet-stream";
 constexpr std::string_view kJsonLength = "inference-header-content-length";
-
-// Whether a coding of the answer is asked for; JavaScript packs.
-bool asks_for_coding(std::string_view accepted) {
-  return !accepted.empty() && !is_header(accepted, "identity");
-}
 
 // The only header of a name in lower case; "" where there is none, or several.
 std::string_view only_header(const HttpRequest& request, std::string_view lower) {
@@ -118,17 +115,12 @@ const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& 
   const auto found = routes_.find(key_);
   if (found == routes_.end()) return nullptr;
   const LearnedRoute& route = found->second;
-  if (!lets_in(route, request)) return nullptr;
-  if (!request.header("content-encoding").empty()) return nullptr;
-  if (route.protocol == Protocol::V2Rest && asks_for_coding(request.header("accept-encoding"))) {
-    return nullptr;
-  }
-  return &route;
+  return lets_in(route, request) ? &route : nullptr;
 }
 
 RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
                      const ServeSettings& settings, Bridge& bridge)
-    : LaneCalls(thread, std::move(engine), settings, bridge) {}
+    : LaneCalls(thread, std::move(engine), settings, bridge), packer_(thread) {}
 
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
@@ -146,6 +138,8 @@ void RestCalls::begin(HttpRequest& request) {
 // False: JavaScript has to refuse it.
 bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route) {
   if (request.stated_bytes() > lane_->settings().body_bytes_max) return false;
+  AskedCodings codings;
+  if (!read_codings(request, route.protocol == Protocol::V2Rest, codings)) return false;
   int64_t json_bytes = -1;
   if (route.protocol == Protocol::V2Rest) {
     const std::string_view length = request.header(kJsonLength);
@@ -165,6 +159,7 @@ bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route)
   asked.route = route.number;
   asked.json_bytes = json_bytes;
   asked.ticket = 0;
+  asked.codings = codings;
   asked.trace_parent.clear();
   asked.answer_trace.clear();
   const Tracer& tracer = lane_->engine().tracer();
@@ -185,7 +180,7 @@ void RestCalls::data(HttpRequest& request, std::span<const uint8_t> bytes, bool 
 // Hot path: receive. The common case is one piece, one call.
 void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes,
                       bool last) {
-  const bool whole = asked.ticket == 0 && last;
+  const bool whole = asked.ticket == 0 && last && !asked.codings.body.has_value();
   if (!whole && !append(request, asked, bytes)) return;
   if (!last) return;
   if (!asked.trace_parent.empty()) {
@@ -196,7 +191,11 @@ void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const ui
     return;
   }
   const uint32_t ticket = std::exchange(asked.ticket, 0);
-  settle(request, asked, lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
+  const std::optional<Coding> coding = asked.codings.body;
+  settle(request, asked,
+         coding.has_value()
+             ? lane_->infer_packed(ticket, asked.protocol, asked.handle, asked.json_bytes, *coding)
+             : lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
 }
 
 // False: the request is answered, or will be.
@@ -240,18 +239,49 @@ void RestCalls::answer(HttpRequest& request, Inference& asked, Request& out, Err
     failed(request, asked, code, out.json_bytes_out, out.response.bytes());
     return;
   }
+  asked.json_bytes_out = asked.protocol == Protocol::V2Rest ? out.json_bytes_out : 0;
+  if (asked.codings.answer.has_value()) pack(request, asked, out.response);
+  else send_body(request, asked, out.response, {});
+}
+
+// Packs the answer: here where that takes some microseconds, else on another thread.
+void RestCalls::pack(HttpRequest& request, Inference& asked, ByteBuffer& body) {
+  PackedAnswer answer{request.id(), *asked.codings.answer,
+                      std::exchange(body, thread_.take_buffer()), thread_.take_buffer()};
+  const bool is_long = answer.plain.size() > kPackedHereBytesMax;
+  if (is_long && packer_.start(lane_->engine(), answer)) return;
+  (void)append_packed(answer.coding, kAnswerLevel, answer.plain.bytes(), SIZE_MAX, answer.packed);
+  send_packed(answer);
+}
+
+// An answer that could not be packed goes as it is.
+void RestCalls::send_packed(PackedAnswer& packed) {
+  HttpRequest* request = thread_.find_request(packed.request);
+  Inference* asked = request == nullptr ? nullptr : inference_of(*request);
+  if (asked != nullptr) {
+    const bool is_packed = packed.packed.size() > 0;
+    send_body(*request, *asked, is_packed ? packed.packed : packed.plain,
+              is_packed ? std::optional<Coding>(packed.coding) : std::nullopt);
+  }
+  thread_.give_buffer(std::move(packed.plain));
+  thread_.give_buffer(std::move(packed.packed));
+}
+
+// Hot path: reply.
+void RestCalls::send_body(HttpRequest& request, Inference& asked, ByteBuffer& body,
+                          std::optional<Coding> coding) {
   HttpAnswer answer;
   answer.content_type = kJson;
   std::string lines;
-  const bool is_binary = asked.protocol == Protocol::V2Rest && out.json_bytes_out > 0;
-  if (is_binary) {
+  if (coding.has_value()) lines.append("Content-Encoding: ").append(name_of(*coding)) += "\r\n";
+  if (asked.json_bytes_out > 0) {
     answer.content_type = kBinary;
-    lines = "Inference-Header-Content-Length: " + std::to_string(out.json_bytes_out) + "\r\n";
+    lines += "Inference-Header-Content-Length: " + std::to_string(asked.json_bytes_out) + "\r\n";
   }
   if (!asked.answer_trace.empty()) lines += asked.answer_trace;
   answer.headers = lines;
-  answer.body = out.response.bytes();
-  answer.owned = &out.response;
+  answer.body = body.bytes();
+  answer.owned = &body;
   free_inferences_.push_back(&asked);
   request.state = nullptr;
   request.send(answer);
@@ -345,6 +375,7 @@ void RestCalls::woken() {
   go_on_reading();
   go_on_telling();
   take_completed();
+  for (PackedAnswer& packed : packer_.take()) send_packed(packed);
 }
 
 // Hot path: reply (queued).

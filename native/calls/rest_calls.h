@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calls/accepted_keys.h"
+#include "calls/codings.h"
 #include "calls/lane_calls.h"
 #include "transport/http.h"
 
@@ -71,6 +72,8 @@ class RestCalls final : public HttpHandler, private LaneCalls {
     uint32_t route = 0;
     int64_t json_bytes = -1;  // Inference-Header-Content-Length; -1 = absent
     uint32_t ticket = 0;      // of its open body, or of its place in the engine
+    AskedCodings codings;
+    size_t json_bytes_out = 0;  // of an answer that is packed
     std::string trace_parent, trace_state;
     std::string answer_trace;  // the traceparent of its answer, as a header's line
   };
@@ -85,6 +88,10 @@ class RestCalls final : public HttpHandler, private LaneCalls {
   bool append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes);
   void settle(HttpRequest& request, Inference& asked, const Answer& answered);
   void answer(HttpRequest& request, Inference& asked, Request& out, ErrorCode code);
+  void pack(HttpRequest& request, Inference& asked, ByteBuffer& body);
+  void send_packed(PackedAnswer& packed);
+  void send_body(HttpRequest& request, Inference& asked, ByteBuffer& body,
+                 std::optional<Coding> coding);
   void failed(HttpRequest& request, const Inference& asked, ErrorCode code, size_t missing_bytes,
               std::span<const uint8_t> text);
   void drop(HttpRequest& request);
@@ -95,6 +102,7 @@ class RestCalls final : public HttpHandler, private LaneCalls {
   void go_on_reading();
 
   LearnedRoutes routes_;
+  AnswerPacker packer_;
   std::vector<std::unique_ptr<Inference>> inferences_;
   std::vector<Inference*> free_inferences_;
   std::string head_;  // of the request that is forwarded

@@ -72,17 +72,20 @@ describe('REST over HTTP/2, by prior knowledge', () => {
 
   it('reads and writes gzip', async () => {
     const headers = ['Content-Encoding: gzip', 'Accept-Encoding: gzip'];
-    const values = Array.from({ length: 1000 }, (_, i) => i);
-    const packed = gzipSync(
-      JSON.stringify({ inputs: [{ name: 'x', shape: [1000], datatype: 'FP32', data: values }] }),
-    );
-    const answer = await client.ask({ method: 'POST', path: INFER, body: packed, headers });
-    assert.equal(answer.status, 200, answer.body.toString());
-    assert.equal(answer.headers.get('content-encoding'), 'gzip');
-    const { outputs } = JSON.parse(gunzipSync(answer.body).toString()) as {
-      outputs: { data: number[] }[];
-    };
-    assert.equal(outputs[0]?.data[999], 999 / 2 + 3);
+    // Long ones are packed on another thread; the first request of a URL is JavaScript's.
+    for (const length of [10, 10, 1000, 200_000, 200_000]) {
+      const data = Array.from({ length }, (_, i) => i);
+      const packed = gzipSync(
+        JSON.stringify({ inputs: [{ name: 'x', shape: [length], datatype: 'FP32', data }] }),
+      );
+      const answer = await client.ask({ method: 'POST', path: INFER, body: packed, headers });
+      assert.equal(answer.status, 200, answer.body.toString());
+      assert.equal(answer.headers.get('content-encoding'), 'gzip');
+      const { outputs } = JSON.parse(gunzipSync(answer.body).toString()) as {
+        outputs: { data: number[] }[];
+      };
+      assert.equal(outputs[0]?.data[length - 1], (length - 1) / 2 + 3);
+    }
   });
 
   it('carries binary tensors', async () => {
