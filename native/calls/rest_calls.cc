@@ -14,24 +14,12 @@ namespace serval {
 
 namespace {
 
-constexpr int kHeaderShift = 32;  // of a header's index, before the number of a route
 constexpr size_t kOnePieceBytesMax = 256 * 1024;  // what a thread reads at a time
 constexpr int kServiceUnavailable = 503;
 constexpr size_t kPackedHereBytesMax = 16 * 1024;  // 0.1 ms
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kBinary = "application/octet-stream";
 constexpr std::string_view kJsonLength = "inference-header-content-length";
-
-// The only header of a name in lower case; "" where there is none, or several.
-std::string_view only_header(const HttpRequest& request, std::string_view lower) {
-  std::string_view value;
-  for (const HttpHeader& header : request.headers()) {
-    if (!is_header(header.name, lower)) continue;
-    if (!value.empty()) return {};
-    value = header.value;
-  }
-  return value;
-}
 
 // A number of at most 15 digits; -1: it is none.
 int64_t digits_of(std::string_view text) {
@@ -53,71 +41,6 @@ bool take_text(std::string_view& rest, std::string_view& out) {
 
 }  // namespace
 
-bool LearnedRoutes::learn(uint32_t generation, uint32_t handle, std::span<const uint8_t> rule) {
-  std::array<uint32_t, 3> numbers{};
-  if (rule.size() < sizeof numbers) return false;
-  std::memcpy(numbers.data(), rule.data(), sizeof numbers);
-  if (numbers[2] != generation) return false;
-  forget(generation);
-  std::string_view rest = text_of(rule.subspan(sizeof numbers));
-  std::string_view method, path, host, key_header, key_value;
-  for (std::string_view* text : {&method, &path, &host, &key_header, &key_value}) {
-    if (!take_text(rest, *text)) return false;
-  }
-  if (numbers[0] > static_cast<uint32_t>(Protocol::MAX)) return false;
-  if (routes_.size() >= kRoutesMax) routes_.clear();
-  std::string key;
-  set_key(key, method, path, host);
-  const auto protocol = static_cast<Protocol>(numbers[0]);
-  LearnedRoute& route = routes_[key];
-  if (route.number != numbers[1]) route = {protocol, handle, numbers[1], {}};
-  if (key_header.empty()) return true;
-  std::vector<std::string>& headers = route.key_headers;
-  const auto known = std::find(headers.begin(), headers.end(), key_header);
-  const auto index = static_cast<uint64_t>(known - headers.begin());
-  if (known == headers.end()) headers.emplace_back(key_header);
-  accepted_.add(index << kHeaderShift | route.number, key_value);
-  return true;
-}
-
-void LearnedRoutes::forget(uint32_t generation) {
-  if (generation_ == generation) return;
-  generation_ = generation;
-  routes_.clear();
-  accepted_.clear();
-}
-
-bool LearnedRoutes::lets_in(const LearnedRoute& route, const HttpRequest& request) const {
-  for (size_t i = 0; i < route.key_headers.size(); ++i) {
-    const std::string_view value = only_header(request, route.key_headers[i]);
-    if (!value.empty() && accepted_.has(uint64_t{i} << kHeaderShift | route.number, value)) {
-      return true;
-    }
-  }
-  return route.key_headers.empty();
-}
-
-// None of the parts has a space.
-void LearnedRoutes::set_key(std::string& out, std::string_view method, std::string_view path,
-                            std::string_view host) {
-  out.assign(method);
-  out += ' ';
-  out += path;
-  out += ' ';
-  out += host;
-}
-
-// Hot path: route.
-const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& request) {
-  forget(generation);
-  if (routes_.empty() || !request.query().empty()) return nullptr;
-  set_key(key_, request.method(), request.path(), request.header("host"));
-  const auto found = routes_.find(key_);
-  if (found == routes_.end()) return nullptr;
-  const LearnedRoute& route = found->second;
-  return lets_in(route, request) ? &route : nullptr;
-}
-
 RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
                      const ServeSettings& settings, Bridge& bridge)
     : LaneCalls(thread, std::move(engine), settings, bridge), packer_(thread) {}
@@ -125,6 +48,10 @@ RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
   const LearnedRoute* route = routes_.find(bridge_.routes_generation(), request);
+  if (route != nullptr && route->answer != nullptr) {
+    give(request, *route);
+    return;
+  }
   if (route == nullptr || !begin_inference(request, *route)) {
     open(request);
     return;
@@ -133,6 +60,15 @@ void RestCalls::begin(HttpRequest& request) {
   Inference& asked = *inference_of(request);
   const bool in_pieces = request.stated_bytes() > kOnePieceBytesMax;
   if (!in_pieces || open_body(request, asked)) request.want_body();
+}
+
+void RestCalls::give(HttpRequest& request, const LearnedRoute& route) {
+  HttpAnswer answer;
+  answer.status = route.answer->status;
+  answer.content_type = route.answer->content_type;
+  if (route.added != nullptr) answer.headers = *route.added;
+  answer.body = route.answer->body;
+  request.send(answer);
 }
 
 // False: JavaScript has to refuse it.
@@ -160,6 +96,7 @@ bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route)
   asked.json_bytes = json_bytes;
   asked.ticket = 0;
   asked.codings = codings;
+  asked.added = route.added;
   asked.trace_parent.clear();
   asked.answer_trace.clear();
   const Tracer& tracer = lane_->engine().tracer();
@@ -279,6 +216,7 @@ void RestCalls::send_body(HttpRequest& request, Inference& asked, ByteBuffer& bo
     lines += "Inference-Header-Content-Length: " + std::to_string(asked.json_bytes_out) + "\r\n";
   }
   if (!asked.answer_trace.empty()) lines += asked.answer_trace;
+  if (asked.added != nullptr) lines += *asked.added;
   answer.headers = lines;
   answer.body = body.bytes();
   answer.owned = &body;

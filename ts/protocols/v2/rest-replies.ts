@@ -27,9 +27,11 @@ export function failV2(exchange: HttpExchange, code: ErrorCode, message: string)
   exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
 }
 
-/** Answers with a document made for each request, or with the ServalError that making it throws. */
-export function answerWith(make: () => HealthReply | string): Route {
+/** Answers with a document made for each request, or with the ServalError that making it throws.
+ * `isConstant`: see HttpExchange. */
+export function answerWith(make: () => HealthReply | string, isConstant = false): Route {
   return new DocumentRoute((_head, exchange) => {
+    exchange.isConstant = isConstant;
     try {
       const made = make();
       if (typeof made === 'string') exchange.send(200, JSON_TYPE, made);
