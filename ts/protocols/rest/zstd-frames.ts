@@ -1,6 +1,6 @@
-// The frames of a zstd body, as far as to know whether it is whole: Node's decompressor answers what
-// there is of a body that is cut, without an error. Pure; compressed bodies only. Source: RFC 8878
-// 3.1.
+// The frames of a zstd body, as far as to know whether it is whole: Node's decompressor answers
+// what there is of a body that is cut, without an error. Compressed bodies only; the listener's
+// thread. Source: RFC 8878 3.1.
 
 const MAGIC = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a50;
