@@ -49,11 +49,11 @@ export function run(command, args, env = process.env) {
   return spawnSync(command, args, { cwd: root, stdio: 'inherit', env }).status === 0;
 }
 
-// Whether the last configuration missed a library that the addon can do without. CMake looks for it
-// again only when it is asked to.
-function missedLibraries() {
+// Whether the last configuration missed a package. CMake looks for it again only when it is asked
+// to.
+function missedPackages() {
   const text = readFileSync(join(work, 'CMakeCache.txt'), 'utf8');
-  return /^SERVAL_(?:NGHTTP2|OPENSSL)\w*:\w+=\S*-NOTFOUND$/m.test(text);
+  return /^(?:SERVAL|FLATBUFFERS)_\w+:\w+=\S*-NOTFOUND$/m.test(text);
 }
 
 function buildAddon() {
@@ -61,7 +61,7 @@ function buildAddon() {
   mkdirSync(output, { recursive: true });
   const env = cmakeEnvironment();
   if (existsSync(join(work, 'CMakeCache.txt'))) {
-    if (missedLibraries() && !run('cmake', [work], env)) return false;
+    if (missedPackages() && !run('cmake', [work], env)) return false;
     return run('cmake', ['--build', work], env);
   }
   const cmakeJs = join(root, 'node_modules', 'cmake-js', 'bin', 'cmake-js');

@@ -16,7 +16,7 @@ const folder = join(root, 'dist', 'bundle');
 const loader = join(root, 'scripts', 'packaging', 'load-bundle.cjs');
 
 // The command line with `serve`, the package's own, and the listeners' threads.
-const SERVER_ENTRIES = ['main.js', 'api.js', 'workers/http-worker.js', 'workers/grpc-worker.js'];
+const SERVER_ENTRIES = ['main.js', 'api.js', 'workers/http-worker.js'];
 // The other commands, and the thread that imports models.
 const OTHER_ENTRIES = [
   'predict-command/predict-command.js',

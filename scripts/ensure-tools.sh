@@ -104,16 +104,12 @@ check_group() {
       need zlib1g-dev "PNG images" has_header zlib.h
       need libeigen3-dev "matrices and Fourier transforms" has_header eigen3/Eigen/Core
       need binutils "the addon's static libraries of images" has objcopy
-      local grpc="the native listeners; without them grpc-js serves gRPC, which is slower"
-      want libnghttp2-dev "$grpc" has_nghttp2
-      want libssl-dev "$grpc" has_header openssl/ssl.h
-      want node-llhttp "$grpc" has_llhttp
+      need libnghttp2-dev "HTTP/2, which gRPC is" has_nghttp2
+      need libssl-dev "headers of TLS" has_header openssl/ssl.h
+      need node-llhttp "the parser of HTTP/1" has_llhttp
       ;;
     test)
       need libgtest-dev "GoogleTest, for the native tests" has_header gtest/gtest.h
-      need libnghttp2-dev "tests of the native listeners" has_nghttp2
-      need libssl-dev "the same" has_header openssl/ssl.h
-      need node-llhttp "the same" has_llhttp
       need ccache "what is compiled for several builds is compiled once" has ccache
       need ninja-build "parallel builds of chosen native tests" has ninja
       local java="clients and evaluators in Java; their tests are skipped"

@@ -8,14 +8,15 @@ import { join } from 'node:path';
 export const nativeLicences = ['@nozbe/simdjson', 'node-addon-api', 'node-api-headers', 're2'];
 
 // Libraries of the system that are linked into serval.node, and where Debian keeps their licences.
+// (OpenSSL is Node's, with Node's licence.)
 export const systemLicences = {
   'libjpeg-turbo': 'libjpeg62-turbo-dev',
   libpng: 'libpng-dev',
   zlib: 'zlib1g-dev',
   Eigen: 'libeigen3-dev',
+  llhttp: 'node-llhttp',
+  nghttp2: 'libnghttp2-dev',
 };
-// Those of the native listeners, where they are built. (OpenSSL is Node's, with Node's licence.)
-export const grpcLicences = { llhttp: 'node-llhttp', nghttp2: 'libnghttp2-dev' };
 const SYSTEM_DOCS = '/usr/share/doc';
 
 // onnxruntime-node ships no licence file.

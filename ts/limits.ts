@@ -14,20 +14,14 @@ export const JSON_DEPTH_MAX_DEFAULT = 512;
 
 /** First line and headers of an HTTP request; Node's own. uWebSockets.js alone would take 4 KiB. */
 export const HTTP_HEAD_BYTES_MAX = 16_384;
-/** On node:http (uWebSockets.js has 10 seconds, compiled in): a connection on which no request is
- * under way is closed after so long, where --http-idle-seconds does not say otherwise. */
+/** A connection on which no request is under way is closed after so long, where
+ * --http-idle-seconds does not say otherwise (uWebSockets.js has 10 seconds, compiled in). */
 export const HTTP_IDLE_MS = 60_000;
 /** A connection that has sent no request yet is closed after so long at most. */
 export const HTTP_SILENT_MS = 10_000;
 export const HTTP_IDLE_SECONDS_MAX = 86_400;
-/** On node:http: a body or an answer of which nothing moved for so long is given up. */
+/** A body or an answer of which nothing moved for so long is given up. */
 export const HTTP_STALLED_MS = 600_000;
-/** With less left of the memory limit such a body or answer has the idle limit. */
-export const HTTP_STALLED_ROOM_BYTES = 67_108_864;
-/** On node:http: the kernel asks a silent client's machine whether it is still there after this. */
-export const HTTP_KEEP_ALIVE_MS = 60_000;
-/** On node:http: requests of one connection that are not answered yet. */
-export const HTTP_PIPELINED_MAX = 256;
 
 /** A file given to --config. */
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
@@ -65,15 +59,8 @@ export const FULL_LOG_EVERY_MS = 60_000;
 export const HANDSHAKE_LOG_EVERY_MS = 10_000;
 /** A request of which a part has come may send the rest for so long once a drain has begun. */
 export const DRAIN_BODY_MS = 1000;
-/** A gRPC connection on which nothing runs is cut in a drain when it took nothing for so long. */
-export const DRAIN_SILENT_MS = 1000;
 /** Log lines that may wait for a slow reader of stderr; what comes then is lost. */
 export const LOG_BACKLOG_BYTES_MAX = 16_777_216;
-/** V8's young generation on the gRPC listener's thread: three times its semi-space, here 64 MiB.
- * With V8's own 16 MiB what grpc-js keeps of calls that wait is copied again and again: 64 calls
- * that wait for their batch were 18,700 a second on one core, and are 20,800. Calls that run inline
- * gain nothing. It grows only under such load, and then costs about 75 MB more. */
-export const GRPC_YOUNG_GENERATION_MB = 192;
 /** Listener threads on one port. */
 export const HTTP_THREADS_MAX = 256;
 /** Threads of the native gRPC listener. */

@@ -29,17 +29,7 @@ import { LoadLine } from './registry/load-line.js';
 import { Registry } from './registry/registry.js';
 import { bytesReadByProcess, TerminalLine } from './terminal-line.js';
 import type { RegistrySnapshot } from './model/snapshot.js';
-import {
-  checkNodeListener,
-  chooseGrpcListener,
-  type GrpcListenerKind,
-} from './transport/grpc/kind.js';
-import {
-  chooseHttpListener,
-  sharesPorts,
-  tlsOnNodeOnly,
-  type HttpListenerKind,
-} from './transport/http-kind.js';
+import { chooseHttpListener, type HttpListenerKind } from './transport/http-kind.js';
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { Traces } from './tracing/traces.js';
@@ -100,7 +90,6 @@ interface Parts {
   readonly engine: Engine;
   /** undefined: HTTP is off. */
   readonly listener: HttpListenerKind | undefined;
-  readonly grpcListener: GrpcListenerKind;
   readonly registry: Registry;
   readonly source: ModelSource;
   readonly traces: Traces;
@@ -142,7 +131,7 @@ async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefine
 }
 
 function listenerPool(
-  { config, logger, access, engine, listener, grpcListener, traces, publicText }: Parts,
+  { config, logger, access, engine, listener, traces, publicText }: Parts,
   { httpPort, monitoringPath, tls, admin }: PoolSettings,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
@@ -174,8 +163,6 @@ function listenerPool(
       nativeThreads: threads,
       reusePort: config.listeners.reuseHttpPort,
       idleMs: config.httpIdleMs,
-      // A front shares its port as node:http does.
-      fronted: sharesPorts() || (config.httpThreads === 1 && !config.listeners.reuseHttpPort),
       healthBody: config.healthBody,
       console: config.access.console,
       allowedHosts: config.access.allowedHosts,
@@ -195,7 +182,6 @@ function listenerPool(
           transport: { ...transport, threads: shares ? threads : transport.threads, ...grpcTls },
         }
       : undefined,
-    grpcListener,
     publicText,
     hidesReasons: hidesReasons(access.policy),
     lost: (thread, error) => {
@@ -206,50 +192,19 @@ function listenerPool(
   });
 }
 
-/** None where HTTP is off. Says which it is where that costs something. Errors: InvalidArgument. */
-function httpListener(
-  config: Config,
-  tls: ServerTls | undefined,
-  logger: Logger,
-): HttpListenerKind | undefined {
-  const { httpListener: choice, httpThreads: threads, listeners } = config;
-  if (!listeners.http) return undefined;
-  const needs = { threads, tls, reusePort: listeners.reuseHttpPort };
-  const kind = chooseHttpListener(choice, needs, undefined, undefined, loadBinding().grpcBuilt());
-  if (kind === 'node') {
-    const text = 'HTTP runs on node:http, which takes more than twice the processor time';
-    logger.warn(text, { node: process.version, asked: choice });
-  }
-  return kind;
+/** None where HTTP is off. Errors: InvalidArgument. */
+function httpListener(config: Config, tls: ServerTls | undefined): HttpListenerKind | undefined {
+  return config.listeners.http ? chooseHttpListener(config.httpListener, tls) : undefined;
 }
 
-/** HTTP's own kind, but for what of TLS that cannot do. Errors: InvalidArgument. */
 function adminSettings(
   config: Config,
   admin: AdminAddress | undefined,
   tls: ServerTls | undefined,
 ): AdminSettings | undefined {
   if (admin === undefined) return undefined;
-  const wanted = config.httpListener === 'native' ? 'auto' : config.httpListener;
-  const choice = tlsOnNodeOnly(tls) === undefined ? wanted : 'node';
-  const listener = chooseHttpListener(choice, { threads: 1, tls });
   const { socketMode } = config.access;
-  return { ...admin, listener, socketMode, ...(tls && { tls }) };
-}
-
-/** The same of gRPC's. */
-function grpcListenerKind({ grpc, listeners }: Config, logger: Logger): GrpcListenerKind {
-  const { listener: choice, transport } = grpc;
-  if (!listeners.grpc) return 'node'; // which starts nothing
-
-  const kind = chooseGrpcListener(choice, loadBinding().grpcBuilt());
-  if (kind === 'node') checkNodeListener(transport);
-  if (kind === 'node' && choice === 'auto') {
-    logger.warn('gRPC runs on grpc-js, which is slower: the addon was built without its own', {
-      threads: transport.threads,
-    });
-  }
-  return kind;
+  return { ...admin, socketMode, ...(tls && { tls }) };
 }
 
 function engineOptions(config: Config) {
@@ -399,8 +354,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     transportTls(config),
   ]);
   checkSharedTls(config, tls);
-  const listener = httpListener(config, tls.http, logger);
-  const grpcListener = grpcListenerKind(config, logger);
+  const listener = httpListener(config, tls.http);
   const adminAt = adminSettings(config, admin, tls.admin);
   const engine = await createEngine(engineOptions(config));
   engine.link.report = (error) => {
@@ -420,7 +374,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
   const source = modelSource({ config, logger, engine, registry, requestLog });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
-    ...{ listener, grpcListener, registry, source, traces, requestLog, publicText },
+    ...{ listener, registry, source, traces, requestLog, publicText },
   };
   try {
     await traces.start();

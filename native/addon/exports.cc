@@ -11,7 +11,6 @@
 #include "addon/file_lock.h"
 #include "addon/gpu_probe.h"
 #include "addon/guard.h"
-#include "addon/http_front.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
 #include "addon/observation.h"
@@ -336,10 +335,7 @@ uint32_t StartableThreads(Arguments<1>& arguments) {
   return arguments.ok() ? startable_threads(wanted) : 0;
 }
 
-// grpcBuilt() -> boolean; needs no attach
-bool GrpcBuilt(Arguments<0>&) { return grpc_built(); }
-
-// grpcStart, httpStart(options, onEvents) -> code; the port as u32 in slot 0
+// grpcStart, httpStart, adminStart(options, onEvents) -> code; the port as u32 in slot 0
 template <ListenerKind kind>
 uint32_t ListenerStart(Link& link, Arguments<2>& arguments) {
   const napi_env env = arguments.env();
@@ -360,7 +356,7 @@ uint32_t ListenerStart(Link& link, Arguments<2>& arguments) {
   return link.report({});
 }
 
-// grpcTake, httpTake() -> code; the events since the last call in slot 0
+// grpcTake, httpTake, adminTake() -> code; the events since the last call in slot 0
 template <ListenerKind kind>
 uint32_t ListenerTake(Link& link, Arguments<0>&) {
   ByteBuffer& out = link.clear_answer();
@@ -368,7 +364,7 @@ uint32_t ListenerTake(Link& link, Arguments<0>&) {
   return link.report({});
 }
 
-// grpcSend, httpSend(thread, call, command, value, bytes: Buffer)
+// grpcSend, httpSend, adminSend(thread, call, command, value, bytes: Buffer)
 template <ListenerKind kind>
 uint32_t ListenerSend(Link& link, Arguments<5>& arguments) {
   const uint32_t thread = arguments.u32(0, "thread");
@@ -384,7 +380,7 @@ uint32_t ListenerSend(Link& link, Arguments<5>& arguments) {
   return 0;
 }
 
-// grpcDrain, httpDrain(ms): ends with a Drained event
+// grpcDrain, httpDrain, adminDrain(ms): ends with a Drained event
 template <ListenerKind kind>
 uint32_t ListenerDrain(Link& link, Arguments<1>& arguments) {
   const int64_t ms = arguments.i64(0, "ms");
@@ -413,9 +409,9 @@ uint32_t GrpcAccess(Link& link, Arguments<1>& arguments) {
   return set.ok() ? link.report({}) : link.report_error(set.error());
 }
 
-// httpForget()
-uint32_t HttpForget(Link& link, Arguments<0>&) {
-  if (link.listener(ListenerKind::Http) != nullptr) link.listener(ListenerKind::Http)->forget();
+template <ListenerKind kind>
+uint32_t ListenerForget(Link& link, Arguments<0>&) {
+  if (link.listener(kind) != nullptr) link.listener(kind)->forget();
   return 0;
 }
 
@@ -494,12 +490,8 @@ constexpr Export kExports[] = {
     exported<"probeLibrary", ProbeLibrary>(),
     exported<"lockFile", LockFile>(),
     exported<"startableThreads", StartableThreads>(),
-    exported<"frontOpen", FrontOpen>(),
-    exported<"frontStop", FrontStop>(),
-    exported<"frontSweep", FrontSweep>(),
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
-    exported<"grpcBuilt", GrpcBuilt>(),
     exported<"grpcStart", ListenerStart<ListenerKind::Grpc>>(),
     exported<"grpcTake", ListenerTake<ListenerKind::Grpc>>(),
     exported<"grpcSend", ListenerSend<ListenerKind::Grpc>>(),
@@ -512,8 +504,15 @@ constexpr Export kExports[] = {
     exported<"httpSend", ListenerSend<ListenerKind::Http>>(),
     exported<"httpDrain", ListenerDrain<ListenerKind::Http>>(),
     exported<"httpReloadCertificates", ListenerReloadCertificates<ListenerKind::Http>>(),
-    exported<"httpForget", HttpForget>(),
+    exported<"httpForget", ListenerForget<ListenerKind::Http>>(),
     exported<"httpStop", ListenerStop<ListenerKind::Http>>(),
+    exported<"adminStart", ListenerStart<ListenerKind::Admin>>(),
+    exported<"adminTake", ListenerTake<ListenerKind::Admin>>(),
+    exported<"adminSend", ListenerSend<ListenerKind::Admin>>(),
+    exported<"adminDrain", ListenerDrain<ListenerKind::Admin>>(),
+    exported<"adminReloadCertificates", ListenerReloadCertificates<ListenerKind::Admin>>(),
+    exported<"adminForget", ListenerForget<ListenerKind::Admin>>(),
+    exported<"adminStop", ListenerStop<ListenerKind::Admin>>(),
     exported<"registerRegion", RegisterRegion>(),
     exported<"registerCudaRegion", RegisterCudaRegion>(),
     exported<"unregisterRegion", UnregisterRegion>(),

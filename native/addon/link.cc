@@ -43,8 +43,7 @@ void Link::detach() {
   if (!attached()) return;
   // The environment's clean-up calls this too, where no scope is open.
   const Napi::HandleScope scope(env_);
-  grpc_.reset();
-  http_.reset();
+  for (std::unique_ptr<ListenerService>& listener : listeners_) listener.reset();
   const std::shared_ptr<Engine> engine = lane_->shared_engine();
   engine->remove_lane(lane_.get());
   turn_.stop();

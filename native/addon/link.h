@@ -64,7 +64,7 @@ class Link final : public LaneHooks {
   void set_message(napi_value message) { message_ = message; }
   // The native listeners that this thread owns; null = none.
   std::unique_ptr<ListenerService>& listener(ListenerKind kind) {
-    return kind == ListenerKind::Grpc ? grpc_ : http_;
+    return listeners_[static_cast<size_t>(kind)];
   }
 
   void wake() override;
@@ -83,7 +83,7 @@ class Link final : public LaneHooks {
 
   napi_env env_;
   std::shared_ptr<Lane> lane_;
-  std::unique_ptr<ListenerService> grpc_, http_;
+  std::array<std::unique_ptr<ListenerService>, kListenerKinds> listeners_;
   Turn turn_;
   napi_async_context turn_context_ = nullptr;
   napi_ref callback_ref_ = nullptr;

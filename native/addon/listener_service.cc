@@ -1,11 +1,10 @@
 // See grpc.h: options from JavaScript, and what is told to it. Control plane; that thread.
 #include "addon/listener_service.h"
 
-#ifdef SERVAL_HAS_GRPC
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -252,6 +251,7 @@ struct ListenerService::State {
   std::shared_ptr<Engine> engine;
   ServeSettings settings;
   MethodTable methods;
+  std::optional<ServerValue> connections;  // that counts an HTTP listener's
   std::unique_ptr<Bridge> bridge;
   bool drains_with_http = false;  // a gRPC service that shares HTTP's port
   State* grpc = nullptr;  // the gRPC service that shares this HTTP service's port; while it is open
@@ -270,7 +270,7 @@ struct ListenerService::State {
     return std::make_unique<EngineCalls>(thread, engine, settings, methods, *bridge);
   }
   std::unique_ptr<HttpHandler> requests(CallThread& thread) {
-    return std::make_unique<RestCalls>(thread, engine, settings, *bridge);
+    return std::make_unique<RestCalls>(thread, engine, settings, *bridge, connections);
   }
   std::unique_ptr<TurnHandler> handler(Serves serves, CallThread& thread) {
     switch (serves) {
@@ -285,8 +285,8 @@ struct ListenerService::State {
 // What its listener tells goes over the bridge.
 TransportEvents ListenerService::State::events() {
   TransportEvents events;
-  events.full = [this](uint32_t connections) {
-    (void)bridge->push(ListenerEvent::Full, 0, 0, connections);
+  events.full = [this](uint32_t open) {
+    (void)bridge->push(ListenerEvent::Full, 0, 0, open);
   };
   events.handshake_failed = [this](const HandshakeFailures& failures) {
     const auto count = static_cast<uint32_t>(std::min<uint64_t>(failures.count, UINT32_MAX));
@@ -308,8 +308,6 @@ TransportEvents ListenerService::State::events() {
   events.trim = [this] { engine->trimmer().note(); };
   return events;
 }
-
-bool grpc_built() { return true; }
 
 ListenerService::ListenerService(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ListenerService::~ListenerService() = default;
@@ -352,6 +350,9 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
     if (!table.ok()) return table.error();
     parts.bridge->access().publish(std::move(table.value()));
   }
+  std::string connections;
+  Members(object).get("connectionsValue", connections);
+  parts.connections = ServerStats::named(connections);
   bool shares = false;
   Members(object).get("sharesPort", shares);
   if (shares && is_grpc) {
@@ -409,34 +410,3 @@ Status ListenerService::set_access(napi_env env, napi_value access) {
 }
 
 }  // namespace serval
-
-#else
-
-namespace serval {
-
-struct ListenerService::State {};
-
-bool grpc_built() { return false; }
-
-ListenerService::ListenerService(std::unique_ptr<State> state) : state_(std::move(state)) {}
-ListenerService::~ListenerService() = default;
-
-Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env, Lane&, ListenerKind,
-                                                                napi_value, napi_value,
-                                                                ListenerService*) {
-  return make_error(ErrorCode::RuntimeUnavailable,
-                    "this build has no native listeners (libnghttp2-dev, libssl-dev or "
-                    "node-llhttp was missing): use --grpc-listener node and --http-listener node");
-}
-
-uint16_t ListenerService::port() const { return 0; }
-void ListenerService::take(ByteBuffer& out) { out.clear(); }
-void ListenerService::send(uint32_t, uint64_t, uint32_t, uint32_t, std::span<const uint8_t>) {}
-void ListenerService::drain(uint64_t) {}
-void ListenerService::reload_certificates() {}
-void ListenerService::forget() {}
-Status ListenerService::set_access(napi_env, napi_value) { return {}; }
-
-}  // namespace serval
-
-#endif

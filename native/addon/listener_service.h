@@ -11,11 +11,9 @@
 
 namespace serval {
 
-// The protocol of a listener.
-enum class ListenerKind : uint8_t { Grpc, Http };
-
-// Whether this build has them.
-bool grpc_built();
+// The listeners of a thread: gRPC's, HTTP's, and a second one of HTTP on the admin address.
+enum class ListenerKind : uint8_t { Grpc, Http, Admin };
+inline constexpr size_t kListenerKinds = static_cast<size_t>(ListenerKind::Admin) + 1;
 
 class ListenerService {
  public:
@@ -25,7 +23,7 @@ class ListenerService {
   // ts/transport/grpc/native-binding.ts and ts/transport/native-http/binding.ts; `on_events` is
   // called when there are events to take. A gRPC listener that shares HTTP's port begins to serve
   // when the HTTP listener starts, which has it as `grpc` (else null).
-  // Errors: invalid_argument, internal; runtime_unavailable where it is not built.
+  // Errors: invalid_argument, internal.
   static Result<std::unique_ptr<ListenerService>> start(napi_env env, Lane& lane, ListenerKind kind,
                                                         napi_value options, napi_value on_events,
                                                         ListenerService* grpc);

@@ -42,8 +42,11 @@ bool take_text(std::string_view& rest, std::string_view& out) {
 }  // namespace
 
 RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
-                     const ServeSettings& settings, Bridge& bridge)
-    : LaneCalls(thread, std::move(engine), settings, bridge), packer_(thread) {}
+                     const ServeSettings& settings, Bridge& bridge,
+                     std::optional<ServerValue> connections)
+    : LaneCalls(thread, std::move(engine), settings, bridge),
+      connections_(connections),
+      packer_(thread) {}
 
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
@@ -259,7 +262,7 @@ void RestCalls::refused(const Refused& what) {
 }
 
 void RestCalls::connected(int change) {
-  if (engine() != nullptr) engine()->server_stats().add(ServerValue::ConnectionsHttp, change);
+  if (engine() != nullptr && connections_) engine()->server_stats().add(*connections_, change);
 }
 
 void RestCalls::open(HttpRequest& request) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,9 +19,9 @@ namespace serval {
 
 class RestCalls final : public HttpHandler, private LaneCalls {
  public:
-  // Borrows all but the engine until it goes.
+  // Borrows all but the engine until it goes. `connections`: counts them; none: nobody does.
   RestCalls(CallThread& thread, std::shared_ptr<Engine> engine, const ServeSettings& settings,
-            Bridge& bridge);
+            Bridge& bridge, std::optional<ServerValue> connections);
 
   void begin(HttpRequest& request) override;
   void data(HttpRequest& request, std::span<const uint8_t> bytes, bool last) override;
@@ -70,6 +71,7 @@ class RestCalls final : public HttpHandler, private LaneCalls {
   void obey(const Bridge::Command& command);
   void go_on_reading();
 
+  const std::optional<ServerValue> connections_;
   LearnedRoutes routes_;
   AnswerPacker packer_;
   std::vector<std::unique_ptr<Inference>> inferences_;

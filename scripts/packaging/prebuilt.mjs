@@ -2,17 +2,11 @@
 // Runtime's library, uWebSockets.js for Node 22), man/ and THIRD-PARTY-LICENSES.txt. npm's
 // `prepack` step; `--remove` (`postpack`) takes them away again. Why: docs/decisions/0009. Build
 // time only.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  grpcLicences,
-  nativeLicences,
-  runtimeClosure,
-  systemLicences,
-  writeLicences,
-} from '../licences.mjs';
+import { nativeLicences, runtimeClosure, systemLicences, writeLicences } from '../licences.mjs';
 import { writeManPage } from './man-page.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -46,19 +40,6 @@ export function shippedPackages() {
   return [...runtimeClosure(lock, [...BUNDLED, ...carried], carried), ...nativeLicences];
 }
 
-/** Whether an addon has the native gRPC listener. Asked in a process of its own. */
-export function hasNativeGrpc(addon) {
-  const ask = 'process.exit(require(process.argv[1]).grpcBuilt() ? 0 : 3)';
-  const { status, stderr } = spawnSync(process.execPath, ['-e', ask, addon], { encoding: 'utf8' });
-  if (status !== 0 && status !== 3) throw new Error(`package: ${addon} cannot be asked: ${stderr}`);
-  return status === 0;
-}
-
-/** The system's libraries that are linked into it, and the Debian package of each. */
-export function systemLibraries(addon) {
-  return { ...systemLicences, ...(hasNativeGrpc(addon) ? grpcLicences : {}) };
-}
-
 function copyBuilt(from, folder) {
   if (!existsSync(from)) throw new Error(`package: ${from} is missing: run \`make build\``);
   const to = join(folder, basename(from));
@@ -79,14 +60,7 @@ export async function writePrebuilt(to) {
     for (const file of files) copyBuilt(join(root, 'node_modules', name, file), folder);
   }
   const licences = join(to, 'THIRD-PARTY-LICENSES.txt');
-  const libraries = systemLibraries(addon);
-  if (libraries.nghttp2 === undefined) {
-    process.stderr.write(
-      'package: gRPC will be served by grpc-js, which is slower: the addon was built without ' +
-        'libnghttp2-dev, libssl-dev or node-llhttp\n',
-    );
-  }
-  writeLicences(licences, join(root, 'node_modules'), shippedPackages(), libraries);
+  writeLicences(licences, join(root, 'node_modules'), shippedPackages(), systemLicences);
 }
 
 async function main(args) {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { callAccess, OPEN_POLICY, type Policy } from '../../ts/access/policy.js';
 import { CONTROL_CHANGE, INFERENCE } from '../../ts/access/groups.js';
 import { ErrorCode } from '../../ts/errors.js';
-import { loadBinding, type NativeBinding } from '../../ts/native/binding.js';
+import type { NativeBinding } from '../../ts/native/binding.js';
 import { nativeAccess } from '../../ts/transport/grpc/access.js';
 import { RawClient } from '../unit/protocols/raw-client.js';
 import { withEngine } from './support.js';
@@ -26,7 +26,6 @@ const OPTIONS = {
     .filter((code) => typeof code === 'number')
     .map(() => 2),
 };
-const skip = !loadBinding().grpcBuilt() && 'the addon has no gRPC listener';
 
 /** What stands for access where none is. */
 const one = { openTo: 'none', checks: [], missing: {}, unknown: {}, forbidden: {} };
@@ -68,7 +67,7 @@ async function statusOf(port: number): Promise<number> {
   }
 }
 
-test('access is taken in every state, and refused behind detach', { skip }, async () => {
+test('access is taken in every state, and refused behind detach', async () => {
   let left: NativeBinding | undefined;
   await withEngine((engine) => {
     const { native } = engine.link;
@@ -91,7 +90,7 @@ test('access is taken in every state, and refused behind detach', { skip }, asyn
   assert.throws(() => left?.grpcAccess(OPEN), /not attached/);
 });
 
-test('what is no access is an error, and what was there stays', { skip }, async () => {
+test('what is no access is an error, and what was there stays', async () => {
   await withEngine(async (engine) => {
     const { native } = engine.link;
     assert.equal(
@@ -111,7 +110,7 @@ test('what is no access is an error, and what was there stays', { skip }, async 
   });
 });
 
-test('a start with what is no access starts nothing', { skip }, async () => {
+test('a start with what is no access starts nothing', async () => {
   await withEngine((engine) => {
     const { native } = engine.link;
     for (const access of GARBAGE) {
@@ -133,7 +132,7 @@ test('a start with what is no access starts nothing', { skip }, async () => {
   });
 });
 
-test('a change of the server is locked apart', { skip }, () => {
+test('a change of the server is locked apart', () => {
   const { accesses, ofMethod } = nativeAccess([CONTROL_CHANGE, INFERENCE], (kind) =>
     callAccess({ ...OPEN_POLICY, remoteControl: false }, kind, 'grpc'),
   );

@@ -1,15 +1,12 @@
 // The listeners' worker threads as the main thread sees them: ports, failures, snapshots that are
-// acknowledged, control calls, drain, and the memory that the gRPC thread may use.
+// acknowledged, control calls, drain.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { Worker } from 'node:worker_threads';
 import { OPEN_POLICY } from '../../ts/access/policy.js';
 import { ErrorCode, ServalError } from '../../ts/errors.js';
-import { GRPC_YOUNG_GENERATION_MB } from '../../ts/limits.js';
 import type { RegistrySnapshot } from '../../ts/model/snapshot.js';
 import { GRPC_CONNECTION_DEFAULTS } from '../../ts/transport/grpc/settings.js';
-import { chooseHttpListener } from '../../ts/transport/http-kind.js';
 import { ListenerPool, reservePort, type ListenerPoolOptions } from '../../ts/workers/pool.js';
 import { FakeControl } from '../unit/admin/fake-control.js';
 import { RawClient, decode, encode, messageTypes } from '../unit/protocols/raw-client.js';
@@ -59,7 +56,6 @@ async function startPool(
     metricsAllowed: true,
     restTimeoutUs: 0,
     idleMs: 60_000,
-    fronted: true,
     nativeThreads: 1,
     reusePort: false,
     connectionsMax: 1000,
@@ -77,7 +73,7 @@ async function startPool(
       console: false,
       inflatedBytesMax: 1e6,
       monitoringPath: '',
-      listener: chooseHttpListener('auto', { threads: 2 }),
+      listener: 'native',
     },
     httpThreads: 2,
     grpc: {
@@ -94,7 +90,6 @@ async function startPool(
       },
       ...change,
     },
-    grpcListener: 'node',
     publicText: (text) => text,
     hidesReasons: false,
     lost: (thread, error) => lost.push(`${thread}: ${error.message}`),
@@ -217,31 +212,4 @@ describe('listener threads', () => {
     });
     assert.deepEqual(lost, []);
   });
-});
-
-// Keeps objects for 400 turns, so that many live through a scavenge: the young generation grows, in
-// Node 22 more slowly than in 20.
-const GROW = `
-  const { parentPort } = require('node:worker_threads');
-  const v8 = require('node:v8');
-  let bytesMax = 0;
-  const kept = [];
-  for (let turn = 0; turn < 60_000; turn += 1) {
-    const part = [];
-    for (let i = 0; i < 500; i += 1) part.push({ turn, i, next: [i] });
-    kept[turn % 400] = part;
-    if (turn % 100 !== 0) continue;
-    const space = v8.getHeapSpaceStatistics().find((one) => one.space_name === 'new_space');
-    bytesMax = Math.max(bytesMax, space.space_size);
-  }
-  parentPort.postMessage(bytesMax);
-`;
-
-it("the gRPC thread's limit is what V8 makes two semi-spaces of 64 MiB of", async () => {
-  const resourceLimits = { maxYoungGenerationSizeMb: GRPC_YOUNG_GENERATION_MB };
-  const bytesMax = await new Promise<number>((resolve, reject) => {
-    const worker = new Worker(GROW, { eval: true, resourceLimits });
-    worker.once('message', resolve).once('error', reject);
-  });
-  assert.equal(bytesMax, 2 * 64 * 1024 * 1024);
 });

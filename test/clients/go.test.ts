@@ -1,13 +1,12 @@
 // grpc-go with stubs made of our .proto files, against a real server: test/clients/go/client, each
 // of its cases a test here.
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
+import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { startServer } from '../e2e/support/serval-process.js';
 import { clientModels, findGo, runCases } from './support.js';
 
-overGrpcListeners('grpc-go', (flags) => {
+describe('grpc-go', () => {
   const folders = new ModelFolders();
   const { program, missing } = findGo();
   let models = '';
@@ -17,7 +16,7 @@ overGrpcListeners('grpc-go', (flags) => {
   after(() => folders.remove());
 
   it('its cases', { skip: missing }, async (context) => {
-    const server = await startServer([models, ...flags]);
+    const server = await startServer([models]);
     context.after(() => server.stop());
     await runCases(context, [program('serval'), `127.0.0.1:${server.grpcPort}`]);
     assert.ok(server.running, server.stderr);

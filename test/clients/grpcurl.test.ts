@@ -2,8 +2,7 @@
 // JSON and prints answers as JSON.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { after, before, it } from 'node:test';
-import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
+import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 import { clientModels, findGo } from './support.js';
@@ -22,13 +21,13 @@ const RUN_MS = 60_000;
 const STATUS_BASE = 64;
 const NOT_FOUND = 5;
 
-overGrpcListeners('grpcurl', (flags) => {
+describe('grpcurl', () => {
   const folders = new ModelFolders();
   const { program, missing } = findGo();
   const skip = missing;
   let server: ServalProcess;
   before(async () => {
-    server = await startServer([clientModels(folders), ...flags]);
+    server = await startServer([clientModels(folders)]);
   });
   after(async () => {
     await server.stop();

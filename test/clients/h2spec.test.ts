@@ -7,7 +7,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { nativeGrpcMissing } from '../e2e/support/grpc-listeners.js';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 import { findGo } from './support.js';
@@ -58,7 +57,7 @@ function casesOf(report: string): readonly Case[] {
   }));
 }
 
-const skip = nativeGrpcMissing() || findGo().missing;
+const skip = findGo().missing;
 
 describe('h2spec', { skip }, () => {
   const folders = new ModelFolders();
@@ -75,7 +74,7 @@ describe('h2spec', { skip }, () => {
   };
   before(async () => {
     const models = folders.repository('h2spec', ['half_plus_three']);
-    server = await startServer([models, '--grpc-listener', 'native']);
+    server = await startServer([models]);
     cases = ask();
   });
   after(async () => {

@@ -10,7 +10,6 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../ts/package-files.js';
 import { Certificates } from '../e2e/support/certificates.js';
-import { nativeGrpcMissing } from '../e2e/support/grpc-listeners.js';
 import { findGo, findJava } from './support.js';
 
 const GO_CASES = [
@@ -96,7 +95,7 @@ interface Variant {
   readonly javaCases: readonly string[];
 }
 
-describe("gRPC's interop clients", { skip: nativeGrpcMissing() }, () => {
+describe("gRPC's interop clients", () => {
   const certificates = new Certificates();
   const { certificate, key } = certificates.server;
   const go = findGo();

@@ -1,13 +1,12 @@
 // grpc-java with stubs made of our .proto files, against a real server: test/clients/java, each of
 // its cases a test here.
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
+import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { startServer } from '../e2e/support/serval-process.js';
 import { clientModels, findJava, runCases } from './support.js';
 
-overGrpcListeners('grpc-java', (flags) => {
+describe('grpc-java', () => {
   const folders = new ModelFolders();
   const { command, missing } = findJava();
   let models = '';
@@ -17,7 +16,7 @@ overGrpcListeners('grpc-java', (flags) => {
   after(() => folders.remove());
 
   it('its cases', { skip: missing }, async (context) => {
-    const server = await startServer([models, ...flags]);
+    const server = await startServer([models]);
     context.after(() => server.stop());
     await runCases(context, command('serval.Client', `127.0.0.1:${server.grpcPort}`));
     assert.ok(server.running, server.stderr);

@@ -2,8 +2,7 @@
 // ts/errors.ts says. Source: docs/errors.md; the pages that it names.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
-import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
+import { after, before, describe, it } from 'node:test';
 import { ModelFolders, slowModel } from '../e2e/support/model-folders.js';
 import { put } from '../e2e/support/operating.js';
 import { exchange, jsonOf } from '../e2e/support/raw-http.js';
@@ -209,7 +208,7 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
   }),
 };
 
-overGrpcListeners('error codes', (flags) => {
+describe('error codes', () => {
   const folders = new ModelFolders();
   let on: Provoker;
   before(async () => {
@@ -228,12 +227,11 @@ overGrpcListeners('error codes', (flags) => {
       'queued',
     ];
     const [server, broken, narrow] = await Promise.all([
-      startServer([models, ...flags, ...limits]),
-      startServer(
-        [folders.repository('no-library', [HALF]), ...flags, '--model-control-mode', 'poll'],
-        { SERVAL_ORT_LIBRARY: '/nowhere.so' },
-      ),
-      startServer([folders.repository('narrow', [HALF]), ...flags, '--memory-limit', '16M']),
+      startServer([models, ...limits]),
+      startServer([folders.repository('no-library', [HALF]), '--model-control-mode', 'poll'], {
+        SERVAL_ORT_LIBRARY: '/nowhere.so',
+      }),
+      startServer([folders.repository('narrow', [HALF]), '--memory-limit', '16M']),
     ]);
     on = new Provoker(server, broken, narrow);
   });

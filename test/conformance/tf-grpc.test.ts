@@ -1,9 +1,8 @@
 // TensorFlow Serving's gRPC API on ONNX models, exact message to exact message or status, over the
 // wire. Source of each case: tfserving.md 1.10, 2, unless it says another.
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../e2e/support/model-folders.js';
-import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 import {
   RawClient,
@@ -46,14 +45,13 @@ interface Tensor {
 
 for (const isContent of [false, true]) {
   const name = `TensorFlow Serving's gRPC API${isContent ? ', tensor_content' : ''}`;
-  overGrpcListeners(name, (flags) => {
+  describe(name, () => {
     const folders = new ModelFolders();
     let server: ServalProcess;
     let client: RawClient;
     before(async () => {
       server = await startServer([
         folders.models,
-        ...flags,
         `--enable_serialization_as_tensor_content=${isContent}`,
       ]);
       client = new RawClient(server.grpcPort);

@@ -5,10 +5,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { ModelFolders, slowModel } from '../e2e/support/model-folders.js';
 import { errorOf, exchange, jsonOf, type RawResponse } from '../e2e/support/raw-http.js';
-import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 import { RawClient, decode, encode, messageTypes } from '../unit/protocols/raw-client.js';
 
@@ -25,7 +24,7 @@ interface Entry {
   readonly reason?: string;
 }
 
-overGrpcListeners('V2 control', (flags) => {
+describe('V2 control', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let client: RawClient;
@@ -36,7 +35,6 @@ overGrpcListeners('V2 control', (flags) => {
     const monitoring = join(folders.folder, 'monitoring.config');
     writeFileSync(monitoring, MONITORING);
     server = await startServer([
-      ...flags,
       '--model-repository',
       repository,
       '--model-control-mode',

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../e2e/support/model-folders.js';
-import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 import {
   RawClient,
@@ -20,14 +19,13 @@ const MESSAGE_BYTES_MAX = 100_000;
 const types = messageTypes();
 const request = (name: string, value: object): Buffer => encode(types, `inference.${name}`, value);
 
-overGrpcListeners('V2 gRPC', (flags) => {
+describe('V2 gRPC', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let client: RawClient;
   before(async () => {
     server = await startServer([
       folders.models,
-      ...flags,
       '--grpc-message-bytes-max',
       String(MESSAGE_BYTES_MAX),
     ]);

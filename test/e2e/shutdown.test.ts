@@ -43,7 +43,7 @@ async function refuses(port: number): Promise<boolean> {
   }
 }
 
-overListeners('shutdown', (flags, kind) => {
+overListeners('shutdown', (flags) => {
   const folders = new ModelFolders();
   let models = '';
   before(() => {
@@ -252,7 +252,6 @@ overListeners('shutdown', (flags, kind) => {
     ],
   ];
   for (const [what, begin] of silent) {
-    if (kind === 'node' && /gRPC|HTTP\/2/.test(what)) continue; // the same there
     it(`does not wait for ${what}`, async (context) => {
       const server = await started(context, '--drain-seconds', '3600');
       await begin(server);

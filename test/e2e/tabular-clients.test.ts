@@ -1,13 +1,12 @@
 // Models of columns by the official Python clients, unmodified: test/e2e/python/test_tabular.py.
 // Every Python test is a test here.
-import { it } from 'node:test';
-import { overGrpcListeners } from './support/grpc-listeners.js';
+import { describe, it } from 'node:test';
 import { RulesServer } from '../conformance/tabular/rules/models.js';
 import { findPython, runPythonSuite } from './support/python-suites.js';
 
-overGrpcListeners('tritonclient and models of columns', (flags) => {
+describe('tritonclient and models of columns', () => {
   const { python, missing } = findPython();
-  const rules = new RulesServer(flags, ['echo', 'string', 'date', 'two_ints', 'norm', 'pairs']);
+  const rules = new RulesServer([], ['echo', 'string', 'date', 'two_ints', 'norm', 'pairs']);
 
   it('test_tabular', async (context) => {
     if (missing !== '') {

@@ -38,10 +38,9 @@ export class FrontDoor {
     if (tls) this.makeCertificates();
   }
 
-  /** TLS and Triton's trace file on the native listener's server; plain, and traces for a collector
-   * that is not there, on grpc-js's. */
-  static make(folder, listener) {
-    return new FrontDoor(folder, listener === 'native');
+  /** tls: with Triton's trace file; plain: with traces for a collector that is not there. */
+  static make(folder, kind) {
+    return new FrontDoor(folder, kind === 'tls');
   }
 
   get args() {

@@ -2,22 +2,22 @@
 import { parseArgs } from 'node:util';
 
 export const HELP = `node test/soak/run.mjs [options]
-  --minutes N   how long the mix runs on each listener (5); fractions are allowed
-  --listener K  gRPC's: native, node, or both, one after the other (both)
+  --minutes N   how long the mix runs on each server (5); fractions are allowed
+  --door K      of the server: tls, plain, or both, one after the other (both)
   --seed N      the random choices of an earlier run; timing still differs
   --verbose     print what the server logs
 `;
 
-const LISTENERS = { native: ['native'], node: ['node'], both: ['native', 'node'] };
+const DOORS = { tls: ['tls'], plain: ['plain'], both: ['tls', 'plain'] };
 
-/** argv -> {minutes, seed, listeners, verbose, help}. Throws with the flag's name when a value is
+/** argv -> {minutes, seed, doors, verbose, help}. Throws with the flag's name when a value is
  * wrong. */
 export function parseOptions(argv, otherwiseSeed) {
   const { values } = parseArgs({
     args: argv,
     options: {
       minutes: { type: 'string', default: '5' },
-      listener: { type: 'string', default: 'both' },
+      door: { type: 'string', default: 'both' },
       seed: { type: 'string', default: String(otherwiseSeed) },
       verbose: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -31,11 +31,11 @@ export function parseOptions(argv, otherwiseSeed) {
   if (!Number.isSafeInteger(seed) || seed < 0 || seed >= 2 ** 32) {
     throw new Error(`--seed: expected a whole number below 2^32, got '${values.seed}'`);
   }
-  const listeners = LISTENERS[values.listener];
-  if (listeners === undefined) {
-    throw new Error(`--listener: expected native, node or both, got '${values.listener}'`);
+  const doors = DOORS[values.door];
+  if (doors === undefined) {
+    throw new Error(`--door: expected tls, plain or both, got '${values.door}'`);
   }
-  return { minutes, seed, listeners, verbose: values.verbose, help: values.help };
+  return { minutes, seed, doors, verbose: values.verbose, help: values.help };
 }
 
 /** Random numbers of a seed (mulberry32: 32 bits of state, one multiply each). */

@@ -1,14 +1,13 @@
-// The soak: a server with each gRPC listener, one after the other, a mix of clients and an operator
+// The soak: a server with each front door, one after the other, a mix of clients and an operator
 // for minutes, and at the end no crash, no leak, every answer right. Ends with 1 and the first
 // failure's details. Test time only.
-//   node test/soak/run.mjs [--minutes N] [--seed N] [--listener native|node|both]
+//   node test/soak/run.mjs [--minutes N] [--seed N] [--door tls|plain|both]
 import { fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { GRPC_YOUNG_GENERATION_MB } from '../../dist/limits.js';
 import { runLoads, runScrapes, runVersions, scrape } from './control.mjs';
 import { FrontDoor, runDoor } from './front-door.mjs';
 import { Connections } from './http.mjs';
@@ -153,12 +152,10 @@ function checkDescriptors(before, after) {
 }
 
 /** Memory after half of the time against the end, both in quiet: heaps of three threads and buffers
- * of thousands of requests grow to their size within two minutes, a leak grows on. The young
- * generation of grpc-js's thread grows by its load and shrinks when V8 likes: up to all of it is no
- * leak. `renewals`: of certificates between the two. */
-function checkMemory(listener, before, after, renewals) {
-  const young = listener === 'node' ? GRPC_YOUNG_GENERATION_MB * 2 ** 20 : 0;
-  const known = young + renewals * RENEWAL_BYTES;
+ * of thousands of requests grow to their size within two minutes, a leak grows on. `renewals`: of
+ * certificates between the two. */
+function checkMemory(before, after, renewals) {
+  const known = renewals * RENEWAL_BYTES;
   const growth = after / before - 1;
   const percent = (growth * 100).toFixed(1);
   print(`  resident in quiet ${mb(before)} at half-time, ${mb(after)} at the end: ${percent} %`);
@@ -168,7 +165,7 @@ function checkMemory(listener, before, after, renewals) {
   }
 }
 
-async function soak(listener, server, { repository, door }, { minutes, seed }) {
+async function soak(server, { repository, door }, { minutes, seed }) {
   const connections = new Connections(server.ports, door.entry);
   try {
     const [counts, quiets, renewals] = [[], [], []];
@@ -181,7 +178,7 @@ async function soak(listener, server, { repository, door }, { minutes, seed }) {
     const { served, ...others } = totals(counts);
     print(`  served ${JSON.stringify(served)}; ${JSON.stringify(others)}`);
     await checkCounters(connections, served);
-    checkMemory(listener, ...quiets.map(({ bytes }) => bytes), renewals[1] - renewals[0]);
+    checkMemory(...quiets.map(({ bytes }) => bytes), renewals[1] - renewals[0]);
     checkDescriptors(...quiets.map(({ descriptors }) => descriptors));
   } finally {
     connections.close();
@@ -191,19 +188,19 @@ async function soak(listener, server, { repository, door }, { minutes, seed }) {
   print(`  ${JSON.stringify(door.check())}`);
 }
 
-/** One server with this gRPC listener. Resolves to whether all was well. */
-async function soakOne(listener, options) {
+/** One server with this front door. Resolves to whether all was well. */
+async function soakOne(kind, options) {
   const { minutes, seed, verbose } = options;
-  const place = `--seed ${seed} --listener ${listener}`;
+  const place = `--seed ${seed} --door ${kind}`;
   print(`soak: ${minutes} minutes, ${place}`);
   const folder = mkdtempSync(join(tmpdir(), 'serval-soak-'));
   let server;
   try {
     const repository = await Repository.make(folder);
-    const door = FrontDoor.make(folder, listener);
-    const args = [...repository.args, ...door.args, '--grpc-listener', listener];
+    const door = FrontDoor.make(folder, kind);
+    const args = [...repository.args, ...door.args];
     server = await Server.start(args, verbose);
-    await soak(listener, server, { repository, door }, options);
+    await soak(server, { repository, door }, options);
     print('soak: no crash, no leak, every answer right');
     return true;
   } catch (error) {
@@ -222,7 +219,7 @@ async function main() {
     process.stdout.write(HELP);
     return 0;
   }
-  for (const listener of options.listeners) if (!(await soakOne(listener, options))) return 1;
+  for (const kind of options.doors) if (!(await soakOne(kind, options))) return 1;
   return 0;
 }
 

@@ -208,7 +208,7 @@ test('TypeScript imports follow the planes', () => {
     ['ts/commands/key-command.ts', '../server.js'],
     ['ts/server.ts', './transport/uws-listener.js'],
     ['ts/registry/a.ts', '../workers/pool.js'],
-    ['ts/server.ts', './workers/grpc-worker.js'],
+    ['ts/server.ts', './workers/http-worker.js'],
     ['ts/workers/pool.ts', './http-worker.js'],
     ['ts/commands/serve-command.ts', '../workers/pool.js'],
   ];

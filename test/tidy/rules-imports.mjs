@@ -47,7 +47,7 @@ const TS_MAY_NOT_IMPORT = {
   native: [...SERVING, ...IMPORTERS, 'registry'],
   'model-config': [...SERVING, ...IMPORTERS, 'warmup'],
   warmup: [...SERVING, ...IMPORTERS],
-  metrics: ['transport', 'protocols', ...IMPORTERS],
+  metrics: ['protocols', ...IMPORTERS],
 };
 // Folder of ts/protocols/ -> its folders that it may not import: a protocol knows its transports'
 // common parts, never another protocol.
@@ -64,7 +64,7 @@ const HOT_MAY_NOT_IMPORT =
   /^ts\/(import|tensorflow|onnx|tabular|spark|mleap|pmml|admin|config|registry)\//;
 
 // What is loaded when the server starts, before any model is.
-const LOADED_AT_START = ['ts/server.ts', 'ts/workers/http-worker.ts', 'ts/workers/grpc-worker.ts'];
+const LOADED_AT_START = ['ts/server.ts', 'ts/workers/http-worker.ts'];
 const IMPORTERS_CODE = /^ts\/(tensorflow|onnx|tabular|spark|mleap|pmml)\//;
 // The text of a TensorProto, for signatures' defaults.
 const LOADED_OF_IMPORTERS =

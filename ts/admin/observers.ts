@@ -3,6 +3,7 @@
 import { METRICS } from '../access/groups.js';
 import { HostCheck } from '../access/own-page.js';
 import { callAccess, judge, type Caller, type Policy, type Refusal } from '../access/policy.js';
+import { reasonOf } from '../errors.js';
 import type { Config } from '../config/config.js';
 import type { Logger } from '../logger.js';
 import type { Engine } from '../native/engine.js';
@@ -43,13 +44,22 @@ export async function startObservers(
       // A port of metrics alone, asked for by name: the admin address takes nothing of it.
       const { host, port } = metrics;
       const hosts = HostCheck.of(host, config.access.allowedHosts);
+      const report = (error: unknown): void =>
+        logger.error('the metrics port failed', { reason: reasonOf(error) });
       const refusal = (caller: Caller): Refusal | undefined => {
         const { policy } = access;
         const problem = policy.keys === undefined ? hosts?.problem(caller) : undefined;
         if (problem !== undefined) return { http: 403, grpc: 7, message: problem };
         return judge(callAccess({ ...policy, hasAdmin: false }, METRICS, 'http'), caller);
       };
-      const server = await startMetricsServer({ host, port, text, refusal });
+      const server = await startMetricsServer({
+        host,
+        port,
+        text,
+        refusal,
+        link: engine.link,
+        report,
+      });
       metricsPort = server.port;
       closers.push(() => server.close());
     }

@@ -8,7 +8,7 @@ import { TUNE_FLAGS } from './tune/flags.js';
 const TEXT = { kind: 'text' } as const;
 const LIST = { kind: 'text-list' } as const;
 const whole = (min: number, max: number) => ({ kind: 'int', min, max }) as const;
-const OF_SERVERS = ['http-threads', 'http-listener', 'grpc-threads', 'grpc-listener'];
+const OF_SERVERS = ['http-threads', 'http-listener', 'grpc-threads'];
 /** The load's own business. */
 const NOT_TAKEN = ['log-level', 'log-format', 'model-config-name'];
 

@@ -323,8 +323,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'KIND',
     choice(HTTP_LISTENERS),
     'auto',
-    'what HTTP runs on: native (the addon), uws (uWebSockets.js) or node (node:http); auto: the ' +
-      'first of them that this build and Node have',
+    'what HTTP runs on: native (the addon; auto is that too) or uws (uWebSockets.js)',
   ),
   ...LISTENER_FLAGS,
   ...TLS_FLAGS,

@@ -1,7 +1,6 @@
 // The flags of gRPC's listener: rows of the table of settings. Control plane, start-up only. Data
 // only. Names and defaults are Triton's and TensorFlow Serving's where they have them.
 import { BODY_BYTES_MAX_DEFAULT, GRPC_THREADS_MAX } from '../limits.js';
-import { GRPC_LISTENERS } from '../transport/grpc/kind.js';
 import { GRPC_CONNECTION_DEFAULTS as DEFAULTS } from '../transport/grpc/settings.js';
 import { flag, type FlagType } from './flag-row.js';
 
@@ -19,18 +18,11 @@ const path: FlagType = { kind: 'path' };
 
 export const GRPC_FLAGS = [
   flag(
-    'grpc-listener',
-    'KIND',
-    { kind: 'choice', choices: GRPC_LISTENERS },
-    'auto',
-    'what gRPC runs on: native (the engine), node (grpc-js), or native where it was built',
-  ),
-  flag(
     'grpc-threads',
     'N',
     { kind: 'int', min: 1, max: GRPC_THREADS_MAX },
     1,
-    'threads of the native gRPC listener',
+    'threads of the gRPC listener',
   ),
   flag('grpc-socket-path', 'PATH', path, '', 'gRPC on this unix socket too'),
   flag('grpc-message-bytes-max', 'BYTES', BYTES, BODY_BYTES_MAX_DEFAULT, 'largest gRPC message'),

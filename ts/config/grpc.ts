@@ -1,6 +1,5 @@
 // The settings of gRPC's listener: flags, TensorFlow Serving's channel arguments, TLS. Control
 // plane, start-up only.
-import { GRPC_LISTENERS, type GrpcListenerChoice } from '../transport/grpc/kind.js';
 import type { GrpcConnectionSettings, GrpcTransportSettings } from '../transport/grpc/settings.js';
 import type { ServerTls } from '../transport/tls/settings.js';
 import { echo } from '../text.js';
@@ -10,7 +9,6 @@ import { tlsSettings, type TlsConfig } from './tls.js';
 import { choiceValue, configError, modeValue, textValue, type Written } from './values.js';
 
 export interface GrpcConfig {
-  readonly listener: GrpcListenerChoice;
   readonly transport: GrpcTransportSettings;
   /** TensorFlow Serving's; read when the server starts. */
   readonly sslConfigFile: string | undefined;
@@ -76,7 +74,6 @@ function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
   const isPlain = read.given('grpc-use-ssl') !== undefined; // with own TLS, it is not asked
   const tls = own === undefined ? (isPlain ? undefined : shared) : { ...own, ...version };
   return {
-    listener: choiceValue(GRPC_LISTENERS, read.written('grpc-listener')),
     transport: {
       ...connectionSettings(withChannel),
       receiveBytesMax: messageBytes(read, channel, RECEIVE_ARGUMENT),

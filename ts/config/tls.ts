@@ -17,14 +17,14 @@ export const TLS_FLAGS = [
     'FILE',
     path,
     '',
-    'who signs certificates of clients (PEM), which they have to show; HTTP on node:http',
+    'who signs certificates of clients (PEM), which they have to show; not with uws',
   ),
   flag(
     'tls-min-version',
     'VERSION',
     { kind: 'choice', choices: VERSIONS },
     '1.2',
-    'oldest TLS of HTTP and gRPC: 1.2 or 1.3; 1.3: HTTP on node:http',
+    'oldest TLS of HTTP and gRPC: 1.2 or 1.3 (uws: 1.2)',
   ),
   flag(
     'http-use-ssl',

@@ -71,13 +71,6 @@ export interface NativeBinding {
   lockFile(descriptor: number): number;
   /** How many more threads the process may start, at most `wanted`; they are ended again. */
   startableThreads(wanted: number): number;
-  /** Accepts from a listening socket: a number from 1 on; 0: it cannot. `told`: a FrontEvent of
-   * native/addon/http_front.h and the connection's descriptor. */
-  frontOpen(descriptor: number, told: (event: number, descriptor: number) => void): number;
-  /** Accepts no more. */
-  frontStop(front: number): void;
-  /** Closes connections that have sent nothing for so long; 0: all, and the front with them. */
-  frontSweep(front: number, ms: number): void;
   /** Until cancel(): the answer that is being handed over. */
   keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;
@@ -103,9 +96,7 @@ export interface NativeBinding {
   serverValue(name: ServerValue, value: number, adds: boolean): void;
   takeRequestLog(written: number, unwritten: number, formless: number, stopped: number): number;
   setRequestLog(rates: Uint8Array): number;
-  /** Whether the addon has a gRPC listener. */
-  grpcBuilt(): boolean;
-  /** Starts it, for this thread: the port. `options`: NativeGrpcOptions of the transport. */
+  /** Starts this thread's gRPC listener: the port. `options`: NativeGrpcOptions. */
   grpcStart(options: object, onEvents: () => void): number;
   /** What happened since the last call; empty = nothing. */
   grpcTake(): number;
@@ -122,6 +113,14 @@ export interface NativeBinding {
   httpReloadCertificates(): void;
   httpForget(): void;
   httpStop(): void;
+  /** The same of a second one. */
+  adminStart(options: object, onEvents: () => void): number;
+  adminTake(): number;
+  adminSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
+  adminDrain(ms: number): void;
+  adminReloadCertificates(): void;
+  adminForget(): void;
+  adminStop(): void;
   registerRegion(
     name: Buffer,
     key: Buffer,

@@ -1,5 +1,5 @@
-// What both HTTP listeners do alike: listen, close the port while there are too many connections,
-// drain. Hot path's frame; the listener's thread.
+// What a listener on uWebSockets.js does beside serving: listen, close the port while there are too
+// many connections, drain. Hot path's frame; the listener's thread.
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
 import {

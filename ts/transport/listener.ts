@@ -4,7 +4,6 @@ import type { CallKind } from '../access/groups.js';
 import type { ErrorCode } from '../errors.js';
 import type { AnswerLog, Asked } from './http/answer-log.js';
 import type { ServerTls } from './tls/settings.js';
-import type { UnixSocketFile } from './sockets/unix-socket.js';
 
 /** A header's lower-case name as bytes: crossing into uWebSockets.js, text costs 13 ns more. */
 export type HeaderName = Uint8Array;
@@ -65,26 +64,13 @@ export interface Surroundings {
   readonly keep?: KeepMemory;
   /** Told the port whenever a socket begins to listen, before anybody is accepted. */
   readonly listening?: (port: number) => void;
-  /** Listens on this unix socket: whoever comes is on this machine. */
-  readonly unix?: UnixSocketFile;
   /** The models of requests that wait for an answer. */
   readonly unanswered?: () => Cut['models'];
   readonly tls?: ListenerTls;
-  /** Looks at the first bytes of connections. Absent: uWebSockets.js accepts its own. */
-  readonly front?: Front;
-  /** A connection without a request is closed after so long; uWebSockets.js has its own limit. */
-  readonly idleMs?: number;
   /** Told of connections that came (1) or went (-1). */
   readonly connected?: (change: number) => void;
   /** Absent: the access log is off. */
   readonly log?: AnswerLog;
-}
-
-/** The addon's calls (native/addon/http_front.h). */
-export interface Front {
-  frontOpen(descriptor: number, told: (event: number, descriptor: number) => void): number;
-  frontStop(front: number): void;
-  frontSweep(front: number, ms: number): void;
 }
 
 export interface ListenerTls {
@@ -185,7 +171,7 @@ export const NOTHING_CUT: Cut = { requests: 0, models: {} };
 export interface HttpListener {
   /** Reads TLS files anew, where there are any; connections that are there go on as they are. */
   reloadCertificates(): void;
-  /** Listens on a host, or on the unix socket; resolves with the port. Rejects with ServalError
+  /** Listens on a host; resolves with the port. Rejects with ServalError
    * when the address is taken. */
   listen(host: string, port: number): Promise<number>;
   /** Forgets kept routes: the next request of each URL asks the router again. */

@@ -19,7 +19,6 @@ import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js
 import { codingProblem, NO_LENGTH } from './http/request-framing.js';
 import { statusLine } from './status-lines.js';
 import { UwsTls } from './tls/uws-tls.js';
-import type { UnixSocketFile } from './sockets/unix-socket.js';
 import { loadUws } from './uws-binding.js';
 import { WritingTurns } from './writing-turns.js';
 
@@ -42,7 +41,6 @@ class UwsHead implements RequestHead {
   /** Content-Length, where it has been read. */
   length = '';
   response: uws.HttpResponse | undefined;
-  isUnix = false;
 
   method(): string {
     return this.request?.getCaseSensitiveMethod() ?? '';
@@ -58,7 +56,6 @@ class UwsHead implements RequestHead {
     return this.request?.getHeader(name) ?? '';
   }
   isLocal(): boolean {
-    if (this.isUnix) return true;
     return this.response !== undefined && isLoopbackBytes(this.response.getRemoteAddress());
   }
 }
@@ -224,9 +221,6 @@ function writeHeaders(response: uws.HttpResponse, headers: readonly string[]): v
   }
 }
 
-/** What the types of uWebSockets.js leave out. */
-type Adopting = uws.TemplatedApp & { adoptSocket(descriptor: number): void };
-
 /** An app and its open connections. */
 interface Served {
   readonly app: uws.TemplatedApp;
@@ -241,7 +235,6 @@ export class UwsListener extends AcceptingListener {
   readonly #free: UwsExchange[] = [];
   readonly #turns = new ReadingTurns();
   readonly #listening: (port: number) => void;
-  readonly #unix: UnixSocketFile | undefined;
   readonly #tls: UwsTls | undefined;
   #served: Served;
   /** With certificates that were replaced, for as long as they have connections. */
@@ -252,8 +245,6 @@ export class UwsListener extends AcceptingListener {
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     super(router, report, surroundings);
     this.keep = surroundings.keep ?? (() => undefined);
-    this.#unix = surroundings.unix;
-    this.#head.isUnix = this.#unix !== undefined;
     this.#listening = surroundings.listening ?? (() => undefined);
     const { tls } = surroundings;
     this.#tls = tls && new UwsTls(tls, () => this.reloadCertificates());
@@ -311,10 +302,6 @@ export class UwsListener extends AcceptingListener {
   }
 
   protected accept(host: string, port: number, done: Accepting): void {
-    if (this.#unix !== undefined) {
-      this.#acceptUnix(this.#unix, done);
-      return;
-    }
     this.#served.app.listen(host, port, (socket) => {
       if (socket === false) {
         done(undefined, '');
@@ -326,26 +313,6 @@ export class UwsListener extends AcceptingListener {
       this.#listening(bound);
       done(bound, '');
     });
-  }
-
-  #acceptUnix(unix: UnixSocketFile, done: Accepting): void {
-    try {
-      this.#served.app.listen_unix((socket) => {
-        if (socket !== false) this.#socket = socket;
-      }, unix.prepare());
-      if (this.#socket !== undefined) unix.publish();
-    } catch (error) {
-      unix.abandon();
-      this.acceptNoMore();
-      done(undefined, ` (${reasonOf(error)})`);
-      return;
-    }
-    done(this.#socket === undefined ? undefined : 0, '');
-  }
-
-  /** Serves a connection that somebody else accepted. */
-  adopt(descriptor: number): void {
-    (this.#served.app as Adopting).adoptSocket(descriptor);
   }
 
   protected acceptNoMore(): void {

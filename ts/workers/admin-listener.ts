@@ -1,35 +1,39 @@
-// The admin address: a second HTTP listener on the first HTTP worker, where alone control, logging,
-// metrics and statistics are answered, and no inference. Control plane; that thread.
-import { ErrorCode, ServalError, reasonOf } from '../errors.js';
+// The admin address: a second HTTP listener of the first HTTP worker, where alone control, logging,
+// metrics and statistics are answered, and no inference. The addon's, whatever serves HTTP. Control
+// plane; that thread.
+import { ServalError } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
-import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
-import { makeRoom, UnixSocketFile } from '../transport/sockets/unix-socket.js';
+import type { Router } from '../transport/listener.js';
+import { adminLink } from '../transport/native-http/binding.js';
+import { NativeHttpListener } from '../transport/native-http/listener.js';
 import type { ListenerThread } from './listener-thread.js';
 import type { AdminSettings } from './messages.js';
 
 const UNIX = 'unix:';
 
-type Listener = new (
-  router: Router,
-  report: (error: unknown) => void,
-  surroundings: Surroundings,
-) => HttpListener;
-
 export class AdminListener {
-  readonly #listener: HttpListener;
+  readonly #listener: NativeHttpListener;
   readonly #address: AdminSettings;
-  /** undefined = TCP. */
-  readonly #unix: UnixSocketFile | undefined;
+  readonly #isUnix: boolean;
 
-  constructor(thread: ListenerThread, address: AdminSettings, listener: Listener, router: Router) {
-    const { tls } = address;
+  /** `unsentBytesMax`: answers that clients may leave untaken, all together. */
+  constructor(
+    thread: ListenerThread,
+    address: AdminSettings,
+    router: Router,
+    unsentBytesMax: number,
+  ) {
+    const { tls, host, socketMode } = address;
     this.#address = address;
-    const { host, socketMode } = address;
-    if (host.startsWith(UNIX)) this.#unix = new UnixSocketFile(host.slice(UNIX.length), socketMode);
-    this.#listener = new listener(router, thread.report, {
+    this.#isUnix = host.startsWith(UNIX);
+    this.#listener = new NativeHttpListener(adminLink(thread.link), router, thread.report, {
+      threads: 1,
+      reusePort: false,
+      unsentBytesMax,
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
-      connected: thread.connected('admin'),
-      ...(this.#unix && { unix: this.#unix }),
+      connectionsValue: 'connections_admin',
+      handshakeFailed: thread.handshakeFailed('admin'),
+      ...(this.#isUnix && { unix: { path: host.slice(UNIX.length), mode: socketMode } }),
       ...(tls && {
         tls: {
           settings: tls,
@@ -45,15 +49,13 @@ export class AdminListener {
   /** Settles with the port, 0 of a unix socket. Rejects with ServalError that says why not. */
   async listen(): Promise<number> {
     const { host, port } = this.#address;
-    if (this.#unix === undefined) return this.#listener.listen(host, port);
     try {
-      await makeRoom(this.#unix.path);
+      return await this.#listener.listen(this.#isUnix ? '' : host, port);
     } catch (error) {
-      const why = reasonOf(error);
-      const message = `--admin-address: cannot listen on ${host}: ${why}`;
-      throw new ServalError(ErrorCode.InvalidArgument, message);
+      if (!(error instanceof ServalError)) throw error;
+      const why = error.message.replace(/^HTTP /, '');
+      throw new ServalError(error.code, `--admin-address: ${why}`);
     }
-    return this.#listener.listen(this.#unix.path, 0);
   }
 
   reloadCertificates(): void {
@@ -62,6 +64,5 @@ export class AdminListener {
 
   async drain(seconds: number): Promise<void> {
     await this.#listener.drain(seconds);
-    this.#unix?.remove();
   }
 }

@@ -4,7 +4,6 @@ import { ERRORS, ErrorCode } from '../errors.js';
 import { ACCESS_NAME_CHARS_MAX, ACCESS_REASON_CHARS_MAX } from '../limits.js';
 import type { AccessLogSettings } from '../metrics/access-log.js';
 import { visibleJson } from '../text.js';
-import type { EndedCall } from '../transport/grpc/ended-calls.js';
 import type { AnswerLog, Asked } from '../transport/http/answer-log.js';
 
 const NO_ANSWER = ERRORS[ErrorCode.Cancelled];
@@ -85,13 +84,6 @@ export class AnswerLines implements AnswerLog {
     const status = Number(line.slice(0, 3));
     const reason = `${line.slice(4)}: this is no request of HTTP/1.1`;
     this.#write({ protocol: 'http', code: nameOfStatus(status), status, ...this.#why(reason) });
-  }
-
-  called({ path, status, code, reason }: EndedCall): void {
-    if (!this.#samples(status !== 0)) return;
-    const v2 = path.startsWith('/inference.') ? 'v2-grpc' : 'grpc';
-    const protocol = path.startsWith('/tensorflow.') ? 'tf-grpc' : v2;
-    this.#write({ protocol, call: cut(path), code, status, ...this.#why(reason) });
   }
 
   #http(

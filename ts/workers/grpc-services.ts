@@ -41,7 +41,6 @@ export function grpcServices(
     inferenceService({
       snapshot,
       shown,
-      infer: link,
       serverVersion,
       clientShm,
       cudaShm,

@@ -13,7 +13,6 @@ import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js'
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
 import { logged } from '../transport/http/answer-log.js';
-import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { Cut, HttpListener, Route, Router, Surroundings } from '../transport/listener.js';
 import { runListener, type ListenerThread } from './listener-thread.js';
 import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
@@ -23,6 +22,11 @@ import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
  * less it reads once in a turn. The number is Linux's own default maximum: it is not cut there. */
 const RECEIVE_BYTES = 212_992;
 const V1_PREFIX = /^\/v1\//i;
+
+// Answers that the clients of one listener in the addon may leave untaken.
+function unsentBytesMax({ memoryLimitBytes }: HttpSettings): number {
+  return Math.floor(memoryLimitBytes / 2);
+}
 
 // The addon's threads answer what the engine can answer by itself.
 async function nativeListener(
@@ -34,24 +38,24 @@ async function nativeListener(
   const { NativeHttpListener } = await import('../transport/native-http/listener.js');
   return new NativeHttpListener(thread.link, router, thread.report, {
     ...surroundings,
+    idleMs: settings.idleMs,
     threads: settings.nativeThreads,
     reusePort: settings.reusePort,
-    unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
     ...(settings.grpc?.sharesPort === true && { grpc: settings.grpc.transport }),
+    unsentBytesMax: unsentBytesMax(settings),
+    connectionsValue: 'connections_http',
     handshakeFailed: thread.handshakeFailed('HTTP'),
   });
 }
 
-// Only one of them is loaded: uWebSockets.js has no binary for some Nodes.
-async function listenerClass(kind: HttpListenerKind) {
-  if (kind === 'node') return (await import('../transport/node-listener.js')).NodeListener;
-  return (await import('../transport/uws-listener.js')).UwsListener;
-}
-
-// uWebSockets.js without TLS has a front, which sees what it would refuse.
-async function portListenerClass(kind: HttpListenerKind, fronted: boolean) {
-  if (kind === 'node' || !fronted) return listenerClass(kind);
-  return (await import('../transport/fronted-listener.js')).FrontedListener;
+// Loaded where it serves: it has no binary for some Nodes.
+async function uwsListener(
+  thread: ListenerThread,
+  router: Router,
+  surroundings: Surroundings,
+): Promise<HttpListener> {
+  const { UwsListener } = await import('../transport/uws-listener.js');
+  return new UwsListener(router, thread.report, surroundings);
 }
 
 // None where HTTP is off.
@@ -61,13 +65,11 @@ async function httpListener(
   router: Router,
   around: Surroundings,
 ): Promise<HttpListener | undefined> {
-  const { listener: kind, connectionsMax, idleMs, fronted, tls } = settings;
+  const { listener: kind, connectionsMax, tls } = settings;
   if (kind === undefined) return undefined;
   const { native } = thread.link;
   const surroundings: Surroundings = {
     ...around,
-    idleMs,
-    front: native,
     connections: { max: connectionsMax, full: thread.full() },
     connected: thread.connected('http'),
     listening: (bound) => native.limitReceive(bound, RECEIVE_BYTES),
@@ -82,19 +84,20 @@ async function httpListener(
   const listener =
     kind === 'native'
       ? await nativeListener(thread, settings, router, surroundings)
-      : new (await portListenerClass(kind, fronted && tls === undefined))(
-          router,
-          thread.report,
-          surroundings,
-        );
+      : await uwsListener(thread, router, surroundings);
   thread.subscribe(() => listener.routesChanged());
   return listener;
 }
 
 // One of the threads has it, where there is one.
-async function adminListener(thread: ListenerThread, settings: AdminSettings, route: Router) {
+async function adminListener(
+  thread: ListenerThread,
+  admin: AdminSettings,
+  route: Router,
+  settings: HttpSettings,
+) {
   const { AdminListener } = await import('./admin-listener.js');
-  return new AdminListener(thread, settings, await listenerClass(settings.listener), route);
+  return new AdminListener(thread, admin, route, unsentBytesMax(settings));
 }
 
 // One of the threads has it, where it serves at all.
@@ -151,7 +154,8 @@ void runListener<HttpSettings>(async (thread, settings) => {
     unanswered,
     ...(thread.log && { log: thread.log }),
   });
-  const admin = settings.admin && (await adminListener(thread, settings.admin, routerOf('admin')));
+  const admin =
+    settings.admin && (await adminListener(thread, settings.admin, routerOf('admin'), settings));
   const grpc = settings.grpc && (await nativeGrpc(thread, settings.grpc, unanswered));
   const policyChanged = async (): Promise<void> => {
     if (grpc === undefined) return;

@@ -48,7 +48,6 @@ export interface ListenerSettings {
 
 /** Of the thread that has the admin address. */
 export interface AdminSettings extends AdminAddress {
-  readonly listener: HttpListenerKind;
   readonly tls?: ServerTls;
   /** Of a unix socket's file. */
   readonly socketMode: number;
@@ -66,8 +65,6 @@ export interface HttpSettings extends ListenerSettings {
   /** Threads of a native listener, and whether other processes share its port. */
   readonly nativeThreads: number;
   readonly reusePort: boolean;
-  /** Connections of uWebSockets.js may be looked at by a front. */
-  readonly fronted: boolean;
   /** The console is served. */
   readonly console: boolean;
   /** Where TensorFlow Serving's metrics are; "" = off. */
@@ -75,7 +72,7 @@ export interface HttpSettings extends ListenerSettings {
   readonly tls?: ServerTls;
   /** Of both HTTP listeners; absent: pages of other origins are not let in. */
   readonly cors?: CorsSettings;
-  /** Of the thread that has the native gRPC listener. */
+  /** Of the thread that has the gRPC listener. */
   readonly grpc?: GrpcSettings;
   /** Of the thread that has the admin address. */
   readonly admin?: AdminSettings;

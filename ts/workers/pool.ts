@@ -1,19 +1,18 @@
-// The listeners' worker threads: one for each HTTP listener of the one port, and the gRPC
-// listener's. Control plane, main thread.
+// The listeners' worker threads: one for each HTTP listener of the one port. Control plane, main
+// thread.
 import { createServer } from 'node:net';
 import { extname } from 'node:path';
-import { Worker, type ResourceLimits } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import type { Policy } from '../access/policy.js';
 import type { ModelControl } from '../admin/control.js';
 import { publicChange } from '../admin/public-text.js';
 import { answerControl, type ControlAnswer, type ControlRequest } from '../admin/remote-control.js';
 import { ErrorCode, ServalError } from '../errors.js';
-import { GRPC_YOUNG_GENERATION_MB, HTTP_HEAD_BYTES_MAX } from '../limits.js';
+import { HTTP_HEAD_BYTES_MAX } from '../limits.js';
 import type { LogSwitches } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import { EMPTY_SNAPSHOT, snapshotChange } from '../registry/snapshot-build.js';
 import { addedCounts } from '../text.js';
-import type { GrpcListenerKind } from '../transport/grpc/kind.js';
 import type { Cut } from '../transport/listener.js';
 import type {
   AdminSettings,
@@ -21,7 +20,6 @@ import type {
   FromWorker,
   GrpcSettings,
   HttpSettings,
-  ListenerSettings,
   Ports,
   AcknowledgedMessage,
   ToWorker,
@@ -53,20 +51,10 @@ export function reservePort(host: string, port: number): Promise<number> {
   });
 }
 
-/** A kind of worker. Its file lies beside this one and ends as it does: ".js" in dist/, ".cjs" in
- * the bundle. */
-interface WorkerKind {
-  readonly file: string;
-  readonly name: string;
-  readonly resourceLimits: ResourceLimits;
-}
-
-const HTTP: WorkerKind = { file: './http-worker', name: 'serval-http', resourceLimits: {} };
-const GRPC: WorkerKind = {
-  file: './grpc-worker',
-  name: 'serval-grpc',
-  resourceLimits: { maxYoungGenerationSizeMb: GRPC_YOUNG_GENERATION_MB },
-};
+/** Each thread's file. It lies beside this one and ends as it does: ".js" in dist/, ".cjs" in the
+ * bundle. */
+const WORKER_FILE = './http-worker';
+const WORKER_NAME = 'serval-http';
 
 type Answer = (request: ControlRequest) => Promise<ControlAnswer>;
 type Lost = (thread: string, error: Error) => void;
@@ -89,13 +77,11 @@ class Member {
   readonly #due = new Map<number, () => void>();
   #ended = false;
 
-  constructor(kind: WorkerKind, settings: ListenerSettings, lost: Lost, answer: Answer) {
-    const { file, name, resourceLimits } = kind;
+  constructor(settings: HttpSettings, lost: Lost, answer: Answer) {
     const here = import.meta.url;
-    const worker = new Worker(new URL(`${file}${extname(here)}`, here), {
+    const worker = new Worker(new URL(`${WORKER_FILE}${extname(here)}`, here), {
       workerData: settings,
-      name,
-      resourceLimits,
+      name: WORKER_NAME,
       stdout: true,
       stderr: true,
     });
@@ -120,7 +106,7 @@ class Member {
       });
       worker.on('error', (error) => {
         reject(error);
-        lost(name, error);
+        lost(WORKER_NAME, error);
       });
     });
     worker.on('exit', () => {
@@ -158,10 +144,8 @@ export interface ListenerPoolOptions {
   readonly httpThreads: number;
   /** On the first HTTP listener's thread. */
   readonly admin?: AdminSettings | undefined;
-  /** undefined: there is no gRPC. */
+  /** On that thread too; undefined: there is no gRPC. */
   readonly grpc: GrpcSettings | undefined;
-  /** native: on the first HTTP listener's thread; node: on one of its own. */
-  readonly grpcListener: GrpcListenerKind;
   /** Told when a worker thread dies. */
   readonly lost: Lost;
   /** What of a text goes to clients. */
@@ -185,24 +169,21 @@ export class ListenerPool {
 
   /** Starts the threads. */
   constructor(options: ListenerPoolOptions) {
-    const { http, httpThreads, admin, grpc, grpcListener, lost } = options;
+    const { http, httpThreads, admin, grpc, lost } = options;
     this.#publicText = options.publicText;
     this.#hidesReasons = options.hidesReasons;
     // uWebSockets.js reads its limit from the process's environment when a worker loads it.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_HEAD_BYTES_MAX);
     const answer: Answer = (request) => this.#answer(request);
-    const isNative = grpc !== undefined && grpcListener === 'native';
-    const first = { ...http, ...(isNative && { grpc }), ...(admin && { admin }) };
+    const first = { ...http, ...(grpc && { grpc }), ...(admin && { admin }) };
     // Without an HTTP port the first one is there for what else it has.
-    const hasOthers = isNative || admin !== undefined;
+    const hasOthers = grpc !== undefined || admin !== undefined;
     const workers = http.listener === 'native' ? 1 : httpThreads;
     const threads = http.listener === undefined ? Number(hasOthers) : workers;
-    const httpMember = (_: unknown, index: number): Member =>
-      new Member(HTTP, index === 0 ? first : http, lost, answer);
-    this.#members = [
-      ...(isNative || grpc === undefined ? [] : [new Member(GRPC, grpc, lost, answer)]),
-      ...Array.from({ length: threads }, httpMember),
-    ];
+    this.#members = Array.from(
+      { length: threads },
+      (_, index) => new Member(index === 0 ? first : http, lost, answer),
+    );
   }
 
   /** Names who answers the listeners' control requests. */

@@ -111,14 +111,4 @@ export const small = [
   },
   streamRow(4, 16),
   streamRow(4, 64),
-  {
-    id: 'grpc-node-4x16',
-    title: 'gRPC ModelInfer, 4 floats raw, 4x16, --grpc-listener node',
-    reference: 'grpc-js raw echo',
-    metric: 'rate',
-    target: { relation: '>=', limit: 0.85 },
-    openServal: (context, root) =>
-      openHalfPlusThree(context, root, smallGrpcLoad, { args: ['--grpc-listener', 'node'] }),
-    openReference: (context, serval) => openGrpcEcho(context, serval, smallGrpcLoad, startGrpcEcho),
-  },
 ];

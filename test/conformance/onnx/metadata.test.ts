@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
-import { overGrpcListeners } from '../../e2e/support/grpc-listeners.js';
 import { overListeners } from '../../e2e/support/http-listeners.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import { written } from '../../e2e/onnx/support.js';
@@ -116,8 +115,8 @@ overListeners('metadata of a model with labels and an input with a default', (fl
   describe('documents', () => restTests(() => server().httpPort, CASES));
 });
 
-overGrpcListeners('metadata of a model with labels and an input with a default', (flags) => {
-  const server = serving(flags);
+describe('metadata of a model with labels and an input with a default', () => {
+  const server = serving([]);
   const types = messageTypes();
   const answer = async (method: string, name: string, message: object): Promise<object> => {
     const [service = ''] = method.split('/');

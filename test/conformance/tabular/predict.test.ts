@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, it } from 'node:test';
-import { overGrpcListeners } from '../../e2e/support/grpc-listeners.js';
+import { after, before, describe, it } from 'node:test';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import {
   RawClient,
@@ -72,7 +71,7 @@ interface Signature {
   readonly outputs: Signature['inputs'];
 }
 
-overGrpcListeners("a model of columns by TensorFlow Serving's gRPC API", (flags) => {
+describe("a model of columns by TensorFlow Serving's gRPC API", () => {
   let server: ServalProcess;
   let client: RawClient;
   let folder = '';
@@ -83,7 +82,7 @@ overGrpcListeners("a model of columns by TensorFlow Serving's gRPC API", (flags)
       mkdirSync(dirname(at), { recursive: true });
       writeFileSync(at, content);
     }
-    server = await startServer([folder, ...flags]);
+    server = await startServer([folder]);
     client = new RawClient(server.grpcPort);
   });
   after(async () => {

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client, credentials } from '@grpc/grpc-js';
 import { outsideAddress } from '../support/addresses.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { overListeners } from '../support/http-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { errorOf, exchange } from '../support/raw-http.js';
@@ -104,7 +103,7 @@ overListeners('an admin address', (flags) => {
   });
 });
 
-overGrpcListeners('gRPC beside an admin address', (flags) => {
+describe('gRPC beside an admin address', () => {
   describe('has nothing of it', () => {
     const folders = new ModelFolders();
     let server: ServalProcess;
@@ -112,7 +111,7 @@ overGrpcListeners('gRPC beside an admin address', (flags) => {
     before(async () => {
       const models = folders.repository('admin', [MODEL]);
       const args = ['--model-repository', models, ...EXPLICIT, '--admin-address', '127.0.0.1:0'];
-      server = await startServer([...args, ...flags]);
+      server = await startServer([...args]);
       client = new Client(`127.0.0.1:${server.grpcPort}`, credentials.createInsecure());
     });
     after(async () => {

@@ -9,7 +9,6 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { encode, messageTypes } from '../../unit/protocols/raw-client.js';
 import { outsideAddress } from '../support/addresses.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { metric, predict, v1Versions } from '../support/operating.js';
 import { until } from '../support/polling.js';
@@ -64,7 +63,7 @@ function call(target: string, body: Buffer, key = ''): Promise<Outcome> {
 const outside = outsideAddress();
 const skip = outside === undefined && 'this machine has no address but loopback';
 
-overGrpcListeners('HandleReloadConfigRequest from another machine', (flags) => {
+describe('HandleReloadConfigRequest from another machine', () => {
   describe('over its address', { skip }, () => {
     const folders = new ModelFolders();
     const servers: ServalProcess[] = [];
@@ -78,7 +77,7 @@ overGrpcListeners('HandleReloadConfigRequest from another machine', (flags) => {
     );
     const start = async (...more: readonly string[]): Promise<ServalProcess> => {
       const model = [`--model-name=first`, `--model-base-path=${base}`];
-      const server = await startServer([...model, '--host', '0.0.0.0', ...flags, ...more]);
+      const server = await startServer([...model, '--host', '0.0.0.0', ...more]);
       servers.push(server);
       return server;
     };

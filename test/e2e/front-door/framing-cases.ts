@@ -210,7 +210,7 @@ const LINES: readonly Row[] = [
     '505 close',
     '400 close',
   ],
-  ['HTTP/1.0', get(`GET ${LIVE} HTTP/1.0`, 'Host: test'), '200 close', '200 close'],
+  ['HTTP/1.0', get(`GET ${LIVE} HTTP/1.0`, 'Host: test'), '505 close', '200 close'],
 ];
 
 const HEADS: readonly Row[] = [

@@ -7,9 +7,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { RawClient } from '../../unit/protocols/raw-client.js';
-import { sharesPorts } from '../../../ts/transport/http-kind.js';
 import { freePort } from '../support/free-port.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { overListeners } from '../support/http-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { exchange } from '../support/raw-http.js';
@@ -50,10 +48,10 @@ const isOpen = (port: number): Promise<boolean> =>
     socket.once('connect', () => socket.destroy());
   });
 
-overGrpcListeners('without HTTP', (flags) => {
+describe('without HTTP', () => {
   it('gRPC answers, no HTTP port is opened, and the start says so', async () => {
     const port = String(await freePort());
-    const server = await start(...flags, '--allow-http=false', '--http-port', port);
+    const server = await start('--allow-http=false', '--http-port', port);
     assert.equal(server.ready?.http, null);
     assert.equal(await isOpen(Number(port)), false);
     await answersGrpc(server.grpcPort);
@@ -62,13 +60,8 @@ overGrpcListeners('without HTTP', (flags) => {
   });
 
   it('the admin address and the metrics port stay', async () => {
-    const socketPath = join(folders.folder, `admin-${flags.join('')}.sock`);
-    const server = await start(
-      ...flags,
-      '--allow-http=false',
-      '--admin-address',
-      `unix:${socketPath}`,
-    );
+    const socketPath = join(folders.folder, `admin.sock`);
+    const server = await start('--allow-http=false', '--admin-address', `unix:${socketPath}`);
     const status = await new Promise((resolve, reject) => {
       const asked = request({ socketPath, path: '/metrics' }, (response) => {
         response.resume();
@@ -112,12 +105,8 @@ describe('without a listener', () => {
   });
 });
 
-const NODE_SHARES = sharesPorts() ? false : 'this Node shares no ports';
-
-overListeners('a shared HTTP port', (flags, kind) => {
-  const skip = kind === 'node' && NODE_SHARES;
-
-  it('is answered by whoever is there', { skip }, async () => {
+overListeners('a shared HTTP port', (flags) => {
+  it('is answered by whoever is there', async () => {
     const shared = [...flags, '--reuse-http-port=true'];
     const first = await start(...shared);
     const port = String(first.httpPort);
@@ -129,7 +118,7 @@ overListeners('a shared HTTP port', (flags, kind) => {
     assert.equal((await exchange(second.httpPort, 'GET', LIVE)).status, 200);
   });
 
-  it('is refused to those who do not share it', { skip }, async () => {
+  it('is refused to those who do not share it', async () => {
     const server = await start(...flags, '--reuse-http-port=true');
     const port = String(server.httpPort);
     const args = ['serve', '--host', '127.0.0.1', '--http-port', port, '--grpc-port', '0'];
@@ -138,7 +127,7 @@ overListeners('a shared HTTP port', (flags, kind) => {
     assert.match(refused.stderr, /HTTP cannot listen on 127\.0\.0\.1 port \d+: the port is in use/);
   });
 
-  it('is not had where somebody else has it for himself', { skip }, async (context) => {
+  it('is not had where somebody else has it for himself', async (context) => {
     const other = createServer().listen({ host: '127.0.0.1', port: 0, exclusive: true });
     context.after(() => other.close());
     await new Promise((resolve) => other.once('listening', resolve));
@@ -150,18 +139,14 @@ overListeners('a shared HTTP port', (flags, kind) => {
   });
 });
 
-overGrpcListeners('a shared gRPC port', (flags, kind) => {
-  const skip = kind === 'node' && NODE_SHARES;
-
-  it('is answered by whoever is there, and refused to those who do not share', {
-    skip,
-  }, async () => {
-    const first = await start(...flags, '--reuse-grpc-port');
+describe('a shared gRPC port', () => {
+  it('is answered by whoever is there, and refused to those who do not share', async () => {
+    const first = await start('--reuse-grpc-port');
     const port = String(first.grpcPort);
-    const second = await start(...flags, '--reuse-grpc-port', '--grpc-port', port);
+    const second = await start('--reuse-grpc-port', '--grpc-port', port);
     await answersGrpc(first.grpcPort);
     const args = ['serve', '--host', '127.0.0.1', '--http-port', '0', '--grpc-port', port];
-    const refused = await runServal([...args, ...flags, models]);
+    const refused = await runServal([...args, models]);
     assert.notEqual(refused.code, 0);
     assert.match(refused.stderr, /gRPC cannot listen on 127\.0\.0\.1 port \d+: the port is in use/);
     first.signal('SIGTERM');

@@ -7,7 +7,6 @@ import { after, before, describe, it } from 'node:test';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { overListeners } from '../support/http-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { exchange } from '../support/raw-http.js';
@@ -151,12 +150,12 @@ overListeners('REST answers', (flags, kind) => {
   });
 });
 
-overGrpcListeners('gRPC answers', (flags, kind) => {
+describe('gRPC answers', () => {
   let server: ServalProcess;
   let client: Client;
   before(async () => {
-    const log = logFile(`grpc-${kind}.log`);
-    server = await startServer([repository, ...EXPLICIT, ...LOOSE, ...log, ...flags]);
+    const log = logFile(`grpc.log`);
+    server = await startServer([repository, ...EXPLICIT, ...LOOSE, ...log]);
     client = new Client(`127.0.0.1:${server.grpcPort}`, credentials.createInsecure());
   });
   after(async () => {

@@ -239,7 +239,7 @@ overListeners('TLS on HTTP', (flags, kind) => {
     if (kind === 'uws') {
       const { code, stderr } = await runServal(['serve', models, ...mutual, ...flags]);
       assert.equal(code, 1);
-      assert.match(stderr, /--http-listener: expected node or auto with client certificates/);
+      assert.match(stderr, /--http-listener: expected native with client certificates/);
     }
     const { httpPort } = await started(...mutual, ...(kind === 'uws' ? [] : flags));
     assert.notEqual((await curl(httpPort)).code, 0);

@@ -1,9 +1,8 @@
 // What a server says of gRPC calls that it had to cut when --drain-seconds were over: how many, and
 // which models they waited for. The same over both listeners, whoever answered them.
 import assert from 'node:assert/strict';
-import { after, before, it, type TestContext } from 'node:test';
+import { type TestContext, after, before, describe, it } from 'node:test';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { ModelFolders, endlessModel } from '../support/model-folders.js';
 import { until } from '../support/polling.js';
 import { RawConnection, requestBytes } from '../support/raw-http.js';
@@ -46,7 +45,7 @@ const sessionRun = (model: string): Buffer =>
     fetch: ['y:0'],
   });
 
-overGrpcListeners('calls that are cut', (flags) => {
+describe('calls that are cut', () => {
   const folders = new ModelFolders();
   let models = '';
   before(() => {
@@ -56,7 +55,7 @@ overGrpcListeners('calls that are cut', (flags) => {
   after(() => folders.remove());
 
   const started = async (context: TestContext): Promise<[ServalProcess, RawClient]> => {
-    const server = await startServer([models, ...flags, '--drain-seconds', '1']);
+    const server = await startServer([models, '--drain-seconds', '1']);
     context.after(() => server.stop());
     const client = new RawClient(server.grpcPort);
     context.after(() => client.close());

@@ -2,9 +2,8 @@
 // Over both listeners. Source: gRPC over HTTP2, "Requests".
 import assert from 'node:assert/strict';
 import { connect, type ClientHttp2Session } from 'node:http2';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { framed, framedCall, GRPC_STREAM, inferMessage } from '../../attacks/grpc-frames.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 
@@ -17,12 +16,12 @@ const PATHS = {
   'a document': '/inference.GRPCInferenceService/ServerMetadata',
 };
 
-overGrpcListeners('Messages that are none', (flags) => {
+describe('Messages that are none', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let session: ClientHttp2Session;
   before(async () => {
-    server = await startServer([folders.repository('frames', [MODEL]), ...flags]);
+    server = await startServer([folders.repository('frames', [MODEL])]);
     session = connect(`http://127.0.0.1:${server.grpcPort}`);
   });
   after(async () => {

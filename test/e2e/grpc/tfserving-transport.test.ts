@@ -4,14 +4,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { Certificates } from '../support/certificates.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { findTensorFlowPython, runPythonSuite } from '../support/python-suites.js';
 import { startServer } from '../support/serval-process.js';
 
-overGrpcListeners("TensorFlow Serving's stubs", (flags, kind) => {
+describe("TensorFlow Serving's stubs", () => {
   const folders = new ModelFolders();
   const certificates = new Certificates();
   const { python, missing } = findTensorFlowPython();
@@ -36,7 +35,7 @@ overGrpcListeners("TensorFlow Serving's stubs", (flags, kind) => {
     writeFileSync(file, isMutual ? `${own}${ca}client_verify: true\n` : own);
     return file;
   };
-  const local = (name: string): string => join(certificates.folder, `${kind}-${name}.socket`);
+  const local = (name: string): string => join(certificates.folder, `${name}.socket`);
   /** Class of test_tf_transport.py -> the flags of its server. */
   const servers: Readonly<Record<string, () => readonly string[]>> = {
     Tls: () => [`--ssl_config_file=${sslConfig(false)}`],
@@ -56,7 +55,7 @@ overGrpcListeners("TensorFlow Serving's stubs", (flags, kind) => {
     const addresses: Record<string, string> = {};
     const started = await Promise.all(
       Object.entries(servers).map(async ([name, args]) => {
-        const server = await startServer([models, ...flags, ...args()]);
+        const server = await startServer([models, ...args()]);
         context.after(() => server.stop());
         const tcp = `127.0.0.1:${server.grpcPort}`;
         const isUnix = name.startsWith('Unix');

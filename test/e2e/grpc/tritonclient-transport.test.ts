@@ -3,9 +3,8 @@
 // test of test/e2e/python/transport is a test here, over each listener.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { Certificates } from '../support/certificates.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { findPython, runPythonSuite } from '../support/python-suites.js';
 import { startServer } from '../support/serval-process.js';
@@ -26,10 +25,8 @@ const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 const HANDSHAKE_FAILED =
   /"a TLS handshake with a gRPC client failed","peer":"127\.0\.0\.1:\d+","reason":"[^"]+"/;
-/** What the listener on grpc-js has no flags for, and refuses. */
-const NATIVE_ONLY: readonly string[] = ['Pings', 'Strikes', 'ServerPings', 'Packed'];
 
-overGrpcListeners('tritonclient', (flags, kind) => {
+describe('tritonclient', () => {
   const folders = new ModelFolders();
   const certificates = new Certificates();
   const { python, missing } = findPython();
@@ -56,7 +53,7 @@ overGrpcListeners('tritonclient', (flags, kind) => {
     ...logged: readonly RegExp[]
   ): void => {
     it(name, { skip }, async (context) => {
-      const server = await startServer([models, ...flags, ...args()]);
+      const server = await startServer([models, ...args()]);
       context.after(() => server.stop());
       const { pid } = server.ready ?? {};
       await runPythonSuite(context, python, module, server, { ...env, SERVAL_PID: String(pid) });
@@ -87,7 +84,7 @@ overGrpcListeners('tritonclient', (flags, kind) => {
     /"message":"gRPC certificates were read anew"/,
     /"level":"error".*"gRPC certificates could not be read anew".*live\.key/,
   );
-  const path = join(certificates.folder, `${kind}.socket`);
+  const path = join(certificates.folder, 'grpc.socket');
   suite('over a unix socket', 'transport.test_sockets', () => ['--grpc-socket-path', path], {
     SERVAL_UNIX: path,
     SERVAL_PYTHON_TESTS: 'Plain.',
@@ -99,7 +96,6 @@ overGrpcListeners('tritonclient', (flags, kind) => {
     { ...secured, SERVAL_UNIX: path, SERVAL_PYTHON_TESTS: 'Secured.' },
   );
   for (const [name, args] of Object.entries(CONNECTIONS)) {
-    if (kind === 'node' && NATIVE_ONLY.includes(name)) continue;
     const only = { SERVAL_PYTHON_TESTS: `.${name}.` };
     suite(`with the flags of ${name}`, 'transport.test_connections', () => args, only);
   }

@@ -5,8 +5,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { packageRoot } from '../../../ts/package-files.js';
-import { uwsFile } from '../../../ts/transport/uws-binding.js';
-import { nativeGrpcMissing } from '../support/grpc-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { until } from '../support/polling.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
@@ -33,9 +31,7 @@ interface Loaded {
   readonly modules: readonly string[];
 }
 
-describe('an idle server', {
-  skip: uwsFile() === undefined ? 'no uWebSockets.js for this Node' : nativeGrpcMissing(),
-}, () => {
+describe('an idle server', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let asked: string;

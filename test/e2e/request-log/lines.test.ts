@@ -63,7 +63,7 @@ async function askAll({ server, client }: Started): Promise<void> {
 }
 
 describe('--request-log-dir', () => {
-  for (const mode of [[], ['--exec-mode=queued'], ['--grpc-listener=node']] as const) {
+  for (const mode of [[], ['--exec-mode=queued']] as const) {
     it(`has a line for each request ${mode.join('')}`, async (context) => {
       const all = await started(context, ...mode);
       await askAll(all);

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { RawClient } from '../../unit/protocols/raw-client.js';
-import { nativeGrpcMissing } from '../support/grpc-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {
   CODE,
@@ -123,13 +122,13 @@ const FLOODS: readonly Flood[] = [
   },
 ];
 
-describe('floods of frames', { skip: nativeGrpcMissing() }, () => {
+describe('floods of frames', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let other: RawClient;
   before(async () => {
     const models = folders.repository('floods', ['half_plus_three']);
-    server = await startServer([models, '--grpc-listener', 'native', '--grpc-threads', '1']);
+    server = await startServer([models, '--grpc-threads', '1']);
     other = new RawClient(server.grpcPort);
     await isServed();
   });

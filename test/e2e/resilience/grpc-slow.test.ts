@@ -2,10 +2,9 @@
 // None of them holds a thread, memory without bound, or a call beyond its deadline.
 import assert from 'node:assert/strict';
 import { connect } from 'node:http2';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { RawClient } from '../../unit/protocols/raw-client.js';
 import { framed, inferMessage, openCall } from '../../attacks/grpc-frames.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { FLAG, FRAME, RawHttp2, callFields, frame, headerBlock } from '../support/raw-http2.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
@@ -26,13 +25,13 @@ const pause = (ms: number): Promise<void> =>
     setTimeout(resolve, ms);
   });
 
-overGrpcListeners('slow gRPC clients', (flags, kind) => {
+describe('slow gRPC clients', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let other: RawClient;
   before(async () => {
     const models = folders.repository('slow', ['identity_fp32']);
-    server = await startServer([models, ...flags]);
+    server = await startServer([models]);
     other = new RawClient(server.grpcPort);
   });
   after(async () => {
@@ -101,7 +100,7 @@ overGrpcListeners('slow gRPC clients', (flags, kind) => {
       await connection.send(frame(FRAME.data, 0, 1, message));
       sent += message.length;
     }
-    assert.ok(sent < ENDLESS_BYTES / 2, `${sent} bytes were taken (${kind})`);
+    assert.ok(sent < ENDLESS_BYTES / 2, `${sent} bytes were taken`);
     await isServed();
   });
 });

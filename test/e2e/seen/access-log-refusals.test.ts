@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, it, type TestContext } from 'node:test';
+import { type TestContext, after, describe, it } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { overListeners } from '../support/http-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { infer, predict, putDelayModel, v2Body } from '../support/operating.js';
@@ -74,7 +73,7 @@ class Log {
 
 async function started(
   context: TestContext,
-  flags: readonly string[],
+  flags: readonly string[] = [],
 ): Promise<{ server: ServalProcess; log: Log }> {
   const log = new Log();
   const server = await startServer([models, '--access-log', log.path, ...flags]);
@@ -214,7 +213,7 @@ overListeners('the access log of HTTP', (flags, kind) => {
   });
 });
 
-overGrpcListeners('the access log of gRPC', (flags, kind) => {
+describe('the access log of gRPC', () => {
   const connected = (context: TestContext, server: ServalProcess): RawClient => {
     const client = new RawClient(server.grpcPort);
     context.after(() => client.close());
@@ -222,7 +221,7 @@ overGrpcListeners('the access log of gRPC', (flags, kind) => {
   };
 
   it('has calls that came to no model, and those that ask for none', async (context) => {
-    const { server, log } = await started(context, flags);
+    const { server, log } = await started(context);
     const client = connected(context, server);
     assert.equal((await client.unary(INFER, v2Message('nope'))).code, 5);
     const missing = await log.one('an unknown model', (line) => line['model'] === 'nope');
@@ -254,9 +253,9 @@ overGrpcListeners('the access log of gRPC', (flags, kind) => {
   });
 
   it('has callers without a key', async (context) => {
-    const keys = join(folders.folder, `keys-grpc-${kind}`);
+    const keys = join(folders.folder, `keys-grpc`);
     writeFileSync(keys, `somebody sha256:${digestOf('a key')} inference\n`, { mode: 0o600 });
-    const { server, log } = await started(context, [...flags, '--api-key-file', keys]);
+    const { server, log } = await started(context, ['--api-key-file', keys]);
     const client = connected(context, server);
     assert.equal((await client.unary(INFER, v2Message('half_plus_three'))).code, 16);
     const refused = await log.one('a refusal', (line) => line['status'] === 16);
@@ -265,7 +264,7 @@ overGrpcListeners('the access log of gRPC', (flags, kind) => {
   });
 
   it('has each request of a stream, and a stream that failed', async (context) => {
-    const { server, log } = await started(context, flags);
+    const { server, log } = await started(context);
     const client = connected(context, server);
     const stream = client.stream('/inference.GRPCInferenceService/ModelStreamInfer');
     stream.call.write(v2Message('half_plus_three'));

@@ -4,11 +4,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, it, type TestContext } from 'node:test';
+import { type TestContext, after, describe, it } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
 import { Certificates, type Pair } from '../support/certificates.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { overListeners } from '../support/http-listeners.js';
 import { freePort } from '../support/free-port.js';
 import { ModelFolders } from '../support/model-folders.js';
@@ -33,7 +32,7 @@ writeFileSync(keys, `somebody sha256:${digestOf('a key')} inference\n`, { mode: 
 
 async function started(
   context: TestContext,
-  flags: readonly string[],
+  flags: readonly string[] = [],
 ): Promise<{ server: ServalProcess; values: Values }> {
   const port = await freePort();
   const server = await startServer([models, '--metrics-port', String(port), ...flags]);
@@ -142,7 +141,7 @@ overListeners('metrics of the HTTP listener', (flags) => {
   });
 });
 
-overGrpcListeners('metrics of the gRPC listener', (flags) => {
+describe('metrics of the gRPC listener', () => {
   const message = (model: string): Buffer =>
     encode(types, 'inference.ModelInferRequest', {
       model_name: model,
@@ -150,7 +149,7 @@ overGrpcListeners('metrics of the gRPC listener', (flags) => {
     });
 
   it('count connections, and what is refused', async (context) => {
-    const { server, values } = await started(context, [...flags, '--api-key-file', keys]);
+    const { server, values } = await started(context, ['--api-key-file', keys]);
     assert.equal(await values.of(connections('grpc')), 0);
     const client = new RawClient(server.grpcPort);
     assert.equal((await client.unary(LIVE, Buffer.alloc(0))).code, 0);
@@ -162,7 +161,7 @@ overGrpcListeners('metrics of the gRPC listener', (flags) => {
   });
 
   it('count models that are not there, and messages that are none', async (context) => {
-    const { server, values } = await started(context, flags);
+    const { server, values } = await started(context);
     const client = new RawClient(server.grpcPort);
     context.after(() => client.close());
     assert.equal((await client.unary(INFER, message('none'))).code, 5);
@@ -172,9 +171,9 @@ overGrpcListeners('metrics of the gRPC listener', (flags) => {
   });
 
   it('say when the certificate ends, of the newest', async (context) => {
-    const pair = certificates.copied(certificates.server, `grpc-${flags.join('')}`);
+    const pair = certificates.copied(certificates.server, `grpc`);
     const tls = ['--tls-cert', pair.certificate, '--tls-key', pair.key, '--http-use-ssl=false'];
-    const { values } = await started(context, [...flags, ...tls]);
+    const { values } = await started(context, [...tls]);
     assert.equal(await values.of(expiry('grpc')), endOf(certificates.server));
     assert.equal(await values.of(expiry('http')), undefined);
     const later = certificates.lasting('later-grpc', 9);

@@ -1,21 +1,20 @@
 // Triton's Python clients with system shared memory, unmodified: what its examples do, over HTTP
 // and over both gRPC listeners. Every Python test is a test here.
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
+import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../support/model-folders.js';
 import { findPython, runPythonSuite } from '../support/python-suites.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 import { simpleModel } from './simple-model.js';
 
-overGrpcListeners('tritonclient with shared memory', (flags) => {
+describe('tritonclient with shared memory', () => {
   const folders = new ModelFolders();
   const { python, missing } = findPython();
   let server: ServalProcess | undefined;
   before(async () => {
     if (missing !== '') return;
     folders.add(folders.models, 'simple', simpleModel());
-    server = await startServer([folders.models, '--allow-client-shm=true', ...flags]);
+    server = await startServer([folders.models, '--allow-client-shm=true']);
   });
   after(async () => {
     await server?.stop();

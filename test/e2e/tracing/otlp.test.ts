@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Metadata, type ServiceError } from '@grpc/grpc-js';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
-import { overGrpcListeners } from '../support/grpc-listeners.js';
 import { overListeners } from '../support/http-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { infer, metric, predict, putDelayModel, v2Body } from '../support/operating.js';
@@ -204,12 +203,12 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     });
   });
 
-  overGrpcListeners('of gRPC requests', (flags) => {
+  describe('of gRPC requests', () => {
     it('are sent over OTLP/gRPC, in and out as REST requests are', async (context) => {
-      const server = await started(context, '--trace-otlp', collector.grpc, ...flags);
+      const server = await started(context, '--trace-otlp', collector.grpc);
       const client = new RawClient(server.grpcPort);
       context.after(() => client.close());
-      const state = `two-${flags[1]}`;
+      const state = `two`;
       const headers = { traceparent: PARENT, tracestate: `serval=${state}` };
       const called = await grpcCall(client, MODEL_INFER, inferMessage('half_plus_three'), headers);
       assert.equal(called.code, 0);
@@ -248,7 +247,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     });
 
     it('of streams and of queued requests', async (context) => {
-      const args = ['--trace-otlp', collector.grpc, '--exec-mode', 'queued', ...flags];
+      const args = ['--trace-otlp', collector.grpc, '--exec-mode', 'queued'];
       const server = await started(context, ...args);
       const client = new RawClient(server.grpcPort);
       context.after(() => client.close());
@@ -256,7 +255,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       assert.match(String(queued.head.get('traceparent')[0] ?? ''), TRACE_PARENT);
       const stream = client.stream('/inference.GRPCInferenceService/ModelStreamInfer');
       const head = once(stream.call, 'metadata') as Promise<[Metadata]>;
-      const id = `streamed-${flags[1]}`;
+      const id = `streamed`;
       for (const n of [1, 2]) stream.call.write(inferMessage('half_plus_three', `${id}-${n}`));
       const isOurs = ({ attributes }: Span): boolean =>
         String(attributes['serval.request.id'] ?? '').startsWith(id);

@@ -110,7 +110,6 @@ test('defaults are those of the issue', async () => {
     bodyBytesMax: 2147483647,
     tls: { shared: undefined, http: true, version: {} },
     grpc: {
-      listener: 'auto',
       transport: {
         ...GRPC_CONNECTION_DEFAULTS,
         receiveBytesMax: 2147483647,

@@ -5,7 +5,7 @@ export const HTTP_VALUES = {
   'http-port': '1',
   'grpc-port': '2',
   'http-threads': '3',
-  'http-listener': 'node',
+  'http-listener': 'uws',
   'tls-cert': 'cert.pem',
   'tls-key': 'key.pem',
   'tls-client-ca': 'ca.pem',
@@ -21,7 +21,7 @@ export const LISTENING_CONFIG = {
   httpPort: 1,
   grpcPort: 2,
   httpThreads: 3,
-  httpListener: 'node',
+  httpListener: 'uws',
 } satisfies Partial<Config>;
 export const TLS_CONFIG: Config['tls'] = {
   shared: {
@@ -36,7 +36,6 @@ export const TLS_CONFIG: Config['tls'] = {
 };
 
 export const GRPC_VALUES = {
-  'grpc-listener': 'native',
   'grpc-threads': '30',
   'grpc-socket-path': 'grpc.sock',
   'grpc-message-bytes-max': '11',
@@ -62,7 +61,6 @@ const GRPC_IGNORED = [
   '--grpc-channel-arguments grpc.lb_policy_name: there is no such setting here',
 ];
 export const GRPC_CONFIG: Config['grpc'] = {
-  listener: 'native',
   transport: {
     receiveBytesMax: 11,
     sendBytesMax: 11,

@@ -98,11 +98,11 @@ test('clients make requests of every kind, and tell what they are answered', asy
 });
 
 test('options and seeds', () => {
-  const listeners = ['native', 'node'];
-  const plain = { minutes: 5, seed: 7, listeners, verbose: false, help: false };
+  const doors = ['tls', 'plain'];
+  const plain = { minutes: 5, seed: 7, doors, verbose: false, help: false };
   assert.deepEqual(parseOptions([], 7), plain);
-  assert.deepEqual(parseOptions(['--listener', 'node'], 7).listeners, ['node']);
-  assert.throws(() => parseOptions(['--listener', 'x'], 7), /--listener: expected native, node/);
+  assert.deepEqual(parseOptions(['--door', 'plain'], 7).doors, ['plain']);
+  assert.throws(() => parseOptions(['--door', 'x'], 7), /--door: expected tls, plain/);
   assert.equal(parseOptions(['--minutes', '0.5', '--seed', '9'], 7).minutes, 0.5);
   assert.throws(() => parseOptions(['--minutes', '0'], 7), /--minutes/);
   assert.throws(() => parseOptions(['--seed', 'x'], 7), /--seed/);

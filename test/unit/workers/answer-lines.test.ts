@@ -133,15 +133,11 @@ describe('lines of answers', () => {
     for (const status of [200, 404, 200, 503]) {
       failures.lines.answered(failures.asked('GET', '/'), status, error('why'));
     }
-    const call = { path: '/inference.GRPCInferenceService/ServerLive', code: 'OK', reason: '' };
-    failures.lines.called({ ...call, status: 0 });
-    failures.lines.called({ ...call, status: 16, code: 'UNAUTHENTICATED', reason: 'no key' });
     assert.deepEqual(
       failures.parsed().map(({ protocol, status, reason }) => [protocol, status, reason]),
       [
         ['http', 404, undefined],
         ['http', 503, undefined],
-        ['v2-grpc', 16, undefined],
       ],
     );
   });

@@ -3,24 +3,14 @@
 import { ERRORS } from '../../errors.js';
 import type { EngineError } from '../../native/missing.js';
 import type { EngineLink } from '../../native/link.js';
-import { GrpcStatus, type GrpcUnaryCall } from '../../transport/grpc-call.js';
+import { GrpcStatus } from '../../transport/grpc-call.js';
 
 /** How a request failed. */
 export type InferError = EngineError;
 
 /** The engine as the gRPC protocols use it. A request message is kept by the engine as long as it
- * needs it. For V2_GRPC_STREAM the answer is a ModelStreamInferResponse, also for a request that
- * failed, unless its model is missing. */
-export type GrpcInfer = Pick<EngineLink, 'inferMessage' | 'cancel'> &
-  Partial<Pick<EngineLink, 'readsParents' | 'traceParent'>>;
-
-/** Hands a call's trace context over, for the message that follows. Where it counts. */
-export function handParent(infer: GrpcInfer, { metadata }: Pick<GrpcUnaryCall, 'metadata'>): void {
-  const [parent] = metadata?.get('traceparent') ?? [];
-  if (parent === undefined) return;
-  const [state = ''] = metadata?.get('tracestate') ?? [];
-  infer.traceParent?.(String(parent), String(state));
-}
+ * needs it. */
+export type GrpcInfer = Pick<EngineLink, 'inferMessage' | 'cancel'>;
 
 /** What is left until a call's deadline, in microseconds, as the engine takes it: 1 when it has
  * passed, 0 when there is none (Infinity). `deadline` and `now`: milliseconds since 1970. */

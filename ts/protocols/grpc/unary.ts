@@ -9,12 +9,11 @@ import {
   type EngineMethod,
   type EngineWording,
   type GrpcReply,
-  type GrpcSendHead,
   type GrpcStatus,
   type GrpcUnaryCall,
   type GrpcUnaryHandler,
 } from '../../transport/grpc-call.js';
-import { handParent, inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
+import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
 
 /** How a protocol words an error. */
 export type StatusOf = (error: InferError) => GrpcStatus;
@@ -64,53 +63,34 @@ export function callTimeoutUs(call: GrpcUnaryCall): number {
 export class InferCall implements CompletionTarget {
   ticket = 0;
 
-  /** `responseOf`: what is sent for an answer; absent = the answer itself. */
+  /** `responseOf`: what is sent for an answer. */
   constructor(
     private readonly call: GrpcUnaryCall,
     private readonly reply: GrpcReply,
     private readonly statusOf: StatusOf,
-    private readonly responseOf?: (answer: Buffer) => Buffer,
-    private readonly sendHead?: GrpcSendHead,
+    private readonly responseOf: (answer: Buffer) => Buffer,
   ) {}
 
   /** Hands the request over, and takes it back when the client goes away. */
   infer(infer: GrpcInfer, message: Buffer, protocol: MessageProtocol, leftUs: number): void {
-    if (infer.readsParents === true) handParent(infer, this.call);
     infer.inferMessage(message, protocol, leftUs, this);
     if (this.ticket !== 0) this.call.on('cancelled', () => infer.cancel(this));
   }
 
-  traced(parent: string): void {
-    this.sendHead?.(this.call, 'traceparent', parent);
-  }
-
   complete(code: number, body: Buffer, jsonBytes: number): void {
-    const { responseOf } = this;
-    if (code === ErrorCode.Ok) this.reply(null, responseOf === undefined ? body : responseOf(body));
+    if (code === ErrorCode.Ok) this.reply(null, this.responseOf(body));
     else this.reply(this.statusOf(readError(code, body, jsonBytes)));
   }
 }
 
-/** Hands the raw request to the engine. Hot path, gRPC. One object per call for the answer; a
- * closure more only when the engine answers later. */
-export function inferring(
-  infer: GrpcInfer,
-  protocol: MessageProtocol,
-  statusOf: StatusOf = inferStatus,
-): GrpcUnaryHandler {
-  return (call, reply, sendHead): void => {
-    const target = new InferCall(call, reply, statusOf, undefined, sendHead);
-    target.infer(infer, call.request, protocol, callTimeoutUs(call));
-  };
-}
-
-/** The same methods for a listener that hands their requests over by itself. */
+/** A unary method that the engine answers. */
 export function engineMethod(
   protocol: MessageProtocol,
   wording: EngineWording,
   statusOf: StatusOf = inferStatus,
 ): EngineMethod {
   return {
+    streams: false,
     protocol,
     wording,
     explain: (code, body, missingBytes) => statusOf(readError(code, body, missingBytes)),

@@ -1,7 +1,7 @@
 // TensorFlow Serving over gRPC: PredictionService, ModelService and SessionService. Predict,
-// Classify, Regress and MultiInference hand the raw message to the engine; the others answer from
-// the registry's snapshot, or through the engine by messages made here. Hot path; the listener's
-// thread.
+// Classify, Regress and MultiInference are the engine's, but for the words of some errors; the
+// others answer from the registry's snapshot, or through the engine by messages made here. The
+// listener's thread.
 // Source: tfserving.md 2; docs/protocols/tf-grpc.md.
 import { CONTROL_CHANGE, INFERENCE, METADATA } from '../../access/groups.js';
 import {
@@ -11,7 +11,7 @@ import {
   TF_REGRESS,
 } from '../../model/request-kinds.js';
 import type { GrpcService } from '../../transport/grpc-call.js';
-import { answering, answeringLater, engineMethod, inferring } from '../grpc/unary.js';
+import { answering, answeringLater, engineMethod } from '../grpc/unary.js';
 import { modelMetadata } from './grpc-metadata.js';
 import { modelStatus, reloadConfig } from './grpc-models.js';
 import { sessionRun } from './grpc-session.js';
@@ -39,16 +39,12 @@ export const SERVING_HEALTH_NAMES: readonly string[] = ['PredictionService', 'Mo
 
 /** The services, ready to be handed to a gRPC listener. */
 export function servingServices(options: ServingOptions): readonly GrpcService[] {
-  const { snapshot, shown, infer } = options;
+  const { snapshot, shown } = options;
   const explained = explainingStatus(snapshot);
   return [
     {
       name: PREDICTION_SERVICE,
       unary: {
-        Predict: inferring(infer, TF_PREDICT, explained),
-        Classify: inferring(infer, TF_CLASSIFY, explained),
-        Regress: inferring(infer, TF_REGRESS, explained),
-        MultiInference: inferring(infer, TF_MULTI_INFERENCE, explained),
         GetModelMetadata: answering((message) => modelMetadata(snapshot(), message), servingStatus),
       },
       streams: {},

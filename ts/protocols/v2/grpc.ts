@@ -1,14 +1,14 @@
 // V2 over gRPC: inference.GRPCInferenceService. The metadata calls answer from the registry's
-// snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot path; the
-// listener's thread. Builds no protobuf object for an inference.
+// snapshot; ModelInfer and ModelStreamInfer are the engine's, but for the words of some errors. The
+// listener's thread.
 // Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
 import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import { PLAIN_WORDING, type GrpcService } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
-import { inferStatus, type GrpcInfer } from '../grpc/infer.js';
-import { answering, engineMethod, inferring, type StatusOf } from '../grpc/unary.js';
+import { inferStatus } from '../grpc/infer.js';
+import { answering, engineMethod, type StatusOf } from '../grpc/unary.js';
 import {
   extensionsOf,
   SERVER_NAME,
@@ -23,7 +23,7 @@ import {
   readNameVersion,
   type GrpcControlOptions,
 } from './grpc-control.js';
-import { InferStream, STREAM_METHOD } from './grpc-stream.js';
+import { STREAM_METHOD } from './grpc-stream.js';
 import { missingError } from './lookup.js';
 import {
   MODEL_METADATA_RESPONSE,
@@ -40,7 +40,6 @@ export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
 export interface InferenceServiceOptions extends GrpcControlOptions, ServerFacts {
   /** What is said of readiness. */
   readonly shown: () => RegistrySnapshot;
-  readonly infer: GrpcInfer;
 }
 
 // ServerLiveRequest and its like have no fields; unknown ones are passed over, broken ones refused.
@@ -74,7 +73,7 @@ function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
 
 /** The service, ready to be handed to a gRPC listener. */
 export function inferenceService(options: InferenceServiceOptions): GrpcService {
-  const { snapshot, shown, infer, readings } = options;
+  const { snapshot, shown, readings } = options;
   const explained = explainingStatus(snapshot);
   const serverMetadata = encodeMessage(
     { name: SERVER_NAME, version: options.serverVersion, extensions: extensionsOf(options) },
@@ -97,10 +96,9 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
         return serverMetadata;
       }),
       ModelMetadata: answering((message) => modelMetadataMessage(snapshot(), message)),
-      ModelInfer: inferring(infer, V2_GRPC, explained),
       ...controlCalls(options),
     },
-    streams: { ModelStreamInfer: (call) => new InferStream(call, infer) },
+    streams: {},
     calls: {
       ServerLive: HEALTH,
       ServerReady: HEALTH,

@@ -1,7 +1,6 @@
 // Calls of the native gRPC listener that were forwarded to this thread, as their handlers use them.
 // The thread that owns the listener. A call ends once: by its handler, or when its client is gone.
 import {
-  KeptMessage,
   thrownStatus,
   type GrpcReply,
   type GrpcStatus,
@@ -91,7 +90,6 @@ export class NativeStream implements ForwardedCall, GrpcStreamCall {
   /** Bytes of each reply that has not left, oldest first. */
   readonly #unflushedReplies: number[] = [];
   #unflushedBytes = 0;
-  #pausedByHandler = false;
   #paused = false;
 
   /** Throws what `open` throws. */
@@ -108,15 +106,11 @@ export class NativeStream implements ForwardedCall, GrpcStreamCall {
     return this.#unflushedReplies.length;
   }
 
-  keep(message: Buffer): KeptMessage | undefined {
-    return this.ended ? undefined : new KeptMessage(message);
-  }
-
-  write(message: Buffer | KeptMessage): void {
+  write(message: Buffer): void {
     if (this.ended) return;
     this.#unflushedReplies.push(message.length);
     this.#unflushedBytes += message.length;
-    this.call.send(message instanceof KeptMessage ? message.message : message);
+    this.call.send(message);
     this.#adjustReading();
   }
 
@@ -125,11 +119,6 @@ export class NativeStream implements ForwardedCall, GrpcStreamCall {
     this.ended = true;
     finishWith(this.call, status);
     this.gone();
-  }
-
-  setPaused(paused: boolean): void {
-    this.#pausedByHandler = paused;
-    this.#adjustReading();
   }
 
   message(bytes: Buffer): void {
@@ -160,7 +149,6 @@ export class NativeStream implements ForwardedCall, GrpcStreamCall {
   #adjustReading(): void {
     if (this.ended) return;
     const pause =
-      this.#pausedByHandler ||
       this.unflushed >= STREAM_BACKLOG_MESSAGES_MAX ||
       this.#unflushedBytes >= STREAM_BACKLOG_BYTES_MAX;
     if (pause === this.#paused) return;

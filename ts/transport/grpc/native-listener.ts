@@ -257,7 +257,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
 
   #register(service: GrpcService): void {
     const { name, unary, streams, engine = {}, calls = {} } = service;
-    for (const method of [...Object.keys(unary), ...Object.keys(streams)]) {
+    for (const method of [unary, streams, engine].flatMap((kind) => Object.keys(kind))) {
       const [handler, open, native] = [unary[method], streams[method], engine[method]];
       this.#answering.push({
         ...(handler && { unary: handler }),
@@ -267,7 +267,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
       this.#kinds.push(calls[method]);
       this.#methods.push({
         path: `/${name}/${method}`,
-        streams: open !== undefined,
+        streams: open !== undefined || native?.streams === true,
         protocol: native?.protocol ?? -1,
         wording: native === undefined ? 0 : this.#wordingIndex(native.wording),
       });

@@ -13,6 +13,8 @@ export interface NativeHttpOptions {
   readonly reusePort: boolean;
   readonly unixPath?: string;
   readonly unixMode?: number;
+  /** The server value that counts them. Absent: nothing does. */
+  readonly connectionsValue?: string;
   readonly connectionsMax: number;
   readonly unsentBytesMax: number;
   readonly handshakeMsMax: number;
@@ -47,6 +49,35 @@ export interface NativeHttpCalls {
   httpReloadCertificates(): void;
   httpForget(): void;
   httpStop(): void;
+}
+
+/** The addon's calls for the second listener of a thread. */
+export interface NativeAdminCalls {
+  adminStart(options: object, onEvents: () => void): number;
+  adminTake(): number;
+  adminSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
+  adminDrain(ms: number): void;
+  adminReloadCertificates(): void;
+  adminForget(): void;
+  adminStop(): void;
+}
+
+/** A link by which a listener is the thread's second one. */
+export function adminLink(link: {
+  readonly native: NativeAdminCalls;
+  read(call: (native: NativeAdminCalls) => number): Buffer;
+}): NativeHttpLink {
+  const { native } = link;
+  const calls: NativeHttpCalls = {
+    httpStart: (options, onEvents) => native.adminStart(options, onEvents),
+    httpTake: () => native.adminTake(),
+    httpSend: (...command) => native.adminSend(...command),
+    httpDrain: (ms) => native.adminDrain(ms),
+    httpReloadCertificates: () => native.adminReloadCertificates(),
+    httpForget: () => native.adminForget(),
+    httpStop: () => native.adminStop(),
+  };
+  return { native: calls, read: (call) => link.read(() => call(calls)) };
 }
 
 /** A thread's link to the engine, as far as an HTTP listener needs it. */

@@ -51,6 +51,12 @@ export interface NativeHttpSurroundings extends Surroundings {
   readonly unsentBytesMax: number;
   /** Settings of the gRPC listener that has the same port; it is started before. */
   readonly grpc?: GrpcTransportSettings;
+  /** A connection without a request is closed after so long. */
+  readonly idleMs?: number;
+  /** Listens there, in place of a host and a port. */
+  readonly unix?: { readonly path: string; readonly mode: number };
+  /** The server value that counts its connections. */
+  readonly connectionsValue?: string;
   readonly handshakeFailed?: (failures: HandshakeFailures) => void;
 }
 
@@ -147,7 +153,7 @@ export class NativeHttpListener implements HttpListener {
   /** Rejects with ServalError that says why it cannot listen. */
   async listen(host: string, port: number): Promise<number> {
     const { threads, reusePort, unsentBytesMax, grpc, connections = UNLIMITED } = this.#around;
-    const { idleMs = HTTP_IDLE_MS, tls } = this.#around;
+    const { idleMs = HTTP_IDLE_MS, tls, unix, connectionsValue } = this.#around;
     for (let i = 0; i < threads; i += 1) this.#exchanges.push(new Map());
     const options: NativeHttpOptions = {
       connectionIdleMsMax: idleMs,
@@ -157,6 +163,8 @@ export class NativeHttpListener implements HttpListener {
       port,
       threads,
       reusePort,
+      ...(unix && { unixPath: unix.path, unixMode: unix.mode }),
+      ...(connectionsValue !== undefined && { connectionsValue }),
       connectionsMax: connections.max,
       unsentBytesMax,
       handshakeMsMax: HANDSHAKE_MS_MAX,

@@ -20,14 +20,6 @@ export const TLS12_CIPHERS = [
   'ECDHE-ECDSA-CHACHA20-POLY1305',
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
-/** Node has those of TLS 1.3 in the same list. */
-export const NODE_CIPHERS = [
-  'TLS_AES_128_GCM_SHA256',
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-  TLS12_CIPHERS,
-].join(':');
-
 export interface ServerTls {
   /** With its chain. */
   readonly certificate: PemSource;

@@ -1,8 +1,7 @@
 // Missing values, rows that are refused, and the form of answers, on a running server and in every
 // form of the V2 protocol. Source: tabular.md 2.1 X23, X29, X30; 2.4.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { overGrpcListeners } from '../../../e2e/support/grpc-listeners.js';
+import { describe, test } from 'node:test';
 import type { Answer, Tensor } from './asking.js';
 import { RulesServer } from './models.js';
 
@@ -18,8 +17,8 @@ const x = (datatype: string, data: readonly unknown[], nulls?: string): Tensor =
   tensor('x', datatype, data, nulls === undefined ? {} : { parameters: { null_indices: nulls } });
 const y = (data: readonly unknown[]): Partial<Answer> => ({ name: 'y', data });
 
-overGrpcListeners('missing values, and the form of answers', (flags) => {
-  const rules = new RulesServer(flags);
+describe('missing values, and the form of answers', () => {
+  const rules = new RulesServer([]);
   const { answers, refuses } = rules;
 
   test('X23: null_indices, for every datatype', async () => {

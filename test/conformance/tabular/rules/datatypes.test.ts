@@ -1,8 +1,7 @@
 // Datatypes of the extension on a running server, in every form of the V2 protocol.
 // Source: tabular.md 2.1, X1 to X7, X18 to X20, X22, X25 to X27.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { overGrpcListeners } from '../../../e2e/support/grpc-listeners.js';
+import { describe, test } from 'node:test';
 import { GRPC, RAW, TYPED, type Tensor } from './asking.js';
 import { RulesServer } from './models.js';
 
@@ -16,8 +15,8 @@ const x = (datatype: string, data: readonly unknown[], more: Partial<Tensor> = {
 const y = (datatype: string, data: readonly unknown[]) => ({ name: 'y', datatype, data });
 const precision = (p: string, s: string) => ({ parameters: { precision: p, scale: s } });
 
-overGrpcListeners('datatypes of the extension', (flags) => {
-  const rules = new RulesServer(flags);
+describe('datatypes of the extension', () => {
+  const rules = new RulesServer([]);
   const { answers, refuses } = rules;
 
   test('X1: other models refuse the extension, and name it', async () => {

@@ -5,9 +5,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import protobuf from 'protobufjs';
-import { overGrpcListeners } from '../../../e2e/support/grpc-listeners.js';
 import { packageRoot } from '../../../../ts/package-files.js';
 import { RawClient } from '../../../unit/protocols/raw-client.js';
 import { type ServalProcess, startServer } from '../../../e2e/support/serval-process.js';
@@ -149,7 +148,7 @@ const MODELS: readonly (readonly [string, Record<string, string>, readonly unkno
   ],
 ];
 
-overGrpcListeners("the extension's own page", (flags) => {
+describe("the extension's own page", () => {
   if (SEEDS === undefined) {
     test('all examples', { skip: '../shared/spec/seeds is not there' });
     return;
@@ -162,7 +161,7 @@ overGrpcListeners("the extension's own page", (flags) => {
   let server: ServalProcess;
   let client: RawClient;
   before(async () => {
-    server = await startServer([repository.folder, ...flags]);
+    server = await startServer([repository.folder]);
     client = new RawClient(server.grpcPort);
   });
   after(async () => {

@@ -1,8 +1,7 @@
 // Shapes, companions and names of tensors on a running server, in every form of the V2 protocol.
 // Source: tabular.md 2.1, X8 to X17, X24, X28.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { overGrpcListeners } from '../../../e2e/support/grpc-listeners.js';
+import { describe, test } from 'node:test';
 import { FORMS, GRPC, type Tensor, entriesOf } from './asking.js';
 import { RulesServer } from './models.js';
 
@@ -21,23 +20,26 @@ const tensor = (
 });
 const REST = ['rest'] as const;
 
-overGrpcListeners('shapes and names of the extension', (flags) => {
-  const rules = new RulesServer(flags, [
-    'echo',
-    'fp64',
-    'list',
-    'two',
-    'two_ints',
-    'two_texts',
-    'shape_field',
-    'quoted',
-    'norm',
-    'norm2',
-    'two_norms',
-    'pairs',
-    'two_pairs',
-    'pmml',
-  ]);
+describe('shapes and names of the extension', () => {
+  const rules = new RulesServer(
+    [],
+    [
+      'echo',
+      'fp64',
+      'list',
+      'two',
+      'two_ints',
+      'two_texts',
+      'shape_field',
+      'quoted',
+      'norm',
+      'norm2',
+      'two_norms',
+      'pairs',
+      'two_pairs',
+      'pmml',
+    ],
+  );
   const { answers, refuses } = rules;
 
   const ragged = tensor('v', 'VECTOR', [2, 1, -1], [1, 3, 4]);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { healthService } from '../../../../ts/protocols/grpc/health.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
-import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
+import { GrpcServer } from '../grpc-server.js';
 import { RawClient, decode, encode, messageTypes, type RawStream } from '../raw-client.js';
 import { model, registry, version } from '../snapshots.js';
 
@@ -23,7 +23,7 @@ async function started() {
     },
     services: ['inference.GRPCInferenceService'],
   });
-  const listener = new GrpcListener({ host: '127.0.0.1', port: 0, services: [service] });
+  const listener = new GrpcServer([service]);
   const client = new RawClient(await listener.start());
   const change = (snapshot: RegistrySnapshot): void => {
     state.snapshot = snapshot;
@@ -125,15 +125,14 @@ describe('gRPC health', () => {
   });
 
   it('ends a Watch with NOT_SERVING and OK when the server drains', async () => {
-    const other = await started();
-    const stream = other.client.stream(`${SERVICE}Watch`);
+    const { client, listener, listeners } = server;
+    const stream = client.stream(`${SERVICE}Watch`);
     stream.call.write(request(''));
     assert.equal(statusOf(await stream.reply(0)), 'SERVING');
-    const drained = other.listener.drain(60);
+    const drained = listener.drain(60);
     assert.equal(statusOf(await stream.reply(1)), 'NOT_SERVING');
     assert.equal((await stream.ended).code, 0);
     assert.deepEqual(await drained, { requests: 0, models: {} });
-    assert.equal(other.listeners.size, 0);
-    other.client.close();
+    assert.equal(listeners.size, 0);
   });
 });

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
 import { reflectionServices } from '../../../../ts/protocols/grpc/reflection.js';
-import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
+import { GrpcServer } from '../grpc-server.js';
 import { RawClient, decode, encode, messageTypes } from '../raw-client.js';
 
 const types = messageTypes();
@@ -20,14 +20,10 @@ interface Reply {
 
 for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
   describe(`reflection, ${name}`, () => {
-    let listener: GrpcListener;
+    let listener: GrpcServer;
     let client: RawClient;
     before(async () => {
-      listener = new GrpcListener({
-        host: '127.0.0.1',
-        port: 0,
-        services: reflectionServices([...OTHERS, ...OTHERS]),
-      });
+      listener = new GrpcServer(reflectionServices([...OTHERS, ...OTHERS]));
       client = new RawClient(await listener.start());
     });
     after(async () => {

@@ -2,48 +2,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
-import {
-  TF_CLASSIFY,
-  TF_MULTI_INFERENCE,
-  TF_PREDICT,
-  TF_REGRESS,
-} from '../../../../ts/model/request-kinds.js';
 import type { InferError } from '../../../../ts/protocols/grpc/infer.js';
 import { truncated } from '../../../../ts/protocols/serving/grpc-spec.js';
-import { missing } from '../missing.js';
-import type { Outcome } from '../raw-client.js';
-import { encoded, outcome, servingRig, SPEC } from './serving-rig.js';
+import { servingServices } from '../../../../ts/protocols/serving/grpc.js';
+import { GrpcStatus } from '../../../../ts/transport/grpc-call.js';
+import { errorAnswer, missing } from '../missing.js';
+import { FakeControl } from '../../admin/fake-control.js';
+import { FakeReadings } from '../fake-readings.js';
+import { SERVING_REGISTRY } from './serving-snapshot.js';
 
-const { engine, call } = servingRig();
+const [prediction] = servingServices({
+  snapshot: () => SERVING_REGISTRY,
+  shown: () => SERVING_REGISTRY,
+  infer: { inferMessage: () => undefined, cancel: () => undefined },
+  control: new FakeControl(),
+  readings: new FakeReadings(),
+});
+
+/** The status of an error of the engine. */
+function explained(error: InferError): readonly [number, string] {
+  const status = prediction?.engine?.['Predict']?.explain(...errorAnswer(error));
+  assert.ok(status instanceof GrpcStatus);
+  return [status.code, status.details];
+}
 
 describe('Predict, Classify, Regress, MultiInference', () => {
-  it('hand the message to the engine as it is, and its answer back', async () => {
-    engine.reply = ({ message }) => Buffer.concat([message, Buffer.from('!')]);
-    const message = Buffer.from('whatever it is');
-    for (const [method, protocol] of [
-      ['Predict', TF_PREDICT],
-      ['Classify', TF_CLASSIFY],
-      ['Regress', TF_REGRESS],
-      ['MultiInference', TF_MULTI_INFERENCE],
-    ] as const) {
-      const { message: answer } = await call(method, message);
-      assert.equal(answer?.toString(), 'whatever it is!');
-      assert.equal(engine.requests.at(-1)?.protocol, protocol);
-      assert.equal(engine.requests.at(-1)?.timeoutUs, 0);
-    }
-  });
-
-  it('give the engine what is left of the deadline, and take back what the client drops', async () => {
-    const call1 = call('Predict', Buffer.alloc(0), { deadline: Date.now() + 200 });
-    await engine.until(() => engine.requests.length === 1);
-    const { timeoutUs } = engine.request(0);
-    assert.ok(timeoutUs > 0 && timeoutUs <= 200_000, String(timeoutUs));
-    assert.equal((await call1).code, 4);
-    await engine.until(() => engine.cancelled.length === 1);
-    assert.deepEqual(engine.cancelled, [1]);
-  });
-
-  it("answer errors with canonical codes and TensorFlow Serving's words", async () => {
+  it("answer errors with canonical codes and TensorFlow Serving's words", () => {
     const cases: readonly [InferError, readonly [number, string]][] = [
       [
         { code: ErrorCode.SignatureNotFound, message: 'Serving signature key "s" not found.' },
@@ -64,66 +48,45 @@ describe('Predict, Classify, Regress, MultiInference', () => {
         [13, `${'m'.repeat(1024)}...TRUNCATED`],
       ],
     ];
-    for (const [error, expected] of cases) {
-      engine.reply = () => error;
-      assert.deepEqual(
-        outcome(
-          await call(
-            'Predict',
-            encoded('PredictRequest', {
-              model_spec: SPEC,
-            }),
-          ),
-        ),
-        expected,
-      );
-    }
+    for (const [error, expected] of cases) assert.deepEqual(explained(error), expected);
   });
 
-  it('say why a model is not served', async () => {
+  it('say why a model is not served', () => {
     const text = 'Servable not found for request: Specific(tf, 8)';
-    const ask = (error: InferError): Promise<Outcome> => {
-      engine.reply = () => error;
-      return call('Predict', Buffer.alloc(0));
-    };
-    assert.deepEqual(outcome(await ask(missing('version', 'tf', { version: '8' }))), [
+    assert.deepEqual(explained(missing('version', 'tf', { version: '8' })), [
       5,
       `${text}: version 8 is END: cut short`,
     ]);
-    assert.deepEqual(outcome(await ask(missing('version', 'tf', { version: '7' }))), [
+    assert.deepEqual(explained(missing('version', 'tf', { version: '7' })), [
       5,
       'Servable not found for request: Specific(tf, 7)', // it came meanwhile
     ]);
-    assert.deepEqual(outcome(await ask(missing('model', 'x'))), [
+    assert.deepEqual(explained(missing('model', 'x')), [
       5,
       'Servable not found for request: Latest(x)',
     ]);
-    assert.deepEqual(outcome(await ask(missing('label', 'tf', { label: 'l'.repeat(300) }))), [
+    assert.deepEqual(explained(missing('label', 'tf', { label: 'l'.repeat(300) })), [
       3,
       `Unrecognized servable version label: ${'l'.repeat(300)}`,
     ]);
   });
 
-  it('say why a signature of the file is not served', async () => {
+  it('say why a signature of the file is not served', () => {
     const text = 'Serving signature key "sparse" not found.';
     const reason = 'It is not served: operator SparseFoo is not supported';
-    const ask = (model: string, message: string, code: ErrorCode): Promise<Outcome> => {
+    const ask = (model: string, message: string, code: ErrorCode): unknown => {
       const more = { version: '7', signature: 'sparse' };
-      engine.reply = () => ({ ...missing('signature', model, more, message), code });
-      return call('Predict', Buffer.alloc(0));
+      return explained({ ...missing('signature', model, more, message), code });
     };
     const { SignatureNotFound, InvalidArgument } = ErrorCode;
-    assert.deepEqual(outcome(await ask('tf', text, SignatureNotFound)), [9, `${text} ${reason}`]);
+    assert.deepEqual(ask('tf', text, SignatureNotFound), [9, `${text} ${reason}`]);
     for (const name of ['m', 'nope']) {
-      assert.deepEqual(outcome(await ask(name, text, SignatureNotFound)), [9, text]);
+      assert.deepEqual(ask(name, text, SignatureNotFound), [9, text]);
     }
     const classify = 'No signature was found with the name: sparse';
     const task = 'Requested signature not found in model graph: sparse';
     for (const words of [classify, task]) {
-      assert.deepEqual(outcome(await ask('tf', words, InvalidArgument)), [
-        3,
-        `${words}. ${reason}`,
-      ]);
+      assert.deepEqual(ask('tf', words, InvalidArgument), [3, `${words}. ${reason}`]);
     }
   });
 

@@ -7,8 +7,8 @@ import type { CompletionTarget } from '../../../../ts/native/link.js';
 import type { GrpcInfer, InferError } from '../../../../ts/protocols/grpc/infer.js';
 import { servingServices } from '../../../../ts/protocols/serving/grpc.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
-import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import { FakeControl } from '../../admin/fake-control.js';
+import { GrpcServer } from '../grpc-server.js';
 import { FakeReadings } from '../fake-readings.js';
 import { errorAnswer } from '../missing.js';
 import { RawClient, decode, encode, messageTypes, type Outcome } from '../raw-client.js';
@@ -105,7 +105,7 @@ export function servingRig(): ServingRig {
   const engine = new TestEngine();
   const control = new FakeControl();
   const readings = new FakeReadings();
-  let listener: GrpcListener;
+  let listener: GrpcServer;
   let client: RawClient;
   before(async () => {
     const snapshot = (): RegistrySnapshot => SERVING_REGISTRY;
@@ -116,7 +116,7 @@ export function servingRig(): ServingRig {
       control,
       readings,
     });
-    listener = new GrpcListener({ host: '127.0.0.1', port: 0, services });
+    listener = new GrpcServer(services);
     client = new RawClient(await listener.start());
   });
   after(async () => {

@@ -5,8 +5,8 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 import { timeoutUs } from '../../../../ts/protocols/grpc/infer.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
-import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import { FakeControl } from '../../admin/fake-control.js';
+import { GrpcServer } from '../grpc-server.js';
 import { FakeReadings } from '../fake-readings.js';
 import { RawClient, decode, encode, messageTypes } from '../raw-client.js';
 import { model, registry, version } from '../snapshots.js';
@@ -22,7 +22,7 @@ const snapshot = registry([
 describe('V2 gRPC: control calls', () => {
   const control = new FakeControl();
   const readings = new FakeReadings();
-  let listener: GrpcListener;
+  let listener: GrpcServer;
   let client: RawClient;
   before(async () => {
     const service = inferenceService({
@@ -32,10 +32,9 @@ describe('V2 gRPC: control calls', () => {
       readings,
       serverVersion: '1',
       clientShm: false,
-      infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
-    listener = new GrpcListener({ host: '127.0.0.1', port: 0, services: [service] });
+    listener = new GrpcServer([service]);
     client = new RawClient(await listener.start());
   });
   after(async () => {
@@ -189,7 +188,6 @@ describe('V2 gRPC: control calls', () => {
       readings,
       serverVersion: '1',
       clientShm: false,
-      infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
     const { call, answered } = unary(encode(types, 'inference.ModelConfigRequest', { name: 'm' }));

@@ -1,15 +1,18 @@
 // inference.GRPCInferenceService over a real socket, with an engine that the test answers for.
-// Streams: grpc-stream.test.ts. Source: proto/wire/inference.proto; statuses:
+// Source: proto/wire/inference.proto; statuses:
 // docs/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { V2_GRPC } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
 import type { EngineError } from '../../../../ts/native/missing.js';
-import { missing } from '../missing.js';
+import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
+import { GrpcStatus } from '../../../../ts/transport/grpc-call.js';
+import { FakeControl } from '../../admin/fake-control.js';
+import { FakeReadings } from '../fake-readings.js';
+import { errorAnswer, missing } from '../missing.js';
 import { decode, encode } from '../raw-client.js';
 import { model, registry, version } from '../snapshots.js';
-import { registryOfAll, SERVICE, startedForSuite, types } from './grpc-rig.js';
+import { noResponse, registryOfAll, SERVICE, startedForSuite, types } from './grpc-rig.js';
 
 describe('V2 gRPC: metadata and health', () => {
   const server = startedForSuite();
@@ -117,32 +120,26 @@ describe('V2 gRPC: metadata and health', () => {
   });
 });
 
-describe('V2 gRPC: ModelInfer', () => {
-  const server = startedForSuite();
-
-  const infer = (text: string, options = {}) =>
-    server().client.unary(`${SERVICE}ModelInfer`, Buffer.from(text), options);
-
-  it('hands the bytes over and answers now or later', async () => {
-    assert.equal((await infer('now: at once')).message?.toString(), 'now: at once');
-    const { engine } = server();
-    const first = infer('first');
-    await engine.until(() => engine.requests.length === 2);
-    const second = infer('second');
-    await engine.until(() => engine.requests.length === 3);
-    engine.answer(engine.request(2));
-    assert.equal((await second).message?.toString(), 'second');
-    engine.answer(engine.request(1));
-    assert.equal((await first).message?.toString(), 'first');
-    assert.deepEqual(
-      engine.requests.map((request) => request.protocol),
-      [V2_GRPC, V2_GRPC, V2_GRPC],
-    );
-    assert.deepEqual(engine.cancelled, []);
+describe('V2 gRPC: errors of the engine', () => {
+  const service = inferenceService({
+    snapshot: () => registryOfAll,
+    shown: () => registryOfAll,
+    serverVersion: '1',
+    clientShm: false,
+    control: new FakeControl(),
+    readings: new FakeReadings(),
+    encodeConfig: () => new Uint8Array(),
   });
 
-  it('turns each error code into its gRPC status', async () => {
-    const { engine } = server();
+  const explained = (method: string, error: EngineError): GrpcStatus | Buffer | undefined =>
+    service.engine?.[method]?.explain(...errorAnswer(error));
+  const inferred = (error: EngineError): unknown[] => {
+    const status = explained('ModelInfer', error);
+    assert.ok(status instanceof GrpcStatus);
+    return [status.code, status.details];
+  };
+
+  it('turns each error code into its gRPC status', () => {
     const cases: readonly [ErrorCode, number][] = [
       [ErrorCode.InvalidArgument, 3],
       [ErrorCode.MalformedBody, 3],
@@ -156,90 +153,65 @@ describe('V2 gRPC: ModelInfer', () => {
       [ErrorCode.DeadlineExceeded, 4],
     ];
     for (const [code, status] of cases) {
-      const before = engine.requests.length;
-      const outcome = infer('fails');
-      await engine.until(() => engine.requests.length > before);
-      engine.fail(engine.request(before), code, `why ${code}`);
-      const { code: got, details } = await outcome;
-      assert.deepEqual([got, details], [status, `why ${code}`]);
+      assert.deepEqual(inferred({ code, message: `why ${code}` }), [status, `why ${code}`]);
     }
   });
 
-  it('says why a model or version does not serve, as REST does', async () => {
-    const { engine } = server();
-    const ask = async (error: EngineError): Promise<unknown[]> => {
-      const before = engine.requests.length;
-      const outcome = infer('whatever it is');
-      await engine.until(() => engine.requests.length > before);
-      engine.complete(engine.request(before), error);
-      const { code: got, details } = await outcome;
-      return [got, details];
-    };
-    assert.deepEqual(await ask(missing('model', 'none')), [
+  it('says why a model or version does not serve, as REST does', () => {
+    assert.deepEqual(inferred(missing('model', 'none')), [
       14,
       "model 'none' has no ready version: platform 'ensemble' is not supported",
     ]);
-    assert.deepEqual(await ask(missing('ready', 'm', { version: '12' })), [
+    assert.deepEqual(inferred(missing('ready', 'm', { version: '12' })), [
       14,
       "model 'm' is not ready: version 12 is END: cut short",
     ]);
-    assert.deepEqual(await ask(missing('ready', 'loading', { foundVersion: '1' })), [
+    assert.deepEqual(inferred(missing('ready', 'loading', { foundVersion: '1' })), [
       14,
       "model 'loading' has no ready version: version 1 is LOADING",
     ]);
-    assert.deepEqual(await ask(missing('model', 'nope')), [
+    assert.deepEqual(inferred(missing('model', 'nope')), [
       5,
       "Request for unknown model: 'nope' is not found",
     ]);
-    assert.deepEqual(await ask(missing('number', 'm', { version: '9'.repeat(70) + 'x' })), [
+    assert.deepEqual(inferred(missing('number', 'm', { version: '9'.repeat(70) + 'x' })), [
       3,
       `model version '${'9'.repeat(64)}' is not a number`,
     ]);
     // It came meanwhile.
-    assert.deepEqual(await ask(missing('version', 'm', { version: '9' })), [
+    assert.deepEqual(inferred(missing('version', 'm', { version: '9' })), [
       5,
       "Request for unknown model: 'm' version 9 is not found",
     ]);
     const late = { version: '9', foundVersion: '9', reason: 'loading' };
-    assert.deepEqual(await ask(missing('ready', 'm', late)), [
+    assert.deepEqual(inferred(missing('ready', 'm', late)), [
       14,
       "model 'm' version 9 is not ready: loading",
     ]);
   });
 
-  it('hands the deadline over as what is left of it', async () => {
-    const { engine } = server();
-    const left = async (options: object): Promise<number> => {
-      assert.equal((await infer('now: timed', options)).code, 0);
-      return engine.requests.at(-1)?.timeoutUs ?? -1;
-    };
-    assert.equal(await left({}), 0);
-    const minute = await left({ deadline: Date.now() + 60_000 });
-    assert.ok(minute > 0 && minute <= 60_000_000, `${minute} us`);
-    assert.ok(minute > 30_000_000, `${minute} us`);
-  });
-
-  it('cancels the ticket when the client goes away or its deadline passes', async () => {
-    const { engine } = server();
-    for (const code of [1, 4]) {
-      const before = engine.requests.length;
-      let cancel = (): void => undefined;
-      const options = code === 4 ? { deadline: Date.now() + 50 } : {};
-      const outcome = server().client.unary(
-        `${SERVICE}ModelInfer`,
-        Buffer.from('gone'),
-        options,
-        (call) => {
-          cancel = () => call.cancel();
-        },
+  it('answers a stream for a model that is missing', () => {
+    const unready = { foundVersion: '12', reason: 'failed to load: cut short', requestId: 'r7' };
+    const reply = (error: EngineError): object =>
+      decode(
+        types,
+        'inference.ModelStreamInferResponse',
+        explained('ModelStreamInfer', error) as Buffer,
       );
-      await engine.until(() => engine.requests.length > before);
-      if (code === 1) cancel();
-      const request = engine.request(before);
-      await engine.until(() => engine.cancelled.includes(request.ticket));
-      assert.equal((await outcome).code, code);
-      engine.fail(request, ErrorCode.Cancelled, 'cancelled');
-    }
-    assert.equal(engine.cancelled.length, 2);
+    // The mark of the last reply to a request, as the engine's own replies have it.
+    const parameters = [{ key: 'triton_final_response', value: { bool_param: true } }];
+    assert.deepEqual(reply(missing('model', 'nope')), {
+      error_message: "Request for unknown model: 'nope' is not found",
+      infer_response: { ...noResponse, parameters },
+    });
+    assert.deepEqual(reply(missing('ready', 'm', unready)), {
+      error_message: "model 'm' version 12 is not ready: failed to load: cut short",
+      infer_response: { ...noResponse, id: 'r7', parameters },
+    });
+    const ended = explained('ModelStreamInfer', {
+      code: ErrorCode.ShuttingDown,
+      message: 'engine stops',
+    });
+    assert.deepEqual(ended, new GrpcStatus(14, 'engine stops'));
   });
 });

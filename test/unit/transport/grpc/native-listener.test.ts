@@ -43,9 +43,6 @@ function testService({ log, held, streams }: Happened): GrpcService {
         held.push({ call, reply });
         call.on('cancelled', () => log.push('cancelled'));
       },
-      Infer: () => {
-        throw new Error('the engine answers it');
-      },
     },
     streams: {
       Chat: (call) => {
@@ -70,6 +67,7 @@ function testService({ log, held, streams }: Happened): GrpcService {
     },
     engine: {
       Infer: {
+        streams: false,
         protocol: 4,
         wording: OTHER_WORDING,
         explain: (code, body, missingBytes) => {
@@ -240,9 +238,7 @@ describe('native gRPC listener: streams', () => {
     assert.ok(call);
     assert.equal(call.deadline, 1234.5);
     call.write(Buffer.from('1'));
-    const kept = call.keep(Buffer.from('2'));
-    assert.ok(kept);
-    call.write(kept);
+    call.write(Buffer.from('2'));
     assert.equal(call.unflushed, 2);
     native.tell(
       packed(ListenerEvent.Left, 1, CALL, 2),
@@ -261,7 +257,7 @@ describe('native gRPC listener: streams', () => {
     );
   });
 
-  it('pauses for its handler, and while many answers have not left', () => {
+  it('pauses while many answers have not left', () => {
     const { native, streams, open } = started();
     native.tell(open('Chat'));
     const [call] = streams;
@@ -271,10 +267,6 @@ describe('native gRPC listener: streams', () => {
         .taken()
         .filter(({ command }) => command === ListenerCommand.Pause)
         .map(({ value }) => value);
-    call.setPaused(true);
-    call.setPaused(true);
-    call.setPaused(false);
-    assert.deepEqual(pauses(), [1, 0]);
     for (let i = 0; i < 70; i += 1) call.write(Buffer.alloc(1));
     assert.deepEqual(pauses(), [1]);
     native.tell(packed(ListenerEvent.Left, 1, CALL, 7));

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../../ts/errors.js';
 import { inferenceService } from '../../../../../ts/protocols/v2/grpc.js';
-import { GrpcListener } from '../../../../../ts/transport/grpc-listener.js';
 import { CUDA_REGION, FakeControl, REGION } from '../../../admin/fake-control.js';
+import { GrpcServer } from '../../grpc-server.js';
 import { FakeReadings } from '../../fake-readings.js';
 import { RawClient, decode, encode, messageTypes } from '../../raw-client.js';
 import { registry } from '../../snapshots.js';
@@ -16,7 +16,7 @@ const UNIMPLEMENTED = 12;
 
 describe('V2 gRPC: shared memory', () => {
   const control = new FakeControl();
-  let listener: GrpcListener;
+  let listener: GrpcServer;
   let client: RawClient;
   before(async () => {
     const service = inferenceService({
@@ -27,10 +27,9 @@ describe('V2 gRPC: shared memory', () => {
       serverVersion: '1',
       clientShm: true,
       cudaShm: true,
-      infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
-    listener = new GrpcListener({ host: '127.0.0.1', port: 0, services: [service] });
+    listener = new GrpcServer([service]);
     client = new RawClient(await listener.start());
   });
   after(async () => {

@@ -1,16 +1,28 @@
 // The separate metrics port over real sockets.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { startMetricsServer, type MetricsServer } from '../../../ts/metrics/metrics-server.js';
+import { ErrorCode, ServalError } from '../../ts/errors.js';
+import { createEngine, type Engine } from '../../ts/native/engine.js';
+import { startMetricsServer, type MetricsServer } from '../../ts/metrics/metrics-server.js';
+
+const report = (error: unknown): never => assert.fail(String(error));
 
 describe('metrics server', () => {
+  let engine: Engine;
   let server: MetricsServer;
   let text: () => Promise<string | Uint8Array> = () => Promise.resolve('');
   before(async () => {
-    server = await startMetricsServer({ host: '127.0.0.1', port: 0, text: () => text() });
+    engine = await createEngine({ intraOpThreads: 1 });
+    server = await start(0);
   });
-  after(() => server.close());
+  after(async () => {
+    await server?.close();
+    engine?.close();
+  });
+  const start = (port: number): Promise<MetricsServer> =>
+    startMetricsServer({ host: '127.0.0.1', port, text: () => text(), link: engine.link, report });
 
   const ask = (path: string, method = 'GET', body?: string): Promise<Response> =>
     fetch(`http://127.0.0.1:${server.port}${path}`, { method, ...(body ? { body } : {}) });
@@ -62,27 +74,33 @@ describe('metrics server', () => {
     assert.equal(await (await ask('/metrics')).text(), 'a 1\n');
   });
 
-  it('says why it cannot listen', async () => {
-    const taken = { host: '127.0.0.1', port: server.port, text };
-    await assert.rejects(startMetricsServer(taken), (error: unknown) => {
+  it('says why it cannot listen', async (context) => {
+    const { port } = server;
+    await server.close();
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    context.after(() => other.close());
+    await assert.rejects(start(port), (error: unknown) => {
       assert.ok(error instanceof ServalError);
       assert.deepEqual(
         [error.code, error.message],
         [
           ErrorCode.InvalidArgument,
-          `metrics cannot listen on 127.0.0.1 port ${server.port}: the port is in use by another ` +
+          `metrics cannot listen on 127.0.0.1 port ${port}: the port is in use by another ` +
             'process; choose another, or 0 for a free one',
         ],
       );
       return true;
     });
+    server = await start(0);
   });
 
   it('closes with connections open', async () => {
-    const other = await startMetricsServer({ host: '127.0.0.1', port: 0, text });
-    const response = await fetch(`http://127.0.0.1:${other.port}/metrics`);
+    const { port } = server;
+    const response = await ask('/metrics');
     await response.text(); // fetch keeps the connection
-    await other.close();
-    await assert.rejects(fetch(`http://127.0.0.1:${other.port}/metrics`));
+    await server.close();
+    await assert.rejects(fetch(`http://127.0.0.1:${port}/metrics`));
+    server = await start(0);
   });
 });

@@ -1,5 +1,5 @@
-// The budget of bytes on node:http: what is refused is refused before its body is read, and who
-// takes nothing of an answer is cut. On uWebSockets.js: memory-budget.test.ts.
+// The budget of bytes on the addon's HTTP listener: what is refused is refused before its body is
+// read, and a client that reads nothing of its answer is cut.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../support/model-folders.js';
@@ -12,12 +12,12 @@ const MIB = 1 << 20;
 const INFER = '/v2/models/identity_fp32/infer';
 const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
 
-describe('the memory budget on node:http', () => {
+describe('the memory budget of large answers', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   before(async () => {
-    const models = folders.repository('node-budget', ['identity_fp32']);
-    const flags = ['--http-listener', 'node', '--http-idle-seconds', '2'];
+    const models = folders.repository('held-answers', ['identity_fp32']);
+    const flags = ['--http-idle-seconds', '2'];
     server = await startServer([models, '--memory-limit', '96M', ...flags]);
   });
   after(async () => {

@@ -1,0 +1,48 @@
+// gRPC services on a real socket, all of whose methods are answered by their handlers: the engine
+// answers none. Test time only.
+import assert from 'node:assert/strict';
+import { createEngine, type Engine } from '../../../ts/native/engine.js';
+import { NativeGrpcListener } from '../../../ts/transport/grpc/native-listener.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/transport/grpc/settings.js';
+import type { Cut } from '../../../ts/transport/listener.js';
+import type { GrpcService } from '../../../ts/transport/grpc-call.js';
+
+const BYTES_MAX = 1e9;
+
+export class GrpcServer {
+  #engine: Engine | undefined;
+  #listener: NativeGrpcListener | undefined;
+
+  constructor(private readonly services: readonly GrpcService[]) {}
+
+  /** Answers the port. */
+  async start(): Promise<number> {
+    this.#engine = await createEngine({});
+    this.#listener = new NativeGrpcListener(this.#engine.link, {
+      host: '127.0.0.1',
+      port: 0,
+      services: this.services.map((service) => ({ ...service, engine: {} })),
+      transport: {
+        ...GRPC_CONNECTION_DEFAULTS,
+        receiveBytesMax: BYTES_MAX,
+        sendBytesMax: BYTES_MAX,
+        unixPath: '',
+        threads: 1,
+        compressionLevel: 0,
+      },
+      connectionsMax: 1000,
+      unsentBytesMax: BYTES_MAX,
+      report: (error) => assert.fail(String(error)),
+    });
+    return this.#listener.start();
+  }
+
+  /** Once; what it cut. */
+  async drain(seconds: number): Promise<Cut | undefined> {
+    const cut = await this.#listener?.drain(seconds);
+    this.#listener = undefined;
+    this.#engine?.close();
+    this.#engine = undefined;
+    return cut;
+  }
+}
