@@ -10,6 +10,8 @@ import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config/config.js';
+import { sharesPort } from './config/serving.js';
+import { checkSharedTls, transportTls, type TransportTls } from './workers/transport-tls.js';
 import { ErrorCode, reasonOf, ServalError } from './errors.js';
 import { importInThread } from './import/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
@@ -148,13 +150,17 @@ function listenerPool(
     policy: access.policy,
     tracing: traces.word,
   };
+  const shares = sharesPort(config);
+  const { transport } = config.grpc;
+  const threads = shares ? Math.max(config.httpThreads, transport.threads) : config.httpThreads;
+  const grpcTls = tls.grpc && { tls: tls.grpc };
   return new ListenerPool({
     http: {
       ...settings,
       listener,
       port: httpPort,
       connectionsMax: listener === 'native' ? limits.native : limits.http,
-      nativeThreads: config.httpThreads,
+      nativeThreads: threads,
       reusePort: config.listeners.reuseHttpPort,
       idleMs: config.httpIdleMs,
       healthBody: config.healthBody,
@@ -172,7 +178,8 @@ function listenerPool(
           host: config.grpcHost,
           port: config.grpcPort,
           connectionsMax: limits.native,
-          transport: { ...config.grpc.transport, ...(tls.grpc && { tls: tls.grpc }) },
+          sharesPort: shares,
+          transport: { ...transport, threads: shares ? threads : transport.threads, ...grpcTls },
         }
       : undefined,
     publicText,
@@ -291,26 +298,6 @@ async function withPlatform(config: Config, logger: Logger): Promise<Config> {
   };
 }
 
-interface TransportTls {
-  readonly http: ServerTls | undefined;
-  readonly grpc: ServerTls | undefined;
-  readonly admin: ServerTls | undefined;
-}
-
-/** What TensorFlow Serving's file says of TLS, if it is given; else what the flags say. */
-async function transportTls({ tls, grpc, access }: Config): Promise<TransportTls> {
-  const { transport, sslConfigFile } = grpc;
-  const hasAdmin = access.adminTls && access.admin !== undefined;
-  const of = (shared: ServerTls | undefined): Omit<TransportTls, 'grpc'> => ({
-    http: tls.http ? shared : undefined,
-    admin: hasAdmin ? shared : undefined,
-  });
-  if (sslConfigFile === undefined) return { ...of(tls.shared), grpc: transport.tls };
-  const { readSslConfig } = await import('./model-config/ssl-config.js');
-  const read = { ...(await readSslConfig(sslConfigFile)), ...tls.version };
-  return { ...of(read), grpc: read };
-}
-
 /** Where models come from, with who is told of what it finds. */
 function modelSource({
   config,
@@ -366,6 +353,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     monitoringPathOf(config.metrics.monitoringConfigFile),
     transportTls(config),
   ]);
+  checkSharedTls(config, tls);
   const listener = httpListener(config, tls.http);
   const adminAt = adminSettings(config, admin, tls.admin);
   const engine = await createEngine(engineOptions(config));

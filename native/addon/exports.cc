@@ -345,7 +345,8 @@ uint32_t ListenerStart(Link& link, Arguments<2>& arguments) {
   if (listener != nullptr) arguments.fail_with("this thread has such a listener already");
   if (!arguments.ok()) return {};
   Result<std::unique_ptr<ListenerService>> started =
-      ListenerService::start(env, link.lane(), kind, arguments.value(0), arguments.value(1));
+      ListenerService::start(env, link.lane(), kind, arguments.value(0), arguments.value(1),
+                             link.listener(ListenerKind::Grpc).get());
   if (!started.ok()) return link.report_error(started.error());
   listener = std::move(started.value());
   const uint32_t port = listener->port();

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/bytes/views.h"
 #include "calls/engine_calls.h"
 #include "calls/rest_calls.h"
+#include "calls/shared_calls.h"
 #include "transport/listener.h"
 
 namespace serval {
@@ -241,19 +244,70 @@ Result<std::shared_ptr<const AccessTable>> read_access(const Napi::Object& objec
 }  // namespace
 
 struct ListenerService::State {
+  // The listener of a port; of two services where they share one.
+  using Port = std::unique_ptr<TransportListener>;
+
   napi_threadsafe_function notify = nullptr;
   std::shared_ptr<Engine> engine;
   ServeSettings settings;
   MethodTable methods;
+  std::optional<ServerValue> connections;  // that counts an HTTP listener's
   std::unique_ptr<Bridge> bridge;
-  std::unique_ptr<TransportListener> listener;
+  bool drains_with_http = false;  // a gRPC service that shares HTTP's port
+  State* grpc = nullptr;  // the gRPC service that shares this HTTP service's port; while it is open
+  std::shared_ptr<Port> port = std::make_shared<Port>();
 
+  // Whichever service goes first closes the port.
   ~State() {
-    listener.reset();
+    port->reset();
     bridge.reset();
     if (notify != nullptr) napi_release_threadsafe_function(notify, napi_tsfn_abort);
   }
+
+  bool is_open() const { return *port != nullptr; }
+  TransportEvents events();
+  std::unique_ptr<CallHandler> calls(CallThread& thread) {
+    return std::make_unique<EngineCalls>(thread, engine, settings, methods, *bridge);
+  }
+  std::unique_ptr<HttpHandler> requests(CallThread& thread) {
+    return std::make_unique<RestCalls>(thread, engine, settings, *bridge, connections);
+  }
+  std::unique_ptr<TurnHandler> handler(Serves serves, CallThread& thread) {
+    switch (serves) {
+      case Serves::Grpc: return calls(thread);
+      case Serves::Http: return requests(thread);
+      case Serves::Both: break;
+    }
+    return std::make_unique<SharedCalls>(grpc->calls(thread), requests(thread));
+  }
 };
+
+// What its listener tells goes over the bridge.
+TransportEvents ListenerService::State::events() {
+  TransportEvents events;
+  events.full = [this](uint32_t open) {
+    (void)bridge->push(ListenerEvent::Full, 0, 0, open);
+  };
+  events.handshake_failed = [this](const HandshakeFailures& failures) {
+    const auto count = static_cast<uint32_t>(std::min<uint64_t>(failures.count, UINT32_MAX));
+    const std::string text = failures.peer + '\0' + failures.reason;
+    (void)bridge->push(ListenerEvent::HandshakeFailed, 0, 0, count, {bytes_of(text)});
+  };
+  events.certificates = [this](const Status& read) {
+    const std::string text = read.ok() ? std::string() : read.error().message;
+    (void)bridge->push(ListenerEvent::Certificates, 0, 0, read.ok() ? 0 : 1, {bytes_of(text)});
+  };
+  events.free_large = [this](ByteBuffer buffer) {
+    const auto gone = std::make_shared<ByteBuffer>(std::move(buffer));
+    engine->trimmer().note();
+    (void)engine->freeing().start([gone, budget = engine->budget()] { gone->shrink(0); });
+  };
+  events.elsewhere = [this](std::function<void()> task) {
+    return engine->inflating().start(std::move(task));
+  };
+  events.trim = [this] { engine->trimmer().note(); };
+  return events;
+}
 
 ListenerService::ListenerService(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ListenerService::~ListenerService() = default;
@@ -261,7 +315,8 @@ ListenerService::~ListenerService() = default;
 Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, Lane& lane,
                                                                 ListenerKind kind,
                                                                 napi_value options,
-                                                                napi_value on_events) {
+                                                                napi_value on_events,
+                                                                ListenerService* grpc) {
   const Napi::Object object = Napi::Value(env, options).As<Napi::Object>();
   auto state = std::make_unique<State>();
   State& parts = *state;
@@ -282,7 +337,7 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
   TransportSettings settings = read_settings(object);
   if (!is_grpc) {
     settings.serves = Serves::Http;
-    settings.tls.protocol = "http/1.1";
+    settings.tls.protocols = {"h2", "http/1.1"};
     settings.tls.protocol_required = false;
   }
   parts.bridge = std::make_unique<Bridge>(settings.threads, *parts.engine->budget(), [&parts] {
@@ -295,51 +350,32 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
     if (!table.ok()) return table.error();
     parts.bridge->access().publish(std::move(table.value()));
   }
-  TransportEvents events;
-  events.full = [&parts](uint32_t connections) {
-    (void)parts.bridge->push(ListenerEvent::Full, 0, 0, connections);
-  };
-  events.handshake_failed = [&parts](const HandshakeFailures& failures) {
-    const auto count = static_cast<uint32_t>(std::min<uint64_t>(failures.count, UINT32_MAX));
-    const std::string text = failures.peer + '\0' + failures.reason;
-    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-    (void)parts.bridge->push(ListenerEvent::HandshakeFailed, 0, 0, count, {{bytes, text.size()}});
-  };
-  events.certificates = [&parts](const Status& read) {
-    const std::string text = read.ok() ? std::string() : read.error().message;
-    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-    (void)parts.bridge->push(ListenerEvent::Certificates, 0, 0, read.ok() ? 0 : 1,
-                             {{bytes, text.size()}});
-  };
-  events.free_large = [&parts](ByteBuffer buffer) {
-    const auto gone = std::make_shared<ByteBuffer>(std::move(buffer));
-    parts.engine->trimmer().note();
-    (void)parts.engine->freeing().start(
-        [gone, budget = parts.engine->budget()] { gone->shrink(0); });
-  };
-  events.elsewhere = [&parts](std::function<void()> task) {
-    return parts.engine->inflating().start(std::move(task));
-  };
-  events.trim = [&parts] { parts.engine->trimmer().note(); };
   std::string connections;
   Members(object).get("connectionsValue", connections);
-  const std::optional<ServerValue> counted = ServerStats::named(connections);
-  Result<std::unique_ptr<TransportListener>> listener = TransportListener::start(
-      settings, parts.engine->budget(), std::move(events),
-      [&parts, is_grpc, counted](CallThread& thread) -> std::unique_ptr<TurnHandler> {
-        if (!is_grpc) {
-          return std::make_unique<RestCalls>(thread, parts.engine, parts.settings, *parts.bridge,
-                                             counted);
-        }
-        return std::make_unique<EngineCalls>(thread, parts.engine, parts.settings, parts.methods,
-                                             *parts.bridge);
-      });
+  parts.connections = ServerStats::named(connections);
+  bool shares = false;
+  Members(object).get("sharesPort", shares);
+  if (shares && is_grpc) {
+    parts.drains_with_http = true;
+    return std::make_unique<ListenerService>(std::move(state));
+  }
+  if (shares && grpc != nullptr) {
+    settings.serves = Serves::Both;
+    parts.grpc = grpc->state_.get();
+    parts.port = parts.grpc->port;
+  }
+  Result<std::unique_ptr<TransportListener>> listener =
+      TransportListener::start(settings, parts.engine->budget(), parts.events(),
+                               [&parts, serves = settings.serves](CallThread& thread) {
+                                 return parts.handler(serves, thread);
+                               });
   if (!listener.ok()) return listener.error();
-  parts.listener = std::move(listener.value());
+  *parts.port = std::move(listener.value());
   return std::make_unique<ListenerService>(std::move(state));
 }
 
-uint16_t ListenerService::port() const { return state_->listener->port(); }
+// 0 where HTTP's port is shared.
+uint16_t ListenerService::port() const { return state_->is_open() ? (*state_->port)->port() : 0; }
 void ListenerService::take(ByteBuffer& out) { state_->bridge->take(out); }
 
 void ListenerService::send(uint32_t thread, uint64_t call, uint32_t command, uint32_t value,
@@ -348,12 +384,20 @@ void ListenerService::send(uint32_t thread, uint64_t call, uint32_t command, uin
       thread, {call, static_cast<ListenerCommand>(command), value, {bytes.begin(), bytes.end()}});
 }
 
+// A gRPC service that shares HTTP's port is drained with it.
 void ListenerService::drain(uint64_t ms) {
+  if (!state_->is_open() || state_->drains_with_http) return;
   Bridge& bridge = *state_->bridge;
-  state_->listener->drain(ms, [&bridge](uint64_t cut) { bridge.drained(cut); });
+  Bridge* grpc = state_->grpc == nullptr ? nullptr : state_->grpc->bridge.get();
+  (*state_->port)->drain(ms, [&bridge, grpc](uint64_t cut) {
+    if (grpc != nullptr) grpc->drained(0);
+    bridge.drained(cut);
+  });
 }
 
-void ListenerService::reload_certificates() { state_->listener->reload_certificates(); }
+void ListenerService::reload_certificates() {
+  if (state_->is_open()) (*state_->port)->reload_certificates();
+}
 
 void ListenerService::forget() { state_->bridge->forget_routes(); }
 

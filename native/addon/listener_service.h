@@ -21,10 +21,12 @@ class ListenerService {
   explicit ListenerService(std::unique_ptr<State> state);
   // Starts a listener whose threads serve by the lane's engine and settings. `options`: see
   // ts/transport/grpc/native-binding.ts and ts/transport/native-http/binding.ts; `on_events` is
-  // called when there are events to take.
+  // called when there are events to take. A gRPC listener that shares HTTP's port begins to serve
+  // when the HTTP listener starts, which has it as `grpc` (else null).
   // Errors: invalid_argument, internal.
   static Result<std::unique_ptr<ListenerService>> start(napi_env env, Lane& lane, ListenerKind kind,
-                                                        napi_value options, napi_value on_events);
+                                                        napi_value options, napi_value on_events,
+                                                        ListenerService* grpc);
   // Cuts everything; nothing is called any more.
   ~ListenerService();
 

@@ -7,34 +7,19 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bytes/deflate.h"
 #include "base/bytes/views.h"
 
 namespace serval {
 
 namespace {
 
-constexpr int kHeaderShift = 32;  // of a header's index, before the number of a route
 constexpr size_t kOnePieceBytesMax = 256 * 1024;  // what a thread reads at a time
 constexpr int kServiceUnavailable = 503;
+constexpr size_t kPackedHereBytesMax = 16 * 1024;  // 0.1 ms
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kBinary = "application/octet-stream";
 constexpr std::string_view kJsonLength = "inference-header-content-length";
-
-// Whether a coding of the answer is asked for; JavaScript packs.
-bool asks_for_coding(std::string_view accepted) {
-  return !accepted.empty() && !is_header(accepted, "identity");
-}
-
-// The only header of a name in lower case; "" where there is none, or several.
-std::string_view only_header(const HttpRequest& request, std::string_view lower) {
-  std::string_view value;
-  for (const HttpHeader& header : request.headers()) {
-    if (!is_header(header.name, lower)) continue;
-    if (!value.empty()) return {};
-    value = header.value;
-  }
-  return value;
-}
 
 // A number of at most 15 digits; -1: it is none.
 int64_t digits_of(std::string_view text) {
@@ -56,84 +41,20 @@ bool take_text(std::string_view& rest, std::string_view& out) {
 
 }  // namespace
 
-bool LearnedRoutes::learn(uint32_t generation, uint32_t handle, std::span<const uint8_t> rule) {
-  std::array<uint32_t, 3> numbers{};
-  if (rule.size() < sizeof numbers) return false;
-  std::memcpy(numbers.data(), rule.data(), sizeof numbers);
-  if (numbers[2] != generation) return false;
-  forget(generation);
-  std::string_view rest = text_of(rule.subspan(sizeof numbers));
-  std::string_view method, path, host, key_header, key_value;
-  for (std::string_view* text : {&method, &path, &host, &key_header, &key_value}) {
-    if (!take_text(rest, *text)) return false;
-  }
-  if (numbers[0] > static_cast<uint32_t>(Protocol::MAX)) return false;
-  if (routes_.size() >= kRoutesMax) routes_.clear();
-  std::string key;
-  set_key(key, method, path, host);
-  const auto protocol = static_cast<Protocol>(numbers[0]);
-  LearnedRoute& route = routes_[key];
-  if (route.number != numbers[1]) route = {protocol, handle, numbers[1], {}};
-  if (key_header.empty()) return true;
-  std::vector<std::string>& headers = route.key_headers;
-  const auto known = std::find(headers.begin(), headers.end(), key_header);
-  const auto index = static_cast<uint64_t>(known - headers.begin());
-  if (known == headers.end()) headers.emplace_back(key_header);
-  accepted_.add(index << kHeaderShift | route.number, key_value);
-  return true;
-}
-
-void LearnedRoutes::forget(uint32_t generation) {
-  if (generation_ == generation) return;
-  generation_ = generation;
-  routes_.clear();
-  accepted_.clear();
-}
-
-bool LearnedRoutes::lets_in(const LearnedRoute& route, const HttpRequest& request) const {
-  for (size_t i = 0; i < route.key_headers.size(); ++i) {
-    const std::string_view value = only_header(request, route.key_headers[i]);
-    if (!value.empty() && accepted_.has(uint64_t{i} << kHeaderShift | route.number, value)) {
-      return true;
-    }
-  }
-  return route.key_headers.empty();
-}
-
-// None of the parts has a space.
-void LearnedRoutes::set_key(std::string& out, std::string_view method, std::string_view path,
-                            std::string_view host) {
-  out.assign(method);
-  out += ' ';
-  out += path;
-  out += ' ';
-  out += host;
-}
-
-// Hot path: route.
-const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& request) {
-  forget(generation);
-  if (routes_.empty() || !request.query().empty()) return nullptr;
-  set_key(key_, request.method(), request.path(), request.header("host"));
-  const auto found = routes_.find(key_);
-  if (found == routes_.end()) return nullptr;
-  const LearnedRoute& route = found->second;
-  if (!lets_in(route, request)) return nullptr;
-  if (!request.header("content-encoding").empty()) return nullptr;
-  if (route.protocol == Protocol::V2Rest && asks_for_coding(request.header("accept-encoding"))) {
-    return nullptr;
-  }
-  return &route;
-}
-
 RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
                      const ServeSettings& settings, Bridge& bridge,
                      std::optional<ServerValue> connections)
-    : LaneCalls(thread, std::move(engine), settings, bridge), connections_(connections) {}
+    : LaneCalls(thread, std::move(engine), settings, bridge),
+      connections_(connections),
+      packer_(thread) {}
 
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
   const LearnedRoute* route = routes_.find(bridge_.routes_generation(), request);
+  if (route != nullptr && route->answer != nullptr) {
+    give(request, *route);
+    return;
+  }
   if (route == nullptr || !begin_inference(request, *route)) {
     open(request);
     return;
@@ -144,9 +65,20 @@ void RestCalls::begin(HttpRequest& request) {
   if (!in_pieces || open_body(request, asked)) request.want_body();
 }
 
+void RestCalls::give(HttpRequest& request, const LearnedRoute& route) {
+  HttpAnswer answer;
+  answer.status = route.answer->status;
+  answer.content_type = route.answer->content_type;
+  if (route.added != nullptr) answer.headers = *route.added;
+  answer.body = route.answer->body;
+  request.send(answer);
+}
+
 // False: JavaScript has to refuse it.
 bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route) {
   if (request.stated_bytes() > lane_->settings().body_bytes_max) return false;
+  AskedCodings codings;
+  if (!read_codings(request, route.protocol == Protocol::V2Rest, codings)) return false;
   int64_t json_bytes = -1;
   if (route.protocol == Protocol::V2Rest) {
     const std::string_view length = request.header(kJsonLength);
@@ -166,6 +98,8 @@ bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route)
   asked.route = route.number;
   asked.json_bytes = json_bytes;
   asked.ticket = 0;
+  asked.codings = codings;
+  asked.added = route.added;
   asked.trace_parent.clear();
   asked.answer_trace.clear();
   const Tracer& tracer = lane_->engine().tracer();
@@ -186,7 +120,7 @@ void RestCalls::data(HttpRequest& request, std::span<const uint8_t> bytes, bool 
 // Hot path: receive. The common case is one piece, one call.
 void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes,
                       bool last) {
-  const bool whole = asked.ticket == 0 && last;
+  const bool whole = asked.ticket == 0 && last && !asked.codings.body.has_value();
   if (!whole && !append(request, asked, bytes)) return;
   if (!last) return;
   if (!asked.trace_parent.empty()) {
@@ -197,7 +131,11 @@ void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const ui
     return;
   }
   const uint32_t ticket = std::exchange(asked.ticket, 0);
-  settle(request, asked, lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
+  const std::optional<Coding> coding = asked.codings.body;
+  settle(request, asked,
+         coding.has_value()
+             ? lane_->infer_packed(ticket, asked.protocol, asked.handle, asked.json_bytes, *coding)
+             : lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
 }
 
 // False: the request is answered, or will be.
@@ -241,18 +179,50 @@ void RestCalls::answer(HttpRequest& request, Inference& asked, Request& out, Err
     failed(request, asked, code, out.json_bytes_out, out.response.bytes());
     return;
   }
+  asked.json_bytes_out = asked.protocol == Protocol::V2Rest ? out.json_bytes_out : 0;
+  if (asked.codings.answer.has_value()) pack(request, asked, out.response);
+  else send_body(request, asked, out.response, {});
+}
+
+// Packs the answer: here where that takes some microseconds, else on another thread.
+void RestCalls::pack(HttpRequest& request, Inference& asked, ByteBuffer& body) {
+  PackedAnswer answer{request.id(), *asked.codings.answer,
+                      std::exchange(body, thread_.take_buffer()), thread_.take_buffer()};
+  const bool is_long = answer.plain.size() > kPackedHereBytesMax;
+  if (is_long && packer_.start(lane_->engine(), answer)) return;
+  (void)append_packed(answer.coding, kAnswerLevel, answer.plain.bytes(), SIZE_MAX, answer.packed);
+  send_packed(answer);
+}
+
+// An answer that could not be packed goes as it is.
+void RestCalls::send_packed(PackedAnswer& packed) {
+  HttpRequest* request = thread_.find_request(packed.request);
+  Inference* asked = request == nullptr ? nullptr : inference_of(*request);
+  if (asked != nullptr) {
+    const bool is_packed = packed.packed.size() > 0;
+    send_body(*request, *asked, is_packed ? packed.packed : packed.plain,
+              is_packed ? std::optional<Coding>(packed.coding) : std::nullopt);
+  }
+  thread_.give_buffer(std::move(packed.plain));
+  thread_.give_buffer(std::move(packed.packed));
+}
+
+// Hot path: reply.
+void RestCalls::send_body(HttpRequest& request, Inference& asked, ByteBuffer& body,
+                          std::optional<Coding> coding) {
   HttpAnswer answer;
   answer.content_type = kJson;
   std::string lines;
-  const bool is_binary = asked.protocol == Protocol::V2Rest && out.json_bytes_out > 0;
-  if (is_binary) {
+  if (coding.has_value()) lines.append("Content-Encoding: ").append(name_of(*coding)) += "\r\n";
+  if (asked.json_bytes_out > 0) {
     answer.content_type = kBinary;
-    lines = "Inference-Header-Content-Length: " + std::to_string(out.json_bytes_out) + "\r\n";
+    lines += "Inference-Header-Content-Length: " + std::to_string(asked.json_bytes_out) + "\r\n";
   }
   if (!asked.answer_trace.empty()) lines += asked.answer_trace;
+  if (asked.added != nullptr) lines += *asked.added;
   answer.headers = lines;
-  answer.body = out.response.bytes();
-  answer.owned = &out.response;
+  answer.body = body.bytes();
+  answer.owned = &body;
   free_inferences_.push_back(&asked);
   request.state = nullptr;
   request.send(answer);
@@ -346,6 +316,7 @@ void RestCalls::woken() {
   go_on_reading();
   go_on_telling();
   take_completed();
+  for (PackedAnswer& packed : packer_.take()) send_packed(packed);
 }
 
 // Hot path: reply (queued).

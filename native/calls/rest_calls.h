@@ -8,46 +8,14 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "calls/accepted_keys.h"
+#include "calls/codings.h"
 #include "calls/lane_calls.h"
+#include "calls/learned_routes.h"
 #include "transport/http.h"
 
 namespace serval {
-
-// A rule: the engine may answer requests with this method and path, without a query, with this
-// Host, without headers that JavaScript has to see, and with a key that let somebody in.
-struct LearnedRoute {
-  Protocol protocol = Protocol::V1Predict;
-  uint32_t handle = 0;                   // of the model
-  uint32_t number = 0;                   // JavaScript's
-  std::vector<std::string> key_headers;  // lower case; none: anybody may ask
-};
-
-class LearnedRoutes {
- public:
-  // `rule`: the payload of ListenerCommand::Learn. False: it cannot be read, or is of another
-  // generation than `generation`.
-  bool learn(uint32_t generation, uint32_t handle, std::span<const uint8_t> rule);
-  // Null where JavaScript answers: it knows better, or has to refuse. Forgets what is of another
-  // generation.
-  const LearnedRoute* find(uint32_t generation, const HttpRequest& request);
-
- private:
-  static constexpr size_t kRoutesMax = 65'536;
-  void forget(uint32_t generation);
-  static void set_key(std::string& out, std::string_view method, std::string_view path,
-                      std::string_view host);
-
-  std::unordered_map<std::string, LearnedRoute> routes_;  // by method, path and Host
-  bool lets_in(const LearnedRoute& route, const HttpRequest& request) const;
-
-  AcceptedKeys accepted_;  // those that let somebody in, by route and header
-  std::string key_;        // of the request that is looked up
-  uint32_t generation_ = 0;
-};
 
 class RestCalls final : public HttpHandler, private LaneCalls {
  public:
@@ -72,6 +40,9 @@ class RestCalls final : public HttpHandler, private LaneCalls {
     uint32_t route = 0;
     int64_t json_bytes = -1;  // Inference-Header-Content-Length; -1 = absent
     uint32_t ticket = 0;      // of its open body, or of its place in the engine
+    AskedCodings codings;
+    std::shared_ptr<const std::string> added;  // headers of the answer; null = none
+    size_t json_bytes_out = 0;                 // of an answer that is packed
     std::string trace_parent, trace_state;
     std::string answer_trace;  // the traceparent of its answer, as a header's line
   };
@@ -80,12 +51,17 @@ class RestCalls final : public HttpHandler, private LaneCalls {
   static Inference* inference_of(HttpRequest& request) {
     return static_cast<Inference*>(request.state);
   }
+  static void give(HttpRequest& request, const LearnedRoute& route);
   bool begin_inference(HttpRequest& request, const LearnedRoute& route);
   void infer(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes, bool last);
   bool open_body(HttpRequest& request, Inference& asked);
   bool append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes);
   void settle(HttpRequest& request, Inference& asked, const Answer& answered);
   void answer(HttpRequest& request, Inference& asked, Request& out, ErrorCode code);
+  void pack(HttpRequest& request, Inference& asked, ByteBuffer& body);
+  void send_packed(PackedAnswer& packed);
+  void send_body(HttpRequest& request, Inference& asked, ByteBuffer& body,
+                 std::optional<Coding> coding);
   void failed(HttpRequest& request, const Inference& asked, ErrorCode code, size_t missing_bytes,
               std::span<const uint8_t> text);
   void drop(HttpRequest& request);
@@ -97,6 +73,7 @@ class RestCalls final : public HttpHandler, private LaneCalls {
 
   const std::optional<ServerValue> connections_;
   LearnedRoutes routes_;
+  AnswerPacker packer_;
   std::vector<std::unique_ptr<Inference>> inferences_;
   std::vector<Inference*> free_inferences_;
   std::string head_;  // of the request that is forwarded

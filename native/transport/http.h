@@ -30,6 +30,12 @@ constexpr bool is_header(std::string_view name, std::string_view lower) {
   return true;
 }
 
+// The body of an error that the transport answers by itself. `reason`: printable ASCII.
+std::string error_json(std::string_view reason);
+
+// The value of the Date header, made once in a second. Valid until this thread's next call.
+std::string_view date_text();
+
 struct HttpAnswer {
   int status = 200;
   std::string_view content_type;  // "" = none

@@ -50,12 +50,10 @@ Result<std::unique_ptr<TransportListener>> TransportListener::start(
                              given.threads, given.reuse_port);
   if (!sockets.ok()) return named(given.serves, sockets.error());
   shared.sockets = std::move(sockets.value());
-  if (given.serves == Serves::Grpc) {
-    shared.callbacks = Http2Connection::make_callbacks();
-    shared.options = Http2Connection::make_options();
-    if (shared.callbacks == nullptr || shared.options == nullptr) {
-      return make_error(ErrorCode::Internal, "gRPC: out of memory");
-    }
+  shared.callbacks = Http2Connection::make_callbacks();
+  shared.options = Http2Connection::make_options();
+  if (shared.callbacks == nullptr || shared.options == nullptr) {
+    return named(given.serves, make_error(ErrorCode::Internal, "listener: out of memory"));
   }
   auto& threads = state->threads;
   for (uint32_t i = 0; i < given.threads; ++i) {

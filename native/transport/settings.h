@@ -12,10 +12,18 @@ namespace serval {
 
 inline constexpr uint64_t kMsForever = UINT64_MAX;
 
-// The protocol that a listener's port serves.
-enum class Serves : uint8_t { Grpc, Http };
+// The protocols that a listener's port serves: gRPC calls, HTTP requests (over HTTP/1 and HTTP/2),
+// or both, told apart by their content type.
+enum class Serves : uint8_t { Grpc, Http, Both };
 
-constexpr const char* name_of(Serves serves) { return serves == Serves::Grpc ? "gRPC" : "HTTP"; }
+constexpr const char* name_of(Serves serves) {
+  switch (serves) {
+    case Serves::Grpc: return "gRPC";
+    case Serves::Http: return "HTTP";
+    case Serves::Both: break;
+  }
+  return "HTTP and gRPC";
+}
 
 struct TransportSettings {
   Serves serves = Serves::Grpc;

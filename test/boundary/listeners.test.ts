@@ -79,6 +79,7 @@ async function startPool(
     grpc: {
       ...settings,
       port: grpcPort,
+      sharesPort: false,
       transport: {
         ...GRPC_CONNECTION_DEFAULTS,
         receiveBytesMax: 1e6,

@@ -28,16 +28,20 @@ export interface RestCase {
   readonly with?: Readonly<Record<string, string>>;
 }
 
-/** A test per case; `port` is asked when it runs. */
-export function restTests(port: () => number, cases: readonly RestCase[]): void {
+/** A test per case; `port` is asked when it runs. `ask`: exchange() or exchange2(). */
+export function restTests(
+  port: () => number,
+  cases: readonly RestCase[],
+  ask: typeof exchange = exchange,
+): void {
   for (const one of cases) {
-    it(`${one.name} (${one.source})`, () => checkCase(port(), one));
+    it(`${one.name} (${one.source})`, () => checkCase(port(), one, ask));
   }
 }
 
-async function checkCase(port: number, one: RestCase): Promise<void> {
+async function checkCase(port: number, one: RestCase, ask: typeof exchange): Promise<void> {
   const method = one.method ?? (one.body === undefined ? 'GET' : 'POST');
-  const response = await exchange(port, method, one.path, one.body, one.headers);
+  const response = await ask(port, method, one.path, one.body, one.headers);
   const shown = response.body.toString('utf8');
   assert.equal(response.status, one.status ?? 200, shown);
   for (const [name, value] of Object.entries(one.with ?? {})) {

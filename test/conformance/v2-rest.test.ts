@@ -1,6 +1,7 @@
 // The V2 protocol over REST, exact request to exact answer, over the wire.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { exchange2 } from '../e2e/support/http2-exchange.js';
 import { overListeners } from '../e2e/support/http-listeners.js';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { exchange, jsonOf } from '../e2e/support/raw-http.js';
@@ -12,7 +13,7 @@ import { V2_EXTENSIONS } from './v2-extensions.js';
 import { V2_REFUSED_CASES } from './v2-infer/refused-cases.js';
 import { V2_TAKEN_CASES } from './v2-infer/taken-cases.js';
 
-overListeners('V2 REST', (flags) => {
+overListeners('V2 REST', (flags, kind) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   before(async () => {
@@ -29,7 +30,12 @@ overListeners('V2 REST', (flags) => {
     ...V2_BINARY_CASES,
     ...V2_DOCUMENT_CASES,
   };
-  for (const [name, cases] of Object.entries(tables)) describe(name, () => restTests(port, cases));
+  for (const [name, cases] of Object.entries(tables)) {
+    describe(name, () => restTests(port, cases));
+    if (kind === 'native') {
+      describe(`${name} over HTTP/2`, () => restTests(port, cases, exchange2));
+    }
+  }
   describe('binary answers', () => binaryTests(port));
 
   it('names itself and its extensions (seed)', async () => {

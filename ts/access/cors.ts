@@ -3,6 +3,7 @@
 // listener's thread. Source: Fetch 3.2; tfserving.md 1.1.
 import {
   headerName,
+  type EngineRoute,
   type HttpExchange,
   type RequestHead,
   type Route,
@@ -74,6 +75,14 @@ class OpenRoute implements Route {
     protected readonly route: Route,
     protected readonly cors: Cors,
   ) {}
+
+  get engine(): EngineRoute | undefined {
+    return this.route.engine;
+  }
+
+  get keyHeader(): ((head: RequestHead) => string | undefined) | undefined {
+    return this.route.keyHeader && ((head) => this.route.keyHeader?.(head));
+  }
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     exchange.added = this.cors.headersFor(head);

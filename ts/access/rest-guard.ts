@@ -67,6 +67,7 @@ class GuardedRoute implements Route {
     const refusal = judge(access, head, accepted);
     if (refusal === undefined) {
       this.route.begin(head, exchange);
+      if (access.openTo !== 'none') exchange.isConstant = false; // a place is no header
       return;
     }
     this.refused();

@@ -307,7 +307,9 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     aliases: ['rest-api-port'],
   }),
   flag('grpc-address', 'ADDRESS', text, '', 'address that gRPC listens on (default: --host)'),
-  flag('grpc-port', 'PORT', PORT, 8001, 'gRPC; 0 picks a free port', { aliases: ['port'] }),
+  flag('grpc-port', 'PORT', PORT, 8001, "gRPC; 0 picks a free port; HTTP's port serves both", {
+    aliases: ['port'],
+  }),
   flag(
     'http-threads',
     'N',

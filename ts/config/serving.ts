@@ -4,6 +4,7 @@ import { echo } from '../text.js';
 import { choiceValue, configError, wordsValue } from './values.js';
 import type { BatchingParameters } from '../model-config/types.js';
 import type { Config } from './config.js';
+import type { HttpListenerChoice } from '../transport/http-kind.js';
 import type { ListenersConfig } from './listeners.js';
 import type { Written } from './values.js';
 
@@ -148,6 +149,18 @@ export function metricsSettings(
   };
 }
 
+/** Whether HTTP and gRPC are served on one port. */
+export function sharesPort({
+  listeners,
+  httpPort,
+  grpcPort,
+  host,
+  grpcHost,
+}: Pick<Together, 'listeners' | 'httpPort' | 'grpcPort' | 'host' | 'grpcHost'>): boolean {
+  const both = listeners.http && listeners.grpc && httpPort !== 0;
+  return both && httpPort === grpcPort && host === grpcHost;
+}
+
 interface Together {
   readonly listeners: ListenersConfig;
   readonly host: string;
@@ -157,6 +170,25 @@ interface Together {
   readonly metrics: MetricsSettings;
   readonly batching: BatchingSettings;
   readonly control: ControlSettings;
+  readonly httpListener: HttpListenerChoice;
+  readonly grpc: { readonly transport: { readonly unixPath: string } };
+}
+
+/** Errors: InvalidArgument: settings that one port for HTTP and gRPC cannot have. */
+function checkSharedPort(config: Together, written: (name: string) => Written): void {
+  const { listeners, httpListener, grpc } = config;
+  if (httpListener === 'uws') {
+    const text = 'expected native where HTTP and gRPC share a port, got uws';
+    throw configError(written('http-listener').where, text);
+  }
+  if (grpc.transport.unixPath !== '') {
+    const text = 'expected none where HTTP and gRPC share a port';
+    throw configError(written('grpc-socket-path').where, text);
+  }
+  if (listeners.reuseHttpPort !== listeners.reuseGrpcPort) {
+    const text = `expected the value of --reuse-http-port where HTTP and gRPC share a port`;
+    throw configError(written('reuse-grpc-port').where, text);
+  }
 }
 
 /** Refuses settings that contradict each other. Errors: InvalidArgument naming the flag. */
@@ -164,10 +196,7 @@ export function checkTogether(config: Together, written: (name: string) => Writt
   const { listeners, metrics, batching, control } = config;
   const httpPort = listeners.http ? config.httpPort : 0;
   const grpcPort = listeners.grpc ? config.grpcPort : 0;
-  if (httpPort !== 0 && httpPort === grpcPort && config.host === config.grpcHost) {
-    const where = written('grpc-port').where;
-    throw configError(where, `expected another port than HTTP's, got ${grpcPort} for both`);
-  }
+  if (sharesPort(config)) checkSharedPort(config, written);
   const isTaken =
     (metrics.port === httpPort && metrics.host === config.host) ||
     (metrics.port === grpcPort && metrics.host === config.grpcHost);

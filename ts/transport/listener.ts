@@ -95,6 +95,10 @@ export abstract class HttpExchange {
    * write. */
   asked: Asked | undefined = undefined;
 
+  /** The answer is the same for each request with this method, path and Host, until the registry or
+   * the policy changes: a listener may give it by itself. Set before it is sent. */
+  isConstant = false;
+
   /** Says which error is about to be sent. */
   note(code: ErrorCode): void {
     if (this.asked !== undefined) this.asked.code = code;
@@ -117,7 +121,7 @@ export abstract class HttpExchange {
 }
 
 /** Says that the engine may answer requests to this URL by itself, whatever their headers say,
- * except those of codings. */
+ * except those of codings (and Origin, where the exchange has headers added). */
 export interface EngineRoute {
   readonly protocol: number;
   /** The model's handle; not 0. */

@@ -41,6 +41,7 @@ async function nativeListener(
     idleMs: settings.idleMs,
     threads: settings.nativeThreads,
     reusePort: settings.reusePort,
+    ...(settings.grpc?.sharesPort === true && { grpc: settings.grpc.transport }),
     unsentBytesMax: unsentBytesMax(settings),
     connectionsValue: 'connections_http',
     handshakeFailed: thread.handshakeFailed('HTTP'),
@@ -163,9 +164,10 @@ void runListener<HttpSettings>(async (thread, settings) => {
   };
   return {
     listen: async () => {
-      const grpcPort = grpc?.start();
+      const ownGrpcPort = grpc?.start();
       try {
         const httpPort = await listener?.listen(settings.host, settings.port);
+        const grpcPort = settings.grpc?.sharesPort === true ? httpPort : ownGrpcPort;
         const adminPort = await admin?.listen();
         return {
           ...(httpPort !== undefined && { httpPort }),

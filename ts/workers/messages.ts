@@ -80,6 +80,8 @@ export interface HttpSettings extends ListenerSettings {
 
 export interface GrpcSettings extends ListenerSettings {
   readonly transport: GrpcTransportSettings;
+  /** HTTP's port is this one too. */
+  readonly sharesPort: boolean;
 }
 
 /** Acknowledged by its id, once the listeners of the thread go by it. `confirmed`: every listener

@@ -14,6 +14,7 @@ export function nativeGrpcListener(
   return new NativeGrpcListener(thread.link, {
     host: settings.host,
     port: settings.port,
+    sharesPort: settings.sharesPort,
     transport: settings.transport,
     connectionsMax: settings.connectionsMax,
     unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),

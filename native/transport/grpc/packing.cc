@@ -1,34 +1,13 @@
-// See packing.h. zlib, statically linked. Packed answers only; any thread.
+// See packing.h. Packed answers only; any thread.
 #include "transport/grpc/packing.h"
 
-#include <zlib.h>
-
 #include <algorithm>
+
+#include "base/bytes/deflate.h"
 
 namespace serval {
 
 namespace {
-
-constexpr size_t kPieceBytes = 64 * 1024;
-constexpr int kGzipBits = MAX_WBITS + 16;
-constexpr int kMemoryLevel = 8;  // zlib's own default
-
-// A stream that is ended whatever happens.
-struct Deflater {
-  z_stream z{};
-  bool open = false;
-
-  Deflater(MessageCoding coding, uint32_t level) {
-    const int bits = coding == MessageCoding::Gzip ? kGzipBits : MAX_WBITS;
-    open = deflateInit2(&z, static_cast<int>(level), Z_DEFLATED, bits, kMemoryLevel,
-                        Z_DEFAULT_STRATEGY) == Z_OK;
-  }
-  ~Deflater() {
-    if (open) deflateEnd(&z);
-  }
-  Deflater(const Deflater&) = delete;
-  Deflater& operator=(const Deflater&) = delete;
-};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpaces = " \t";
@@ -70,29 +49,9 @@ MessageCoding best_coding(std::string_view accepted) {
 
 bool pack_message(MessageCoding coding, uint32_t level, std::span<const uint8_t> message,
                   ByteBuffer& out) {
-  if (coding == MessageCoding::Identity || level == 0) return false;
-  // What zlib counts; gRPC's messages have no more either.
-  if (message.empty() || message.size() > UINT32_MAX) return false;
-  Deflater deflater(coding, std::min<uint32_t>(level, Z_BEST_COMPRESSION));
-  if (!deflater.open) return false;
-  z_stream& z = deflater.z;
-  z.next_in = const_cast<uint8_t*>(message.data());  // zlib only reads it
-  z.avail_in = static_cast<uInt>(message.size());
-  const size_t begin = out.size();
-  const size_t bytes_max = message.size() - 1;
-  int code = Z_OK;
-  while (code == Z_OK && out.size() - begin < bytes_max) {
-    const size_t room = std::min(kPieceBytes, bytes_max - (out.size() - begin));
-    uint8_t* place = out.room(room);
-    if (place == nullptr) break;
-    z.next_out = place;
-    z.avail_out = static_cast<uInt>(room);
-    code = deflate(&z, Z_FINISH);
-    out.set_end(z.next_out);
-  }
-  if (code == Z_STREAM_END) return true;
-  out.truncate(begin);
-  return false;
+  if (coding == MessageCoding::Identity || message.empty()) return false;
+  const Coding packed = coding == MessageCoding::Gzip ? Coding::Gzip : Coding::Deflate;
+  return append_packed(packed, level, message, message.size() - 1, out);
 }
 
 }  // namespace serval

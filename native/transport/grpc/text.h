@@ -10,6 +10,13 @@
 
 namespace serval {
 
+// Whether a content type is gRPC's.
+constexpr bool is_grpc_type(std::string_view value) {
+  constexpr std::string_view kType = "application/grpc";
+  return value.substr(0, kType.size()) == kType &&
+         (value.size() == kType.size() || value[kType.size()] == '+' || value[kType.size()] == ';');
+}
+
 // "100m" as nanoseconds (at most UINT64_MAX / 2); nothing where it is none: 1 to 8 digits and one
 // of H M S m u n.
 std::optional<uint64_t> parse_timeout_ns(std::string_view text);

@@ -2,7 +2,8 @@
 #include "transport/http1/answer.h"
 
 #include <charconv>
-#include <ctime>
+
+#include "transport/http.h"
 
 namespace serval {
 
@@ -14,28 +15,6 @@ void append_number(std::string& out, uint64_t number) {
   char text[20];
   const auto done = std::to_chars(text, text + sizeof text, number);
   out.append(text, static_cast<size_t>(done.ptr - text));
-}
-
-// The Date header, made once in a second. Source: RFC 9110 5.6.7.
-std::string_view date_line() {
-  static thread_local std::time_t made = 0;
-  static thread_local char text[64];
-  static thread_local size_t bytes = 0;
-  const std::time_t now = std::time(nullptr);
-  if (now != made || bytes == 0) {
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    const int count =
-        std::snprintf(text, sizeof text, "Date: %s, %02d %s %d %02d:%02d:%02d GMT\r\n",
-                      kDays[parts.tm_wday], parts.tm_mday, kMonths[parts.tm_mon],
-                      parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
-    bytes = count > 0 ? static_cast<size_t>(count) : 0;
-    made = now;
-  }
-  return {text, bytes};
 }
 
 }  // namespace
@@ -83,7 +62,9 @@ void append_answer_head(std::string& out, int status, std::string_view content_t
     out += reason_phrase(status);
     out += "\r\n";
   }
-  out += date_line();
+  out += "Date: ";
+  out += date_text();
+  out += "\r\n";
   if (content_type == kJson) {
     out += "Content-Type: application/json\r\nX-Content-Type-Options: nosniff\r\n";
   } else if (!content_type.empty()) {

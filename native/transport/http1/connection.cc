@@ -29,30 +29,11 @@ constexpr uint64_t kLingerNs = 1'000 * kNsPerMs;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view kJson = "application/json";
 
-// A text of printable ASCII as an error.
-std::string error_json(std::string_view reason) {
-  std::string out = R"({"error":")";
-  for (const char one : reason) {
-    if (one == '"' || one == '\\') out += '\\';
-    out += one;
-  }
-  return out + R"("})";
-}
-
 }  // namespace
-
-std::string_view HttpRequest::header(std::string_view lower) const {
-  for (const HttpHeader& header : headers_) {
-    if (is_header(header.name, lower)) return header.value;
-  }
-  return {};
-}
 
 Http1Connection::Http1Connection(ListenerThread& thread, std::unique_ptr<Channel> channel)
     : Connection(std::move(channel)), thread_(thread), heard_ns_(thread.now()) {
   Connection::due_.connection = this;
-  if (thread.has_tls()) peer_ = peer_of(channel_->socket());
-  else phase_ = Phase::Head;
 }
 
 Http1Connection::~Http1Connection() {
@@ -87,22 +68,6 @@ void Http1Connection::touch() {
 
 void Http1Connection::readable() {
   if (dead_) return;
-  if (phase_ == Phase::Handshake) {
-    switch (channel_->handshake()) {
-      case Channel::Handshake::Blocked: interest(true, !channel_->write_waits_for_read()); return;
-      case Channel::Handshake::Failed: {
-        std::string reason = channel_->problem();
-        if (!reason.empty()) thread_.handshake_failed(std::move(peer_), std::move(reason));
-        die();
-        return;
-      }
-      case Channel::Handshake::Done:
-        phase_ = Phase::Head;
-        heard_ns_ = thread_.now();
-        std::string().swap(peer_);
-        interest(true, false);
-    }
-  }
   if (ended_ && !reads_) {  // it is not asked for what comes: the connection broke
     die();
     return;
@@ -111,9 +76,11 @@ void Http1Connection::readable() {
   receive();
 }
 
-void Http1Connection::writable() {
-  if (phase_ == Phase::Handshake) readable();
-  else touch();
+void Http1Connection::writable() { touch(); }
+
+void Http1Connection::start(std::span<const uint8_t> first) {
+  feed(first);
+  if (!dead_ && channel_->has_unread()) thread_.read_again(*this);
 }
 
 // Hot path: receive.
@@ -400,7 +367,7 @@ void Http1Connection::peer_ended() {
 // Hot path: reply. All that a turn made goes in few calls.
 void Http1Connection::flush() {
   dirty_ = false;
-  if (dead_ || phase_ == Phase::Handshake) return;
+  if (dead_) return;
   const bool was_blocked = blocked_;
   blocked_ = false;
   if (output_ != nullptr) {

@@ -26,6 +26,8 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   ~Http1Connection() override;
 
   bool begin() override;
+  // The first bytes, which were read to find out what is spoken; once, after begin().
+  void start(std::span<const uint8_t> first);
   void readable() override;
   void writable() override;
   void flush() override;
@@ -43,9 +45,9 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   void set_paused(bool paused) override;
 
  private:
-  // Handshake: of TLS. Head: no request, or a part of its head. Body, Chunks: a body comes.
-  // Waiting: all came, the answer is due. Closing: what is there is written, then that is the end.
-  enum class Phase : uint8_t { Handshake, Head, Body, Chunks, Waiting, Closing };
+  // Head: no request, or a part of its head. Body, Chunks: a body comes. Waiting: all came, the
+  // answer is due. Closing: what is there is written, then that is the end.
+  enum class Phase : uint8_t { Head, Body, Chunks, Waiting, Closing };
 
   void receive();
   void feed(std::span<const uint8_t> bytes);
@@ -84,7 +86,6 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   std::unique_ptr<Output> output_;  // while something waits to be written
   ByteBuffer held_;                 // bytes that came and are not taken in yet
   size_t held_at_ = 0;              // those before are gone
-  std::string peer_;                // during a TLS handshake
   uint64_t body_left_ = 0;
   uint64_t dropped_bytes_ = 0;
   uint64_t unsent_bytes_ = 0;
@@ -96,7 +97,7 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   uint64_t written_ns_ = 0;     // when the client last took something
   uint64_t closing_until_ns_ = UINT64_MAX;
   uint64_t look_ns_ = 0;  // at a body or an answer of which nothing moves
-  Phase phase_ = Phase::Handshake;
+  Phase phase_ = Phase::Head;
   bool begun_ = false;    // the handler knows of the request
   bool answered_ = true;  // it was answered, or there is none
   bool keeps_alive_ = true;

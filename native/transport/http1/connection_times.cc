@@ -18,7 +18,6 @@ constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
 
 uint64_t Http1Connection::next_due() const {
   const TransportSettings& limits = thread_.settings();
-  if (phase_ == Phase::Handshake) return after_ms(heard_ns_, limits.handshake_ms_max);
   if (waits_to_write() || phase_ == Phase::Body || phase_ == Phase::Chunks) {
     if (paused_ && !answered_ && !waits_to_write()) return UINT64_MAX;
     return std::max(look_ns_, after_ms(moved_ns(), limits.idle_ms));
@@ -58,11 +57,7 @@ void Http1Connection::due(uint64_t now_ns) {
     set_timer();
     return;
   }
-  if (phase_ == Phase::Handshake) {
-    std::string reason = channel_->problem();
-    if (!reason.empty()) thread_.handshake_failed(std::move(peer_), std::move(reason));
-    die();
-  } else if (waits_to_write()) {
+  if (waits_to_write()) {
     if (is_stalled(now_ns)) die();
   } else if (phase_ == Phase::Closing) {
     die();
@@ -79,7 +74,6 @@ void Http1Connection::retire(bool) {
   if (dead_ || phase_ == Phase::Closing) return;
   // Connected clients may still ask, until nobody waits for an answer: look().
   leaving_ = true;
-  if (phase_ == Phase::Handshake) die();
 }
 
 void Http1Connection::look(bool idle, uint64_t now_ns) {

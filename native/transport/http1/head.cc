@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kSkippedMax = 8;  // of empty lines before a request
 constexpr size_t kHeadersMax = 100;
-constexpr size_t kQuotedMax = 64;
 
 constexpr std::array<bool, 256> kControl = [] {
   std::array<bool, 256> out{};
@@ -20,40 +19,6 @@ constexpr std::array<bool, 256> kControl = [] {
   out[0x7f] = true;
   return out;
 }();
-
-// RFC 3986: the characters of a host and a port.
-constexpr std::array<bool, 256> kHostLetter = [] {
-  std::array<bool, 256> out{};
-  for (const char one : std::string_view("-._~%!$&'()*+,;=:[]")) {
-    out[static_cast<uint8_t>(one)] = true;
-  }
-  for (char one = '0'; one <= '9'; ++one) out[static_cast<uint8_t>(one)] = true;
-  for (char one = 'a'; one <= 'z'; ++one) out[static_cast<uint8_t>(one)] = true;
-  for (char one = 'A'; one <= 'Z'; ++one) out[static_cast<uint8_t>(one)] = true;
-  return out;
-}();
-
-// RFC 9110 5.6.2.
-constexpr std::array<bool, 256> kTokenLetter = [] {
-  std::array<bool, 256> out{};
-  for (const char one : std::string_view("!#$%&'*+-.^_`|~")) out[static_cast<uint8_t>(one)] = true;
-  for (char one = '0'; one <= '9'; ++one) out[static_cast<uint8_t>(one)] = true;
-  for (char one = 'a'; one <= 'z'; ++one) out[static_cast<uint8_t>(one)] = true;
-  for (char one = 'A'; one <= 'Z'; ++one) out[static_cast<uint8_t>(one)] = true;
-  return out;
-}();
-
-bool all_of(std::string_view text, const std::array<bool, 256>& letters) {
-  return std::all_of(text.begin(), text.end(),
-                     [&](char one) { return letters[static_cast<uint8_t>(one)]; });
-}
-
-// For a message: printable ASCII, cut.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char one : text.substr(0, kQuotedMax)) out += one >= ' ' && one <= '~' ? one : '?';
-  return out + "'";
-}
 
 std::string_view trimmed(std::string_view text) {
   const size_t start = text.find_first_not_of(" \t");
@@ -150,58 +115,6 @@ HeadProblem parse_problem(llhttp_t& parser, llhttp_errno_t error, const Filling&
     case HPE_INVALID_VERSION: return {505, "expected HTTP/1.1 or HTTP/1.0"};
     default: return {400, parser_reason(parser)};
   }
-}
-
-// Splits a target into path and query; absolute form has a host that counts instead of the header.
-HeadProblem read_target(std::string_view target, ReadHead& out, std::string_view& authority) {
-  if (target == "*" && out.method == "OPTIONS") {
-    out.path = target;
-    return {};
-  }
-  if (target.empty()) return {400, "the request line has no target"};
-  if (target[0] != '/') {
-    const size_t scheme = target.find("://");
-    const bool known =
-        scheme != std::string_view::npos && (is_header(target.substr(0, scheme), "http") ||
-                                             is_header(target.substr(0, scheme), "https"));
-    if (!known) return {400, "expected a path as target, got " + quoted(target)};
-    const std::string_view rest = target.substr(scheme + 3);
-    const size_t path = rest.find_first_of("/?");
-    authority = rest.substr(0, path);
-    if (authority.empty()) return {400, "the target has no host: " + quoted(target)};
-    target = path == std::string_view::npos ? std::string_view("/") : rest.substr(path);
-    if (target[0] == '?') {
-      out.path = "/";
-      out.query = target.substr(1);
-      return {};
-    }
-  }
-  const size_t mark = target.find('?');
-  out.path = target.substr(0, mark);
-  if (mark != std::string_view::npos) out.query = target.substr(mark + 1);
-  return {};
-}
-
-HeadProblem check_host(ReadHead& out, std::string_view authority) {
-  HttpHeader* host = nullptr;
-  for (HttpHeader& header : *out.headers) {
-    if (!is_header(header.name, "host")) continue;
-    if (host != nullptr) return {400, "Host: expected one header, got several"};
-    host = &header;
-  }
-  if (host == nullptr) {
-    if (out.is_1_0) return {};
-    return {400, "Host: expected one header, got none"};
-  }
-  if (!all_of(host->value, kHostLetter)) {
-    return {400, "Host: expected a host and a port, got " + quoted(host->value)};
-  }
-  if (authority.empty()) return {};
-  if (!all_of(authority, kHostLetter)) {
-    return {400, "expected a host in the target, got " + quoted(authority)};
-  }
-  host->value = authority;  // RFC 9112 3.2.2
-  return {};
 }
 
 HeadProblem check_framing(llhttp_t& parser, ReadHead& out) {
@@ -301,10 +214,7 @@ HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHe
   // llhttp knows some methods, and reads others as errors: which are allowed here, routes say.
   out.method = bytes.substr(0, bytes.find(' '));
   if (out.method == "PRI") return {505, "expected HTTP/1.1 or HTTP/1.0"};
-  if (out.method == "CONNECT") return {501, "method 'CONNECT' is not known"};
-  if (out.method.empty() || !all_of(out.method, kTokenLetter)) {
-    return {400, "the request line does not begin with a method"};
-  }
+  if (HeadProblem problem = read_method(out.method); problem.status != 0) return problem;
   constexpr std::string_view kAnyMethod = "POST";
   llhttp_errno_t error = llhttp_execute(&parser, kAnyMethod.data(), kAnyMethod.size());
   if (error == HPE_OK) {
@@ -325,16 +235,19 @@ HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHe
     return {505, "expected HTTP/1.1 or HTTP/1.0"};
   }
   for (HttpHeader& header : *out.headers) {
-    if (header.name.empty() || !all_of(header.name, kTokenLetter)) {
+    if (!is_token(header.name)) {
       return {400, "expected a header's name, got " + quoted(header.name)};
     }
     header.value = trimmed(header.value);
   }
-  std::string_view authority;
-  if (HeadProblem problem = read_target(filling.target, out, authority); problem.status != 0) {
+  Target target;
+  if (HeadProblem problem = read_target(out.method, filling.target, target); problem.status != 0) {
     return problem;
   }
-  if (HeadProblem problem = check_host(out, authority); problem.status != 0) return problem;
+  out.path = target.path;
+  out.query = target.query;
+  HeadProblem problem = check_host(*out.headers, out.is_1_0, target.authority);
+  if (problem.status != 0) return problem;
   return check_framing(parser, out);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "transport/http.h"
+#include "transport/target.h"
 
 struct llhttp__internal_s;
 
@@ -59,12 +60,6 @@ struct ReadHead {
   bool keeps_alive = false;
   bool asks_keep_alive = false;  // it has the header "Connection: keep-alive"
   bool expects_continue = false;
-};
-
-// Why a request is refused; status 0: it is not.
-struct HeadProblem {
-  int status = 0;
-  std::string reason;
 };
 
 // Why the parser stopped, in its words.

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <deque>
 #include <vector>
 
 #include "transport/grpc/text.h"
@@ -27,6 +28,8 @@ constexpr uint64_t kLeftToGuard = 1'000'000'000;
 // FrameGuard counts those.
 constexpr size_t kContinuationsMax = 2'000;
 constexpr int kFirstUnknownType = NGHTTP2_CONTINUATION + 1;
+constexpr size_t kLongBytes = 65'536;  // of an answer that does not go before others' short ones
+constexpr std::string_view kJson = "application/json";
 
 std::string_view text_of(const uint8_t* bytes, size_t count) {
   return {reinterpret_cast<const char*>(bytes), count};
@@ -63,21 +66,47 @@ class Headers {
       }
       std::string text;
       append_base64(one.value, text);
-      texts_.push_back(std::make_unique<std::string>(std::move(text)));
-      add_copied(one.name, *texts_.back());
+      texts_.push_back(std::move(text));
+      add_copied(one.name, texts_.back());
     }
+  }
+  // Lines as HTTP/1 has them. Those about the connection are left out: HTTP/2 has none.
+  void add_lines(std::string_view lines) {
+    while (!lines.empty()) {
+      const size_t end = lines.find("\r\n");
+      const std::string_view line = lines.substr(0, end);
+      lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 2);
+      const size_t colon = line.find(": ");
+      if (colon == std::string_view::npos) continue;
+      std::string name(line.substr(0, colon));
+      for (char& one : name) {
+        if (one >= 'A' && one <= 'Z') one = static_cast<char>(one | 0x20);
+      }
+      if (name == "connection" || name == "keep-alive" || name == "transfer-encoding") continue;
+      texts_.push_back(std::move(name));
+      add_copied(texts_.back(), line.substr(colon + 2));
+    }
+  }
+  void add_number(std::string_view name, uint64_t number) {
+    char text[20];
+    const auto done = std::to_chars(text, text + sizeof text, number);
+    add_text(name, std::string(text, done.ptr));  // short: no allocation but its place
+  }
+  void clear() {
+    entries_.clear();
+    texts_.clear();
   }
   // A text of its own, until it is submitted.
   void add_text(std::string_view name, std::string text) {
-    texts_.push_back(std::make_unique<std::string>(std::move(text)));
-    add_copied(name, *texts_.back());
+    texts_.push_back(std::move(text));
+    add_copied(name, texts_.back());
   }
   const nghttp2_nv* data() const { return entries_.data(); }
   size_t size() const { return entries_.size(); }
 
  private:
   std::vector<nghttp2_nv> entries_;
-  std::vector<std::unique_ptr<std::string>> texts_;
+  std::deque<std::string> texts_;
 };
 
 void add_status(Headers& headers, int code, std::string_view message, std::string_view details) {
@@ -102,8 +131,8 @@ void add_status(Headers& headers, int code, std::string_view message, std::strin
 
 struct Http2Connection::Callbacks {
   static Http2Connection& of(void* user) { return *static_cast<Http2Connection*>(user); }
-  static Stream* stream(nghttp2_session* session, int32_t number) {
-    return static_cast<Stream*>(nghttp2_session_get_stream_user_data(session, number));
+  static Http2Stream* stream(nghttp2_session* session, int32_t number) {
+    return static_cast<Http2Stream*>(nghttp2_session_get_stream_user_data(session, number));
   }
 
   static int on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
@@ -140,7 +169,7 @@ struct Http2Connection::Callbacks {
     Http2Connection& connection = of(user);
     connection.block_bytes_ = 0;
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
-    Stream* begun = connection.begin_stream(frame->hd.stream_id);
+    Http2Stream* begun = connection.begin_stream(frame->hd.stream_id);
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, begun);
     return 0;
   }
@@ -154,8 +183,8 @@ struct Http2Connection::Callbacks {
       connection.go_away(NGHTTP2_ENHANCE_YOUR_CALM, "too many headers");
       return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
-    Stream* call = stream(session, frame->hd.stream_id);
-    if (call != nullptr) call->header(text_of(name, name_bytes), text_of(value, value_bytes));
+    Http2Stream* call = stream(session, frame->hd.stream_id);
+    if (call != nullptr) call->add_header(text_of(name, name_bytes), text_of(value, value_bytes));
     return 0;
   }
 
@@ -164,14 +193,18 @@ struct Http2Connection::Callbacks {
     switch (frame->hd.type) {
       case NGHTTP2_HEADERS:
       case NGHTTP2_DATA: {
-        Stream* call = stream(session, frame->hd.stream_id);
+        Http2Stream* call = stream(session, frame->hd.stream_id);
         const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
         if (frame->hd.type == NGHTTP2_DATA && frame->hd.length == 0 && !ends &&
             !connection.allow(Event::EmptyData)) {
           return NGHTTP2_ERR_CALLBACK_FAILURE;
         }
         if (call == nullptr) return 0;
-        if (frame->hd.type == NGHTTP2_HEADERS) call->head_ended();
+        if (frame->hd.type == NGHTTP2_HEADERS) {
+          RequestStream* request = call->as_http();
+          if (request != nullptr && request->is_call()) call = connection.make_call(*request);
+          call->head_ended();
+        }
         if (ends) call->end_stream();
         return 0;
       }
@@ -185,7 +218,7 @@ struct Http2Connection::Callbacks {
         return 0;
       case NGHTTP2_RST_STREAM: {
         // Of streams that are gone too: such a reset is worth nothing to anybody.
-        Stream* call = stream(session, frame->hd.stream_id);
+        Http2Stream* call = stream(session, frame->hd.stream_id);
         const bool late = call != nullptr && call->answered();
         return late || connection.allow(Event::PeerReset) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
       }
@@ -203,7 +236,7 @@ struct Http2Connection::Callbacks {
     // Of the connection's window all is given back at once: what its calls hold is counted in the
     // budget, and one that waits does not stop the others.
     nghttp2_session_consume_connection(session, count);
-    Stream* call = stream(session, number);
+    Http2Stream* call = stream(session, number);
     if (call == nullptr) nghttp2_session_consume_stream(session, number, count);
     else call->data({bytes, count});
     return 0;
@@ -219,7 +252,7 @@ struct Http2Connection::Callbacks {
     if (answers) connection.keepalive_.sent_data();
     if (frame->hd.type == NGHTTP2_GOAWAY) connection.went_away();
     if (!answers || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
-    Stream* call = stream(session, frame->hd.stream_id);
+    Http2Stream* call = stream(session, frame->hd.stream_id);
     if (call == nullptr) return 0;
     connection.guard_.answered();
     // Who has its answer need not send the rest of its request.
@@ -230,7 +263,7 @@ struct Http2Connection::Callbacks {
   }
 
   static int on_stream_close(nghttp2_session* session, int32_t number, uint32_t, void* user) {
-    Stream* call = stream(session, number);
+    Http2Stream* call = stream(session, number);
     if (call == nullptr) return 0;
     nghttp2_session_set_stream_user_data(session, number, nullptr);
     call->gone();
@@ -246,7 +279,7 @@ struct Http2Connection::Callbacks {
 
   static ssize_t read_answers(nghttp2_session* session, int32_t number, uint8_t*, size_t room,
                               uint32_t* flags, nghttp2_data_source*, void*) {
-    Stream* call = stream(session, number);
+    Http2Stream* call = stream(session, number);
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     bool ends = false;
     const size_t count = call->ready(room, ends);
@@ -256,8 +289,8 @@ struct Http2Connection::Callbacks {
     }
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (ends) {
-      *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-      call->submit_trailers();
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      if (call->submit_trailers()) *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
     }
     return static_cast<ssize_t>(count);
   }
@@ -265,7 +298,8 @@ struct Http2Connection::Callbacks {
   // The text that goes with a refusal.
   static ssize_t read_refusal(nghttp2_session* session, int32_t number, uint8_t* room,
                               size_t room_bytes, uint32_t* flags, nghttp2_data_source*, void*) {
-    Stream* call = stream(session, number);
+    // Of calls only.
+    auto* call = static_cast<CallStream*>(stream(session, number));
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::string_view part = call->take_refusal(room_bytes);
     std::memcpy(room, part.data(), part.size());
@@ -278,14 +312,14 @@ struct Http2Connection::Callbacks {
     Http2Connection& connection = of(user);
     Output& output = *connection.output_;
     if (output.bytes() > kOutputBytesMax) return NGHTTP2_ERR_WOULDBLOCK;
-    Stream* call = stream(session, frame->hd.stream_id);
+    Http2Stream* call = stream(session, frame->hd.stream_id);
     bool ends = false;
     if (call == nullptr || call->ready(count, ends) != count) {
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
     output.add(head, kFrameHeadBytes);
     call->put(count, output);
-    if (!call->answered()) connection.left_.push_back(call->id());
+    if (const uint64_t id = call->streaming_id(); id != 0) connection.left_.push_back(id);
     return 0;
   }
 };
@@ -323,7 +357,7 @@ nghttp2_option* Http2Connection::make_options() {
   return out;
 }
 
-void Http2Connection::submit_response(Stream& stream, const Metadata& initial,
+void Http2Connection::submit_response(CallStream& stream, const Metadata& initial,
                                       std::string_view coding, bool with_data, bool is_long) {
   Headers headers;
   headers.add(":status", "200");
@@ -335,14 +369,11 @@ void Http2Connection::submit_response(Stream& stream, const Metadata& initial,
   provider.read_callback = Callbacks::read_answers;
   nghttp2_submit_response(session_, stream.number(), headers.data(), headers.size(),
                           with_data ? &provider : nullptr);
-  if (is_long) {  // takes turns with others, instead of going first
-    const nghttp2_extpri priority{NGHTTP2_EXTPRI_DEFAULT_URGENCY, 1};
-    nghttp2_session_change_extpri_stream_priority(session_, stream.number(), &priority, 1);
-  }
+  if (is_long) take_turns(stream);
   touch();
 }
 
-void Http2Connection::submit_status(Stream& stream, bool only, const Metadata& initial,
+void Http2Connection::submit_status(CallStream& stream, bool only, const Metadata& initial,
                                     const Metadata& trailing, int code, std::string_view message,
                                     std::string_view details) {
   Headers headers;
@@ -361,7 +392,7 @@ void Http2Connection::submit_status(Stream& stream, bool only, const Metadata& i
   }
 }
 
-void Http2Connection::submit_refusal(Stream& stream, const Refusal& why, bool with_text) {
+void Http2Connection::submit_refusal(CallStream& stream, const Refusal& why, bool with_text) {
   Headers headers;
   headers.add(":status", why.status);
   if (!why.allow.empty()) headers.add("allow", why.allow);
@@ -374,7 +405,44 @@ void Http2Connection::submit_refusal(Stream& stream, const Refusal& why, bool wi
   touch();
 }
 
-void Http2Connection::reset(Stream& stream, bool too_much) {
+void Http2Connection::submit_answer(RequestStream& stream, const HttpAnswer& answer,
+                                    bool with_body) {
+  static thread_local Headers headers;
+  headers.clear();
+  if (answer.status == 200) headers.add(":status", "200");
+  else headers.add_number(":status", static_cast<uint64_t>(answer.status));
+  headers.add_copied("date", date_text());
+  if (answer.content_type == kJson) {
+    headers.add("content-type", kJson);
+    headers.add("x-content-type-options", "nosniff");
+  } else if (!answer.content_type.empty()) {
+    headers.add_copied("content-type", answer.content_type);
+  }
+  headers.add_lines(answer.headers);
+  if (answer.status != 204 && answer.status != 304) {
+    headers.add_number("content-length", answer.body.size());
+  }
+  nghttp2_data_provider provider{};
+  provider.read_callback = Callbacks::read_answers;
+  nghttp2_submit_response(session_, stream.number(), headers.data(), headers.size(),
+                          with_body ? &provider : nullptr);
+  if (with_body && answer.body.size() >= kLongBytes) take_turns(stream);
+  touch();
+}
+
+void Http2Connection::submit_continue(RequestStream& stream) {
+  const nghttp2_nv status = entry(":status", "100", true);
+  nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream.number(), nullptr, &status, 1,
+                         nullptr);
+  touch();
+}
+
+void Http2Connection::take_turns(Http2Stream& stream) {
+  const nghttp2_extpri priority{NGHTTP2_EXTPRI_DEFAULT_URGENCY, 1};
+  nghttp2_session_change_extpri_stream_priority(session_, stream.number(), &priority, 1);
+}
+
+void Http2Connection::reset(Http2Stream& stream, bool too_much) {
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.number(),
                             too_much ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_CANCEL);
   touch();

@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kReadBytesPerTurn = 1u << 20;     // of one connection
 constexpr size_t kOutputBytes = 256 * 1024;        // put together before it is written
 constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with so much unwritten, nothing more is read
+constexpr size_t kHeadRoomsMax = 32;
+constexpr size_t kHeadRoomBytesMax = 4096;
 constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kShortPart = 16;  // where answers are over the limit: of one then
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
@@ -28,13 +30,13 @@ constexpr uint8_t kLeavePing[] = {'l', 'e', 'a', 'v', 'e', 0, 0, 1};
 
 }  // namespace
 
-Http2Connection::Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel)
+Http2Connection::Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel,
+                                 uint64_t accepted_ns)
     : Connection(std::move(channel)),
       thread_(thread),
       keepalive_(thread.settings(), thread.now(), thread.random()),
-      handshake_until_ns_(after_ms(thread.now(), thread.settings().handshake_ms_max)) {
+      handshake_until_ns_(after_ms(accepted_ns, thread.settings().handshake_ms_max)) {
   due_.connection = this;
-  if (thread.has_tls()) peer_ = peer_of(channel_->socket());
 }
 
 Http2Connection::~Http2Connection() {
@@ -49,6 +51,7 @@ Http2Connection::~Http2Connection() {
 
 const TransportSettings& Http2Connection::settings() const { return thread_.settings(); }
 CallHandler& Http2Connection::handler() { return thread_.calls(); }
+HttpHandler& Http2Connection::requests() { return thread_.requests(); }
 const std::shared_ptr<MemoryBudget>& Http2Connection::budget() { return thread_.budget(); }
 BlockPool& Http2Connection::blocks() { return thread_.blocks(); }
 Timers& Http2Connection::timers() { return thread_.timers(); }
@@ -93,36 +96,19 @@ void Http2Connection::readable() {
     touch();
     return;
   }
-  if (state_ == State::Handshake) {
-    switch (channel_->handshake()) {
-      case Channel::Handshake::Blocked:
-        interest(true, channel_->write_waits_for_read() ? false : true);
-        return;
-      case Channel::Handshake::Failed: fail_handshake(); return;
-      case Channel::Handshake::Done:
-        state_ = State::Open;
-        std::string().swap(peer_);
-        interest(true, false);
-        touch();  // our SETTINGS
-    }
-  }
   receive();
 }
 
-void Http2Connection::writable() {
-  if (dead_) return;
-  if (state_ == State::Handshake) {
-    readable();
-    return;
-  }
-  touch();
-}
+void Http2Connection::writable() { touch(); }
 
-void Http2Connection::fail_handshake() {
-  if (dead_) return;
-  std::string reason = channel_->problem();
-  if (!reason.empty()) thread_.handshake_failed(std::move(peer_), std::move(reason));
-  die();
+void Http2Connection::start(std::span<const uint8_t> first) {
+  touch();  // our SETTINGS
+  if (!first.empty()) {
+    received_any_ = true;
+    keepalive_.received(now());
+    if (!feed(first)) return;
+  }
+  if (channel_->has_unread()) thread_.read_again(*this);
 }
 
 // Hot path: receive for gRPC.
@@ -183,7 +169,7 @@ bool Http2Connection::fill() {
 // Hot path: reply for gRPC. All that a turn made goes in few calls.
 void Http2Connection::flush() {
   dirty_ = false;
-  if (dead_ || state_ == State::Handshake) return;
+  if (dead_) return;
   bool blocked = false;
   if (output_ == nullptr) output_ = thread_.take_output();
   for (;;) {
@@ -226,7 +212,7 @@ void Http2Connection::tell_left() {
   std::vector<uint64_t> calls;
   calls.swap(left_);
   for (const uint64_t id : calls) {
-    auto* stream = static_cast<Stream*>(thread_.find(id));
+    auto* stream = static_cast<CallStream*>(thread_.find(id));
     if (stream == nullptr) continue;
     const size_t messages = stream->take_left();
     if (messages > 0) handler().left(*stream, messages);
@@ -287,7 +273,6 @@ void Http2Connection::set_timer() {
 void Http2Connection::due(uint64_t now_ns) {
   if (dead_) return;
   if (!settings_came_ && now_ns >= handshake_until_ns_) {
-    if (state_ == State::Handshake) fail_handshake();
     die();
     return;
   }
@@ -311,7 +296,7 @@ void Http2Connection::due(uint64_t now_ns) {
 
 void Http2Connection::retire(bool stops) {
   if (dead_ || closing_) return;
-  if (!received_any_ || state_ == State::Handshake) {
+  if (!received_any_) {
     die();
     return;
   }
@@ -323,8 +308,8 @@ void Http2Connection::retire(bool stops) {
   }
   if (!stops || stops_) return;
   stops_ = true;
-  for (Stream* stream = streams_; stream != nullptr;) {
-    Stream* following = stream->next;
+  for (Http2Stream* stream = streams_; stream != nullptr;) {
+    Http2Stream* following = stream->next;
     stream->drain();
     stream = following;
   }
@@ -372,7 +357,7 @@ void Http2Connection::look_at_unsent(bool too_many, uint64_t now_ns) {
 
 uint32_t Http2Connection::waiting_calls() const {
   uint32_t calls = 0;
-  for (const Stream* stream = streams_; stream != nullptr; stream = stream->next) {
+  for (const Http2Stream* stream = streams_; stream != nullptr; stream = stream->next) {
     calls += stream->waits_for_handler();
   }
   return calls;
@@ -380,8 +365,8 @@ uint32_t Http2Connection::waiting_calls() const {
 
 uint64_t Http2Connection::cut() {
   const uint64_t calls = waiting_calls();
-  for (Stream* stream = streams_; stream != nullptr;) {
-    Stream* following = stream->next;
+  for (Http2Stream* stream = streams_; stream != nullptr;) {
+    Http2Stream* following = stream->next;
     stream->cut();
     stream = following;
   }
@@ -404,48 +389,79 @@ void Http2Connection::unsent_changed(int64_t bytes) {
   thread_.unsent_changed(bytes);
 }
 
-void Http2Connection::call_begins(Stream& stream) {
+void Http2Connection::call_begins(NumberedCall& call) {
   ++calls_;
   keepalive_.calls_changed(calls_, now());
-  thread_.add_call(stream);
+  thread_.add_call(call);
 }
 
-void Http2Connection::call_ends(Stream& stream) {
+void Http2Connection::call_ends(NumberedCall& call) {
   --calls_;
   keepalive_.calls_changed(calls_, now());
-  thread_.remove_call(stream);
+  thread_.remove_call(call);
 }
 
-void Http2Connection::consume(Stream& stream, size_t bytes) {
+void Http2Connection::consume(Http2Stream& stream, size_t bytes) {
   if (bytes == 0 || session_ == nullptr) return;
   nghttp2_session_consume_stream(session_, stream.number(), bytes);
   touch();
 }
 
-void Http2Connection::unpack(Stream& stream, std::shared_ptr<Unpacking> message) {
+void Http2Connection::unpack(CallStream& stream, std::shared_ptr<Unpacking> message) {
   thread_.unpack(stream.id(), std::move(message));
 }
-void Http2Connection::resume_later(Stream& stream) { thread_.resume_later(stream.id()); }
+void Http2Connection::resume_later(uint64_t call) { thread_.resume_later(call); }
 
-void Http2Connection::resume_answers(Stream& stream) {
+void Http2Connection::resume_answers(Http2Stream& stream) {
   nghttp2_session_resume_data(session_, stream.number());
   touch();
 }
 
-Stream* Http2Connection::begin_stream(int32_t number) {
-  Stream* stream = std::make_unique<Stream>(*this, number).release();
+HeadRoom Http2Connection::take_head_room() {
+  if (head_rooms_.empty()) return {};
+  HeadRoom room = std::move(head_rooms_.back());
+  head_rooms_.pop_back();
+  return room;
+}
+
+void Http2Connection::give_head_room(HeadRoom room) {
+  if (head_rooms_.size() == kHeadRoomsMax || room.text.capacity() > kHeadRoomBytesMax) return;
+  room.text.clear();
+  room.headers.clear();
+  head_rooms_.push_back(std::move(room));
+}
+
+void Http2Connection::link(Http2Stream* stream) {
   stream->next = streams_;
   if (streams_ != nullptr) streams_->previous = stream;
   streams_ = stream;
+}
+
+Http2Stream* Http2Connection::begin_stream(int32_t number) {
+  std::unique_ptr<Http2Stream> made;
+  if (settings().serves == Serves::Grpc) made = std::make_unique<CallStream>(*this, number);
+  else made = std::make_unique<RequestStream>(*this, number);
+  Http2Stream* stream = made.release();
+  link(stream);
   return stream;
 }
 
-void Http2Connection::drop_stream(Stream* stream) {
+Http2Stream* Http2Connection::make_call(RequestStream& request) {
+  Http2Stream* call = std::make_unique<CallStream>(*this, request.number()).release();
+  link(call);
+  request.each_header(
+      [call](std::string_view name, std::string_view value) { call->add_header(name, value); });
+  nghttp2_session_set_stream_user_data(session_, request.number(), call);
+  drop_stream(&request);
+  return call;
+}
+
+void Http2Connection::drop_stream(Http2Stream* stream) {
   if (stream->previous != nullptr) stream->previous->next = stream->next;
   else streams_ = stream->next;
   if (stream->next != nullptr) stream->next->previous = stream->previous;
   std::erase(unsettled_, stream);
-  const std::unique_ptr<Stream> gone(stream);
+  const std::unique_ptr<Http2Stream> gone(stream);
 }
 
 }  // namespace serval

@@ -1,5 +1,5 @@
-// One HTTP/2 connection: an nghttp2 session over a channel, its calls, its guards. Hot path; the
-// listener's thread.
+// One HTTP/2 connection: an nghttp2 session over a channel, its calls and requests, its guards. Hot
+// path; the listener's thread.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "transport/http2/call_stream.h"
 #include "transport/http2/guard.h"
 #include "transport/http2/keepalive.h"
-#include "transport/http2/stream.h"
+#include "transport/http2/request_stream.h"
 #include "transport/http2/stream_history.h"
 #include "transport/loop/connection.h"
 #include "transport/loop/output.h"
@@ -24,11 +25,14 @@ class ListenerThread;
 
 class Http2Connection final : public Connection {
  public:
-  Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel);
+  // The channel's TLS handshake has ended. `accepted_ns`: since when its client is waited for.
+  Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel, uint64_t accepted_ns);
   // Tells the handlers of its calls.
   ~Http2Connection() override;
 
   bool begin() override;
+  // The first bytes, which were read to find out what is spoken; once, after begin().
+  void start(std::span<const uint8_t> first);
   void readable() override;
   void writable() override;
   void flush() override;
@@ -46,6 +50,7 @@ class Http2Connection final : public Connection {
   // --- what its streams ask for ---
   const TransportSettings& settings() const;
   CallHandler& handler();
+  HttpHandler& requests();
   BlockPool& blocks();
   Timers& timers();
   uint64_t now() const;
@@ -54,23 +59,31 @@ class Http2Connection final : public Connection {
   // Why a call cannot be taken now, "" = it can.
   std::string too_much_unsent() const;
   void unsent_changed(int64_t bytes);
-  void call_begins(Stream& stream);
-  void call_ends(Stream& stream);
-  void consume(Stream& stream, size_t bytes);
+  void call_begins(NumberedCall& call);
+  void call_ends(NumberedCall& call);
+  void consume(Http2Stream& stream, size_t bytes);
   // Runs a step of the message elsewhere; the stream is told.
-  void unpack(Stream& stream, std::shared_ptr<Unpacking> message);
+  void unpack(CallStream& stream, std::shared_ptr<Unpacking> message);
   const std::shared_ptr<MemoryBudget>& budget();
-  void resume_later(Stream& stream);
-  void settle_later(Stream& stream) { unsettled_.push_back(&stream); }
-  void resume_answers(Stream& stream);
-  void submit_response(Stream& stream, const Metadata& initial, std::string_view coding,
+  void resume_later(uint64_t call);
+  // Empty, with room.
+  HeadRoom take_head_room();
+  void give_head_room(HeadRoom room);
+  void settle_later(Http2Stream& stream) { unsettled_.push_back(&stream); }
+  void resume_answers(Http2Stream& stream);
+  void submit_response(CallStream& stream, const Metadata& initial, std::string_view coding,
                        bool with_data, bool is_long);
   // `only`: there was no response before.
-  void submit_status(Stream& stream, bool only, const Metadata& initial, const Metadata& trailing,
-                     int code, std::string_view message, std::string_view details);
+  void submit_status(CallStream& stream, bool only, const Metadata& initial,
+                     const Metadata& trailing, int code, std::string_view message,
+                     std::string_view details);
   // `with_text`: it was not asked with HEAD.
-  void submit_refusal(Stream& stream, const Refusal& why, bool with_text);
-  void reset(Stream& stream, bool too_much);
+  void submit_refusal(CallStream& stream, const Refusal& why, bool with_text);
+  // The answer to a request; its body, where there is one, is the stream's.
+  void submit_answer(RequestStream& stream, const HttpAnswer& answer, bool with_body);
+  // 100 Continue.
+  void submit_continue(RequestStream& stream);
+  void reset(Http2Stream& stream, bool too_much);
   void touch();
 
   // nghttp2's callbacks (callbacks.cc).
@@ -80,10 +93,6 @@ class Http2Connection final : public Connection {
 
  private:
   friend struct Callbacks;
-  // Ends it; tells why, where it came to TLS.
-  void fail_handshake();
-
-  enum class State : uint8_t { Handshake, Open };
   // Asked: GOAWAY of the largest number there is was said, and a ping sent behind it. Said: GOAWAY
   // of the last call.
   enum class Leaving : uint8_t { No, Asked, Said };
@@ -109,8 +118,13 @@ class Http2Connection final : public Connection {
   void set_timer();
   void settle_all();
   void tell_left();
-  Stream* begin_stream(int32_t number);
-  void drop_stream(Stream* stream);
+  // Its answer takes turns with others, instead of going first.
+  void take_turns(Http2Stream& stream);
+  Http2Stream* begin_stream(int32_t number);
+  // Where a port serves both: a request that turned out to be a gRPC call.
+  Http2Stream* make_call(RequestStream& request);
+  void link(Http2Stream* stream);
+  void drop_stream(Http2Stream* stream);
   void die();
   void close_when_done();
 
@@ -120,13 +134,13 @@ class Http2Connection final : public Connection {
   FrameGuard guard_;
   StreamHistory history_;
   Keepalive keepalive_;
-  std::string peer_;  // during a TLS handshake
   uint64_t handshake_until_ns_;
   // A peer that does not take our goodbye is not waited for, nor one that does not answer the ping.
   uint64_t closing_until_ns_ = UINT64_MAX;
   uint64_t leave_ns_ = UINT64_MAX;
-  Stream* streams_ = nullptr;
-  std::vector<Stream*> unsettled_;
+  Http2Stream* streams_ = nullptr;
+  std::vector<Http2Stream*> unsettled_;
+  std::vector<HeadRoom> head_rooms_;
   std::vector<uint64_t> left_;  // calls of whose answers some left
   uint32_t calls_ = 0;
   uint64_t unsent_bytes_ = 0;
@@ -134,7 +148,6 @@ class Http2Connection final : public Connection {
   uint64_t seen_written_ = 0;  // at the last look, and when it changed
   uint64_t seen_at_ns_ = 0;
   size_t block_bytes_ = 0;  // of the header block that comes
-  State state_ = State::Handshake;
   bool settings_came_ = false;
   bool received_any_ = false;
   Leaving leaving_ = Leaving::No;

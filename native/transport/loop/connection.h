@@ -84,7 +84,7 @@ class Connection {
   Connection* next = nullptr;
 
  protected:
-  const std::unique_ptr<Channel> channel_;
+  std::unique_ptr<Channel> channel_;  // null once another connection has it
   DueNode due_;
   bool dead_ = false;
 };

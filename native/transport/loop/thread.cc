@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "transport/http1/connection.h"
 #include "transport/http2/connection.h"
+#include "transport/loop/opening.h"
 
 namespace serval {
 
@@ -189,18 +189,36 @@ void ListenerThread::take(int socket) {
   std::unique_ptr<Channel> channel =
       shared_.tls != nullptr ? shared_.tls->accept(socket) : plain_channel(socket);
   std::unique_ptr<Connection> made;
-  if (settings().serves == Serves::Grpc) {
-    made = std::make_unique<Http2Connection>(*this, std::move(channel));
+  if (settings().serves == Serves::Grpc && shared_.tls == nullptr) {
+    made = std::make_unique<Http2Connection>(*this, std::move(channel), now_ns_);
   } else {
-    made = std::make_unique<Http1Connection>(*this, std::move(channel));
+    made = std::make_unique<OpeningConnection>(*this, std::move(channel));
   }
   Connection* connection = made.release();
-  connection->next = connections_;
-  if (connections_ != nullptr) connections_->previous = connection;
-  connections_ = connection;
+  link(connection);
   handler_->connected(1);
   poller_.add(socket, EPOLLIN, connection);
   if (!connection->begin()) connection->end();
+}
+
+void ListenerThread::link(Connection* connection) {
+  connection->next = connections_;
+  if (connections_ != nullptr) connections_->previous = connection;
+  connections_ = connection;
+}
+
+void ListenerThread::unlink(Connection* connection) {
+  if (connection->previous != nullptr) connection->previous->next = connection->next;
+  else connections_ = connection->next;
+  if (connection->next != nullptr) connection->next->previous = connection->previous;
+}
+
+void ListenerThread::replace(Connection& before, std::unique_ptr<Connection> made) {
+  Connection* connection = made.release();
+  unlink(&before);
+  replaced_.emplace_back(&before);
+  link(connection);
+  interest(*connection, EPOLLIN);
 }
 
 void ListenerThread::interest(Connection& connection, uint32_t events) {
@@ -313,15 +331,14 @@ void ListenerThread::flush_all() {
 
 // Connections that ended are freed where nobody is inside of them.
 void ListenerThread::bury() {
+  replaced_.clear();
   while (!dead_.empty()) {
     const std::unique_ptr<Connection> gone(dead_.back());
     Connection* connection = gone.get();
     dead_.pop_back();
     std::erase(dirty_, connection);
     std::erase(unread_, connection);
-    if (connection->previous != nullptr) connection->previous->next = connection->next;
-    else connections_ = connection->next;
-    if (connection->next != nullptr) connection->next->previous = connection->previous;
+    unlink(connection);
     acceptor_->closed();
     handler_->connected(-1);
   }

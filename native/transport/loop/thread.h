@@ -90,6 +90,8 @@ class ListenerThread final : public CallThread {
   void give_output(std::unique_ptr<Output> output);
   void later(Connection& connection) { dirty_.push_back(&connection); }
   void bury_later(Connection& connection) { dead_.push_back(&connection); }
+  // Another connection has the channel of this one, which is freed at the end of the turn.
+  void replace(Connection& before, std::unique_ptr<Connection> made);
   void read_again(Connection& connection) { unread_.push_back(&connection); }
   void interest(Connection& connection, uint32_t events);
   bool has_tls() const { return shared_.tls != nullptr; }
@@ -125,6 +127,8 @@ class ListenerThread final : public CallThread {
   // Whether a second has gone since it was so the last time, on any thread.
   bool may_tell(std::atomic<uint64_t>& told_ns) const;
   void take(int socket);
+  void link(Connection* connection);
+  void unlink(Connection* connection);
   void run_due();
   void take_unpacked();
   void run_resuming();
@@ -154,6 +158,7 @@ class ListenerThread final : public CallThread {
   Connection* connections_ = nullptr;
   std::vector<Connection*> dirty_, flushing_;
   std::vector<Connection*> unread_, dead_;
+  std::vector<std::unique_ptr<Connection>> replaced_;  // of this turn
   std::vector<uint64_t> resuming_;
   const std::shared_ptr<UnpackedBox> unpacked_;
   std::vector<uint64_t> timed_;  // calls of this turn that have a deadline

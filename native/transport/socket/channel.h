@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace serval {
 
@@ -37,6 +38,8 @@ class Channel {
   // Why a handshake failed, or that it was not finished, for the log; "" where it is done, or the
   // client has said nothing at all (who looks whether a port is open does).
   virtual std::string problem() const { return {}; }
+  // The protocol that a handshake agreed on (ALPN); "" where there is none.
+  virtual std::string_view protocol() const { return {}; }
 
   virtual Moved read(std::span<uint8_t> room) = 0;
   // `parts` as for writev(2), of any number; what was taken ends anywhere. The bytes that were not

@@ -201,16 +201,25 @@ class Reader {
   SSL_CTX* const context_;
 };
 
-// ALPN: this protocol or no connection.
-int choose_only(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
-                const unsigned char* offered, unsigned offered_bytes, void* argument) {
-  const std::string_view wanted(static_cast<const char*>(argument));
+// Whether a client's list of protocols has this one, and where.
+const unsigned char* offer_of(std::string_view wanted, const unsigned char* offered,
+                              unsigned offered_bytes) {
   for (unsigned at = 0; at < offered_bytes; at += 1u + offered[at]) {
     const unsigned bytes = offered[at];
     if (bytes != wanted.size() || at + bytes >= offered_bytes) continue;
-    if (std::memcmp(offered + at + 1, wanted.data(), bytes) != 0) continue;
-    *chosen = offered + at + 1;
-    *chosen_bytes = static_cast<unsigned char>(bytes);
+    if (std::memcmp(offered + at + 1, wanted.data(), bytes) == 0) return offered + at + 1;
+  }
+  return nullptr;
+}
+
+// ALPN: one of these protocols or no connection.
+int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
+                    const unsigned char* offered, unsigned offered_bytes, void* argument) {
+  for (const std::string& wanted : static_cast<const TlsSettings*>(argument)->protocols) {
+    const unsigned char* found = offer_of(wanted, offered, offered_bytes);
+    if (found == nullptr) continue;
+    *chosen = found;
+    *chosen_bytes = static_cast<unsigned char>(wanted.size());
     return SSL_TLSEXT_ERR_OK;
   }
   return SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -236,9 +245,9 @@ bool set_up(const OpenSsl& ssl, SSL_CTX* context, const TlsSettings& settings) {
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nullptr);
   // Sessions are resumed by tickets; none are kept here.
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
-  const std::string sessions = "serval-" + settings.protocol;
-  ssl.SSL_CTX_set_alpn_select_cb(context, choose_only,
-                                 const_cast<char*>(settings.protocol.c_str()));
+  std::string sessions = "serval";
+  for (const std::string& protocol : settings.protocols) sessions += "-" + protocol;
+  ssl.SSL_CTX_set_alpn_select_cb(context, choose_protocol, const_cast<TlsSettings*>(&settings));
   return ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, min_version, nullptr) == 1 &&
          ssl.SSL_CTX_set_session_id_context(context,
                                             reinterpret_cast<const unsigned char*>(sessions.data()),

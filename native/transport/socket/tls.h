@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "transport/socket/channel.h"
@@ -25,8 +26,9 @@ struct TlsSettings {
   PemSource roots;               // who signs clients' certificates
   bool client_required = false;  // mutual TLS
   bool only_tls13 = false;       // else 1.2 too
-  // The protocol of ALPN, and whether the handshake fails with clients that do not ask for it.
-  std::string protocol = "h2";
+  // The protocols of ALPN, the preferred one first, and whether the handshake fails with clients
+  // that do not ask for one of them.
+  std::vector<std::string> protocols{"h2"};
   bool protocol_required = true;
 };
 

@@ -30,6 +30,7 @@ class TlsChannel final : public Channel {
   Moved write(std::span<const iovec> parts) override;
   bool has_unread() const override { return has_unread_; }
   bool write_waits_for_read() const override { return waits_for_read_; }
+  std::string_view protocol() const override { return protocol_; }
   void shut_down() override;
 
   // Of the BIO, OpenSSL's view of the socket.
@@ -45,6 +46,7 @@ class TlsChannel final : public Channel {
   const OpenSsl& functions_;
   const TlsSettings& settings_;
   SSL* const ssl_;
+  std::string protocol_;
   std::string problem_;
   size_t unfinished_ = 0;  // bytes of a write that has to come again
   size_t read_bytes_ = 0;  // that no late message was given for
@@ -158,9 +160,8 @@ Channel::Handshake TlsChannel::handshake() {
     const unsigned char* name = nullptr;
     unsigned length = 0;
     functions_.SSL_get0_alpn_selected(ssl_, &name, &length);
-    const std::string_view wanted = settings_.protocol;
-    connected_ = !settings_.protocol_required ||
-                 (length == wanted.size() && std::memcmp(name, wanted.data(), length) == 0);
+    if (length > 0) protocol_.assign(reinterpret_cast<const char*>(name), length);
+    connected_ = !settings_.protocol_required || !protocol_.empty();
     if (connected_) {
       waits_for_read_ = false;
       functions_.SSL_set_msg_callback(ssl_, count_late_message);

@@ -12,7 +12,7 @@
 namespace serval {
 
 // Owns `socket` and `made` (null, where memory was out: the handshake fails).
-// Borrows `settings`: the protocol that is to be agreed on.
+// Borrows `settings`: the protocols to agree on.
 std::unique_ptr<Channel> tls_channel(const OpenSsl& functions, SSL* made, int socket,
                                      const TlsSettings& settings);
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "calls/rest_calls.h"
+#include "calls/learned_routes.h"
 
 namespace serval::test {
 namespace {
@@ -27,9 +27,9 @@ class FakeRequest final : public HttpRequest {
   void set_paused(bool) override {}
 };
 
-std::vector<uint8_t> rule(Protocol protocol, uint32_t number, uint32_t generation,
+std::vector<uint8_t> rule(uint32_t kind, uint32_t number, uint32_t generation,
                           std::vector<std::string> texts) {
-  const uint32_t words[] = {static_cast<uint32_t>(protocol), number, generation};
+  const uint32_t words[] = {kind, number, generation};
   std::vector<uint8_t> out(sizeof words);
   std::memcpy(out.data(), words, sizeof words);
   for (const std::string& text : texts) {
@@ -39,10 +39,14 @@ std::vector<uint8_t> rule(Protocol protocol, uint32_t number, uint32_t generatio
   return out;
 }
 
+constexpr auto kPredict = static_cast<uint32_t>(Protocol::V1Predict);
+
 class LearnedRoutesTest : public ::testing::Test {
  protected:
   void learn(Protocol protocol, std::string key_header = "", std::string key = "") {
-    ASSERT_TRUE(routes_.learn(0, 77, rule(protocol, 1, 0, {"POST", "/m", "h", key_header, key})));
+    ASSERT_TRUE(routes_.learn(
+        0, 77,
+        rule(static_cast<uint32_t>(protocol), 1, 0, {"POST", "/m", "h", key_header, key, ""})));
   }
   bool knows(std::vector<HttpHeader> headers, std::string_view method = "POST",
              std::string_view path = "/m", std::string_view query = "") {
@@ -66,11 +70,25 @@ TEST_F(LearnedRoutesTest, AreForOneMethodPathAndHost) {
   EXPECT_EQ(routes_.find(0, other), nullptr);
 }
 
-TEST_F(LearnedRoutesTest, LeaveCodingsToJavaScript) {
-  learn(Protocol::V2Rest);
-  EXPECT_FALSE(knows({{"Content-Encoding", "gzip"}}));
-  EXPECT_FALSE(knows({{"ACCEPT-ENCODING", "gzip, deflate"}}));
-  EXPECT_TRUE(knows({{"Accept-Encoding", "identity"}}));
+TEST_F(LearnedRoutesTest, HaveAnswersThatStayTheSame) {
+  const std::string lines = "Vary: Origin\r\n";
+  std::vector<uint8_t> bytes =
+      rule(LearnedRoutes::kAnswer, 1, 0, {"GET", "/live", "h", "", "", lines, "application/json"});
+  for (const char one : std::string("{}")) bytes.push_back(static_cast<uint8_t>(one));
+  ASSERT_TRUE(routes_.learn(0, 200, bytes));
+  const FakeRequest request("GET", "/live", "", {{"Host", "h"}});
+  const LearnedRoute* route = routes_.find(0, request);
+  ASSERT_NE(route, nullptr);
+  ASSERT_NE(route->answer, nullptr);
+  EXPECT_EQ(route->answer->status, 200);
+  EXPECT_EQ(route->answer->content_type, "application/json");
+  EXPECT_EQ(route->answer->body, (std::vector<uint8_t>{'{', '}'}));
+  ASSERT_NE(route->added, nullptr);
+  EXPECT_EQ(*route->added, lines);
+  // A page of another origin is JavaScript's.
+  const FakeRequest page("GET", "/live", "", {{"Host", "h"}, {"Origin", "http://a"}});
+  EXPECT_EQ(routes_.find(0, page), nullptr);
+  EXPECT_EQ(routes_.find(1, request), nullptr);
 }
 
 TEST_F(LearnedRoutesTest, LetInKeysThatWereLetInBefore) {
@@ -91,14 +109,14 @@ TEST_F(LearnedRoutesTest, EndWithTheirGeneration) {
   const FakeRequest request("POST", "/m", "", {{"Host", "h"}, {"Authorization", "Bearer a"}});
   EXPECT_EQ(routes_.find(1, request), nullptr);
   EXPECT_EQ(routes_.find(0, request), nullptr) << "it is gone for good";
-  const auto stale = rule(Protocol::V1Predict, 1, 0, {"POST", "/m", "h", "", ""});
+  const auto stale = rule(kPredict, 1, 0, {"POST", "/m", "h", "", "", ""});
   EXPECT_FALSE(routes_.learn(1, 77, stale));
 }
 
 TEST_F(LearnedRoutesTest, ThatCannotBeReadAreNone) {
   for (std::vector<uint8_t> broken :
-       {std::vector<uint8_t>(5), rule(Protocol::V1Predict, 1, 0, {"POST", "/m", "h", ""}),
-        rule(static_cast<Protocol>(99), 1, 0, {"POST", "/m", "h", "", ""})}) {
+       {std::vector<uint8_t>(5), rule(kPredict, 1, 0, {"POST", "/m", "h", "", ""}),
+        rule(99, 1, 0, {"POST", "/m", "h", "", "", ""})}) {
     EXPECT_FALSE(routes_.learn(0, 77, broken));
   }
 }

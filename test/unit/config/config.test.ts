@@ -470,7 +470,7 @@ test('wrong flags and values say where, expected and got', async () => {
     [['m', '--providers=cuda:device'], /expected key=value, got "device"/],
     [['m', '--host='], '--host: expected a value, got ""'],
     [['m', '--model-name=x'], /expected --model-base-path with it, got "x"/],
-    [['m', '--http-port=5', '--grpc-port=5'], /expected another port than HTTP's, got 5 for both/],
+    [['m', '--http-port=5', '--grpc-port=5', '--http-listener=uws'], /expected native where HTTP/],
     [[], /nothing to serve/],
     [['m', '--config=/does/not/exist.yaml'], /\/does\/not\/exist.yaml: cannot read .*ENOENT/],
     [['m', `--${'x'.repeat(100_000)}`], /^.{0,250}$/],

@@ -1,6 +1,7 @@
 // Which listeners a server has, by its flags.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sharesPort } from '../../../ts/config/serving.js';
 import { parseServeConfig, type Config } from '../../../ts/config/config.js';
 
 async function parse(...args: string[]): Promise<Config> {
@@ -22,10 +23,22 @@ test("a port of a listener that is off is nobody's", async () => {
   await parse('--http-port=7', '--grpc-port=7', '--allow-http=false');
   await parse('--http-port=7', '--grpc-port=7', '--allow-grpc=false');
   await parse('--metrics-port=8000', '--allow-http=false');
-  await assert.rejects(
-    parse('--http-port=7', '--grpc-port=7'),
-    /expected another port than HTTP's/,
-  );
+});
+
+test('HTTP and gRPC share a port where they have the same one on the same address', async () => {
+  assert.equal(sharesPort(await parse('--http-port=7', '--grpc-port=7')), true);
+  assert.equal(sharesPort(await parse('--http-port=7', '--grpc-port=8')), false);
+  assert.equal(sharesPort(await parse('--http-port=0', '--grpc-port=0')), false);
+  const other = await parse('--http-port=7', '--grpc-port=7', '--grpc-address=127.0.0.2');
+  assert.equal(sharesPort(other), false);
+  const refused: readonly (readonly [string, RegExp])[] = [
+    ['--http-listener=uws', /^ServalError: --http-listener: expected native where HTTP and gRPC/],
+    ['--grpc-socket-path=s', /^ServalError: --grpc-socket-path: expected none where HTTP and gRPC/],
+    ['--reuse-grpc-port=true', /^ServalError: --reuse-grpc-port: expected the value of/],
+  ];
+  for (const [flag, text] of refused) {
+    await assert.rejects(parse('--http-port=7', '--grpc-port=7', flag), text);
+  }
 });
 
 test('a server that nobody could ask, and a socket of a listener that is off, are errors', async () => {

@@ -64,7 +64,7 @@ export interface BodyLimits {
 }
 
 /** A body that comes, and the bytes that it holds. With its exchange until it is answered. */
-class CollectedBody {
+export class CollectedBody {
   readonly chunks: Buffer[] = [];
   chunkBytes = 0;
   /** Counted. */
@@ -86,6 +86,23 @@ class CollectedBody {
     this.bytes += bytes;
     return true;
   };
+
+  /** Copies a chunk, which dies on return. Answers why it cannot: BodyTooLarge, MemoryFull. */
+  add(chunk: ArrayBuffer, bodyBytesMax: number): ServalError | undefined {
+    this.chunkBytes += chunk.byteLength;
+    if (this.chunkBytes > bodyBytesMax) return overLimit(bodyBytesMax);
+    const more = 2 * this.chunkBytes - this.bytes; // of a body without a stated length
+    if (more > 0 && !this.take(more)) return noMemory(this.chunkBytes);
+    this.chunks.push(Buffer.from(new Uint8Array(chunk)));
+    return undefined;
+  }
+
+  /** The whole of it, unpacked. Errors: those of unpack(). */
+  unpacked(bytesMax: number): Promise<Buffer> {
+    const body = Buffer.concat(this.chunks);
+    if (this.coding === 'identity') return Promise.resolve(body);
+    return unpack(this.coding, body, { bytesMax, take: this.take });
+  }
 
   release(): void {
     this.held.change(-this.bytes);
@@ -121,27 +138,17 @@ export class BodyRoute implements Route {
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
     const collected = exchange.state;
     if (!(collected instanceof CollectedBody)) return; // refused already
-    const { bodyBytesMax } = this.limits;
-    const { chunks, coding } = collected;
-    collected.chunkBytes += chunk.byteLength;
-    const more = 2 * collected.chunkBytes - collected.bytes; // of a body without a stated length
-    const error =
-      collected.chunkBytes > bodyBytesMax
-        ? overLimit(bodyBytesMax)
-        : more > 0 && !collected.take(more)
-          ? noMemory(collected.chunkBytes)
-          : undefined;
+    const error = collected.add(chunk, this.limits.bodyBytesMax);
     if (error !== undefined) {
       this.#drop(exchange, collected);
       this.fail(exchange, error.code, error.message);
       return;
     }
-    chunks.push(Buffer.from(new Uint8Array(chunk))); // a copy: the chunk dies on return
     if (!last) return;
     collected.isWhole = true;
     answerLater(exchange, this.fail, async () => {
       try {
-        const body = await this.#unpacked(coding, Buffer.concat(chunks), collected);
+        const body = await collected.unpacked(this.limits.inflatedBytesMax);
         return await this.make(body, collected.query, collected.left.signal);
       } finally {
         collected.release();
@@ -162,14 +169,9 @@ export class BodyRoute implements Route {
     exchange.state = undefined;
     collected.release();
   }
-
-  #unpacked(coding: Coding, body: Buffer, { take }: CollectedBody): Promise<Buffer> {
-    if (coding === 'identity') return Promise.resolve(body);
-    return unpack(coding, body, { bytesMax: this.limits.inflatedBytesMax, take });
-  }
 }
 
-function noMemory(bytes: number): ServalError {
+export function noMemory(bytes: number): ServalError {
   return new ServalError(ErrorCode.MemoryFull, `no memory for a request body of ${bytes} bytes`);
 }
 

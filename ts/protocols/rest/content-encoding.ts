@@ -1,12 +1,35 @@
-// What is said of a body before it is read (length, coding), and compressed bodies, both ways: gzip
-// and deflate through Node's zlib, off the listener's thread. (Those of inference requests are
-// unpacked by the engine.)
+// What is said of a body before it is read (length, coding), and compressed bodies, both ways:
+// gzip, deflate and zstd through Node's zlib, off the listener's thread. (gzip and deflate of
+// inference requests are the engine's, and the native listener's.)
 // Hot path, compressed bodies only; the listener's thread starts it.
-import { constants, createGunzip, createInflate, createInflateRaw, deflate, gzip } from 'node:zlib';
+import * as zlib from 'node:zlib';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { PackedCoding } from '../../model/generated/engine.js';
+import { hasWholeFrames } from './zstd-frames.js';
 
-export type Coding = 'identity' | 'gzip' | 'deflate';
+export type PackedName = 'gzip' | 'deflate' | 'zstd';
+export type Coding = 'identity' | PackedName;
+
+/** As @types/node 20 does not know them. */
+interface Zstd {
+  readonly createZstdDecompress: () => zlib.Gunzip;
+  readonly zstdCompress: (
+    body: Buffer,
+    options: { readonly params: Readonly<Record<number, number>> },
+    done: (error: Error | null, result: Buffer) => void,
+  ) => void;
+}
+
+/** Node's, from 22.15 on; undefined before. */
+const zstd = 'zstdCompress' in zlib ? (zlib as unknown as Zstd) : undefined;
+const ZSTD_PARAMETER_LEVEL = 100;
+
+/** The codings of requests, for a client that used another one. */
+export const READ_CODINGS: readonly PackedName[] = [
+  'gzip',
+  'deflate',
+  ...(zstd === undefined ? [] : (['zstd'] as const)),
+];
 
 /** Codings that the engine unpacks. */
 export const PACKED_CODINGS: ReadonlyMap<string, number> = new Map([
@@ -15,13 +38,15 @@ export const PACKED_CODINGS: ReadonlyMap<string, number> = new Map([
 ]);
 
 // Fast rather than small: the answer waits for it.
-const COMPRESSION = { level: constants.Z_BEST_SPEED };
+const COMPRESSION = { level: zlib.constants.Z_BEST_SPEED };
+const ZSTD_COMPRESSION = { params: { [ZSTD_PARAMETER_LEVEL]: 1 } };
 
 /** What a Content-Encoding header means; undefined = none that we read. */
 export function requestCoding(header: string): Coding | undefined {
   const name = header.trim().toLowerCase();
   if (name === '' || name === 'identity') return 'identity';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  if (name === 'zstd' && zstd !== undefined) return 'zstd';
   return name === 'deflate' ? 'deflate' : undefined;
 }
 
@@ -50,7 +75,7 @@ export function bodyCoding(header: string): Coding {
   throw new ServalError(
     ErrorCode.UnsupportedEncoding,
     `Content-Encoding '${header.slice(0, 64)}' is not supported; ` +
-      'expected gzip, deflate or identity',
+      `expected ${READ_CODINGS.join(', ')} or identity`,
   );
 }
 
@@ -88,6 +113,8 @@ export async function unpack(
   body: Buffer,
   { bytesMax, take }: UnpackLimits,
 ): Promise<Buffer> {
+  if (coding === 'zstd' && !hasWholeFrames(body))
+    throw malformed(coding, 'a frame is cut or broken');
   const unpacker = unpackerOf(coding, body);
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -120,9 +147,10 @@ export async function unpack(
 }
 
 function unpackerOf(coding: Coding, body: Buffer) {
-  if (coding === 'gzip') return createGunzip();
+  if (coding === 'gzip') return zlib.createGunzip();
+  if (coding === 'zstd' && zstd !== undefined) return zstd.createZstdDecompress();
   // "deflate" means the zlib format; some clients send the bare stream, whose first byte differs.
-  return ((body[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
+  return ((body[0] ?? 0) & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw();
 }
 
 function malformed(coding: Coding, reason: string): ServalError {
@@ -130,7 +158,7 @@ function malformed(coding: Coding, reason: string): ServalError {
 }
 
 /** Packs an answer. Errors: Internal. */
-export function pack(coding: 'gzip' | 'deflate', body: Buffer): Promise<Buffer> {
+export function pack(coding: PackedName, body: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, result: Buffer): void => {
       if (error === null) resolve(result);
@@ -139,7 +167,8 @@ export function pack(coding: 'gzip' | 'deflate', body: Buffer): Promise<Buffer> 
         reject(new ServalError(ErrorCode.Internal, text));
       }
     };
-    if (coding === 'gzip') gzip(body, COMPRESSION, done);
-    else deflate(body, COMPRESSION, done);
+    if (coding === 'zstd') zstd?.zstdCompress(body, ZSTD_COMPRESSION, done);
+    else if (coding === 'gzip') zlib.gzip(body, COMPRESSION, done);
+    else zlib.deflate(body, COMPRESSION, done);
   });
 }

@@ -1,6 +1,6 @@
 // What the REST inference routes have in common: from head and chunks to one engine call, and from
 // the answer or error back to the exchange. Hot path; the listener's thread.
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, reasonOf, ServalError } from '../../errors.js';
 import { readError, type Missing } from '../../native/missing.js';
 import type { ServerValue } from '../../native/binding.js';
 import type { CompletionTarget, EngineLink } from '../../native/link.js';
@@ -8,21 +8,25 @@ import {
   CONTENT_LENGTH,
   headerName,
   type EngineRoute,
+  type HeldBytes,
   type HttpExchange,
   type RequestHead,
   type Route,
 } from '../../transport/listener.js';
+import { CollectedBody, noMemory } from './body-route.js';
 import {
   answerCoding,
   bodyCoding,
   checkedLength,
   PACKED_CODINGS,
   pack,
+  type PackedName,
 } from './content-encoding.js';
 
 /** What every REST protocol is made with. */
 export interface RestContext {
   readonly link: EngineLink;
+  readonly held: HeldBytes;
   readonly bodyBytesMax: number;
   readonly inflatedBytesMax: number;
 }
@@ -49,6 +53,8 @@ export class InferState implements CompletionTarget {
   contentLength = 0;
   acceptEncoding = '';
   contentEncoding = '';
+  /** A body that is unpacked here. */
+  collected: CollectedBody | undefined = undefined;
   /** Content-Encoding of the answer, '' = as it is. */
   answerCoding = '';
   /** The caller's trace context; '' = none, or nobody asks. */
@@ -77,6 +83,7 @@ export class InferState implements CompletionTarget {
     state.acceptEncoding = '';
     state.contentEncoding = '';
     state.answerCoding = '';
+    state.collected = undefined;
     state.traceParent = '';
     return state;
   }
@@ -134,7 +141,8 @@ export abstract class InferRoute implements Route {
       state.contentEncoding = head.header(CONTENT_ENCODING);
       if (state.contentEncoding !== '') state.contentEncoding = bodyCoding(state.contentEncoding);
       this.readHead(head, state);
-      if (state.contentLength > ONE_PIECE_BYTES_MAX) this.#open(state);
+      if (state.contentEncoding === 'zstd') this.#collect(state);
+      else if (state.contentLength > ONE_PIECE_BYTES_MAX) this.#open(state);
     } catch (error) {
       if (!(error instanceof ServalError)) throw error;
       countRefused(this.context, error.code);
@@ -146,6 +154,10 @@ export abstract class InferRoute implements Route {
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
     const { link } = this.context;
     const state = exchange.state as InferState;
+    if (state.collected !== undefined) {
+      this.#collected(state, state.collected, chunk, last);
+      return;
+    }
     const coding =
       state.contentEncoding === '' ? undefined : PACKED_CODINGS.get(state.contentEncoding);
     if (state.ticket === 0 && last && coding === undefined) {
@@ -163,7 +175,11 @@ export abstract class InferRoute implements Route {
   }
 
   abort(exchange: HttpExchange): void {
-    this.context.link.cancel(exchange.state as InferState);
+    const state = exchange.state as InferState;
+    const { collected } = state;
+    state.collected = undefined;
+    if (collected?.isWhole === false) collected.release();
+    this.context.link.cancel(state);
   }
 
   /** Takes the outcome of a request, at once or later. `body` is valid until return. */
@@ -188,18 +204,57 @@ export abstract class InferRoute implements Route {
     if (this.handle !== 0) exchange.asked = undefined;
   }
 
+  // Errors: MemoryFull.
+  #collect(state: InferState): void {
+    const collected = new CollectedBody('zstd', '', this.context.held);
+    if (!collected.take(2 * state.contentLength)) throw noMemory(state.contentLength);
+    state.collected = collected;
+  }
+
+  // What the engine does not unpack is unpacked before it is asked.
+  #collected(state: InferState, collected: CollectedBody, chunk: ArrayBuffer, last: boolean): void {
+    const { bodyBytesMax, inflatedBytesMax, link } = this.context;
+    const error = collected.add(chunk, bodyBytesMax);
+    if (error !== undefined) {
+      state.collected = undefined;
+      collected.release();
+      countRefused(this.context, error.code);
+      this.fail(state.exchange, error.code, error.message);
+      return;
+    }
+    if (!last) return;
+    collected.isWhole = true;
+    collected
+      .unpacked(inflatedBytesMax)
+      .then((body) => {
+        if (state.collected !== collected) return; // the client left
+        state.collected = undefined;
+        state.contentLength = body.length;
+        if (!this.#open(state) || !link.appendBody(bytesOf(body), state)) return;
+        if (state.traceParent !== '') link.traceParent(state.traceParent, state.traceState);
+        if (state.exchange.asked !== undefined) this.#handOver(state.exchange);
+        link.inferBody(this.protocol, this.handle, state.jsonBytes, state);
+      })
+      .catch((problem: unknown) => {
+        if (state.collected !== collected) return;
+        state.collected = undefined;
+        const isOurs = problem instanceof ServalError;
+        const { code, message } = isOurs
+          ? problem
+          : new ServalError(ErrorCode.Internal, reasonOf(problem));
+        countRefused(this.context, code);
+        this.fail(state.exchange, code, message);
+      })
+      .finally(() => collected.release());
+  }
+
   // Errors: MemoryFull, QueueFull; answered then.
   #open(state: InferState): boolean {
     const alignedAt = Math.max(state.jsonBytes, 0);
     return this.context.link.openBody(state.contentLength, alignedAt, state);
   }
 
-  #succeedPacked(
-    state: InferState,
-    coding: 'gzip' | 'deflate',
-    body: Buffer,
-    jsonBytes: number,
-  ): void {
+  #succeedPacked(state: InferState, coding: PackedName, body: Buffer, jsonBytes: number): void {
     const { link } = this.context;
     link.countBytes(body.length, false);
     const packing = pack(coding, body);
@@ -212,6 +267,13 @@ export abstract class InferRoute implements Route {
       (error: ServalError) => this.fail(state.exchange, error.code, error.message),
     );
   }
+}
+
+/** The engine reads from an ArrayBuffer's beginning. */
+function bytesOf(body: Buffer): ArrayBuffer {
+  const { buffer, byteOffset, byteLength } = body;
+  if (byteOffset === 0 && byteLength === buffer.byteLength) return buffer as ArrayBuffer;
+  return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
 }
 
 function readTraceParent(head: RequestHead, state: InferState): void {

@@ -95,6 +95,7 @@ class V1InferRoute extends InferRoute {
 
 function documentRoute({ snapshot, shown }: ListenerSnapshots, path: string): Route {
   return new DocumentRoute((head, exchange) => {
+    exchange.isConstant = true;
     try {
       if (LIST_URL.test(path)) {
         exchange.send(200, JSON_TYPE, v1ListJson(shown, head.query()));

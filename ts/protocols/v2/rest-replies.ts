@@ -3,6 +3,7 @@
 import type { CallKind } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import type { HttpExchange, Route } from '../../transport/listener.js';
+import { READ_CODINGS } from '../rest/content-encoding.js';
 import { DocumentRoute, errorBody, errorHeaders } from '../rest/infer.js';
 import type { HealthReply } from './documents.js';
 
@@ -20,15 +21,17 @@ export interface Endpoint {
 export function failV2(exchange: HttpExchange, code: ErrorCode, message: string): void {
   const headers =
     code === ErrorCode.UnsupportedEncoding
-      ? ['Accept-Encoding', 'gzip, deflate']
+      ? ['Accept-Encoding', READ_CODINGS.join(', ')]
       : errorHeaders(code);
   exchange.note(code);
   exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
 }
 
-/** Answers with a document made for each request, or with the ServalError that making it throws. */
-export function answerWith(make: () => HealthReply | string): Route {
+/** Answers with a document made for each request, or with the ServalError that making it throws.
+ * `isConstant`: see HttpExchange. */
+export function answerWith(make: () => HealthReply | string, isConstant = false): Route {
   return new DocumentRoute((_head, exchange) => {
+    exchange.isConstant = isConstant;
     try {
       const made = make();
       if (typeof made === 'string') exchange.send(200, JSON_TYPE, made);

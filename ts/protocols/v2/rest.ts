@@ -164,7 +164,7 @@ function modelEndpoint(
     default:
       return {
         call: METADATA,
-        GET: () => answerWith(() => modelMetadataJson(snapshot, name, version)),
+        GET: () => answerWith(() => modelMetadataJson(snapshot, name, version), true),
       };
   }
 }
@@ -177,15 +177,15 @@ function endpointAt(
   const { healthBody } = context;
   switch (path) {
     case '/v2':
-      return { call: METADATA, GET: () => answerWith(() => serverMetadataJson(context)) };
+      return { call: METADATA, GET: () => answerWith(() => serverMetadataJson(context), true) };
     case '/v2/models':
       return { call: METADATA, GET: () => listRoute(snapshots) };
     case '/v2/health/live':
-      return { call: HEALTH, GET: () => answerWith(() => serverLive(healthBody)) };
+      return { call: HEALTH, GET: () => answerWith(() => serverLive(healthBody), true) };
     case '/v2/health/ready':
       return {
         call: HEALTH,
-        GET: () => answerWith(() => serverReady(snapshots.shown, healthBody)),
+        GET: () => answerWith(() => serverReady(snapshots.shown, healthBody), true),
       };
     case '/v2/models/stats': // a model of this name has no metadata here, as with Triton
       return { call: STATISTICS, GET: () => statisticsRoute(context, snapshots.snapshot, '', '') };

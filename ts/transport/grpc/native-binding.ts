@@ -27,6 +27,8 @@ export interface NativeMethod {
 export interface NativeGrpcOptions extends GrpcTransportSettings {
   readonly host: string;
   readonly port: number;
+  /** See NativeGrpcListenerOptions. */
+  readonly sharesPort: boolean;
   readonly connectionsMax: number;
   readonly unsentBytesMax: number;
   /** What a compressed message may unpack to; receiveBytesMax counts too. */

@@ -35,6 +35,8 @@ export interface NativeGrpcListenerOptions {
   readonly port: number;
   readonly services: readonly GrpcService[];
   readonly transport: GrpcTransportSettings;
+  /** HTTP's port is this one too: calls come when the HTTP listener of this thread has started. */
+  readonly sharesPort?: boolean;
   readonly connectionsMax: number;
   /** Answers that clients may leave untaken, all together. */
   readonly unsentBytesMax: number;
@@ -95,15 +97,16 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     for (const service of options.services) this.#register(service);
   }
 
-  /** Listens. Answers the port; throws ServalError that says why not. */
+  /** Listens. Answers the port, 0 where that is HTTP's; throws ServalError that says why not. */
   start(): number {
     const { host, port, transport, connectionsMax, unsentBytesMax } = this.#options;
-    const { handshakeMsMax = HANDSHAKE_MS_MAX, access } = this.#options;
+    const { handshakeMsMax = HANDSHAKE_MS_MAX, access, sharesPort = false } = this.#options;
     for (let i = 0; i < transport.threads; i += 1) this.#calls.push(new Map());
     const options = {
       ...transport,
       host,
       port,
+      sharesPort,
       connectionsMax,
       unsentBytesMax,
       inflatedBytesMax: INFLATED_BYTES_MAX,

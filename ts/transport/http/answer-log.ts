@@ -49,6 +49,7 @@ class LoggedRoute implements Route {
   begin(head: RequestHead, exchange: HttpExchange): void {
     this.ask(exchange);
     this.route.begin(head, exchange);
+    exchange.isConstant = false; // each answer has a line
   }
 
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {

@@ -26,6 +26,11 @@ export interface NativeHttpOptions {
   readonly idleMs: number;
   readonly silentMs: number;
   readonly stalledMs: number;
+  /** An HTTP/2 connection without requests. */
+  readonly connectionIdleMsMax: number;
+  /** The gRPC listener of this thread has this port too, and is started before; with its transport
+   * settings. */
+  readonly sharesPort: boolean;
   readonly tls?: {
     readonly certificate: PemSource;
     readonly key: PemSource;
@@ -132,6 +137,15 @@ function nameText(name: HeaderName): string {
 }
 
 const U32 = 4;
+/** In place of a protocol: the rule has the answer (native/calls/learned_routes.h). */
+const ANSWER = 0xffff_ffff;
+
+function linesOf(headers: readonly string[]): string {
+  let lines = '';
+  for (let i = 0; i + 1 < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  return lines;
+}
+
 const NOTHING = Buffer.alloc(0);
 
 /** The commands for one request. Harmless where it has ended. */
@@ -149,8 +163,7 @@ export class NativeRequest {
     headers: readonly string[],
     body: Uint8Array | string,
   ): void {
-    let lines = `${contentType}\0`;
-    for (let i = 0; i + 1 < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
+    const lines = `${contentType}\0${linesOf(headers)}`;
     const linesBytes = Buffer.byteLength(lines, 'latin1');
     const bodyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const bytes = Buffer.allocUnsafe(U32 + linesBytes + bodyBytes);
@@ -167,15 +180,33 @@ export class NativeRequest {
   }
 
   /** The engine may answer requests like this one. */
-  learn(rule: LearnedRule): void {
-    const { method, path, host, handle, protocol, route, generation, key } = rule;
-    const texts = `${method}\0${path}\0${host}\0${key.header}\0${key.value}\0`;
-    const bytes = Buffer.allocUnsafe(3 * U32 + Buffer.byteLength(texts, 'latin1'));
-    bytes.writeUInt32LE(protocol);
-    bytes.writeUInt32LE(route, U32);
-    bytes.writeUInt32LE(generation, 2 * U32);
-    bytes.write(texts, 3 * U32, 'latin1');
-    this.native.httpSend(this.thread, this.id, ListenerCommand.Learn, handle, bytes);
+  learn(rule: LearnedRule, { handle, protocol }: LearnedModel): void {
+    this.#learn(rule, protocol, handle, '', '');
+  }
+
+  /** Requests like this one are answered so. */
+  learnAnswer(rule: LearnedRule, { status, contentType, body }: LearnedAnswer): void {
+    this.#learn(rule, ANSWER, status, `${contentType}\0`, body);
+  }
+
+  #learn(
+    { method, path, host, route, generation, key, added }: LearnedRule,
+    protocol: number,
+    value: number,
+    contentType: string,
+    body: Uint8Array | string,
+  ): void {
+    const texts = `${method}\0${path}\0${host}\0${key.header}\0${key.value}\0${linesOf(added)}\0`;
+    const head = Buffer.alloc(3 * U32);
+    head.writeUInt32LE(protocol);
+    head.writeUInt32LE(route, U32);
+    head.writeUInt32LE(generation, 2 * U32);
+    const bytes = Buffer.concat([
+      head,
+      Buffer.from(texts + contentType, 'latin1'),
+      typeof body === 'string' ? Buffer.from(body) : body,
+    ]);
+    this.native.httpSend(this.thread, this.id, ListenerCommand.Learn, value, bytes);
   }
 }
 
@@ -184,10 +215,24 @@ export interface LearnedRule {
   readonly method: string;
   readonly path: string;
   readonly host: string;
-  readonly handle: number;
-  readonly protocol: number;
   readonly route: number;
   readonly generation: number;
+  /** Headers of its answers, beside their own: names and values, alternating. Where there are any,
+   * requests with Origin are not like this one. */
+  readonly added: readonly string[];
   /** What let the request in; "" where anybody may ask. */
   readonly key: { readonly header: string; readonly value: string };
+}
+
+/** What answers, and how it is asked. */
+export interface LearnedModel {
+  readonly handle: number;
+  readonly protocol: number;
+}
+
+/** An answer whose headers are the rule's `added`. */
+export interface LearnedAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array | string;
 }

@@ -8,10 +8,11 @@ import {
   HTTP_IDLE_MS,
   HTTP_SILENT_MS,
   HTTP_STALLED_MS,
+  INFLATED_BYTES_MAX,
 } from '../../limits.js';
 import { ListenerEvent } from '../../model/generated/engine.js';
 import { addedCounts, countsByName } from '../../text.js';
-import type { HandshakeFailures } from '../grpc/settings.js';
+import type { GrpcTransportSettings, HandshakeFailures } from '../grpc/settings.js';
 import {
   HttpExchange,
   NOTHING_CUT,
@@ -37,6 +38,8 @@ import { TLS_VERSION_DEFAULT } from '../tls/settings.js';
 import {
   NativeHead,
   NativeRequest,
+  type LearnedAnswer,
+  type LearnedRule,
   type NativeHttpLink,
   type NativeHttpOptions,
 } from './binding.js';
@@ -46,6 +49,8 @@ export interface NativeHttpSurroundings extends Surroundings {
   readonly threads: number;
   readonly reusePort: boolean;
   readonly unsentBytesMax: number;
+  /** Settings of the gRPC listener that has the same port; it is started before. */
+  readonly grpc?: GrpcTransportSettings;
   /** A connection without a request is closed after so long. */
   readonly idleMs?: number;
   /** Listens there, in place of a host and a port. */
@@ -66,8 +71,21 @@ const SERVER_ROUTE: Route = {
   abort: () => undefined,
 };
 
+/** What gRPC's settings say of a port that HTTP has too. */
+function sharedSettings({ tls: _, unixPath: __, ...transport }: GrpcTransportSettings) {
+  return { ...transport, inflatedBytesMax: INFLATED_BYTES_MAX };
+}
+
+/** What the engine was told of, and what answers to it carry. */
+interface Learned {
+  readonly engine: EngineRoute;
+  readonly added: readonly string[];
+}
+
 class NativeExchange extends HttpExchange {
   route: Route | undefined;
+  /** A constant one, with all of its headers. */
+  answered: (LearnedAnswer & { readonly all: readonly string[] }) | undefined;
 
   constructor(
     private readonly request: NativeRequest,
@@ -87,6 +105,7 @@ class NativeExchange extends HttpExchange {
     if (this.asked !== undefined) this.logAnswer(this.asked, status, body);
     const all = [...(headers ?? []), ...(this.added ?? [])];
     this.request.answer(status, contentType, all, body);
+    if (this.isConstant) this.answered = { status, contentType, body, all };
     this.gone();
   }
 }
@@ -100,9 +119,9 @@ export class NativeHttpListener implements HttpListener {
   /** By thread, then by request. */
   readonly #exchanges: Map<number, NativeExchange>[] = [];
   /** Routes that the engine was told of, by their numbers; of this generation and the last. */
-  #learned = new Map<number, EngineRoute>();
-  #learnedBefore = new Map<number, EngineRoute>();
-  #numbers = new Map<EngineRoute, number>();
+  #learned = new Map<number, Learned>();
+  #learnedBefore = new Map<number, Learned>();
+  #numbers = new Map<EngineRoute | string, number>();
   /** Method, path and Host of each rule of this generation. */
   readonly #taught = new Set<string>();
   #lastNumber = 0;
@@ -133,10 +152,13 @@ export class NativeHttpListener implements HttpListener {
 
   /** Rejects with ServalError that says why it cannot listen. */
   async listen(host: string, port: number): Promise<number> {
-    const { threads, reusePort, unsentBytesMax, connections = UNLIMITED } = this.#around;
+    const { threads, reusePort, unsentBytesMax, grpc, connections = UNLIMITED } = this.#around;
     const { idleMs = HTTP_IDLE_MS, tls, unix, connectionsValue } = this.#around;
     for (let i = 0; i < threads; i += 1) this.#exchanges.push(new Map());
     const options: NativeHttpOptions = {
+      connectionIdleMsMax: idleMs,
+      ...(grpc && sharedSettings(grpc)),
+      sharesPort: grpc !== undefined,
       host,
       port,
       threads,
@@ -246,37 +268,49 @@ export class NativeHttpListener implements HttpListener {
       route.begin(head, exchange);
       if (!exchange.finished && head.header('expect') !== '') request.wantBody();
       const { engine } = route;
-      if (engine !== undefined && !exchange.finished) this.#teach(request, head, route, engine);
+      const { answered, isConstant } = exchange;
+      if (engine !== undefined && !exchange.finished) {
+        const rule = this.#ruleOf(request, head, route, engine, exchange.added ?? []);
+        if (rule !== undefined) request.learn(rule, engine);
+      } else if (isConstant && answered !== undefined && head.query() === '') {
+        const rule = this.#ruleOf(request, head, route, undefined, answered.all);
+        if (rule !== undefined) request.learnAnswer(rule, answered);
+      }
     } catch (error) {
       this.#bug(exchange, error);
     }
   }
 
-  // Each thread learns by itself, from the requests that it forwards.
-  #teach(request: NativeRequest, head: NativeHead, route: Route, engine: EngineRoute): void {
+  // Each thread learns by itself, from the requests that it forwards. Undefined: it has been told,
+  // or may not learn of it.
+  #ruleOf(
+    request: NativeRequest,
+    head: NativeHead,
+    route: Route,
+    engine: EngineRoute | undefined,
+    added: readonly string[],
+  ): LearnedRule | undefined {
     const [method, path, host] = [head.method(), head.path(), head.header('host')];
+    if (added.length > 0 && head.header('origin') !== '') return undefined;
     const hasLock = route.keyHeader !== undefined;
     const header = route.keyHeader?.(head) ?? '';
-    if (hasLock && header === '') return;
-    const rule = `${request.thread} ${method} ${path} ${host}`;
-    if (!hasLock && this.#taught.has(rule)) return;
+    if (hasLock && header === '') return undefined;
+    const name = `${request.thread} ${method} ${path} ${host}`;
+    if (!hasLock && this.#taught.has(name)) return undefined;
     if (this.#taught.size >= TAUGHT_MAX) this.#taught.clear();
-    this.#taught.add(rule);
-    const { handle, protocol } = engine;
-    request.learn({
-      ...{ method, path, host, handle, protocol },
-      route: this.#numberOf(engine),
-      generation: this.#generation,
-      key: { header, value: header === '' ? '' : head.header(header) },
-    });
+    this.#taught.add(name);
+    const key = { header, value: header === '' ? '' : head.header(header) };
+    const generation = this.#generation;
+    const number = this.#numberOf(engine ?? name);
+    if (engine !== undefined) this.#learned.set(number, { engine, added });
+    return { method, path, host, route: number, generation, added, key };
   }
 
-  #numberOf(engine: EngineRoute): number {
-    const known = this.#numbers.get(engine);
+  #numberOf(what: EngineRoute | string): number {
+    const known = this.#numbers.get(what);
     if (known !== undefined) return known;
     this.#lastNumber += 1;
-    this.#numbers.set(engine, this.#lastNumber);
-    this.#learned.set(this.#lastNumber, engine);
+    this.#numbers.set(what, this.#lastNumber);
     return this.#lastNumber;
   }
 
@@ -316,9 +350,10 @@ export class NativeHttpListener implements HttpListener {
     const [exchange] = this.#exchange(thread, id);
     const { code, missingBytes, body } = engineFailure(payload);
     try {
-      const engine = this.#learned.get(route) ?? this.#learnedBefore.get(route);
-      if (engine !== undefined) {
-        engine.failed(exchange, code, body, missingBytes);
+      const learned = this.#learned.get(route) ?? this.#learnedBefore.get(route);
+      if (learned !== undefined) {
+        exchange.added = learned.added;
+        learned.engine.failed(exchange, code, body, missingBytes);
       } else {
         const text = JSON.stringify({ error: body.toString('utf8', missingBytes) });
         exchange.send(ERRORS[code as ErrorCode].v2Http, 'application/json', text);

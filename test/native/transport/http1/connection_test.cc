@@ -14,89 +14,16 @@
 #include <mutex>
 #include <random>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "transport/listener.h"
+#include "transport/support/http_echo.h"
 
 namespace serval {
 namespace {
 
-std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
-struct Journal {
-  std::atomic<int> begun{0}, closed{0}, refused{0};
-  std::atomic<bool> go_on{false};
-};
-
-// /echo answers its body, /early before it has come, /hang never, /later once it may, /large as
-// many bytes as its query says, /slow pauses its body until it may.
-class Echo final : public HttpHandler {
- public:
-  Echo(CallThread& thread, Journal& journal) : thread_(thread), journal_(journal) {}
-
-  void begin(HttpRequest& request) override {
-    ++journal_.begun;
-    request.want_body();
-    Asked& asked = asked_[request.id()];
-    asked.path = request.path();
-    asked.query = request.query();
-    asked.method = request.method();
-    if (asked.path == "/slow") request.set_paused(!journal_.go_on);
-    if (asked.path == "/early") answer(request, 403, "early");
-  }
-  void data(HttpRequest& request, std::span<const uint8_t> bytes, bool last) override {
-    Asked& asked = asked_[request.id()];
-    asked.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (!last || asked.path == "/hang" || (asked.path == "/later" && !journal_.go_on)) return;
-    if (asked.path != "/large") {
-      answer(request, 200, asked.method + " " + asked.body);
-      return;
-    }
-    ByteBuffer buffer = thread_.take_buffer();
-    const std::string text(static_cast<size_t>(std::stoul(asked.query)), 'x');
-    ASSERT_TRUE(buffer.append(text));
-    HttpAnswer out;
-    out.body = buffer.bytes();
-    out.owned = &buffer;
-    asked_.erase(request.id());
-    request.send(out);
-    thread_.give_buffer(std::move(buffer));
-  }
-  void closed(HttpRequest& request) override {
-    ++journal_.closed;
-    asked_.erase(request.id());
-  }
-  void refused(const Refused&) override { ++journal_.refused; }
-  void woken() override {
-    if (!journal_.go_on) return;
-    std::vector<uint64_t> waiting;
-    for (const auto& [id, asked] : asked_) {
-      if (asked.path == "/later" || asked.path == "/slow") waiting.push_back(id);
-    }
-    for (const uint64_t id : waiting) {
-      HttpRequest* request = thread_.find_request(id);
-      if (request == nullptr) continue;
-      if (asked_[id].path == "/slow") request->set_paused(false);
-      else answer(*request, 200, "later");
-    }
-  }
-
- private:
-  struct Asked {
-    std::string method, path, query, body;
-  };
-  void answer(HttpRequest& request, int status, const std::string& text) {
-    asked_.erase(request.id());
-    request.send({status, "text/plain", "X-More: 1\r\n", bytes_of(text), nullptr});
-  }
-
-  CallThread& thread_;
-  Journal& journal_;
-  std::unordered_map<uint64_t, Asked> asked_;
-};
+using testing::HttpEcho;
+using testing::HttpJournal;
 
 class Client {
  public:
@@ -168,7 +95,7 @@ class Http1 : public ::testing::Test {
                                  [this](CallThread& thread) -> std::unique_ptr<TurnHandler> {
                                    std::lock_guard lock(mutex_);
                                    threads_.push_back(&thread);
-                                   return std::make_unique<Echo>(thread, journal_);
+                                   return std::make_unique<HttpEcho>(thread, journal_);
                                  });
     ASSERT_TRUE(started.ok()) << started.error().message;
     listener_ = std::move(started.value());
@@ -187,7 +114,7 @@ class Http1 : public ::testing::Test {
     return says();
   }
 
-  Journal journal_;
+  HttpJournal journal_;
   std::mutex mutex_;
   std::vector<CallThread*> threads_;
   const std::shared_ptr<MemoryBudget> budget_ = std::make_shared<MemoryBudget>(1u << 28);

@@ -5,7 +5,11 @@ import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
 import { V1_PREDICT } from '../../../../ts/model/request-kinds.js';
 import { InferRoute, type InferState } from '../../../../ts/protocols/rest/infer.js';
-import type { HttpExchange, RequestHead } from '../../../../ts/transport/listener.js';
+import {
+  UNCOUNTED,
+  type HttpExchange,
+  type RequestHead,
+} from '../../../../ts/transport/listener.js';
 import { FakeNative, PENDING } from '../../native/fake-native.js';
 import { FakeExchange, headOf } from '../fake-http.js';
 
@@ -28,7 +32,7 @@ const chunk = new ArrayBuffer(2);
 function started() {
   const native = new FakeNative();
   const route = new Route(
-    { link: native.link, bodyBytesMax: 1_000_000, inflatedBytesMax: 1_000_000 },
+    { link: native.link, bodyBytesMax: 1_000_000, inflatedBytesMax: 1_000_000, held: UNCOUNTED },
     V1_PREDICT,
     HANDLE,
   );

@@ -161,7 +161,7 @@ describe('the native HTTP listener', () => {
     assert.equal(rule?.command, ListenerCommand.Learn);
     assert.equal(rule.value, 77);
     assert.deepEqual([rule.bytes.readUInt32LE(), rule.bytes.readUInt32LE(8)], [1, 0]);
-    assert.equal(rule.bytes.toString('latin1', 12), 'POST\0/v2/models/m/infer\0here:1\0\0\0');
+    assert.equal(rule.bytes.toString('latin1', 12), 'POST\0/v2/models/m/infer\0here:1\0\0\0\0');
     listener.routesChanged();
     assert.equal(addon.forgotten, 1);
     addon.sent.length = 0;
@@ -184,6 +184,43 @@ describe('the native HTTP listener', () => {
     addon.request(1, ['POST', '/a']);
     assert.ok(addon.sent.every(({ command }) => command !== ListenerCommand.Learn));
     assert.equal(addon.answers()[0]?.[0], 403);
+  });
+
+  it('teaches headers that every answer has, and nothing of pages of other origins', async () => {
+    const route = new EchoRoute(77);
+    const begin = route.begin.bind(route);
+    route.begin = (head, exchange) => {
+      exchange.added = ['Vary', 'Origin'];
+      begin(head, exchange);
+    };
+    const { addon } = await listening(route);
+    addon.request(1, ['POST', '/a'], ['Host', 'h', 'Origin', 'http://page']);
+    assert.equal(addon.sent.length, 0);
+    addon.request(2, ['POST', '/a'], ['Host', 'h']);
+    const [rule] = addon.sent;
+    assert.equal(rule?.bytes.toString('latin1', 12), 'POST\0/a\0h\0\0\0Vary: Origin\r\n\0');
+    addon.sent.length = 0;
+    addon.event(ListenerEvent.Failed, 3, rule.bytes.readUInt32LE(4), failure(1, 'why'));
+    assert.equal(addon.answers()[0]?.[2], 'Vary: Origin\r\n');
+  });
+
+  it('teaches answers that stay the same, but not those to a query', async () => {
+    const route = new EchoRoute();
+    route.begin = (_head, exchange) => {
+      exchange.isConstant = true;
+      exchange.send(400, JSON_TYPE, '{"ready":false}', ['Retry-After', '1']);
+    };
+    const { addon } = await listening(route);
+    addon.request(1, ['GET', '/v2/health/ready', 'a=b'], ['Host', 'h']);
+    assert.ok(addon.sent.every(({ command }) => command !== ListenerCommand.Learn));
+    addon.request(2, ['GET', '/v2/health/ready'], ['Host', 'h']);
+    const rule = addon.sent.find(({ command }) => command === ListenerCommand.Learn);
+    assert.equal(rule?.value, 400);
+    assert.equal(rule.bytes.readUInt32LE(), 0xffff_ffff);
+    assert.equal(
+      rule.bytes.toString('latin1', 12),
+      `GET\0/v2/health/ready\0h\0\0\0Retry-After: 1\r\n\0${JSON_TYPE}\0{"ready":false}`,
+    );
   });
 
   it('has the route word what the engine refused, also after its routes changed', async () => {

@@ -1,5 +1,5 @@
-// See stream.h: what comes. Hot path; the listener's thread.
-#include "transport/http2/stream.h"
+// See call_stream.h: what comes. Hot path; the listener's thread.
+#include "transport/http2/call_stream.h"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,6 @@ constexpr size_t kRefusedBytesMax = 65'536;  // of a request that is no call
 // Packed and unpacked, what a listener's thread unpacks itself: 0.1 ms.
 constexpr size_t kHereBytesMax = 16 * 1024;
 constexpr size_t kHereUnpackedMax = 64 * 1024;
-constexpr std::string_view kGrpcType = "application/grpc";
 constexpr Refusal kNoPost{"405", "POST", "This port serves gRPC, whose calls are POST requests.\n"};
 constexpr Refusal kNoGrpc{
     "415", "", "This port serves gRPC, whose calls have the content type application/grpc.\n"};
@@ -33,20 +32,20 @@ std::string digits(uint64_t value) { return std::to_string(value); }
 
 }  // namespace
 
-Stream::Stream(Http2Connection& connection, int32_t number_of_stream)
-    : connection_(connection), number_(number_of_stream) {
+CallStream::CallStream(Http2Connection& connection, int32_t number)
+    : Http2Stream(connection, number) {
   due_.connection = &connection;
   due_.call = this;
 }
 
-Stream::~Stream() {
+CallStream::~CallStream() {
   drop_answers();
   if (has_body_) give_body();
   connection_.timers().clear(due_);
 }
 
 // Hot path: receive for gRPC.
-void Stream::header(std::string_view name, std::string_view value) {
+void CallStream::add_header(std::string_view name, std::string_view value) {
   head_.bytes += name.size() + value.size() + kHeaderOverheadBytes;
   if (head_ended_ || head_.bytes > connection_.settings().header_bytes_max) return;
   if (name == ":path") {
@@ -62,9 +61,7 @@ void Stream::header(std::string_view name, std::string_view value) {
     head_.post = value == "POST";
     head_.head = value == "HEAD";
   } else if (name == "content-type") {
-    head_.grpc = starts_with(value, kGrpcType) &&
-                 (value.size() == kGrpcType.size() || value[kGrpcType.size()] == '+' ||
-                  value[kGrpcType.size()] == ';');
+    head_.grpc = is_grpc_type(value);
   } else if (name == "grpc-timeout") {
     const std::optional<uint64_t> timeout_ns = parse_timeout_ns(value);
     head_.timeout_bad = !timeout_ns.has_value();
@@ -83,7 +80,7 @@ void Stream::header(std::string_view name, std::string_view value) {
   }
 }
 
-void Stream::head_ended() {
+void CallStream::head_ended() {
   if (head_ended_) return;  // trailers
   head_ended_ = true;
   if (head_.bytes > connection_.settings().header_bytes_max) {
@@ -110,7 +107,7 @@ void Stream::head_ended() {
   }
 }
 
-void Stream::data(std::span<const uint8_t> bytes) {
+void CallStream::data(std::span<const uint8_t> bytes) {
   if (over_ || !begun_) {
     connection_.consume(*this, bytes.size());
     refused_bytes_ += bytes.size();
@@ -129,7 +126,7 @@ void Stream::data(std::span<const uint8_t> bytes) {
 }
 
 // Cuts bytes into messages, until there are no more or none may be taken.
-void Stream::take_in(std::span<const uint8_t> bytes) {
+void CallStream::take_in(std::span<const uint8_t> bytes) {
   taking_ = true;
   while (!over_) {
     if (blocked()) {
@@ -168,7 +165,7 @@ void Stream::take_in(std::span<const uint8_t> bytes) {
 }
 
 // The five bytes before a message are there. False: the call is over.
-bool Stream::begin_message(size_t at_hand) {
+bool CallStream::begin_message(size_t at_hand) {
   message_bytes_ = static_cast<size_t>(prefix_[1]) << 24 | static_cast<size_t>(prefix_[2]) << 16 |
                    static_cast<size_t>(prefix_[3]) << 8 | prefix_[4];
   const uint64_t bytes_max = connection_.settings().receive_bytes_max;
@@ -198,7 +195,7 @@ bool Stream::begin_message(size_t at_hand) {
   return !over_;
 }
 
-void Stream::begin_unpack() {
+void CallStream::begin_unpack() {
   const Coding coding = head_.coding == MessageCoding::Gzip ? Coding::Gzip : Coding::Deflate;
   const TransportSettings& limits = connection_.settings();
   has_body_ = false;
@@ -212,7 +209,7 @@ void Stream::begin_unpack() {
 }
 
 // The message is unpacked, or cannot be.
-void Stream::end_unpack() {
+void CallStream::end_unpack() {
   const std::shared_ptr<Unpacking> message = std::exchange(unpacking_, nullptr);
   connection_.blocks().give_buffer(std::move(message->packed()));
   if (message->status().ok()) {
@@ -238,7 +235,7 @@ void Stream::end_unpack() {
   }
 }
 
-void Stream::unpack_on() {
+void CallStream::unpack_on() {
   if (over_ || unpacking_ == nullptr) return;
   if (!unpacking_->ended()) {
     connection_.unpack(*this, unpacking_);
@@ -248,13 +245,13 @@ void Stream::unpack_on() {
   take_held();
 }
 
-void Stream::give_body() {
+void CallStream::give_body() {
   connection_.blocks().give_buffer(std::exchange(body_, ByteBuffer()));
   has_body_ = false;
 }
 
 // `owned`: it is body_.
-void Stream::message_whole(std::span<const uint8_t> bytes, bool owned) {
+void CallStream::message_whole(std::span<const uint8_t> bytes, bool owned) {
   prefix_bytes_ = 0;
   ++messages_;
   if (kind_.client_streams) {
@@ -269,12 +266,12 @@ void Stream::message_whole(std::span<const uint8_t> bytes, bool owned) {
 }
 
 // Hot path: receive for gRPC. The message is its handler's until return.
-void Stream::deliver(Received message) {
+void CallStream::deliver(Received message) {
   delivered_ = true;
   connection_.handler().message(*this, message);
 }
 
-void Stream::settle() {
+void CallStream::settle() {
   if (!has_pending_ || !pending_borrowed_ || over_) return;
   pending_borrowed_ = false;
   if (!has_body_) body_ = connection_.blocks().take_buffer();
@@ -287,14 +284,14 @@ void Stream::settle() {
   pending_ = body_.bytes();
 }
 
-void Stream::end_stream() {
+void CallStream::end_stream() {
   remote_ended_ = true;
   refuse();
   if (over_ || !begun_ || blocked() || held_.size() > 0) return;
   input_ended();
 }
 
-void Stream::input_ended() {
+void CallStream::input_ended() {
   if (input_done_) return;
   input_done_ = true;
   if (prefix_bytes_ > 0) {
@@ -311,7 +308,7 @@ void Stream::input_ended() {
 }
 
 // What came meanwhile, as far as messages may be taken.
-void Stream::take_held() {
+void CallStream::take_held() {
   if (taking_ || over_) return;
   if (held_.size() > 0 && !blocked()) {
     ByteBuffer held = std::exchange(held_, ByteBuffer());
@@ -325,21 +322,21 @@ void Stream::take_held() {
   if (remote_ended_ && !over_ && !blocked() && held_.size() == 0) input_ended();
 }
 
-void Stream::set_paused(bool paused) {
+void CallStream::set_paused(bool paused) {
   if (over_ || paused_ == paused) return;
   paused_ = paused;
-  if (!paused) connection_.resume_later(*this);
+  if (!paused) connection_.resume_later(id());
 }
 
-void Stream::resume_taking() { take_held(); }
+void CallStream::resume_taking() { take_held(); }
 
-void Stream::deadline_passed() { fail(kDeadlineExceeded, "Deadline exceeded"); }
+void CallStream::deadline_passed() { fail(kDeadlineExceeded, "Deadline exceeded"); }
 
-void Stream::drain() {
+void CallStream::drain() {
   if (begun_ && !over_) connection_.handler().draining(*this);
 }
 
-void Stream::end_call() {
+void CallStream::end_call() {
   over_ = true;
   if (!begun_) return;
   connection_.call_ends(*this);
@@ -351,7 +348,7 @@ void Stream::end_call() {
   }
 }
 
-void Stream::gone() {
+void CallStream::gone() {
   if (begun_ && !over_) {
     tell_failed(CallHandler::kCancelled, "the client went away");
     connection_.handler().closed(*this);
@@ -360,9 +357,9 @@ void Stream::gone() {
   over_ = true;
 }
 
-bool Stream::is_local() const { return connection_.channel().is_local(); }
+bool CallStream::is_local() const { return connection_.channel().is_local(); }
 
-std::string_view Stream::metadata_value(std::string_view name) const {
+std::string_view CallStream::metadata_value(std::string_view name) const {
   std::string_view rest = head_.metadata;
   while (!rest.empty()) {
     const size_t name_end = rest.find('\0');
@@ -375,7 +372,7 @@ std::string_view Stream::metadata_value(std::string_view name) const {
   return {};
 }
 
-const Metadata& Stream::metadata() const {
+const Metadata& CallStream::metadata() const {
   if (metadata_read_) return metadata_;
   metadata_read_ = true;
   std::string_view rest = head_.metadata;

@@ -1,11 +1,11 @@
-// See stream.h: what goes. Hot path; the listener's thread.
+// See call_stream.h: what goes. Hot path; the listener's thread.
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "transport/grpc/text.h"
+#include "transport/http2/call_stream.h"
 #include "transport/http2/connection.h"
-#include "transport/http2/stream.h"
 #include "transport/loop/output.h"
 
 namespace serval {
@@ -25,20 +25,20 @@ void put_prefix(uint8_t (&prefix)[5], bool packed, size_t bytes) {
 
 }  // namespace
 
-void Stream::add_initial_metadata(std::string_view name, std::string_view value) {
+void CallStream::add_initial_metadata(std::string_view name, std::string_view value) {
   initial_.push_back({std::string(name), std::string(value)});
 }
 
-void Stream::add_trailing_metadata(std::string_view name, std::string_view value) {
+void CallStream::add_trailing_metadata(std::string_view name, std::string_view value) {
   trailing_.push_back({std::string(name), std::string(value)});
 }
 
-void Stream::send_initial_metadata() {
+void CallStream::send_initial_metadata() {
   if (!over_) start_response(true);
 }
 
 // False: the call has ended.
-bool Stream::may_send(size_t bytes) {
+bool CallStream::may_send(size_t bytes) {
   if (over_) return false;
   const uint64_t bytes_max = connection_.settings().send_bytes_max;
   if (bytes <= bytes_max) return true;
@@ -47,7 +47,7 @@ bool Stream::may_send(size_t bytes) {
   return false;
 }
 
-bool Stream::send(std::span<const uint8_t> message) {
+bool CallStream::send(std::span<const uint8_t> message) {
   if (!may_send(message.size())) return false;
   Block* block = connection_.blocks().take();
   if (head_.answer_coding != MessageCoding::Identity && message.size() >= kPackedBytesMin &&
@@ -62,7 +62,7 @@ bool Stream::send(std::span<const uint8_t> message) {
   return false;
 }
 
-bool Stream::send(ByteBuffer& message) {
+bool CallStream::send(ByteBuffer& message) {
   const bool packs = head_.answer_coding != MessageCoding::Identity;
   if (message.size() <= kCopiedBytesMax || packs) return send(message.bytes());
   if (!may_send(message.size())) return false;
@@ -72,7 +72,7 @@ bool Stream::send(ByteBuffer& message) {
   return queue(block, false);
 }
 
-bool Stream::queue(Block* block, bool packed) {
+bool CallStream::queue(Block* block, bool packed) {
   OutMessage answer{block, {}, 0};
   put_prefix(answer.prefix, packed, block->buffer.size());
   answers_.push_back(answer);
@@ -85,13 +85,13 @@ bool Stream::queue(Block* block, bool packed) {
   return true;
 }
 
-void Stream::resume() {
+void CallStream::resume() {
   if (!deferred_) return;
   deferred_ = false;
   connection_.resume_answers(*this);
 }
 
-void Stream::start_response(bool with_data) {
+void CallStream::start_response(bool with_data) {
   if (response_started_) return;
   response_started_ = true;
   const bool packs = head_.answer_coding != MessageCoding::Identity;
@@ -99,7 +99,7 @@ void Stream::start_response(bool with_data) {
                               unsent_bytes_ >= kLongBytes);
 }
 
-void Stream::finish(const CallStatus& status) {
+void CallStream::finish(const CallStatus& status) {
   if (over_) return;
   status_ = status.code;
   if (!status.message.empty()) {
@@ -118,16 +118,17 @@ void Stream::finish(const CallStatus& status) {
   resume();
 }
 
-void Stream::submit_trailers() {
+bool CallStream::submit_trailers() {
   connection_.submit_status(*this, false, {}, trailing_, status_, status_message_, status_details_);
+  return true;
 }
 
-void Stream::tell_failed(int code, std::string_view message) {
+void CallStream::tell_failed(int code, std::string_view message) {
   const std::string_view path = head_.found ? kind_.path : std::string_view(head_.path);
   connection_.handler().failed({begun_ ? this : nullptr, path, code, message});
 }
 
-void Stream::fail(int code, std::string_view message) {
+void CallStream::fail(int code, std::string_view message) {
   if (over_) return;
   tell_failed(code, message);
   if (begun_) connection_.handler().closed(*this);
@@ -142,7 +143,7 @@ void Stream::fail(int code, std::string_view message) {
   finish({code, message, {}});
 }
 
-void Stream::drop_answers() {
+void CallStream::drop_answers() {
   for (; first_answer_ < answers_.size(); ++first_answer_) {
     connection_.blocks().release(answers_[first_answer_].block);
   }
@@ -152,7 +153,7 @@ void Stream::drop_answers() {
 
 // What is no gRPC call is answered by HTTP's own status; behind it, so that what is wrong with the
 // rest of it is found.
-void Stream::refuse() {
+void CallStream::refuse() {
   if (over_ || refused_ == nullptr) return;
   over_ = true;
   response_started_ = true;
@@ -161,13 +162,13 @@ void Stream::refuse() {
   connection_.submit_refusal(*this, *refused_, !head_.head);
 }
 
-std::string_view Stream::take_refusal(size_t room) {
+std::string_view CallStream::take_refusal(size_t room) {
   const std::string_view part = refusal_.substr(0, room);
   refusal_.remove_prefix(part.size());
   return part;
 }
 
-size_t Stream::ready(size_t room, bool& ends) {
+size_t CallStream::ready(size_t room, bool& ends) {
   size_t bytes = 0;
   size_t i = first_answer_;
   for (; i < answers_.size() && bytes < room; ++i) bytes += answers_[i].bytes() - answers_[i].sent;
@@ -176,7 +177,7 @@ size_t Stream::ready(size_t room, bool& ends) {
 }
 
 // Hot path: reply for gRPC. Short answers are copied, long ones' memory is written from.
-void Stream::put(size_t count, Output& output) {
+void CallStream::put(size_t count, Output& output) {
   while (count > 0 && first_answer_ < answers_.size()) {
     OutMessage& answer = answers_[first_answer_];
     if (answer.sent < sizeof answer.prefix) {
@@ -207,6 +208,8 @@ void Stream::put(size_t count, Output& output) {
   }
 }
 
-size_t Stream::take_left() { return over_ || !kind_.server_streams ? 0 : std::exchange(left_, 0); }
+size_t CallStream::take_left() {
+  return over_ || !kind_.server_streams ? 0 : std::exchange(left_, 0);
+}
 
 }  // namespace serval
