@@ -63,7 +63,7 @@ export const DRAIN_BODY_MS = 1000;
 export const LOG_BACKLOG_BYTES_MAX = 16_777_216;
 /** Listener threads on one port. */
 export const HTTP_THREADS_MAX = 256;
-/** Threads of the native gRPC listener. */
+/** Threads of the gRPC listener. */
 export const GRPC_THREADS_MAX = 256;
 /** Native threads of one model, and threads inside one model run. */
 export const MODEL_THREADS_MAX = 1024;
