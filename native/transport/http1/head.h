@@ -11,8 +11,6 @@
 
 #include "transport/http.h"
 
-struct llhttp__internal_s;
-
 namespace serval {
 
 // Finds the empty line that ends a head, or the trailers of a chunked body. Every line ends with
@@ -67,10 +65,11 @@ struct HeadProblem {
   std::string reason;
 };
 
-// Why the parser stopped, in its words.
-std::string parser_reason(const llhttp__internal_s& parser);
+// Whether a byte may be in a token, and whether a text is one. Source: RFC 9110 5.6.2.
+bool is_token_letter(uint8_t one);
+bool is_token(std::string_view text);
 
-// Reads a whole head. Leaves the parser where the body of Chunks begins.
-HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHead& out);
+// Reads a whole head.
+HeadProblem read_head(std::string_view bytes, ReadHead& out);
 
 }  // namespace serval
