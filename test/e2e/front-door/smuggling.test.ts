@@ -1,136 +1,100 @@
-// What stands between a proxy and a server that read one request differently: bytes behind a
-// request must never be answered as another one's, and what is no HTTP is refused. What the
-// listeners do is the table of docs/security.md. Source: RFC 9112 11.2.
+// Chunked bodies, large answers to them, and what follows them on their connection: bytes after a
+// request must never be answered as another one's. All other framing: framing/table.test.ts.
+// Source: RFC 9112 11.2.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
-import { FRAMING, PREDICT, type FramingCase } from './framing-cases.js';
+import { PREDICT } from './framing/row.js';
 import { overListeners } from '../support/http-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { RawConnection, chunked, exchange, jsonOf, requestBytes } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 
-const statusesOf = (text: string): readonly string[] =>
-  [...text.matchAll(/^HTTP\/1\.1 (\d+) /gm)].map(([, status = '']) => status);
+overListeners('HTTP smuggling', (flags, kind) => {
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  let port = 0;
+  before(async () => {
+    const models = folders.repository('smuggling', ['half_plus_three', 'identity_fp32']);
+    server = await startServer([models, '--exec-mode', 'inline', ...flags]);
+    port = server.httpPort;
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
 
-overListeners(
-  'HTTP smuggling',
-  (flags, kind) => {
-    const folders = new ModelFolders();
-    let server: ServalProcess;
-    let port = 0;
-    before(async () => {
-      const models = folders.repository('smuggling', ['half_plus_three', 'identity_fp32']);
-      server = await startServer([models, '--exec-mode', 'inline', ...flags]);
-      port = server.httpPort;
-    });
-    after(async () => {
-      await server.stop();
-      folders.remove();
-    });
+  const live = async (): Promise<void> => {
+    const response = await exchange(port, 'GET', '/v2/health/live');
+    assert.deepEqual([response.status, jsonOf(response)], [200, { live: true }]);
+  };
 
-    const live = async (): Promise<void> => {
-      const response = await exchange(port, 'GET', '/v2/health/live');
-      assert.deepEqual([response.status, jsonOf(response)], [200, { live: true }]);
-    };
-
-    const check = async ({ bytes, [kind]: expected }: FramingCase): Promise<void> => {
-      const connection = await RawConnection.open(port);
-      try {
-        await connection.write(bytes);
-        if (expected.endsWith('close')) {
-          const text = await connection.rest();
-          assert.equal([...statusesOf(text), 'close'].join(' '), expected, text);
-          return;
-        }
-        for (const status of expected.split(' ').filter((word: string) => word !== 'waits')) {
-          assert.equal((await connection.response()).status, Number(status));
-        }
-        await live();
-        assert.deepEqual([connection.unread, connection.closed], [0, false]);
-      } finally {
-        connection.close();
-      }
-    };
-
-    for (const one of FRAMING) {
-      it(`${one.name}: ${one[kind]}`, async () => {
-        await check(one);
-        await live();
+  it('ends a large answer to chunks too, whole', async () => {
+    for (const count of [20_000, 2_000_000]) {
+      const tensor = Buffer.from(Float32Array.from({ length: count }, (_, i) => i).buffer);
+      const json = JSON.stringify({
+        inputs: [
+          {
+            name: 'input',
+            datatype: 'FP32',
+            shape: [1, count],
+            parameters: { binary_data_size: tensor.length },
+          },
+        ],
+        outputs: [{ name: 'output', parameters: { binary_data: true } }],
       });
-    }
-
-    it('ends a large answer to chunks too, whole', async () => {
-      for (const count of [20_000, 2_000_000]) {
-        const tensor = Buffer.from(Float32Array.from({ length: count }, (_, i) => i).buffer);
-        const json = JSON.stringify({
-          inputs: [
-            {
-              name: 'input',
-              datatype: 'FP32',
-              shape: [1, count],
-              parameters: { binary_data_size: tensor.length },
-            },
-          ],
-          outputs: [{ name: 'output', parameters: { binary_data: true } }],
-        });
-        const body = chunked(Buffer.concat([Buffer.from(json), tensor]), 1 << 20);
-        const path = '/v2/models/identity_fp32/infer';
-        const more = kind !== 'uws' ? ['Connection: close'] : [];
-        const response = await fetchChunked(port, path, body, json.length, more);
-        assert.equal(response.headers.get('connection'), 'close');
-        assert.ok(response.body.subarray(-tensor.length).equals(tensor), `${count} numbers`);
-      }
-    });
-
-    it('answers what came before, and not what follows chunks in a later packet', async () => {
-      for (const close of [[], ['Connection: close']]) {
-        const connection = await RawConnection.open(port);
-        const headers = ['Transfer-Encoding: chunked', ...close];
-        const body = chunked('{"instances":[1]}', 5);
-        await connection.write(requestBytes('POST', PREDICT, body, headers));
-        assert.deepEqual(jsonOf(await connection.response()), { predictions: [3.5] });
-        if (kind !== 'uws' && close.length === 0) {
-          connection.close();
-          continue; // it may be kept
-        }
-        await connection.write(requestBytes('GET', '/v2'));
-        assert.equal(await connection.rest(), '');
-      }
-    });
-
-    it('reads nothing behind a large answer to chunks, and closes', async () => {
-      if (kind !== 'uws') return;
-      const connection = await RawConnection.open(port);
-      const numbers = `[${Array.from({ length: 100_000 }, (_, i) => i / 7).join()}]`;
-      const body = `{"instances":${numbers}}`;
-      await connection.write(
-        requestBytes('POST', PREDICT, chunked(body, 65_536), ['Transfer-Encoding: chunked']),
-      );
-      const response = await connection.response();
-      assert.ok(response.body.length > 500_000);
+      const body = chunked(Buffer.concat([Buffer.from(json), tensor]), 1 << 20);
+      const path = '/v2/models/identity_fp32/infer';
+      const more = kind !== 'uws' ? ['Connection: close'] : [];
+      const response = await fetchChunked(port, path, body, json.length, more);
       assert.equal(response.headers.get('connection'), 'close');
+      assert.ok(response.body.subarray(-tensor.length).equals(tensor), `${count} numbers`);
+    }
+  });
+
+  it('answers what came before, and not what follows chunks in a later packet', async () => {
+    for (const close of [[], ['Connection: close']]) {
+      const connection = await RawConnection.open(port);
+      const headers = ['Transfer-Encoding: chunked', ...close];
+      const body = chunked('{"instances":[1]}', 5);
+      await connection.write(requestBytes('POST', PREDICT, body, headers));
+      assert.deepEqual(jsonOf(await connection.response()), { predictions: [3.5] });
+      if (kind !== 'uws' && close.length === 0) {
+        connection.close();
+        continue; // it may be kept
+      }
       await connection.write(requestBytes('GET', '/v2'));
       assert.equal(await connection.rest(), '');
-    });
+    }
+  });
 
-    it('answers a refused body of chunks, whether it ends or not', async () => {
-      for (const ends of [true, false]) {
-        const connection = await RawConnection.open(port);
-        const body = chunked('{"instances":[1]}', 5);
-        const path = '/v2/models/none/infer';
-        const sent = ends ? body : body.subarray(0, -5);
-        await connection.write(requestBytes('POST', path, sent, ['Transfer-Encoding: chunked']));
-        assert.equal((await connection.response()).status, 404);
-        connection.close();
-      }
-      await live();
-    });
-  },
-  ['native', 'uws', 'node'],
-);
+  it('reads nothing behind a large answer to chunks, and closes', async () => {
+    if (kind !== 'uws') return;
+    const connection = await RawConnection.open(port);
+    const numbers = `[${Array.from({ length: 100_000 }, (_, i) => i / 7).join()}]`;
+    const body = `{"instances":${numbers}}`;
+    await connection.write(
+      requestBytes('POST', PREDICT, chunked(body, 65_536), ['Transfer-Encoding: chunked']),
+    );
+    const response = await connection.response();
+    assert.ok(response.body.length > 500_000);
+    assert.equal(response.headers.get('connection'), 'close');
+    await connection.write(requestBytes('GET', '/v2'));
+    assert.equal(await connection.rest(), '');
+  });
+
+  it('answers a refused body of chunks, whether it ends or not', async () => {
+    for (const ends of [true, false]) {
+      const connection = await RawConnection.open(port);
+      const body = chunked('{"instances":[1]}', 5);
+      const path = '/v2/models/none/infer';
+      const sent = ends ? body : body.subarray(0, -5);
+      await connection.write(requestBytes('POST', path, sent, ['Transfer-Encoding: chunked']));
+      assert.equal((await connection.response()).status, 404);
+      connection.close();
+    }
+    await live();
+  });
+});
 
 /** Sends a chunked body and reads the whole answer, whichever way its length is told. */
 async function fetchChunked(
@@ -170,16 +134,3 @@ function unchunked(bytes: Buffer): Buffer {
     at = line + 2 + size + 2;
   }
 }
-
-it('docs/security.md says where the listeners differ', () => {
-  const page = readFileSync(join(packageRoot(), 'docs', 'security.md'), 'utf8');
-  const head = '| request | native | uws | node |\n| --- | --- | --- | --- |\n';
-  const [, table = ''] = page.split(head);
-  const [lines = ''] = table.split('\n\n');
-  const shown = [...lines.matchAll(/^\| (.+?) \| ([\w ]+) \| ([\w ]+) \| ([\w ]+) \|$/gm)];
-  const differ = FRAMING.filter(({ uws, node, native }) => uws !== node || native !== node);
-  assert.deepEqual(
-    shown.map(([, ...cells]) => cells),
-    differ.map(({ name, uws, node, native }) => [name.replaceAll('*', '\\*'), native, uws, node]),
-  );
-});
