@@ -53,6 +53,30 @@ ${temps.map((name) => `  ${name}_temp_path ${folder}/${name};`).join('\n')}
 `;
 }
 
+/** Debian's HAProxy in front of `upstream`; `check`: lines of its backend. */
+export function haproxyText(port: number, upstream: number, check: string): string {
+  return `global
+  log stdout format raw local0
+defaults
+  mode http
+  log global
+  option log-health-checks
+  retries 0
+  timeout connect 5s
+  timeout client 2s
+  timeout server 20s
+  timeout http-request 2s
+frontend clients
+  bind 127.0.0.1:${port}
+  log-format "seen %HM %HU %ST %s %ts"
+  default_backend servers
+backend servers
+  http-reuse always
+  ${check}
+  server serval 127.0.0.1:${upstream} check inter 300ms
+`;
+}
+
 async function started(
   program: string,
   args: readonly string[],
