@@ -285,9 +285,7 @@ struct ListenerService::State {
 // What its listener tells goes over the bridge.
 TransportEvents ListenerService::State::events() {
   TransportEvents events;
-  events.full = [this](uint32_t open) {
-    (void)bridge->push(ListenerEvent::Full, 0, 0, open);
-  };
+  events.full = [this](uint32_t open) { (void)bridge->push(ListenerEvent::Full, 0, 0, open); };
   events.handshake_failed = [this](const HandshakeFailures& failures) {
     const auto count = static_cast<uint32_t>(std::min<uint64_t>(failures.count, UINT32_MAX));
     const std::string text = failures.peer + '\0' + failures.reason;
