@@ -85,7 +85,7 @@ export const CONNECTIONS: readonly Row[] = [
     '9110 7.8',
     get('Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'),
     '200',
-    '200 waits',
+    '200',
   ],
   [
     'Upgrade: h2c, and a request after it',
@@ -198,21 +198,21 @@ export const PIPELINES: readonly Row[] = [
 
 /** The server closes after these; nothing follows. */
 export const CLOSING: readonly Row[] = [
-  ['HTTP/1.0', '9112 2.3', head(`GET ${LIVE} HTTP/1.0`), '200 close', '200 close'],
-  ['HTTP/1.0 with Host', '9112 2.3', line(`GET ${LIVE} HTTP/1.0`), '200 close', '200 close'],
+  ['HTTP/1.0', '9112 2.3', head(`GET ${LIVE} HTTP/1.0`), '200 close', '505 close'],
+  ['HTTP/1.0 with Host', '9112 2.3', line(`GET ${LIVE} HTTP/1.0`), '200 close', '505 close'],
   [
     'Expect in HTTP/1.0',
     '9110 10.1.1',
     head(`POST ${PREDICT} HTTP/1.0`, LENGTH, EXPECT) + ROWS,
     '200 close',
-    '200 close',
+    '505 close',
   ],
   [
     'an unknown Expect in HTTP/1.0',
     '9110 10.1.1',
     head(`POST ${PREDICT} HTTP/1.0`, LENGTH, 'Expect: tea') + ROWS,
     '200 close',
-    '200 close',
+    '505 close',
   ],
   ['Connection: close', '9112 9.6', get('Connection: close'), '200 close', '200 close'],
   ['Connection: CLOSE', '9110 7.6.1', get('Connection: CLOSE'), '200 close', '200 close'],
@@ -242,7 +242,7 @@ export const CLOSING: readonly Row[] = [
     '9112 9.3',
     head(`GET ${LIVE} HTTP/1.0`, 'Connection: keep-alive, close'),
     '200 close',
-    '200 waits',
+    '505 close',
   ],
   [
     'Connection: close with a length',
