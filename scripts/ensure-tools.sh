@@ -38,6 +38,7 @@ has() { command -v "$1"; }
 
 # Not on everybody's PATH.
 has_nginx() { has nginx || [ -x /usr/sbin/nginx ]; }
+has_haproxy() { has haproxy || [ -x /usr/sbin/haproxy ]; }
 
 # jpeglib.h wants <cstdio> before it.
 has_header_after() { printf '#include <%s>\n' "$@" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
@@ -121,6 +122,12 @@ check_group() {
       want groff-base "groff; a test of the manual page is skipped" has groff
       want python3-torch "PyTorch; its quick start is not run" has_torch
       want prometheus "Prometheus; tests of the dashboard and its alerts are skipped" has promtool
+      want nginx-light "nginx; the comparison of framing with it, and it as a proxy, are skipped" \
+        has_nginx
+      want haproxy "HAProxy; it as a proxy is not tested" has_haproxy
+      want wrk "wrk; its test is skipped" has wrk
+      want nghttp2-client "h2load; its test is skipped" has h2load
+      want apache2-utils "ab; its test is skipped" has ab
       need python3-venv "Python 3.10 or newer, for the official clients in test/e2e" has_python
       need curl "test/e2e" has curl
       need openssl "certificates for tests of TLS" has openssl

@@ -22,7 +22,8 @@ struct Target {
   std::string_view authority;  // of absolute form: a host that counts instead of the header's
 };
 
-// Whether a text is a method, or the name of a header: RFC 9110 5.6.2.
+// Whether a byte may be in a token, and whether a text is one. Source: RFC 9110 5.6.2.
+bool is_token_letter(uint8_t one);
 bool is_token(std::string_view text);
 
 // For a message: printable ASCII, cut, in quotes.

@@ -1,8 +1,6 @@
 // libFuzzer target of HTTP/1's reading: any bytes as a stream of requests. The first byte says
 // where the stream is cut; requests, bodies and refusals have to be the same whole, cut there, and
 // byte by byte. Seeds: corpus/http1.
-#include <llhttp.h>
-
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -67,7 +65,7 @@ class Reader final : public ChunkSink {
     ReadHead read;
     std::vector<HttpHeader> headers;
     read.headers = &headers;
-    const HeadProblem problem = read_head(parser_, text, read);
+    const HeadProblem problem = read_head(text, read);
     if (problem.status != 0) return refuse(problem.status, problem.reason);
     check(!read.method.empty() && !read.path.empty());
     story_ += "\nrequest " + std::string(read.method) + " " + std::string(read.path) + "?" +
@@ -82,7 +80,7 @@ class Reader final : public ChunkSink {
     if (read.framing == BodyFraming::Length) phase_ = Phase::Body;
     if (read.framing == BodyFraming::Chunks) {
       phase_ = Phase::Chunks;
-      chunks_.begin(parser_, *this);
+      chunks_.begin(*this);
     }
     return true;
   }
@@ -104,7 +102,6 @@ class Reader final : public ChunkSink {
   }
 
   Phase phase_ = Phase::Head;
-  llhttp_t parser_{};
   LineScanner scanner_;
   ChunkReader chunks_;
   std::string held_, story_;

@@ -205,7 +205,7 @@ void Http1Connection::begin_request(std::string_view head) {
   is_head_ = head.substr(0, 5) == "HEAD ";
   ReadHead read;
   read.headers = &headers_;
-  if (const HeadProblem problem = read_head(parser_, head, read); problem.status != 0) {
+  if (const HeadProblem problem = read_head(head, read); problem.status != 0) {
     refuse(problem.status, problem.reason, read.method, read.path);
     return;
   }
@@ -226,7 +226,7 @@ void Http1Connection::begin_request(std::string_view head) {
   answered_ = false;
   phase_ = read.framing == BodyFraming::Chunks ? Phase::Chunks : Phase::Body;
   body_left_ = read.length;
-  if (phase_ == Phase::Chunks) chunks_.begin(parser_, *this);
+  if (phase_ == Phase::Chunks) chunks_.begin(*this);
   thread_.add_call(*this);
   thread_.requests().begin(*this);
   if (read.framing != BodyFraming::None || phase_ == Phase::Closing) return;

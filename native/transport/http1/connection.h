@@ -2,8 +2,6 @@
 // path; the listener's thread. Source: RFC 9112.
 #pragma once
 
-#include <llhttp.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
@@ -80,7 +78,6 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   void die();
 
   ListenerThread& thread_;
-  llhttp_t parser_;
   LineScanner scanner_;
   ChunkReader chunks_;
   std::unique_ptr<Output> output_;  // while something waits to be written

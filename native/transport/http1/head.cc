@@ -106,6 +106,12 @@ const llhttp_settings_t& head_settings() {
   return made;
 }
 
+// Why the parser stopped, in its words.
+std::string parser_reason(const llhttp_t& parser) {
+  const char* said = llhttp_get_error_reason(&parser);
+  return said == nullptr || *said == '\0' ? llhttp_errno_name(llhttp_get_errno(&parser)) : said;
+}
+
 HeadProblem parse_problem(llhttp_t& parser, llhttp_errno_t error, const Filling& filling) {
   if (filling.too_many) {
     return {431, "a request has at most " + std::to_string(kHeadersMax) + " headers"};
@@ -129,6 +135,8 @@ HeadProblem check_framing(llhttp_t& parser, ReadHead& out) {
       length = &header;
     } else if (is_header(header.name, "connection")) {
       out.asks_keep_alive = out.asks_keep_alive || lists(header.value, "keep-alive");
+      // It counts before keep-alive in HTTP/1.0 too: RFC 9112 9.3.
+      out.keeps_alive = out.keeps_alive && !lists(header.value, "close");
     } else if (is_header(header.name, "expect") && !out.is_1_0) {
       if (!is_header(header.value, "100-continue")) {
         return {417, "Expect: expected 100-continue, got " + quoted(header.value)};
@@ -157,11 +165,6 @@ HeadProblem check_framing(llhttp_t& parser, ReadHead& out) {
 }
 
 }  // namespace
-
-std::string parser_reason(const llhttp__internal_s& parser) {
-  const char* said = llhttp_get_error_reason(&parser);
-  return said == nullptr || *said == '\0' ? llhttp_errno_name(llhttp_get_errno(&parser)) : said;
-}
 
 LineScanner::Found LineScanner::bad(std::string_view why) {
   problem_ = why;
@@ -205,7 +208,8 @@ LineScanner::Found LineScanner::scan(std::span<const uint8_t> bytes, Part part) 
 }
 
 // Hot path: receive.
-HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHead& out) {
+HeadProblem read_head(std::string_view bytes, ReadHead& out) {
+  llhttp_t parser;
   Filling filling;
   filling.out = &out;
   out.headers->clear();
@@ -221,7 +225,6 @@ HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHe
     const std::string_view rest = bytes.substr(out.method.size());
     error = llhttp_execute(&parser, rest.data(), rest.size());
   }
-  parser.data = nullptr;
   if (error != HPE_OK) return parse_problem(parser, error, filling);
   if (!filling.complete) return {400, "the head has no end"};
   // Method, target and version with one space between them.

@@ -12,8 +12,6 @@
 #include "transport/http.h"
 #include "transport/target.h"
 
-struct llhttp__internal_s;
-
 namespace serval {
 
 // Finds the empty line that ends a head, or the trailers of a chunked body. Every line ends with
@@ -62,10 +60,7 @@ struct ReadHead {
   bool expects_continue = false;
 };
 
-// Why the parser stopped, in its words.
-std::string parser_reason(const llhttp__internal_s& parser);
-
-// Reads a whole head. Leaves the parser where the body of Chunks begins.
-HeadProblem read_head(llhttp__internal_s& parser, std::string_view bytes, ReadHead& out);
+// Reads a whole head.
+HeadProblem read_head(std::string_view bytes, ReadHead& out);
 
 }  // namespace serval

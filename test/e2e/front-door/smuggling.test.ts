@@ -1,19 +1,13 @@
-// What stands between a proxy and a server that read one request differently: bytes behind a
-// request must never be answered as another one's, and what is no HTTP is refused. What the
-// listeners do is the table of docs/security.md. Source: RFC 9112 11.2.
+// Chunked bodies, large answers to them, and what follows them on their connection: bytes after a
+// request must never be answered as another one's. All other framing: framing/table.test.ts.
+// Source: RFC 9112 11.2.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
-import { FRAMING, PREDICT, type FramingCase } from './framing-cases.js';
+import { PREDICT } from './framing/row.js';
 import { overListeners } from '../support/http-listeners.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { RawConnection, chunked, exchange, jsonOf, requestBytes } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
-
-const statusesOf = (text: string): readonly string[] =>
-  [...text.matchAll(/^HTTP\/1\.1 (\d+) /gm)].map(([, status = '']) => status);
 
 overListeners('HTTP smuggling', (flags, kind) => {
   const folders = new ModelFolders();
@@ -33,32 +27,6 @@ overListeners('HTTP smuggling', (flags, kind) => {
     const response = await exchange(port, 'GET', '/v2/health/live');
     assert.deepEqual([response.status, jsonOf(response)], [200, { live: true }]);
   };
-
-  const check = async ({ bytes, [kind]: expected }: FramingCase): Promise<void> => {
-    const connection = await RawConnection.open(port);
-    try {
-      await connection.write(bytes);
-      if (expected.endsWith('close')) {
-        const text = await connection.rest();
-        assert.equal([...statusesOf(text), 'close'].join(' '), expected, text);
-        return;
-      }
-      for (const status of expected.split(' ').filter((word: string) => word !== 'waits')) {
-        assert.equal((await connection.response()).status, Number(status));
-      }
-      await live();
-      assert.deepEqual([connection.unread, connection.closed], [0, false]);
-    } finally {
-      connection.close();
-    }
-  };
-
-  for (const one of FRAMING) {
-    it(`${one.name}: ${one[kind]}`, async () => {
-      await check(one);
-      await live();
-    });
-  }
 
   it('ends a large answer to chunks too, whole', async () => {
     for (const count of [20_000, 2_000_000]) {
@@ -166,16 +134,3 @@ function unchunked(bytes: Buffer): Buffer {
     at = line + 2 + size + 2;
   }
 }
-
-it('docs/security.md says where the listeners differ', () => {
-  const page = readFileSync(join(packageRoot(), 'docs', 'security.md'), 'utf8');
-  const head = '| request | native | uws |\n| --- | --- | --- |\n';
-  const [, table = ''] = page.split(head);
-  const [lines = ''] = table.split('\n\n');
-  const shown = [...lines.matchAll(/^\| (.+?) \| ([\w ]+) \| ([\w ]+) \|$/gm)];
-  const differ = FRAMING.filter(({ uws, native }) => uws !== native);
-  assert.deepEqual(
-    shown.map(([, ...cells]) => cells),
-    differ.map(({ name, uws, native }) => [name.replaceAll('*', '\\*'), native, uws]),
-  );
-});

@@ -265,6 +265,10 @@ export class NativeHttpListener implements HttpListener {
       const path = head.path();
       const route = path === '*' ? SERVER_ROUTE : this.#routes.find(method, path);
       exchange.route = route;
+      const { log } = this.#around;
+      if (route === SERVER_ROUTE && log !== undefined) {
+        exchange.asked = new Asked(log, method, path, performance.now());
+      }
       route.begin(head, exchange);
       if (!exchange.finished && head.header('expect') !== '') request.wantBody();
       const { engine } = route;

@@ -2,7 +2,6 @@
 #include "transport/http1/head.h"
 
 #include <gtest/gtest.h>
-#include <llhttp.h>
 
 #include <string>
 #include <vector>
@@ -36,7 +35,7 @@ class Heads : public ::testing::Test {
     Outcome out;
     out.head.headers = &headers_;
     const auto head = std::string_view(text_).substr(scanner.skipped());
-    HeadProblem problem = read_head(parser_, head, out.head);
+    HeadProblem problem = read_head(head, out.head);
     out.status = problem.status;
     out.reason = problem.reason;
     return out;
@@ -54,7 +53,6 @@ class Heads : public ::testing::Test {
   }
 
   std::string text_;
-  llhttp_t parser_{};
   std::vector<HttpHeader> headers_;
 };
 
@@ -129,7 +127,18 @@ TEST_F(Heads, HaveExactlyOneHost) {
   EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"), 400);
   EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: a@b\r\n\r\n"), 400);
   EXPECT_EQ(status("GET / HTTP/1.1\r\nHost:\r\n\r\n"), 0);
-  EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n"), 0);
+  for (const char* host :
+       {"a:", "a:80", "[::1]", "[::1]:80", "[v1.x:y]", "a_b.c-d.", "%41", "a,b"}) {
+    EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n"), 0) << host;
+    EXPECT_EQ(status("GET http://" + std::string(host) + "/ HTTP/1.1\r\nHost: a\r\n\r\n"), 0)
+        << host;
+  }
+  for (const char* host : {"a:8x", "a:-1", "a:80:80", "::1", "[::1", "[]", "[::1]x", "[::1]80",
+                           "[::1]:x", "a[b]", "[a b]", "[a]]", "a\xc3\xa4"}) {
+    EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n"), 400) << host;
+    EXPECT_EQ(status("GET http://" + std::string(host) + "/ HTTP/1.1\r\nHost: a\r\n\r\n"), 400)
+        << host;
+  }
 }
 
 TEST_F(Heads, TakeTargetsInEveryFormButConnects) {
@@ -162,8 +171,12 @@ TEST_F(Heads, OfOtherVersionsAndMethodsAreRefused) {
     EXPECT_TRUE(got == 400 || got == 505) << line << ": " << got;
   }
   EXPECT_EQ(status("PRI * HTTP/2.0\r\n\r\n"), 505);
-  for (const char* method : {"FETCH", "get", "M-SEARCH", "X"}) {
+  for (const char* method : {"FETCH", "M-SEARCH", "X", "A_B"}) {
     EXPECT_EQ(read(method + std::string(" / HTTP/1.1\r\nHost: a\r\n\r\n")).head.method, method);
+    EXPECT_EQ(status(method + std::string(" / HTTP/1.1\r\nHost: a\r\n\r\n")), 0);
+  }
+  for (const char* method : {"get", "abcGET", "GET1", "G.T", "CONNECT"}) {
+    EXPECT_EQ(status(method + std::string(" / HTTP/1.1\r\nHost: a\r\n\r\n")), 501) << method;
   }
 }
 
@@ -204,6 +217,9 @@ TEST_F(Heads, SayWhetherTheConnectionStays) {
   EXPECT_FALSE(keeps("HTTP/1.1", "Connection: keep-alive, Close\r\n"));
   EXPECT_FALSE(keeps("HTTP/1.0", ""));
   EXPECT_TRUE(keeps("HTTP/1.0", "Connection: Keep-Alive\r\n"));
+  EXPECT_FALSE(keeps("HTTP/1.0", "Connection: keep-alive, close\r\n"));
+  EXPECT_FALSE(keeps("HTTP/1.0", "Connection: close\r\nConnection: keep-alive\r\n"));
+  EXPECT_TRUE(keeps("HTTP/1.1", "Connection: closed, x-close\r\n"));
   EXPECT_TRUE(keeps("HTTP/1.1", "Connection: upgrade\r\nUpgrade: h2c\r\n"))
       << "nobody upgrades: the request is answered";
 }
