@@ -6,11 +6,12 @@ import ml_dtypes
 import numpy
 import opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc
 import prometheus_client.parser
+import requests
 import tritonclient
 import tritonclient.grpc.aio
 import tritonclient.http.aio
 
-assert prometheus_client.parser
+assert prometheus_client.parser and requests
 assert opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc
 assert grpc_health.v1.health_pb2 and grpc_reflection.v1alpha.reflection_pb2
 assert tritonclient.grpc.aio and tritonclient.http.aio
