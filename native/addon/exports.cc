@@ -14,6 +14,7 @@
 #include "addon/http_front.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
+#include "addon/load_client.h"
 #include "addon/observation.h"
 #include "addon/receive_limit.h"
 #include "addon/shared_memory.h"
@@ -496,6 +497,9 @@ constexpr Export kExports[] = {
     exported<"frontOpen", FrontOpen>(),
     exported<"frontStop", FrontStop>(),
     exported<"frontSweep", FrontSweep>(),
+    exported<"clientOpen", ClientOpen>(),
+    exported<"clientOrder", ClientOrder>(),
+    exported<"clientClose", ClientClose>(),
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcBuilt", GrpcBuilt>(),

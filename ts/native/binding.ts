@@ -78,6 +78,12 @@ export interface NativeBinding {
   frontStop(front: number): void;
   /** Closes connections that have sent nothing for so long; 0: all, and the front with them. */
   frontSweep(front: number, ms: number): void;
+  /** The load client of `serval bench`: a number from 1 on; 0: it cannot. Objects:
+   * ts/bench-command/load/native-client.ts. */
+  clientOpen(target: object, told: (problem?: string, result?: object) => void): number;
+  /** `order`: {traffic, plan} opens connections for a load, {begins} begins it. */
+  clientOrder(client: number, order: object): void;
+  clientClose(client: number): void;
   /** Until cancel(): the answer that is being handed over. */
   keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;
