@@ -334,7 +334,8 @@ void Http2Connection::judge(Call& call) {
 void Http2Connection::judge_call(Call& call) {
   const int64_t expected = prepared_->traffic.response_bytes;
   std::string error;
-  if (call.said_status.empty()) {
+  const bool says_ok = call.said_status.empty() || call.said_status == "0";
+  if (call.said_status.empty() || (says_ok && call.status != 200)) {
     error = "no gRPC answer, status " + std::to_string(call.status);
   } else if (call.said_status != "0") {
     error = "gRPC status " + call.said_status + ": " + call.error;
