@@ -17,7 +17,7 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 constexpr double kNsPerUs = 1e3;
 
-// What a client tells: a load's result, or that its connections are open.
+// An event of a client: a load's result, or that its connections are open.
 struct Message {
   std::string problem;
   std::unique_ptr<load::Measured> result;
@@ -178,12 +178,12 @@ class LoadClient {
                                         nullptr, call_js, &told_) != napi_ok) {
       return false;
     }
-    load::Client::Told told;
-    told.prepared = [this](std::string problem) { tell({std::move(problem), nullptr}); };
-    told.done = [this](load::Measured result) {
+    load::Client::Events events;
+    events.prepared = [this](std::string problem) { tell({std::move(problem), nullptr}); };
+    events.done = [this](load::Measured result) {
       tell({{}, std::make_unique<load::Measured>(std::move(result))});
     };
-    client_ = std::make_unique<load::Client>(std::move(target), std::move(told));
+    client_ = std::make_unique<load::Client>(std::move(target), std::move(events));
     return client_->start();
   }
 

@@ -16,7 +16,7 @@ uint32_t ClientOpen(Arguments<2>& arguments);
 // clientOrder(client, order): {traffic, plan} opens connections for a load, {begins} begins it at
 // that time of the steady clock, in ms
 napi_value ClientOrder(Arguments<2>& arguments);
-// clientClose(client): cuts everything; nothing is told any more
+// clientClose(client): cuts everything; `told` is not called any more
 napi_value ClientClose(Arguments<1>& arguments);
 
 }  // namespace serval

@@ -16,7 +16,7 @@ namespace serval::load {
 namespace {
 
 constexpr size_t kRoomBytes = 256 << 10;
-constexpr size_t kLookedAt = 32;   // connections of which the one with the fewest calls is taken
+constexpr size_t kLookedAt = 32;   // candidates for a call; the one with the fewest gets it
 constexpr size_t kOpeningMax = 8;  // connections that are being made while requests wait
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
@@ -28,9 +28,9 @@ uint64_t thread_ns() {
 
 }  // namespace
 
-Client::Client(Target target, Told told)
+Client::Client(Target target, Events events)
     : target_(std::move(target)),
-      told_(std::move(told)),
+      client_events_(std::move(events)),
       alarm_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       room_(kRoomBytes) {}
 
@@ -92,7 +92,7 @@ bool Client::take_order() {
   return true;
 }
 
-// What is due by the clock.
+// Does the work that is due by the clock.
 void Client::turn() {
   const uint64_t now = now_ns();
   gone_.clear();
@@ -210,7 +210,7 @@ void Client::finish_if_over(uint64_t now) {
   }
   loop_.reset();
   if (plan_.requests == 0) cut();
-  told_.done(std::move(result));
+  client_events_.done(std::move(result));
 }
 
 Call& Client::take_call() {

@@ -26,23 +26,24 @@ namespace serval::load {
 
 class Client final : public Sender, public ConnectionEvents {
  public:
-  // What it tells, on its own thread. `problem`: "", or why there is no connection.
-  struct Told {
+  // Called on the client's own thread. `problem`: "", or why there is no connection.
+  struct Events {
     std::function<void(std::string problem)> prepared;
     std::function<void(Measured result)> done;
   };
 
-  Client(Target target, Told told);
+  Client(Target target, Events events);
   // False: the system has no descriptor or no thread for it. Once; before the others.
   bool start();
-  // Cuts everything; nothing is told any more.
+  // Cuts everything; no event comes after it.
   ~Client() override;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Opens connections for this load; `told.prepared` follows. Any thread; not while a load runs.
+  // Opens connections for this load; `prepared` of the events follows. Any thread; not while a load
+  // runs.
   void prepare(Traffic traffic, const Plan& plan);
-  // Begins it at this time of now_ns(); `told.done` follows. Any thread; after told.prepared.
+  // Begins it at this time of now_ns(); `done` follows. Any thread; after `prepared`.
   void go(uint64_t begins_ns);
 
  private:
@@ -88,7 +89,7 @@ class Client final : public Sender, public ConnectionEvents {
   void failed(Call& call, Failure kind, std::string_view error) override;
 
   const Target target_;
-  const Told told_;
+  const Events client_events_;
   Poller poller_;
   int alarm_ = -1;
   uint64_t alarm_ns_ = UINT64_MAX;

@@ -59,7 +59,7 @@ void Client::end_prepare(std::string problem) {
     while (!connections_.empty()) forget(*connections_.back());
     problem = place_of(target_) + ": no connection: " + problem;
   }
-  told_.prepared(std::move(problem));
+  client_events_.prepared(std::move(problem));
 }
 
 void Client::open_missing(uint64_t now) {

@@ -41,7 +41,7 @@ struct Measured {
 class Sender {
  public:
   virtual ~Sender() = default;
-  // Whether a request can be sent now.
+  // True where a request can be sent now.
   virtual bool free() = 0;
   // Its outcome comes by Loop::answered() or Loop::failed(), with `due_ns`, later.
   virtual void send(uint64_t due_ns) = 0;
@@ -63,7 +63,7 @@ class Loop {
   }
   // When pump() or over() is to be called again though nothing came.
   uint64_t next_ns(uint64_t now_ns) const;
-  // Whether all responses came, or are awaited no longer.
+  // True once all responses came, or are awaited no longer.
   bool over(uint64_t now_ns) const;
   // Requests without a response have failed then.
   Measured finish();

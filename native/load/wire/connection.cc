@@ -51,7 +51,7 @@ void Connection::advance(std::span<uint8_t> room) {
   flush();
 }
 
-// Whether it is connected.
+// True once it is connected.
 bool Connection::connect_on() {
   if (state_ == State::Connecting) {
     std::string why = connect_problem(channel_->socket());

@@ -46,7 +46,7 @@ struct Call {
   uint8_t prefix[5] = {};
 };
 
-// What the client hears of its connections. `call` is the client's again.
+// The events of connections, for the client. `call` is the client's again.
 class ConnectionEvents {
  public:
   virtual ~ConnectionEvents() = default;
@@ -77,10 +77,10 @@ class Connection {
   int socket() const { return channel_->socket(); }
   // Why it is of no use any more, or "".
   const std::string& problem() const { return problem_; }
-  // Whether requests could be sent once; whether it takes no more, while the last ones end.
+  // Requests could be sent once; it accepts no more, while the last ones end.
   bool was_open() const { return opened_; }
   bool is_going() const { return going_; }
-  // Whether the socket has to be writable for it to go on.
+  // The socket has to be writable for it to go on.
   bool wants_write() const;
   size_t in_flight() const { return calls_.size(); }
   bool has_unwritten() const { return !output_.empty(); }
@@ -96,7 +96,7 @@ class Connection {
   // GrpcStream: the next request of a stream whose last one was answered.
   virtual void send_again(Call&) {}
   void flush();
-  // Ends a call that took too long; its end is not told.
+  // Ends a call that took too long, without an event.
   virtual void give_up(Call& call) = 0;
   // The calls under way, which are the client's again.
   std::vector<Call*> take_calls() { return std::exchange(calls_, {}); }

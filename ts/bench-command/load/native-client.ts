@@ -101,7 +101,7 @@ const isHttp2 = ({ kind }: ServerTarget): boolean => kind !== 'http';
 
 function nativeTarget(target: ServerTarget): NativeTarget {
   const { host, port, unixPath, tlsCa } = target;
-  const ca = tlsCa === '' ? lateTls().rootCertificates.join('\n') : tlsCa;
+  const ca = tlsCa === '' ? trustedByNode() : tlsCa;
   return {
     host,
     port,
@@ -109,6 +109,14 @@ function nativeTarget(target: ServerTarget): NativeTarget {
     ...(unixPath !== undefined && { unixPath }),
     ...(ca !== undefined && { tlsCa: ca }),
   };
+}
+
+/** PEM; NODE_EXTRA_CA_CERTS and Node's options count where this Node says so (22.15 on). */
+function trustedByNode(): string {
+  const tls = lateTls() as typeof import('node:tls') & {
+    readonly getCACertificates?: (type: 'default') => readonly string[];
+  };
+  return (tls.getCACertificates?.('default') ?? tls.rootCertificates).join('\n');
 }
 
 function nativeTraffic(target: ServerTarget, request: LoadRequest): NativeTraffic {
