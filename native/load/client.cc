@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kRoomBytes = 256 << 10;
 constexpr size_t kLookedAt = 32;   // candidates for a call; the one with the fewest gets it
+constexpr uint32_t kTriesMax = 3;  // of a request that servers leave unread
 constexpr size_t kOpeningMax = 8;  // connections that are being made while requests wait
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
@@ -157,6 +158,11 @@ void Client::pump() {
     if (!std::exchange(call->connection->flush_wanted, true)) to_flush_.push_back(call->connection);
   }
   again_.clear();
+  while (!unread_.empty() && free()) {
+    const Unread request = unread_.back();
+    unread_.pop_back();
+    send_on_best(request.due_ns, request.tries + 1);
+  }
   loop_->pump(now);
   flush_all();
 }
@@ -231,8 +237,10 @@ bool Client::free() {
   return false;
 }
 
-// On the connection with the fewest calls among the next ones in turn.
-void Client::send(uint64_t due_ns) {
+void Client::send(uint64_t due_ns) { send_on_best(due_ns, 1); }
+
+// Takes the connection with the fewest calls among the next ones in turn.
+void Client::send_on_best(uint64_t due_ns, uint32_t tries) {
   const size_t count = std::min(ready_.size(), kLookedAt);
   Connection* best = nullptr;
   for (size_t i = 0; i < count; ++i) {
@@ -244,6 +252,7 @@ void Client::send(uint64_t due_ns) {
   Call& call = take_call();
   call.due_ns = due_ns;
   call.idle = false;
+  call.tries = tries;
   call.body = next_body_;
   next_body_ = next_body_ + 1 == prepared_->traffic.bodies.size() ? 0 : next_body_ + 1;
   best->begin(call);
@@ -273,6 +282,13 @@ void Client::failed(Call& call, Failure kind, std::string_view error) {
   limits_.clear(call.limit);
   free_calls_.push_back(&call);
   if (loop_ != nullptr && !call.idle) loop_->failed(call.due_ns, now_ns(), kind, error);
+}
+
+void Client::unread(Call& call, std::string_view error) {
+  if (loop_ == nullptr || call.tries >= kTriesMax) return failed(call, Failure::Reset, error);
+  limits_.clear(call.limit);
+  free_calls_.push_back(&call);
+  unread_.push_back({call.due_ns, call.tries});
 }
 
 void Client::put_ready(Connection& connection) {

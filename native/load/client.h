@@ -79,6 +79,7 @@ class Client final : public Sender, public ConnectionEvents {
   void note_busy(uint64_t now_ns);
   void finish_if_over(uint64_t now_ns);
   Call& take_call();
+  void send_on_best(uint64_t due_ns, uint32_t tries);
   void put_ready(Connection& connection);
   void take_ready(Connection& connection);
 
@@ -87,6 +88,7 @@ class Client final : public Sender, public ConnectionEvents {
   void has_room(Connection& connection) override;
   void answered(Call& call, uint64_t response_bytes) override;
   void failed(Call& call, Failure kind, std::string_view error) override;
+  void unread(Call& call, std::string_view error) override;
 
   const Target target_;
   const Events client_events_;
@@ -115,7 +117,12 @@ class Client final : public Sender, public ConnectionEvents {
   std::vector<Connection*> ready_;  // with room
   size_t turn_ = 0;
   std::vector<Connection*> to_flush_, flushed_;
-  std::vector<Call*> again_;  // streams whose last request was answered
+  struct Unread {
+    uint64_t due_ns;
+    uint32_t tries;
+  };
+  std::vector<Unread> unread_;  // requests that a leaving server did not read
+  std::vector<Call*> again_;    // streams whose last request was answered
   std::deque<Call> calls_;
   std::vector<Call*> free_calls_;
   size_t next_body_ = 0;

@@ -153,6 +153,7 @@ void Client::forget(Connection& connection) {
 // Requests under way are not heard of; their connections are replaced.
 void Client::cut() {
   again_.clear();
+  unread_.clear();
   for (size_t i = connections_.size(); i-- > 0;) {
     Connection& connection = *connections_[i];
     if (connection.in_flight() > 0 || connection.has_unwritten()) forget(connection);

@@ -138,6 +138,12 @@ void Connection::answer(Call& call, uint64_t response_bytes) {
   events_.answered(call, response_bytes);
 }
 
+void Connection::leave_unread(Call& call, std::string_view error) {
+  remove(call);
+  events_.has_room(*this);
+  events_.unread(call, error);
+}
+
 void Connection::refuse(Call& call, Failure kind, std::string_view error) {
   remove(call);
   events_.has_room(*this);

@@ -31,7 +31,8 @@ struct Call {
   size_t place = 0;  // in the connection's list
   uint64_t due_ns = 0;
   bool idle = false;  // a stream between two requests
-  size_t body = 0;    // index in the traffic's
+  uint32_t tries = 1;
+  size_t body = 0;  // index in the traffic's
   // HTTP/2.
   int32_t stream = 0;
   size_t sent = 0;
@@ -54,6 +55,8 @@ class ConnectionEvents {
   virtual void has_room(Connection& connection) = 0;
   virtual void answered(Call& call, uint64_t response_bytes) = 0;
   virtual void failed(Call& call, Failure kind, std::string_view error) = 0;
+  // The server leaves without having read the request, which may be sent elsewhere.
+  virtual void unread(Call& call, std::string_view error) = 0;
 };
 
 // A target's traffic in the forms that connections send.
@@ -126,6 +129,7 @@ class Connection {
   // GrpcStream: the call stays under way.
   void answer(Call& call, uint64_t response_bytes);
   void refuse(Call& call, Failure kind, std::string_view error);
+  void leave_unread(Call& call, std::string_view error);
   void remove(Call& call);
 
   const Prepared* prepared_;

@@ -309,10 +309,11 @@ void Http2Connection::end_came(Call& call) {
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, call.stream, NGHTTP2_CANCEL);
 }
 
+// After GOAWAY, streams above the last one that the server read are closed as refused.
 void Http2Connection::closed(Call& call, uint32_t error) {
   if (call.complete) return judge(call);
   if (error == NGHTTP2_REFUSED_STREAM && is_going()) {
-    return refuse(call, Failure::Reset, "the server ended the connection");
+    return leave_unread(call, "the server ended the connection");
   }
   refuse(call, Failure::Reset, "the server reset the stream (" + std::to_string(error) + ")");
 }

@@ -2,6 +2,7 @@
 // trailers, calls that it resets, connections that it ends.
 import assert from 'node:assert/strict';
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
+import { createServer as createTcpServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import type { LoadPlan } from '../../../ts/bench-command/load/sender.js';
 import { NativeClient } from '../../../ts/bench-command/load/native-client.js';
@@ -17,6 +18,7 @@ afterEach(async () => {
 });
 
 function answer(stream: ServerHttp2Stream, status: string, message = '', bytes = 10): void {
+  if (stream.destroyed) return;
   stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
   stream.on('wantTrailers', () => {
     const said = message === '' ? {} : { 'grpc-message': message };
@@ -111,6 +113,58 @@ test('leaves a server that drains, and loses nothing that it still answers', asy
   }, Buffer.from('x'));
   const { answered, failed } = await run({ concurrency: 1, requests: 20 });
   assert.deepEqual([answered, failed, sessions()], [20, 0, 2]);
+});
+
+test('sends calls again that a leaving server did not read, three times at most', async () => {
+  let count = 0;
+  const { run } = await served((stream) => {
+    count += 1;
+    // Streams above the first one are not read, as the server says.
+    if (count === 200) stream.session?.goaway(0, 1);
+    setTimeout(() => answer(stream, '0'), 5);
+  }, Buffer.from('x'));
+  const { answered, failed, firstError } = await run({ concurrency: 500, requests: 2000 });
+  assert.deepEqual([answered, failed, firstError], [2000, 0, undefined]);
+});
+
+/** A frame of HTTP/2 with its head. */
+function frame(type: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  return Buffer.concat([head, payload]);
+}
+
+/** Whether bytes after the client's preface have a frame of HEADERS. */
+function hasHeaders(bytes: Buffer): boolean {
+  for (let at = 24; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    if (bytes[at + 3] === 1) return true;
+  }
+  return false;
+}
+
+test('gives up calls that three connections leave unread', async () => {
+  let sessions = 0;
+  const server = createTcpServer((socket) => {
+    sessions += 1;
+    let got: Buffer = Buffer.alloc(0);
+    socket.on('error', () => undefined);
+    socket.write(frame(4, Buffer.alloc(0)));
+    socket.on('data', (chunk: Buffer) => {
+      got = Buffer.concat([got, chunk]);
+      if (hasHeaders(got)) socket.end(frame(7, Buffer.alloc(8)));
+    });
+  });
+  const client = new NativeClient(targetOf('grpc', await listening(server)));
+  const request = requestOf(prefixed(Buffer.from('x')));
+  const { answered, failed, firstError, failures } = await runPlan(client, request, {
+    requests: 2,
+  });
+  await client.close();
+  server.close();
+  assert.deepEqual([answered, failed, failures.reset], [0, 2, 2]);
+  assert.equal(firstError, 'the server ended the connection');
+  assert.ok(sessions >= 6, `${sessions} sessions`);
 });
 
 test('sends REST over HTTP/2, and reads status and text', async () => {
