@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 
 #include "base/clock.h"
@@ -55,6 +56,7 @@ void Client::prepare(Traffic traffic, const Plan& plan) {
   {
     const std::lock_guard lock(mutex_);
     order_.prepare.emplace(std::move(traffic), plan);
+    order_.go.reset();
   }
   poller_.wake();
 }
@@ -85,7 +87,7 @@ bool Client::take_order() {
   }
   if (order.close) return false;
   if (order.prepare) begin_prepare(std::move(order.prepare->first), order.prepare->second);
-  if (order.go && prepared_ != nullptr) {
+  if (order.go && usable_ && loop_ == nullptr) {
     loop_ = std::make_unique<Loop>(plan_, *order.go, *this);
     busy_ns_ = 0;
     measuring_ = false;

@@ -3,7 +3,6 @@
 // native/addon/load_client.h.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -40,10 +39,11 @@ class Client final : public Sender, public ConnectionEvents {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Opens connections for this load; `prepared` of the events follows. Any thread; not while a load
-  // runs.
+  // Opens connections for this load; `prepared` of the events follows. Any thread. A load that runs
+  // is dropped, without an event.
   void prepare(Traffic traffic, const Plan& plan);
-  // Begins it at this time of now_ns(); `done` follows. Any thread; after `prepared`.
+  // Begins it at this time of now_ns(); `done` follows. Any thread; after `prepared`, which had no
+  // problem, and one load at a time: otherwise nothing happens.
   void go(uint64_t begins_ns);
 
  private:
@@ -112,6 +112,7 @@ class Client final : public Sender, public ConnectionEvents {
   size_t wanted_ = 0;
   uint64_t open_again_ns_ = 0;
   bool preparing_ = false;
+  bool usable_ = false;  // the last prepare() has succeeded
   bool answered_once_ = false;
   uint64_t prepare_until_ns_ = 0;
   std::vector<Connection*> ready_;  // with room

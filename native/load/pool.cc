@@ -20,6 +20,8 @@ std::string place_of(const Target& target) {
 }  // namespace
 
 void Client::begin_prepare(Traffic traffic, const Plan& plan) {
+  loop_.reset();
+  usable_ = false;
   // Connections that still hold bytes of the traffic before are replaced.
   cut();
   auto prepared = std::make_unique<Prepared>(target_, std::move(traffic));
@@ -54,7 +56,8 @@ void Client::check_prepared() {
 
 void Client::end_prepare(std::string problem) {
   preparing_ = false;
-  if (!problem.empty()) {
+  usable_ = problem.empty();
+  if (!usable_) {
     wanted_ = 0;
     while (!connections_.empty()) forget(*connections_.back());
     problem = place_of(target_) + ": no connection: " + problem;

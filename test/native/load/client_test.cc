@@ -149,6 +149,26 @@ TEST(LoadClient, SaysThatAServerThatStoppedIsNotThere) {
       << problem;
 }
 
+TEST(LoadClient, ALoadThatWasNotPreparedDoesNotBegin) {
+  EchoServer server;
+  Loaded loaded(server.port());
+  loaded.client().go(now_ns());
+  const uint16_t port = server.port();
+  server.listener.reset();
+  Loaded without(port);
+  EXPECT_NE(without.prepare(Loaded::traffic("/t.T/Unary", {"a"}), some(1, 1, 1)), "");
+  without.client().go(now_ns());
+}
+
+TEST(LoadClient, AnotherLoadReplacesOneThatRuns) {
+  EchoServer server;
+  Loaded loaded(server.port());
+  ASSERT_EQ(loaded.prepare(Loaded::traffic("/t.T/Hang", {"a"}), some(8, 8, 2)), "");
+  loaded.client().go(now_ns());
+  const Measured result = loaded.run(Loaded::traffic("/t.T/Unary", {"a"}), some(20, 4, 2));
+  EXPECT_EQ(result.answered, 20u) << result.first_error;
+}
+
 TEST(LoadClient, MayBeClosedWhileItConnectsAndWhileItRuns) {
   EchoServer server;
   for (int i = 0; i < 20; ++i) {
