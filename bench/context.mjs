@@ -10,7 +10,7 @@ import { Skipped } from './runner.mjs';
 
 const BUILD_TIMEOUT_MS = 900_000;
 // Of programs that are built only where their libraries are.
-const LIBRARIES = { grpc_echo: 'libgrpc++-dev', grpc_load: 'libnghttp2-dev' };
+const LIBRARIES = { grpc_echo: 'libgrpc++-dev' };
 const FIXTURES_TIMEOUT_MS = 120_000;
 const HERE = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
@@ -43,7 +43,7 @@ export function createContext(options, root = HERE) {
       if (!existsSync(path)) throw new Error(`no model '${name}' in examples/models or fixtures`);
       return path;
     },
-    /** Path of a program of bench/micro, grpc_load or grpc_echo, built when it is not up to date.
+    /** Path of a program of bench/micro or grpc_echo, built when it is not up to date.
      * Skipped where its libraries are missing. */
     program(name) {
       const build = programs.get(name) ?? buildProgram(name, cores);

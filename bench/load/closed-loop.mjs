@@ -1,14 +1,8 @@
-// Closed loop on few connections for large bodies and slow answers. Control plane; the client is a
-// process of its own (closed-loop-client.mjs) on the load core.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { runToEnd } from '../children.mjs';
-import { processCpuNs } from '../machine.mjs';
-import { percentile } from '../statistics.mjs';
-
-const CLIENT = fileURLToPath(new URL('closed-loop-client.mjs', import.meta.url));
-const SPARE_MS = 20_000;
+// Closed loop over HTTP/1.1 on few connections, for large bodies and slow answers: by the project's
+// own client, which reads into one large buffer, where wrk reads 8 KiB at a time and would be
+// measured itself, and counts what was under way when the time was over, which wrk drops. Control
+// plane.
+import { nativeLoad, planOf } from './native-load.mjs';
 
 /** {method, path, headers, body} -> the bytes of an HTTP/1.1 request. Pure. */
 export function requestBytes(host, request) {
@@ -21,35 +15,9 @@ export function requestBytes(host, request) {
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), request.body]);
 }
 
-/** The client's line -> a sample. Throws with the client's own words when it failed. */
-export function parseClosedLoop(output) {
-  const result = JSON.parse(output);
-  if (result.error !== undefined) throw new Error(`closed loop: ${result.error}`);
-  const requests = result.latenciesUs.length;
-  return {
-    perSecond: (requests * 1e6) / result.elapsedUs,
-    usPerRequest: result.elapsedUs / requests,
-    p50Us: percentile(result.latenciesUs, 50),
-    p99Us: percentile(result.latenciesUs, 99),
-    p999Us: percentile(result.latenciesUs, 99.9),
-    requests,
-    bytesPerAnswer: result.answerBytes,
-  };
-}
-
 /** Prepares `request` on `server` ({host, port, pid}), `connections` at a time. Returns
  * measure(seconds) -> sample. */
 export function closedLoopLoad(context, server, request, connections = 1) {
-  const path = join(context.tempDir, `closed-loop-${context.nextId()}.request`);
-  writeFileSync(path, requestBytes(server.host, request));
-  return async (seconds) => {
-    const plan = [path, String(seconds), String(connections)];
-    const args = [CLIENT, server.host, String(server.port), ...plan];
-    const before = processCpuNs(server.pid);
-    const timeoutMs = seconds * 1000 + SPARE_MS;
-    const output = await runToEnd(process.execPath, args, context.cores.load, timeoutMs);
-    const cpuNs = processCpuNs(server.pid) - before;
-    const sample = parseClosedLoop(output);
-    return { ...sample, cpuUs: cpuNs / 1000 / sample.requests };
-  };
+  const plan = planOf({ how: 'whole', connections, count: connections });
+  return nativeLoad(context, server, request, { http2: false, plan });
 }

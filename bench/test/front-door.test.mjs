@@ -26,8 +26,8 @@ async function openNginx(t, context, kind, upstream) {
   return front;
 }
 
-test('the rows are reported, not judged, and one word chooses them', () => {
-  const ids = ['keys-rest', 'keys-grpc', 'tls-http', 'tls-grpc'];
+test('one word chooses the rows; TLS over HTTP alone is judged', () => {
+  const ids = ['keys-rest', 'keys-grpc', 'tls-http-v1', 'tls-http', 'tls-grpc'];
   assert.deepEqual(
     frontDoor.map(({ id }) => id),
     ids,
@@ -36,7 +36,9 @@ test('the rows are reported, not judged, and one word chooses them', () => {
     selectWorkloads('front-door').map(({ id }) => id),
     ids,
   );
-  assert.ok(frontDoor.every(({ target, metric }) => target === null && metric === 'rate'));
+  const judged = frontDoor.filter(({ target }) => target !== null).map(({ id }) => id);
+  assert.deepEqual(judged, ['tls-http-v1', 'tls-http']);
+  assert.ok(frontDoor.every(({ metric }) => metric === 'rate'));
 });
 
 test("nginx's configuration names its files and hands on by the right protocol", () => {

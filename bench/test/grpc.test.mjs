@@ -1,13 +1,15 @@
-// The gRPC load generator and the C++ echo: what is measured, from when, and which answers end a
-// run. Both programs are built first; where their libraries are missing, the tests are skipped.
+// Loads by the project's own client and the C++ echo: what is measured, from when, and which
+// answers make a run worth nothing. The echo is built first; where its libraries are missing, its
+// tests are skipped.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http2';
 import { before, test } from 'node:test';
 import { callOnce, expectBytes, streamOnce } from '../check.mjs';
 import { startCppGrpcEcho, startGrpcEcho } from '../contenders/echoes.mjs';
 import { buildProgram, hasTarget } from '../context.mjs';
-import { grpcLoad, holdGrpc, oneAtATime, parseGrpcLoad } from '../load/grpc-load.mjs';
+import { grpcLoad, holdGrpc, oneAtATime } from '../load/grpc-load.mjs';
 import { grpcFrame } from '../load/h2load.mjs';
+import { nativeLoad, parseLoad, planOf } from '../load/native-load.mjs';
 import { pickCores } from '../machine.mjs';
 import { Skipped } from '../runner.mjs';
 import { testContext } from './support.mjs';
@@ -22,15 +24,13 @@ const CALL = { path: INFER, message: MESSAGE, answerBytes: MESSAGE.length };
 const programs = new Map();
 
 before(async () => {
-  for (const name of ['grpc_load', 'grpc_echo']) {
-    programs.set(
-      name,
-      await buildProgram(name, CORES).catch((error) => {
-        if (error instanceof Skipped) return error;
-        throw error;
-      }),
-    );
-  }
+  programs.set(
+    'grpc_echo',
+    await buildProgram('grpc_echo', CORES).catch((error) => {
+      if (error instanceof Skipped) return error;
+      throw error;
+    }),
+  );
 });
 
 /** A context of the programs, or undefined where one is missing: then the test is skipped. */
@@ -83,21 +83,21 @@ function respond(stream, { message = MESSAGE, grpcStatus = '0', httpStatus = 200
   stream.end(grpcFrame(message));
 }
 
-test('the line of grpc_load becomes a sample; a late generator is told', () => {
+test('the line of the client becomes a sample; a late client is told', () => {
   const line = { requests: 500, elapsedUs: 1e6, p50Us: 10, p99Us: 40, p999Us: 90, lateUs: 4 };
-  const sample = parseGrpcLoad(`${JSON.stringify(line)}\n`);
+  const sample = parseLoad(`${JSON.stringify(line)}\n`);
   assert.deepEqual([sample.perSecond, sample.usPerRequest, sample.p999Us], [500, 2000, 90]);
   assert.equal('lateUs' in sample, false);
-  assert.equal(parseGrpcLoad(JSON.stringify({ ...line, lateUs: 5 })).lateUs, 5);
-  assert.throws(() => parseGrpcLoad('{"error":"refused"}'), /grpc_load: refused/);
-  assert.throws(() => parseGrpcLoad(''), /no result/);
-  assert.throws(() => parseGrpcLoad(JSON.stringify({ ...line, requests: 0 })), /no call was/);
+  assert.equal(parseLoad(JSON.stringify({ ...line, lateUs: 5 })).lateUs, 5);
+  assert.throws(() => parseLoad('{"error":"refused"}'), /load: refused/);
+  assert.throws(() => parseLoad(''), /no result/);
+  assert.throws(() => parseLoad(JSON.stringify({ ...line, requests: 0 })), /no request was/);
 });
 
 test('a program without its libraries is no target of the build', () => {
-  assert.equal(hasTarget('... all\n... grpc_load\n', 'grpc_load'), true);
-  assert.equal(hasTarget('grpc_load: phony\n', 'grpc_load'), true);
-  assert.equal(hasTarget('... grpc_load_other\n', 'grpc_load'), false);
+  assert.equal(hasTarget('... all\n... grpc_echo\n', 'grpc_echo'), true);
+  assert.equal(hasTarget('grpc_echo: phony\n', 'grpc_echo'), true);
+  assert.equal(hasTarget('... grpc_echo_other\n', 'grpc_echo'), false);
 });
 
 test('the C++ echo answers whole messages, and each one of a stream', async (t) => {
@@ -111,7 +111,7 @@ test('the C++ echo answers whole messages, and each one of a stream', async (t) 
 });
 
 test('calls in flight, streams and a fixed rate are measured', async (t) => {
-  const { context, echo } = await openEcho(t, startCppGrpcEcho, 'grpc_load', 'grpc_echo');
+  const { context, echo } = await openEcho(t, startCppGrpcEcho, 'grpc_echo');
   if (echo === undefined) return;
   const measure = (plan, call = CALL) => grpcLoad(context, echo, call, plan)(0.2);
   const closed = await measure({ how: 'closed', connections: 3, count: 8 });
@@ -136,7 +136,7 @@ test('calls in flight, streams and a fixed rate are measured', async (t) => {
 });
 
 test('grpc-js is loaded the same way; held connections end when told', async (t) => {
-  const { context, echo } = await openEcho(t, startGrpcEcho, 'grpc_load');
+  const { context, echo } = await openEcho(t, startGrpcEcho);
   if (echo === undefined) return;
   assert.ok((await oneAtATime(context, echo, CALL)(0.1)).requests >= 1);
   const held = await holdGrpc(context, echo, CALL, 50);
@@ -144,13 +144,12 @@ test('grpc-js is loaded the same way; held connections end when told', async (t)
   await assert.rejects(holdGrpc(context, echo, { ...CALL, path: '/a.B/C' }, 3), /gRPC status 12/);
   await assert.rejects(
     grpcLoad(context, { ...echo, port: 1 }, CALL, { how: 'open', connections: 1, count: 1 })(0.1),
-    /grpc_load: connect: Connection refused/,
+    /load: .*connect: Connection refused/,
   );
 });
 
 test('wrong answers end the run and say what came', async (t) => {
-  const context = makeContext(t, 'grpc_load');
-  if (context === undefined) return;
+  const context = makeContext(t);
   const run = async (answer) => {
     const server = await openServer(t, answer);
     return grpcLoad(context, server, CALL, { how: 'closed', connections: 1, count: 2 })(0.1);
@@ -159,24 +158,26 @@ test('wrong answers end the run and say what came', async (t) => {
   const cases = [
     [
       (stream) => respond(stream, { message: Buffer.from('hell') }),
-      /answer of 4 bytes, expected 5/,
+      /response of 4 bytes, expected 5/,
     ],
     [(stream) => respond(stream, { grpcStatus: '8' }), /gRPC status 8/],
-    [(stream) => respond(stream, { httpStatus: 404 }), /HTTP status 404/],
-    [(stream) => stream.close(2), /the stream was reset, error 2/],
-    [(stream) => stream.respond({ ':status': 200 }, { endStream: true }), /no gRPC status came/],
+    [(stream) => respond(stream, { httpStatus: 404 }), /status 404/],
+    [(stream) => stream.close(2), /the server reset the stream \(2\)/],
+    [
+      (stream) => stream.respond({ ':status': 200 }, { endStream: true }),
+      /no gRPC answer, status 200/,
+    ],
     [
       (stream) => stream.respond({ ':status': 200, 'grpc-status': '0' }, { endStream: true }),
-      /0 answers came, expected 1/,
+      /0 messages came, expected 1/,
     ],
-    [(_, cut) => cut(), /the server closed a connection|Connection reset/],
+    [(_, cut) => cut(), /the server closed the connection/],
   ];
   for (const [answer, why] of cases) await assert.rejects(run(answer), why);
 });
 
 test('a server that stalls is charged for every call that was due meanwhile', async (t) => {
-  const context = makeContext(t, 'grpc_load');
-  if (context === undefined) return;
+  const context = makeContext(t);
   const STALL_MS = 300;
   let calls = 0;
   const server = await openServer(t, (stream) => {
@@ -193,4 +194,36 @@ test('a server that stalls is charged for every call that was due meanwhile', as
   assert.equal(sample.requests, 200);
   // Of 200 calls about 60 were due in the stall: the slowest two waited for nearly all of it.
   assert.ok(sample.p99Us > STALL_MS * 800, `p99 ${sample.p99Us} us`);
+});
+
+test('REST is loaded over HTTP/2 and HTTP/1.1, and a refusal says why', async (t) => {
+  const context = makeContext(t);
+  const { createServer: createHttp1 } = await import('node:http');
+  const body = Buffer.from('{"a":1}');
+  const answer = (request, response) => {
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const isRight = request.headers['x-key'] === 'k' && request.url === '/v1/x';
+      response.writeHead(isRight ? 200 : 400);
+      response.end(Buffer.concat(chunks));
+    });
+  };
+  for (const [http2, server] of [
+    [true, createServer(answer)],
+    [false, createHttp1(answer)],
+  ]) {
+    await new Promise((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    t.after(() => server.close());
+    const address = { host: '127.0.0.1', port: server.address().port, pid: process.pid };
+    const request = { method: 'POST', path: '/v1/x', headers: { 'X-Key': 'k' }, body };
+    const plan = planOf({ how: 'closed', connections: 2, count: http2 ? 8 : 2 });
+    const sample = await nativeLoad(context, address, request, { http2, plan })(0.1);
+    assert.ok(sample.requests > 8, `${http2}: ${sample.requests}`);
+    assert.equal(sample.bytesPerAnswer, body.length);
+    const wrong = nativeLoad(context, address, { ...request, path: '/' }, { http2, plan })(0.1);
+    await assert.rejects(wrong, /load: status 400: \{"a":1\}/);
+  }
 });

@@ -17,7 +17,7 @@ import { expectBytes, expectFloats } from '../check.mjs';
 import { parseCpuList, pickCores, processCpuNs, requireTools, residentBytes } from '../machine.mjs';
 import { parseCompareOptions, parseRunOptions } from '../options.mjs';
 import { fieldsOf, modelInferRequest, rawOutputs } from '../wire.mjs';
-import { busierShare } from '../workloads/http-threads.mjs';
+import { busierShare } from '../workloads/http/threads.mjs';
 import { selectWorkloads, workloads } from '../workloads/index.mjs';
 
 test('options have defaults, and wrong values name their flag', () => {

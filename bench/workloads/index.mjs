@@ -3,7 +3,7 @@ import { batching } from './batching/index.mjs';
 import { operation } from './control/index.mjs';
 import { frontDoor } from './front-door/index.mjs';
 import { grpc } from './grpc/index.mjs';
-import { httpThreads } from './http-threads.mjs';
+import { http } from './http/index.mjs';
 import { isolation } from './isolation.mjs';
 import { jsonSmall } from './json-small.mjs';
 import { large } from './large.mjs';
@@ -14,12 +14,12 @@ import { tensorflow } from './tensorflow/index.mjs';
 
 export const workloads = [
   ...jsonSmall,
+  ...http,
   ...grpc,
   ...frontDoor,
   ...large,
   ...mlp,
   ...startup,
-  ...httpThreads,
   ...batching,
   ...operation,
   ...isolation,

@@ -39,7 +39,7 @@ function pair(id, title, connections, plan, judged) {
   };
 }
 
-const RATE = { metric: 'rate', target: { relation: '>=', limit: 0.7 } };
+const RATE = { metric: 'rate', target: { relation: '>=', limit: 0.85 } };
 const P50 = { metric: 'p50', target: { relation: '<=', limit: 25 } };
 
 export const jsonSmall = [

@@ -100,7 +100,7 @@ export const large = [
     title: 'V2 binary, 602 KB in and out',
     reference: 'uWS echo',
     metric: 'time',
-    target: { relation: '<=', limit: 1.5 },
+    target: { relation: '<=', limit: 1 },
     openServal: serval(planBinary),
     openReference: (context, side) => openUwsEcho(context, side.request, closedLoopLoad),
   },

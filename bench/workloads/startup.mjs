@@ -18,10 +18,10 @@ const READY = {
 };
 const MEMORY = {
   id: 'start-memory',
-  title: 'resident memory, idle',
+  title: 'resident memory, idle, before the first trim',
   reference: REFERENCE,
   form: 'MB',
-  target: { relation: '<', limit: 90 },
+  target: { relation: '<', limit: 60 },
 };
 const OWN = {
   id: 'start-own',

@@ -13,6 +13,7 @@
 #include "addon/guard.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
+#include "addon/load_client.h"
 #include "addon/observation.h"
 #include "addon/receive_limit.h"
 #include "addon/shared_memory.h"
@@ -490,6 +491,9 @@ constexpr Export kExports[] = {
     exported<"probeLibrary", ProbeLibrary>(),
     exported<"lockFile", LockFile>(),
     exported<"startableThreads", StartableThreads>(),
+    exported<"clientOpen", ClientOpen>(),
+    exported<"clientOrder", ClientOrder>(),
+    exported<"clientClose", ClientClose>(),
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcStart", ListenerStart<ListenerKind::Grpc>>(),

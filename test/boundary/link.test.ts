@@ -157,6 +157,41 @@ test('a file is locked by one who opened it, until that is closed', () => {
   rmSync(folder, { recursive: true });
 });
 
+test('a load client refuses arguments of other types, and may be closed at any time', () => {
+  const native = loadBinding();
+  const told = (): void => undefined;
+  for (const wrong of [[], [{}], [1, told], [{}, 1]]) {
+    assert.throws(() => call(native, 'clientOpen', wrong), { name: 'TypeError' });
+  }
+  const target = { host: '127.0.0.1', port: 1, http2: false };
+  const client = native.clientOpen(target, told);
+  assert.ok(client > 0);
+  const plan = { loop: 'closed', concurrency: 1 };
+  const traffic = {
+    judged: 'http',
+    authority: 'h',
+    path: '/',
+    fields: [],
+    bodies: [Buffer.from('x')],
+  };
+  for (const wrong of [[], [client], [client, 1], ['1', {}]]) {
+    assert.throws(() => call(native, 'clientOrder', wrong), { name: 'TypeError' });
+  }
+  for (const wrong of [
+    { plan },
+    { plan, traffic: { ...traffic, bodies: [] } },
+    { plan: { loop: 'open' }, traffic },
+  ]) {
+    assert.throws(() => native.clientOrder(client, wrong), /traffic or plan/);
+  }
+  native.clientOrder(client, { begins: 1 });
+  native.clientOrder(client, { traffic, plan });
+  native.clientClose(client);
+  native.clientOrder(client, { traffic, plan });
+  native.clientClose(client);
+  assert.throws(() => call(native, 'clientClose', ['1']), { name: 'TypeError' });
+});
+
 test('threads that may be started are counted, and are gone again', () => {
   const native = loadBinding();
   const threads = (): number => readdirSync('/proc/self/task').length;

@@ -35,7 +35,16 @@ const BUILDS = {
   tsan: {
     sanitize: 'thread',
     type: 'RelWithDebInfo',
-    areas: ['engine', 'stats', 'gpu', 'backend', 'transport', 'calls', 'tabular/threads_test.cc'],
+    areas: [
+      'engine',
+      'stats',
+      'gpu',
+      'backend',
+      'transport',
+      'calls',
+      'load',
+      'tabular/threads_test.cc',
+    ],
   },
   // Not run by default: test/run/coverage.mjs.
   coverage: { sanitize: '', type: 'RelWithDebInfo', areas: undefined, flags: '--coverage -g1' },

@@ -19,9 +19,10 @@ const NATIVE_MAY_INCLUDE = {
   ],
   transport: ['base/', 'transport/'],
   calls: ['base/', 'engine/', 'transport/', 'calls/'],
+  load: ['base/', 'transport/', 'load/'],
   addon: [
     ...['base/', 'codec/', 'backend/', 'batch/', 'stats/', 'engine/'],
-    ...['transport/', 'calls/', 'addon/'],
+    ...['transport/', 'calls/', 'load/', 'addon/'],
   ],
 };
 const NAPI_HEADER = 'native/addon/napi_api.h';

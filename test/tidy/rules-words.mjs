@@ -47,7 +47,7 @@ const CODE_RULES = [
   },
   {
     where: native,
-    but: /^native\/transport\/http1\//, // llhttp's names
+    but: /^native\/(transport\/http1\/|load\/wire\/http1_)/, // llhttp's names
     pattern: STATUS,
     say: 'C++ never names an HTTP or gRPC status',
   },

@@ -52,6 +52,14 @@ export const LOAD_THREADS = flag(
   'threads that send; 0: one, or more where the machine has 8 cores',
 );
 
+export const HTTP2 = flag(
+  'http2',
+  '',
+  { kind: 'bool' },
+  'false',
+  'REST over HTTP/2: prior knowledge, ALPN with TLS',
+);
+
 /** What `serval serve` and the library take, and is handed on. */
 export const HANDED_ON: readonly FlagRow[] = SERVE_FLAGS.filter(
   ({ name }) =>
@@ -70,6 +78,7 @@ export const BENCH_FLAGS: readonly FlagRow[] = [
   flag('shape', 'NAME=N,N,...', LIST, '', 'sizes of free dimensions; may be repeated'),
   SEED,
   LOAD_THREADS,
+  HTTP2,
   flag('json', 'FILE', TEXT, '', 'the report as JSON; "-" is stdout, in place of the table'),
   flag('html', 'FILE', TEXT, '', 'the report as a page with drawings, one file'),
   ...TUNE_FLAGS,

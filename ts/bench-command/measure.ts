@@ -11,7 +11,6 @@ import { Load } from './load/load.js';
 import type { LoadRequest } from './load/sender.js';
 import { callOf } from './paths.js';
 import { loadRequest } from './request/bodies.js';
-import { requestPath } from './request/place.js';
 import { hasRows, shapedInfos } from './request/rows.js';
 import { grpcCall } from './target/grpc-call.js';
 import { httpCall } from './target/http-call.js';
@@ -191,29 +190,22 @@ async function probe(target: BenchTarget, path: BenchPath, request: LoadRequest)
   const place = target.place(path);
   const load = target.load(path);
   if (place === undefined || load.kind === 'engine') return;
-  const { host, port, isTls, headers } = place;
+  const { host, port, isTls, isHttp2 = false, headers } = place;
   const { tlsCa } = load;
   if (load.kind === 'grpc') {
     await grpcCall({ host, port, tlsCa, headers }, callOf(path), request.body);
     return;
   }
-  const { jsonBytes, body } = request;
-  const binary = {
-    'content-type': 'application/octet-stream',
-    'inference-header-content-length': String(jsonBytes),
-  };
   await httpCall({
     host,
     port,
     isTls,
+    isHttp2,
     tlsCa: tlsCa ?? '',
-    path: requestPath(path, place),
-    headers: {
-      ...(jsonBytes < 0 ? { 'content-type': 'application/json' } : binary),
-      ...headers,
-    },
+    path: request.path,
+    headers: Object.fromEntries(request.fields),
     timeoutMs: BENCH_CALL_MS,
-    body,
+    body: request.body,
   });
 }
 

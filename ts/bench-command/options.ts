@@ -2,7 +2,14 @@
 import { resolve } from 'node:path';
 import type { ParsedFlags } from '../config/command-line.js';
 import type { FlagRow } from '../config/flags.js';
-import { choiceValue, configError, intValue, textValue, type Written } from '../config/values.js';
+import {
+  boolValue,
+  choiceValue,
+  configError,
+  intValue,
+  textValue,
+  type Written,
+} from '../config/values.js';
 import {
   BENCH_CONCURRENCY_MAX,
   BENCH_POINTS_MAX,
@@ -15,6 +22,7 @@ import {
   BATCH,
   CONCURRENCY,
   HANDED_ON,
+  HTTP2,
   LOAD_THREADS,
   PATHS,
   RATE,
@@ -64,6 +72,7 @@ export function measureOptions(target: string, { settings }: ParsedFlags): Measu
     tlsCa: ca === undefined ? '' : readCa(resolve(ca.folder, textValue(ca))),
     settings: new Map([...settings].filter(([name]) => handedOn.has(name))),
     signature: text('signature'),
+    isHttp2: boolValue(given(settings, HTTP2)),
     paths: sweepPaths(settings),
     inputs: list('input'),
     shapes: list('shape'),

@@ -71,6 +71,12 @@ export interface NativeBinding {
   lockFile(descriptor: number): number;
   /** How many more threads the process may start, at most `wanted`; they are ended again. */
   startableThreads(wanted: number): number;
+  /** The load client of `serval bench`: a number from 1 on; 0: it cannot. Objects:
+   * ts/bench-command/load/native-client.ts. */
+  clientOpen(target: object, told: (problem?: string, result?: object) => void): number;
+  /** `order`: {traffic, plan} opens connections for a load, {begins} begins it. */
+  clientOrder(client: number, order: object): void;
+  clientClose(client: number): void;
   /** Until cancel(): the answer that is being handed over. */
   keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;

@@ -8,7 +8,7 @@ import { callOnce, sendOnce } from '../../check.mjs';
 import { makeCertificate, startNginx } from '../../contenders/nginx.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';
 import { smallGrpcLoad, openHalfPlusThree } from '../grpc/small.mjs';
-import { planV2 } from '../json-small.mjs';
+import { planV1, planV2 } from '../json-small.mjs';
 import { openServalHttp, orStop } from '../sides.mjs';
 
 const MODEL = 'half_plus_three';
@@ -89,8 +89,8 @@ async function behindNginx(context, kind, side, upstream, { ask, load }) {
   });
 }
 
-async function openNginxHttp(context) {
-  const side = await overHttp(context, context.root);
+async function openNginxHttp(context, plan) {
+  const side = await overHttp(context, context.root, { plan });
   return behindNginx(context, 'http', side, side.server.http, {
     ask: (address) => sendOnce(address, side.request),
     load: (_, address) => wrk(context, address, side.request),
@@ -114,6 +114,17 @@ const row = (id, title, more) => ({
   ...more,
 });
 
+const tlsRow = (id, title, plan) =>
+  row(id, title, {
+    reference: NGINX,
+    target: { relation: '>=', limit: 2.5 },
+    openServal: (context, root) => {
+      const { ca, ...files } = makeCertificate(context);
+      return overHttp(context, root, { plan, args: tlsArgs(files), seen: { ca } });
+    },
+    openReference: (context) => openNginxHttp(context, plan),
+  });
+
 export const frontDoor = [
   row('keys-rest', 'V2 JSON, 4 floats, 16 connections, with keys', {
     reference: PLAIN,
@@ -127,14 +138,8 @@ export const frontDoor = [
     openServal: openGrpcKeys,
     openReference: (context) => openHalfPlusThree(context, context.root),
   }),
-  row('tls-http', 'V2 JSON, 4 floats, 16 connections, TLS', {
-    reference: NGINX,
-    openServal: (context, root) => {
-      const { ca, ...files } = makeCertificate(context);
-      return overHttp(context, root, { args: tlsArgs(files), seen: { ca } });
-    },
-    openReference: openNginxHttp,
-  }),
+  tlsRow('tls-http-v1', 'V1 JSON, 4 floats, 16 connections, TLS', planV1),
+  tlsRow('tls-http', 'V2 JSON, 4 floats, 16 connections, TLS', planV2),
   row('tls-grpc', 'gRPC ModelInfer, 4 floats raw, 4x16, TLS', {
     reference: NGINX,
     openServal: (context, root) => {

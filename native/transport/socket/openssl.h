@@ -9,6 +9,7 @@
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 
 #include <string>
 
@@ -45,6 +46,7 @@ namespace serval {
   X(SSL_CTX_free)                   \
   X(SSL_CTX_get_cert_store)         \
   X(SSL_CTX_new)                    \
+  X(SSL_CTX_set_alpn_protos)        \
   X(SSL_CTX_set_alpn_select_cb)     \
   X(SSL_CTX_set_cipher_list)        \
   X(SSL_CTX_set_ciphersuites)       \
@@ -57,19 +59,24 @@ namespace serval {
   X(SSL_do_handshake)               \
   X(SSL_free)                       \
   X(SSL_get0_alpn_selected)         \
+  X(SSL_get0_param)                 \
   X(SSL_get_error)                  \
   X(SSL_get_verify_result)          \
   X(SSL_has_pending)                \
   X(SSL_new)                        \
   X(SSL_read_ex)                    \
+  X(SSL_set1_host)                  \
   X(SSL_set_accept_state)           \
   X(SSL_set_bio)                    \
+  X(SSL_set_connect_state)          \
   X(SSL_set_msg_callback)           \
   X(SSL_shutdown)                   \
   X(SSL_write_ex)                   \
+  X(TLS_client_method)              \
   X(TLS_server_method)              \
   X(X509_STORE_add_cert)            \
   X(X509_STORE_set_flags)           \
+  X(X509_VERIFY_PARAM_set1_ip_asc)  \
   X(X509_free)                      \
   X(X509_verify_cert_error_string)
 

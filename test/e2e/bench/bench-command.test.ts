@@ -1,7 +1,11 @@
 // `serval bench` of models of several kinds and of a running server, plain and with TLS: the table,
 // the report, what is refused, and that nothing is left running.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { createServer as createHttp2 } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -157,6 +161,30 @@ describe('serval bench of a running server', () => {
     const grpc = await report(`grpc://127.0.0.1:${plain.grpcPort}${path}`, '--rate=30');
     assert.deepEqual([grpc.points.length, grpc.model.version], [3, '123']);
     checked(grpc.points);
+  });
+
+  it('measures REST over HTTP/2', async () => {
+    const sessions = new Set<unknown>();
+    const front = createHttp2((request, response) => {
+      sessions.add(request.stream.session);
+      const { method = '', url = '' } = request;
+      const names = Object.entries(request.headers).filter(([name]) => !name.startsWith(':'));
+      const place = { port: plain.httpPort, method, path: url, headers: Object.fromEntries(names) };
+      const forwarded = httpRequest(place, (answer) => {
+        response.writeHead(answer.statusCode ?? 0);
+        answer.pipe(response);
+      });
+      request.pipe(forwarded);
+    }).listen(0, '127.0.0.1');
+    await once(front, 'listening');
+    const { port } = front.address() as AddressInfo;
+    const { points } = await report(`http://127.0.0.1:${port}${path}`, '--http2', '--rate=30');
+    front.close();
+    assert.deepEqual([...new Set(points.map((one) => one.path))], ['rest-json', 'rest-binary']);
+    checked(points);
+    assert.ok(sessions.size > 3, `${sessions.size} sessions of HTTP/2`);
+    const other = await runServal(['bench', `http://127.0.0.1:1${path}`, '--http2']);
+    assert.match(other.stderr, /no answer over HTTP\/2: .*ECONNREFUSED/);
   });
 
   it('measures over TLS, with several threads', async () => {

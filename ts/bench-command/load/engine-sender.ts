@@ -5,9 +5,7 @@ import { keptAlive, openModel, type OpenModel } from '../../library/open-model.j
 import { V2_REST } from '../../model/request-kinds.js';
 import type { CompletionTarget } from '../../native/link.js';
 import { failure } from '../../native/missing.js';
-import type { LoadRequest, LoadTarget, OnAnswer, Sender } from './sender.js';
-
-type EngineTarget = Extract<LoadTarget, { readonly kind: 'engine' }>;
+import type { EngineTarget, LoadRequest, OnAnswer, Sender } from './sender.js';
 
 export class EngineSender implements Sender {
   onAnswer: OnAnswer = () => undefined;

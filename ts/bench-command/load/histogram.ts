@@ -10,10 +10,10 @@ const SPLIT = 2 ** SPLIT_BITS;
 const DOUBLINGS = 43 - SPLIT_BITS;
 const BUCKETS = SPLIT * (DOUBLINGS + 1);
 
-/** What a histogram holds, as it goes from thread to thread. */
+/** What a histogram holds, as it goes from thread to thread: microseconds and how often, in
+ * turn. */
 export interface HistogramData {
   readonly counts: Float64Array;
-  readonly count: number;
   readonly sum: number;
   readonly max: number;
 }
@@ -42,17 +42,23 @@ export class Histogram {
     this.#counts[at] = (this.#counts[at] ?? 0) + 1;
   }
 
-  merge({ counts, count, sum, max }: HistogramData): void {
-    this.#count += count;
+  merge({ counts, sum, max }: HistogramData): void {
     this.#sum += sum;
     this.#max = Math.max(this.#max, max);
-    counts.forEach((value, i) => {
-      this.#counts[i] = (this.#counts[i] ?? 0) + value;
-    });
+    for (let i = 0; i + 1 < counts.length; i += 2) {
+      const at = bucketOf((counts[i] ?? 0) * PER_MICROSECOND);
+      const count = counts[i + 1] ?? 0;
+      this.#counts[at] = (this.#counts[at] ?? 0) + count;
+      this.#count += count;
+    }
   }
 
   data(): HistogramData {
-    return { counts: this.#counts, count: this.#count, sum: this.#sum, max: this.#max };
+    const counts: number[] = [];
+    this.#counts.forEach((count, i) => {
+      if (count > 0) counts.push(middleOf(i) / PER_MICROSECOND, count);
+    });
+    return { counts: Float64Array.from(counts), sum: this.#sum, max: this.#max };
   }
 
   /** The latency that this part (0.99) of all did not exceed; 0 where there is none. */

@@ -1,10 +1,14 @@
 // The main thread's end of the load: its threads, a plan divided among them, their results as one.
+// Threads that send to a server are the addon's; the one that calls the engine is a worker.
 import { Worker } from 'node:worker_threads';
 import { ErrorCode, ServalError, reasonOf } from '../../errors.js';
 import { Histogram } from './histogram.js';
+import { NativeClient } from './native-client.js';
 import {
   now,
+  type EngineTarget,
   type FromLoad,
+  type LoadPart,
   type LoadPlan,
   type LoadRequest,
   type LoadResult,
@@ -30,11 +34,14 @@ export interface LoadTotal {
 }
 
 export class Load {
-  readonly #threads: readonly LoadThread[];
+  readonly #threads: readonly LoadPart[];
 
-  /** `threads`: of which each opens its own connections; the engine has one. */
+  /** `threads`: of which each opens its own connections; the engine has one.
+   * Errors: those of NativeClient. */
   constructor(target: LoadTarget, threads: number) {
-    this.#threads = Array.from({ length: threads }, () => new LoadThread(target));
+    this.#threads = Array.from({ length: threads }, () =>
+      target.kind === 'engine' ? new EngineThread(target) : new NativeClient(target),
+    );
   }
 
   /** `measuring` is called when the measured time begins (true) and ends (false).
@@ -51,17 +58,15 @@ export class Load {
       const own = partOf(plan, i, threads.length);
       return { thread, plan: own };
     });
-    await Promise.all(
-      parts.map((one) => one.thread.ask({ say: 'prepare', request, plan: one.plan })),
-    );
+    await Promise.all(parts.map((one) => one.thread.prepare(request, one.plan)));
     const begins = now() + LEAD_MS;
     const measured = begins + plan.warmupMs;
-    const [answers] = await Promise.all([
-      Promise.all(parts.map((one) => one.thread.ask({ say: 'go', begins }))),
+    const [results] = await Promise.all([
+      Promise.all(parts.map((one) => one.thread.go(begins))),
       at(measured, () => measuring(true)),
       at(measured + plan.measureMs, () => measuring(false)),
     ]);
-    return totalOf(answers.flatMap((one) => (one.say === 'done' ? [one.result] : [])));
+    return totalOf(results);
   }
 
   /** Never rejects. */
@@ -107,12 +112,12 @@ function totalOf(results: readonly LoadResult[]): LoadTotal {
   };
 }
 
-class LoadThread {
+class EngineThread implements LoadPart {
   readonly #worker: Worker;
   #asked: { resolve: (answer: FromLoad) => void; reject: (error: unknown) => void } | undefined;
   #ended: Error | undefined;
 
-  constructor(target: LoadTarget) {
+  constructor(target: EngineTarget) {
     const data: LoadData = { role: 'load', target };
     this.#worker = new Worker(WORKER_FILE, { workerData: data });
     this.#worker.on('message', (answer: FromLoad) => {
@@ -129,8 +134,18 @@ class LoadThread {
     });
   }
 
+  async prepare(request: LoadRequest, plan: LoadPlan): Promise<void> {
+    await this.#ask({ say: 'prepare', request, plan });
+  }
+
+  async go(begins: number): Promise<LoadResult> {
+    const answer = await this.#ask({ say: 'go', begins });
+    if (answer.say !== 'done') throw new TypeError(`a load thread says ${answer.say}`);
+    return answer.result;
+  }
+
   /** One at a time. */
-  ask(message: ToLoad): Promise<FromLoad> {
+  #ask(message: ToLoad): Promise<FromLoad> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) {
         reject(this.#ended);
@@ -143,7 +158,7 @@ class LoadThread {
 
   async close(): Promise<void> {
     // One that has ended is closed.
-    await this.ask({ say: 'close' }).catch(() => undefined);
+    await this.#ask({ say: 'close' }).catch(() => undefined);
     await this.#worker.terminate();
   }
 

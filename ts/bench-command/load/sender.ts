@@ -1,6 +1,5 @@
-// What sends requests and hears of their answers, whatever is between: the interface of the
-// transports of `serval bench`, and what passes between its threads. Types and a clock; control
-// plane, the load's threads.
+// The parts of a load: what a thread of `serval bench` is asked for and what it returns, and the
+// sender of the thread that calls the engine. Types and a clock; control plane, the load's threads.
 import type { Written } from '../../config/values.js';
 import type { ModelChoice } from '../../library/open-model.js';
 import type { HistogramData } from './histogram.js';
@@ -17,8 +16,8 @@ export interface Sender {
   onAnswer: OnAnswer;
   /** Something can be sent again that could not before. */
   onFree: () => void;
-  /** For this request, of which `inFlight` will be under way, and `most` may. Errors: no server. */
-  prepare(request: LoadRequest, inFlight: number, most: number): Promise<void>;
+  /** For this request. */
+  prepare(request: LoadRequest): Promise<void>;
   /** Whether a request can be begun. */
   free(): boolean;
   send(begun: number): void;
@@ -27,26 +26,34 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-/** Where a thread sends to. */
-export type LoadTarget =
-  | {
-      readonly kind: 'http' | 'grpc';
-      readonly host: string;
-      readonly port: number;
-      /** PEM of who signed the server's certificate; "" = the system's; undefined = no TLS. */
-      readonly tlsCa: string | undefined;
-    }
-  | {
-      readonly kind: 'engine';
-      readonly path: string;
-      readonly choice: ModelChoice;
-      readonly settings: ReadonlyMap<string, Written>;
-    };
+/** A server; http: HTTP/1.1, http2: REST over HTTP/2. */
+export interface ServerTarget {
+  readonly kind: 'http' | 'http2' | 'grpc';
+  /** A unix socket in place of host and port. */
+  readonly unixPath?: string;
+  readonly host: string;
+  readonly port: number;
+  /** PEM of who signed the server's certificate; "" = those that Node trusts; undefined = no
+   * TLS. */
+  readonly tlsCa: string | undefined;
+}
 
-/** One request, encoded. http: `head` is what stands before the body; grpc: HPACK's block of
- * headers, and the body a message with its prefix; engine: no head. */
+/** A model of this process. */
+export interface EngineTarget {
+  readonly kind: 'engine';
+  readonly path: string;
+  readonly choice: ModelChoice;
+  readonly settings: ReadonlyMap<string, Written>;
+}
+
+/** Where a thread sends to. */
+export type LoadTarget = ServerTarget | EngineTarget;
+
+/** One request, encoded. grpc: the body is a message with its prefix; engine: no path. */
 export interface LoadRequest {
-  readonly head: Uint8Array;
+  readonly path: string;
+  /** Headers beside those that every request of its kind has (host, content-length). */
+  readonly fields: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
   /** V2's header length; -1: the body is JSON alone. */
   readonly jsonBytes: number;
@@ -66,6 +73,10 @@ export interface LoadPlan {
   /** Of the gaps between requests of an open loop: as independent callers come, or all equal. */
   readonly arrivals: 'poisson' | 'constant';
   readonly seed: number;
+  /** Of one request to a server; default: BENCH_CALL_MS. */
+  readonly timeoutMs?: number;
+  /** closed, to a server: it ends after this many; default: by the clock. */
+  readonly requests?: number;
 }
 
 export interface LoadResult {
@@ -77,6 +88,16 @@ export interface LoadResult {
   readonly late: HistogramData;
   /** The part of the time in which the thread was busy. */
   readonly busy: number;
+}
+
+/** One thread of a load. */
+export interface LoadPart {
+  /** Opens what a load of this request needs. Errors: no server. */
+  prepare(request: LoadRequest, plan: LoadPlan): Promise<void>;
+  /** Begins it at this time of now(). */
+  go(begins: number): Promise<LoadResult>;
+  /** Never rejects. */
+  close(): Promise<void>;
 }
 
 export type ToLoad =

@@ -9,10 +9,10 @@ import { encodeInputs, tensorBody, type RequestBody } from '../../library/tensor
 import type { EncodedTensor, InputInfo, Inputs } from '../../library/types.js';
 import { BENCH_ELEMENTS_MAX, BENCH_REQUEST_BYTES_MAX } from '../../limits.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
-import { headerBlock, prefixed } from '../load/http2.js';
 import type { LoadRequest } from '../load/sender.js';
 import { callOf, carrierOf } from '../paths.js';
 import type { BenchPath } from '../types.js';
+import { prefixed } from './message-prefix.js';
 import { requestPath, type RequestPlace } from './place.js';
 import { columnsOfRows, tensorsOfRows } from './rows.js';
 import { predictMessage, predictTableMessage, v1Body, v1TableBody } from './serving-bodies.js';
@@ -48,9 +48,14 @@ export function loadRequest(
     ? tableRequest(wanted, values)
     : tensorRequest(wanted, Array.isArray(values) ? columnsOf(values as Rows) : (values as Inputs));
   const body = carriedBody(path, request, place);
-  const head = headOf(path, request, place);
-  checkSize('bytes', head.length + body.length, BENCH_REQUEST_BYTES_MAX);
-  return { head, body, jsonBytes: request.jsonBytes };
+  checkSize('bytes', body.length, BENCH_REQUEST_BYTES_MAX);
+  const { jsonBytes } = request;
+  if (place === undefined) return { path: '', fields: [], body, jsonBytes };
+  if (carrierOf(path) === 'grpc') {
+    return { path: callOf(path), fields: Object.entries(place.headers), body, jsonBytes };
+  }
+  const fields = [...typeFields(jsonBytes), ...Object.entries(place.headers)];
+  return { path: requestPath(path, place), fields, body, jsonBytes };
 }
 
 function checkSize(what: string, got: number, most: number): void {
@@ -262,34 +267,11 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
   return new Uint8Array(writer.concat()).buffer;
 }
 
-/** What stands before the body. */
-function headOf(path: BenchPath, request: RequestBody, place: RequestPlace | undefined): Buffer {
-  if (path === 'engine' || place === undefined) return Buffer.alloc(0);
-  return carrierOf(path) === 'grpc' ? callHead(path, place) : httpHead(path, request, place);
-}
-
-function httpHead(path: BenchPath, { body, jsonBytes }: RequestBody, place: RequestPlace): Buffer {
-  const { host, port, headers } = place;
-  const lines = [
-    `POST ${requestPath(path, place)} HTTP/1.1`,
-    `host: ${host.includes(':') ? `[${host}]` : host}:${port}`,
-    `content-type: ${jsonBytes < 0 ? 'application/json' : 'application/octet-stream'}`,
-    `content-length: ${body.byteLength}`,
-    ...(jsonBytes < 0 ? [] : [`inference-header-content-length: ${jsonBytes}`]),
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-  ];
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
-}
-
-function callHead(path: BenchPath, { host, port, isTls, headers }: RequestPlace): Buffer {
-  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return headerBlock([
-    [':method', 'POST'],
-    [':scheme', isTls ? 'https' : 'http'],
-    [':path', callOf(path)],
-    [':authority', `${host.includes(':') ? `[${host}]` : host}:${port}`],
-    ['content-type', 'application/grpc'],
-    ['te', 'trailers'],
-    ...own,
-  ]);
-}
+/** What REST's headers say of a body. */
+const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
+  jsonBytes < 0
+    ? [['content-type', 'application/json']]
+    : [
+        ['content-type', 'application/octet-stream'],
+        ['inference-header-content-length', String(jsonBytes)],
+      ];

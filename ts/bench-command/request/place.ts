@@ -9,6 +9,8 @@ export interface RequestPlace {
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
+  /** REST over HTTP/2; default false. */
+  readonly isHttp2?: boolean;
   /** Before /v2 or /v1. */
   readonly prefix: string;
   readonly model: string;

@@ -1,7 +1,7 @@
-// One call over HTTP/1.1: what a server says of a model, and whether it takes a request. Control
+// One call of REST: what a server says of a model, and whether it takes a request. Control
 // plane.
 import { request as plainRequest } from 'node:http';
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, reasonOf, ServalError } from '../../errors.js';
 import { BENCH_REQUEST_BYTES_MAX } from '../../limits.js';
 import { echo } from '../../text.js';
 
@@ -9,6 +9,8 @@ export interface HttpCall {
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
+  /** HTTP/2 in place of HTTP/1.1. */
+  readonly isHttp2: boolean;
   /** PEM; "" = what Node trusts. */
   readonly tlsCa: string;
   readonly path: string;
@@ -20,6 +22,7 @@ export interface HttpCall {
 
 /** The body of the answer. Errors: what the server says; ModelNotReady: no answer. */
 export async function httpCall(call: HttpCall): Promise<Buffer> {
+  if (call.isHttp2) return overHttp2(call);
   const { host, port, isTls, tlsCa, path, headers, timeoutMs, body } = call;
   const request = isTls ? (await import('node:https')).request : plainRequest;
   const where = `${host}:${port}${path}`;
@@ -58,6 +61,20 @@ export async function httpCall(call: HttpCall): Promise<Buffer> {
     sent.on('error', (error) => lost(error.message));
     sent.end(body);
   });
+}
+
+async function overHttp2(call: HttpCall): Promise<Buffer> {
+  const { http2Call } = await import('./http2-call.js');
+  const { host, port, isTls, tlsCa, path, headers, timeoutMs, body } = call;
+  const where = `${host}:${port}${path}`;
+  const head = { ':method': body === undefined ? 'GET' : 'POST', ':path': path, ...headers };
+  const address = { host, port, tlsCa: isTls ? tlsCa : undefined };
+  const answer = await http2Call(address, head, body, timeoutMs).catch((error: unknown) => {
+    const text = `${where}: no answer over HTTP/2: ${reasonOf(error)}`;
+    throw new ServalError(ErrorCode.ModelNotReady, text);
+  });
+  if (answer.status !== 200) throw refusal(where, answer.status, answer.body);
+  return answer.body;
 }
 
 function refusal(where: string, status: number, body: Buffer): ServalError {

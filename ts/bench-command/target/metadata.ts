@@ -15,7 +15,7 @@ import { MODEL_METADATA_RESPONSE } from '../../protobuf/generated/inference.js';
 import { decodeWire } from '../../protobuf/schema-read.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import { echo } from '../../text.js';
-import { prefixed } from '../load/http2.js';
+import { prefixed } from '../request/message-prefix.js';
 import { V2_SERVICE } from '../paths.js';
 import { v1ModelPath, v2ModelPath, type RequestPlace } from '../request/place.js';
 import { grpcCall } from './grpc-call.js';
@@ -63,13 +63,13 @@ export async function v1RestMetadata(place: RequestPlace, tlsCa: string): Promis
 }
 
 async function restDocument(
-  { host, port, isTls, headers }: RequestPlace,
+  { host, port, isTls, isHttp2 = false, headers }: RequestPlace,
   path: string,
   tlsCa: string,
 ): Promise<{ readonly where: string; readonly body: string }> {
   const { httpCall } = await import('./http-call.js');
-  const request = { host, port, isTls, tlsCa, path, headers, timeoutMs: BENCH_CALL_MS };
-  const body = await httpCall(request);
+  const timeoutMs = BENCH_CALL_MS;
+  const body = await httpCall({ host, port, isTls, isHttp2, tlsCa, path, headers, timeoutMs });
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
   return { where, body: body.toString('utf8') };
 }

@@ -30,6 +30,8 @@ export interface TargetChoice {
   readonly target: string;
   readonly model: string | undefined;
   readonly version: string | undefined;
+  /** REST over HTTP/2; default false. */
+  readonly isHttp2?: boolean;
   /** Of TensorFlow Serving's APIs; undefined = serving_default. */
   readonly signature?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -86,8 +88,8 @@ const suits = (path: BenchPath, platform: string): boolean =>
 async function openUrl(choice: TargetChoice): Promise<BenchTarget> {
   const url = benchUrl(choice.target, choice.model, choice.version);
   const tlsCa = url.isTls ? choice.tlsCa : undefined;
-  const { headers, signature = '' } = choice;
-  const place: RequestPlace = { ...url, headers, signature };
+  const { headers, signature = '', isHttp2 = false } = choice;
+  const place: RequestPlace = { ...url, headers, signature, isHttp2 };
   const { metadata, paths } = await askUrl(url, place, choice);
   const { kind, host, port } = url;
   return {
@@ -97,7 +99,7 @@ async function openUrl(choice: TargetChoice): Promise<BenchTarget> {
     server: choice.target,
     paths: paths.filter((one) => suits(one, metadata.platform)),
     place: () => place,
-    load: () => ({ kind, host, port, tlsCa }),
+    load: () => ({ kind: kind === 'http' && isHttp2 ? 'http2' : kind, host, port, tlsCa }),
     cpuSeconds: () => undefined,
     close: () => Promise.resolve(),
   };
@@ -151,7 +153,7 @@ function checkSignature(signature: string | undefined, paths: readonly BenchPath
 
 async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
   const { path, name } = await servedPath(choice);
-  const { version = '', headers, settings, signature = '' } = choice;
+  const { version = '', headers, settings, signature = '', isHttp2 = false } = choice;
   const wanted = choice.paths ?? USUAL_PATHS;
   checkSignature(choice.signature, wanted);
   const own = new Map([...settings].filter(([flag]) => MODEL_SETTINGS.includes(flag)));
@@ -171,7 +173,7 @@ async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
     carrierOf(one) === 'grpc' ? child.grpcPort : child.httpPort;
   const place = (port: number): RequestPlace => {
     const own = { model: name, version, label: '', signature, headers };
-    return { host, port, isTls: false, prefix: '', ...own };
+    return { host, port, isTls: false, isHttp2, prefix: '', ...own };
   };
   try {
     const metadata = await childMetadata(place(child.httpPort));
@@ -184,8 +186,10 @@ async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
       paths: offered.filter((one) => suits(one, metadata.platform)),
       place: (one) => (carrierOf(one) === 'none' ? undefined : place(portOf(one))),
       load: (one) => {
-        const kind = carrierOf(one);
-        return kind === 'none' ? engine : { kind, host, port: portOf(one), tlsCa: undefined };
+        const carrier = carrierOf(one);
+        if (carrier === 'none') return engine;
+        const kind = carrier === 'http' && isHttp2 ? 'http2' : carrier;
+        return { kind, host, port: portOf(one), tlsCa: undefined };
       },
       cpuSeconds: () => child.cpuSeconds(),
       close: () => child.close(),

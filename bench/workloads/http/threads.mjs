@@ -1,9 +1,9 @@
 // --http-threads 2 against 1 under the same 64 connections, with the spread over the listeners.
 // The server may use every core but the load's; with two cores it shares the load's core.
-import { threadCpuNs } from '../machine.mjs';
-import { wrkLoad } from '../load/wrk.mjs';
-import { planV1 } from './json-small.mjs';
-import { openServalHttp } from './sides.mjs';
+import { threadCpuNs } from '../../machine.mjs';
+import { wrkLoad } from '../../load/wrk.mjs';
+import { planV1 } from '../json-small.mjs';
+import { openServalHttp } from '../sides.mjs';
 
 const MODEL = 'half_plus_three';
 const CONNECTIONS = 64;

@@ -1,0 +1,68 @@
+// The project's load client (native/load, in the addon of this checkout) as a process of its own on
+// the load core: one load, planned by a file. Its one busy thread is the client's.
+// Usage: client.mjs PLAN_FILE SECONDS
+// PLAN_FILE is JSON: {target, traffic, plan} as ts/bench-command/load/native-client.ts has them,
+// with `bodyFiles` in place of the bodies; `hold: true` keeps the connections, idle, until stdin
+// ends, and prints a ready line before. Prints one line of JSON: {"requests", "elapsedUs", "p50Us",
+// "p99Us", "p999Us", "maxUs", "lateUs": 99th percentile of how long after its time a request was
+// sent, "responseBytes"}, or {"error"}: a request that fails makes the whole load worth nothing.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const ADDON = fileURLToPath(new URL('../../build/Release/serval.node', import.meta.url));
+const LEAD_MS = 2;
+
+const [planFile, seconds] = process.argv.slice(2);
+const { target, traffic, bodyFiles, plan, hold } = JSON.parse(readFileSync(planFile, 'utf8'));
+const bodies = bodyFiles.map((file) => readFileSync(file));
+const native = createRequire(import.meta.url)(ADDON);
+
+function print(result) {
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+}
+
+function end(result) {
+  process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
+}
+
+/** Microseconds that this part of all did not exceed. */
+function quantile({ counts, max }, part) {
+  let total = 0;
+  for (let i = 1; i < counts.length; i += 2) total += counts[i];
+  const wanted = Math.max(1, Math.ceil(part * total));
+  let seen = 0;
+  for (let i = 0; i < counts.length; i += 2) {
+    seen += counts[i + 1];
+    if (seen >= wanted) return Math.min(max, counts[i]);
+  }
+  return max;
+}
+
+function finish({ answered, failed, firstError, latencies, late, elapsedUs, responseBytes }) {
+  if (failed > 0) return end({ error: firstError });
+  if (hold) {
+    print({ event: 'ready' });
+    process.stdin.on('end', () => process.exit(0)).resume();
+    return undefined;
+  }
+  return end({
+    requests: answered,
+    elapsedUs,
+    p50Us: quantile(latencies, 0.5),
+    p99Us: quantile(latencies, 0.99),
+    p999Us: quantile(latencies, 0.999),
+    maxUs: latencies.max,
+    lateUs: quantile(late, 0.99),
+    responseBytes,
+  });
+}
+
+const client = native.clientOpen(target, (problem, result) => {
+  if (result !== undefined) finish(result);
+  else if (problem !== '') end({ error: problem });
+  else native.clientOrder(client, { begins: Number(process.hrtime.bigint()) / 1e6 + LEAD_MS });
+});
+if (client === 0) end({ error: 'the addon has no load client, or no thread for it' });
+const whole = { ...plan, measureMs: Number(seconds) * 1000 };
+native.clientOrder(client, { traffic: { ...traffic, bodies }, plan: whole });

@@ -1,0 +1,90 @@
+// Loads by the project's own client: gRPC, REST over HTTP/1.1 and over HTTP/2, closed and open
+// loops. Control plane; the load runs in a process of its own (client.mjs) on the load core.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runToEnd } from '../children.mjs';
+import { processCpuNs } from '../machine.mjs';
+
+export const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url));
+const SPARE_MS = 60_000;
+const LATE_NOTED = 0.1;
+/** Responses are awaited for so long after the end: slow models take seconds. */
+const GRACE_MS = 10_000;
+/** With so few requests in flight those that end after the time count, and the time to them. */
+const FEW = 4;
+
+/** The client's line -> a sample. Throws with its own words when it failed. `lateUs` is there
+ * where the client was itself late, whose share of the tail is not the server's. Pure. */
+export function parseLoad(output) {
+  const line = output.split('\n').find((text) => text.startsWith('{'));
+  if (line === undefined) throw new Error(`load: no result:\n${output}`);
+  const result = JSON.parse(line);
+  if (result.error !== undefined) throw new Error(`load: ${result.error}`);
+  const { requests, elapsedUs, p50Us, p99Us, p999Us, lateUs, responseBytes } = result;
+  if (requests === 0) throw new Error('load: no request was answered in the time');
+  return {
+    perSecond: (requests * 1e6) / elapsedUs,
+    usPerRequest: elapsedUs / requests,
+    p50Us,
+    p99Us,
+    p999Us,
+    requests,
+    bytesPerAnswer: responseBytes,
+    ...(lateUs > LATE_NOTED * p99Us ? { lateUs } : {}),
+  };
+}
+
+/**
+ * The plan of `how`: 'closed': `count` in flight over the connections in turn; 'whole': the same,
+ * and the time ends with the last response; 'awake': as closed, without ever sleeping, so that
+ * waking up is in no latency; 'streams': `count` streams with one request in flight each; 'open':
+ * `count` requests a second at even distances, with latencies from when each was due. Pure.
+ */
+export function planOf({ how, connections, count }) {
+  const isOpen = how === 'open';
+  const counts = { connections, connectionsMax: connections, graceMs: GRACE_MS, warmupMs: 0 };
+  if (isOpen) {
+    const even = { arrivals: 'constant', seed: 1, countsLate: true, spins: true };
+    return { loop: 'open', rate: count, ...even, ...counts };
+  }
+  const countsLate = how === 'whole' || count <= FEW;
+  return { loop: 'closed', concurrency: count, countsLate, spins: how === 'awake', ...counts };
+}
+
+/** Writes the file of client.mjs. `server`: {host, port, ca, metadata}; `request`: {judged, method,
+ * path, headers, body, responseBytes}. Returns its path. */
+export function planFile(context, server, request, { http2, plan, hold = false }) {
+  const stem = join(context.tempDir, `load-${context.nextId()}`);
+  writeFileSync(`${stem}.body`, request.body ?? '');
+  const { host, port, ca, metadata = {} } = server;
+  const { judged = 'http', method = 'POST', path, headers = {}, responseBytes } = request;
+  const fields = Object.entries({ ...headers, ...metadata }).flatMap(([name, value]) => [
+    name.toLowerCase(),
+    value,
+  ]);
+  const file = {
+    target: { host, port, http2, ...(ca === undefined ? {} : { tlsCa: String(ca) }) },
+    traffic: { judged, method, authority: `${host}:${port}`, path, fields, responseBytes },
+    bodyFiles: [`${stem}.body`],
+    plan,
+    hold,
+  };
+  writeFileSync(`${stem}.json`, JSON.stringify(file));
+  return `${stem}.json`;
+}
+
+/** Prepares a load on `server` ({host, port, pid}). Returns measure(seconds) -> sample, with the
+ * server's CPU time per request. */
+export function nativeLoad(context, server, request, options) {
+  const file = planFile(context, server, request, options);
+  return async (seconds) => {
+    const before = processCpuNs(server.pid);
+    const timeoutMs = seconds * 1000 + SPARE_MS;
+    const args = [CLIENT, file, String(seconds)];
+    const output = await runToEnd(process.execPath, args, context.cores.load, timeoutMs);
+    const cpuNs = processCpuNs(server.pid) - before;
+    const sample = parseLoad(output);
+    return { ...sample, cpuUs: cpuNs / 1000 / sample.requests };
+  };
+}

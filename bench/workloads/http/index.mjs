@@ -1,0 +1,8 @@
+// The rows about the HTTP listener beside its small requests: a fixed rate, HTTP/2, threads, the
+// other listener.
+import { http2 } from './http2.mjs';
+import { listeners } from './listeners.mjs';
+import { httpOpenLoops } from './open-loop.mjs';
+import { httpThreads } from './threads.mjs';
+
+export const http = [...httpOpenLoops, ...http2, ...httpThreads, ...listeners];

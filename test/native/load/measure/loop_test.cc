@@ -1,0 +1,163 @@
+// When requests are sent and what counts, with a clock and a server made up here.
+#include "load/measure/loop.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace serval::load {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+
+// Ends each request after a time, or never; at most `places` at once.
+class FakeSender final : public Sender {
+ public:
+  explicit FakeSender(uint64_t answer_ns, size_t places = SIZE_MAX)
+      : answer_ns_(answer_ns), places_(places) {}
+
+  bool free() override { return ends_.size() < places_; }
+  void send(uint64_t due_ns) override {
+    ++sent;
+    ends_.emplace(answer_ns_ == UINT64_MAX ? UINT64_MAX : now + answer_ns_, due_ns);
+    most = std::max(most, ends_.size());
+  }
+
+  Measured run(const Plan& plan) {
+    Loop loop(plan, 0, *this);
+    while (!loop.over(now)) {
+      loop.pump(now);
+      uint64_t next = loop.next_ns(now);
+      if (!ends_.empty()) next = std::min(next, ends_.begin()->first);
+      if (next > now) {
+        now = next;
+      }
+      while (!ends_.empty() && ends_.begin()->first <= now) {
+        const uint64_t due = ends_.begin()->second;
+        ends_.erase(ends_.begin());
+        if (fails_each != 0 && ++ended_ % fails_each == 0) {
+          loop.failed(due, now, Failure::Status, "error " + std::to_string(ended_));
+        } else {
+          loop.answered(due, now, 10);
+        }
+      }
+    }
+    return loop.finish();
+  }
+
+  uint64_t now = 0;
+  uint64_t sent = 0;
+  size_t most = 0;
+  uint64_t fails_each = 0;
+
+ private:
+  const uint64_t answer_ns_;
+  const size_t places_;
+  uint64_t ended_ = 0;
+  std::multimap<uint64_t, uint64_t> ends_;
+};
+
+Plan closed(size_t concurrency) {
+  Plan plan;
+  plan.concurrency = concurrency;
+  plan.warmup_ns = 20 * kMs;
+  plan.measure_ns = 100 * kMs;
+  plan.grace_ns = 1000 * kMs;
+  return plan;
+}
+
+Plan open(double rate) {
+  Plan plan = closed(1);
+  plan.open_loop = true;
+  plan.rate = rate;
+  plan.warmup_ns = 0;
+  return plan;
+}
+
+TEST(LoadLoop, AClosedLoopKeepsItsRequestsInFlight) {
+  FakeSender sender(2 * kMs);
+  const Measured result = sender.run(closed(3));
+  EXPECT_EQ(sender.most, 3u);
+  // Three each 2 ms, from 20 to below 120 ms; those of the warm-up do not count.
+  EXPECT_EQ(result.answered, 150u);
+  EXPECT_EQ(sender.sent, 180u);
+  EXPECT_EQ(result.failed, 0u);
+  EXPECT_EQ(result.latencies.count(), 150u);
+  EXPECT_EQ(result.latencies.max_ns(), 2 * kMs);
+  EXPECT_EQ(result.elapsed_ns, 100 * kMs);
+}
+
+TEST(LoadLoop, ErrorsAreCountedWithTheFirstTextAndHaveNoLatency) {
+  FakeSender sender(kMs);
+  sender.fails_each = 2;
+  Plan plan = closed(1);
+  plan.warmup_ns = 0;
+  const Measured result = sender.run(plan);
+  EXPECT_EQ(result.answered, result.latencies.count());
+  EXPECT_EQ(result.failed, 49u);
+  EXPECT_EQ(result.failures[static_cast<size_t>(Failure::Status)], 49u);
+  EXPECT_EQ(result.first_error, "error 2");
+}
+
+TEST(LoadLoop, AnOpenLoopSendsByTheClock) {
+  FakeSender sender(30 * kMs);
+  Plan plan = open(500);
+  plan.measure_ns = 200 * kMs;
+  const Measured result = sender.run(plan);
+  EXPECT_EQ(sender.sent, 100u);
+  EXPECT_EQ(result.latencies.count(), 100u);
+  EXPECT_EQ(result.latencies.max_ns(), 30 * kMs);
+  EXPECT_EQ(sender.most, 15u);
+  EXPECT_EQ(result.late.max_ns(), 0u);
+}
+
+TEST(LoadLoop, RequestsThatWaitForASlowServerCountFromWhenTheyWereDue) {
+  // One at a time, 10 ms each, due every 5 ms: the last one waits for half of the time.
+  FakeSender sender(10 * kMs, 1);
+  Plan plan = open(200);
+  plan.measure_ns = 200 * kMs;
+  const Measured result = sender.run(plan);
+  EXPECT_EQ(result.failed, 0u);
+  EXPECT_EQ(result.latencies.count(), 40u);
+  EXPECT_EQ(result.late.count(), 40u);
+  EXPECT_EQ(result.latencies.max_ns(), (10 + 39 * 5) * kMs);
+  EXPECT_EQ(result.late.max_ns(), 39 * 5 * kMs);
+}
+
+TEST(LoadLoop, RequestsWithoutAResponseHaveFailedInTheEnd) {
+  for (const bool is_open : {false, true}) {
+    FakeSender sender(UINT64_MAX);
+    Plan plan = is_open ? open(500) : closed(5);
+    plan.grace_ns = 2500 * kMs;
+    const Measured result = sender.run(plan);
+    EXPECT_EQ(result.failed, is_open ? 50u : 5u);
+    EXPECT_EQ(result.failures[static_cast<size_t>(Failure::Late)], result.failed);
+    EXPECT_EQ(result.first_error, "no answer 2.5 s after the end");
+    EXPECT_EQ(sender.now, (is_open ? 2600 : 2620) * kMs);
+  }
+}
+
+TEST(LoadLoop, SlowRequestsCountWholeWhereThatIsAskedFor) {
+  FakeSender sender(70 * kMs);
+  Plan plan = closed(1);
+  plan.warmup_ns = 0;
+  EXPECT_EQ(FakeSender(70 * kMs).run(plan).answered, 1u);
+  plan.counts_late = true;
+  const Measured result = sender.run(plan);
+  EXPECT_EQ(result.answered, 2u);
+  EXPECT_EQ(result.elapsed_ns, 140 * kMs);
+}
+
+TEST(LoadLoop, ALoadOfSomeRequestsEndsWithTheLastOne) {
+  FakeSender sender(kMs);
+  Plan plan = closed(4);
+  plan.warmup_ns = plan.measure_ns = 0;
+  plan.requests = 10;
+  const Measured result = sender.run(plan);
+  EXPECT_EQ(sender.sent, 10u);
+  EXPECT_EQ(result.answered, 10u);
+  EXPECT_EQ(sender.now, 3 * kMs);
+}
+
+}  // namespace
+}  // namespace serval::load

@@ -1,0 +1,60 @@
+// What tests of the load client share: plans, a request, and a run against a server of Node's.
+import { once } from 'node:events';
+import type { AddressInfo, Server } from 'node:net';
+import { NativeClient, type NativeResult } from '../../../ts/bench-command/load/native-client.js';
+import {
+  now,
+  type LoadPlan,
+  type LoadRequest,
+  type ServerTarget,
+} from '../../../ts/bench-command/load/sender.js';
+
+const PLAN: LoadPlan = {
+  loop: 'closed',
+  concurrency: 1,
+  rate: 0,
+  warmupMs: 0,
+  measureMs: 0,
+  graceMs: 5000,
+  arrivals: 'constant',
+  seed: 1,
+};
+
+export const requestOf = (body: Uint8Array, more: Partial<LoadRequest> = {}): LoadRequest => ({
+  path: '/x',
+  fields: [],
+  body,
+  jsonBytes: -1,
+  ...more,
+});
+
+/** The port of a server that listens then. */
+export async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port on which nothing listens. */
+export async function freePort(server: Server): Promise<number> {
+  const port = await listening(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export const targetOf = (
+  kind: ServerTarget['kind'],
+  port: number,
+  more: Partial<ServerTarget> = {},
+): ServerTarget => ({ kind, host: '127.0.0.1', port, tlsCa: undefined, ...more });
+
+/** Runs a plan: what became of it. */
+export async function runPlan(
+  client: NativeClient,
+  request: LoadRequest,
+  plan: Partial<LoadPlan>,
+): Promise<NativeResult> {
+  await client.prepare(request, { ...PLAN, ...plan });
+  return client.go(now());
+}
