@@ -136,16 +136,22 @@ char* write_bool(char* out, uint8_t value) {
   return out + (value != 0 ? 4 : 5);
 }
 
-bool append_floats(ByteBuffer& out, const uint8_t* data, uint64_t count) {
+// `write`: of many elements, each with a comma after it.
+template <typename T, size_t kTextMax, typename Write>
+bool append_reals(ByteBuffer& out, const uint8_t* data, uint64_t count, Write write) {
   for (uint64_t at = 0; at < count;) {
     const uint64_t some = std::min(count - at, kChunk);
-    auto* place = reinterpret_cast<char*>(out.room(some * (kFloatTextMax + 1)));
+    auto* place = reinterpret_cast<char*>(out.room(some * (kTextMax + 1)));
     if (place == nullptr) return false;
-    char* end = float_text::write_floats(place, data + at * sizeof(float), some);
+    char* end = write(place, data + at * sizeof(T), some);
     at += some;
     out.set_end(reinterpret_cast<uint8_t*>(at == count ? end - 1 : end));
   }
   return true;
+}
+
+bool append_floats(ByteBuffer& out, const uint8_t* data, uint64_t count) {
+  return append_reals<float, kFloatTextMax>(out, data, count, float_text::write_floats);
 }
 
 // FP16 and BF16: by way of float, a block at a time.
@@ -235,7 +241,8 @@ bool append_elements(ByteBuffer& out, const TensorView& tensor, uint64_t begin, 
     } else if constexpr (std::is_same_v<T, float>) {
       return append_floats(out, data + begin * 4, end - begin);
     } else if constexpr (std::is_same_v<T, double>) {
-      return append_each<double, kDoubleTextMax>(out, data, begin, end, write_double);
+      return append_reals<double, kDoubleTextMax>(out, data + begin * 8, end - begin,
+                                                  write_doubles);
     } else {
       return false;
     }
