@@ -10,6 +10,7 @@ import {
   PLAIN_WORDING,
   drainStatus,
   type EngineMethod,
+  type EngineWording,
   type GrpcStreamCall,
   type GrpcStreamHandler,
   type KeptMessage,
@@ -22,7 +23,7 @@ import {
   type GrpcInfer,
   type InferError,
 } from '../grpc/infer.js';
-import { missingText } from './lookup.js';
+import { MISSING_SENTENCES, missingText } from './lookup.js';
 
 /** Requests of one stream that the engine may hold, and their bytes; then reading pauses. */
 const IN_FLIGHT_MAX = 64;
@@ -74,10 +75,13 @@ function errorReply(missing: Missing): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
+/** Of both methods. */
+export const V2_WORDING: EngineWording = { ...PLAIN_WORDING, missing: MISSING_SENTENCES };
+
 /** Streams of a listener that hands their requests to the engine by itself. */
 export const STREAM_METHOD: EngineMethod = {
   protocol: V2_GRPC_STREAM,
-  wording: PLAIN_WORDING,
+  wording: V2_WORDING,
   explain: (code, body, missingBytes) => {
     const error = readError(code, body, missingBytes);
     return error.missing === undefined ? inferStatus(error) : errorReply(error.missing);
