@@ -62,13 +62,13 @@ export function v2BinaryRequest(model, tensor, outputName, bytes) {
   return v2BinaryInputs(model, [{ tensor, bytes }], outputName);
 }
 
-/** The same of several inputs: of each the tensor and its bytes. */
-export function v2BinaryInputs(model, inputs, outputName) {
+/** The same of several inputs: of each the tensor and its bytes. `binary`: the output's form. */
+export function v2BinaryInputs(model, inputs, outputName, binary = true) {
   const described = inputs.map(({ tensor, bytes }) => ({
     ...tensor,
     parameters: { binary_data_size: bytes.length },
   }));
-  const outputs = [{ name: outputName, parameters: { binary_data: true } }];
+  const outputs = [{ name: outputName, parameters: { binary_data: binary } }];
   const head = Buffer.from(JSON.stringify({ inputs: described, outputs }));
   return {
     method: 'POST',

@@ -1,5 +1,6 @@
 // One image of 150,528 floats in and out of an identity model: as JSON against Node's own
-// JSON.parse and JSON.stringify, as binary against the echo. One connection, closed loop.
+// JSON.parse and JSON.stringify, as binary against the echo; 10,000 doubles as JSON out alone. One
+// connection, closed loop.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +11,7 @@ import {
   makeFloats,
   v1Request,
   v2BinaryAnswer,
+  v2BinaryInputs,
   v2BinaryRequest,
   v2JsonRequest,
 } from '../bodies.mjs';
@@ -21,6 +23,8 @@ import { openServalHttp, openUwsEcho } from './sides.mjs';
 const MODEL = 'image_identity';
 const SHAPE = [1, 224, 224, 3];
 const ELEMENTS = 150_528;
+const DOUBLES_MODEL = 'identity_fp64';
+const DOUBLES = 10_000;
 const JSON_TEXT = fileURLToPath(new URL('../contenders/json-text.mjs', import.meta.url));
 const SPARE_MS = 60_000;
 
@@ -54,10 +58,25 @@ function planBinary({ input, output }) {
   return { request: v2BinaryRequest(MODEL, tensor, output.name, bytes), check };
 }
 
-/** Node's JSON over the very bodies that Serval reads and writes. */
-function openJsonText(context, { request, answer }) {
+/** Binary in, JSON out. Each double takes 16 or 17 digits. */
+function planDoubles({ input, output }) {
+  const values = Float64Array.from(
+    makeFloats(DOUBLES),
+    (value, index) => value * 1.1 ** (index % 8),
+  );
+  const tensor = { name: input.name, shape: [1, DOUBLES], datatype: input.datatype };
+  const check = (answer) => {
+    const { data } = JSON.parse(answer.body.toString()).outputs[0];
+    expectBytes('data', bytesOf(Float64Array.from(data)), bytesOf(values));
+  };
+  const inputs = [{ tensor, bytes: bytesOf(values) }];
+  return { request: v2BinaryInputs(DOUBLES_MODEL, inputs, output.name, false), check };
+}
+
+/** Node's JSON over the very bodies that Serval reads and writes. `parsed`: the request's JSON. */
+function openJsonText(context, { request, answer }, parsed = request.body) {
   const stem = join(context.tempDir, `json-text-${context.nextId()}`);
-  writeFileSync(`${stem}.request`, request.body);
+  writeFileSync(`${stem}.request`, parsed);
   writeFileSync(`${stem}.answer`, answer.body);
   const measure = async (seconds) => {
     const args = [JSON_TEXT, `${stem}.request`, `${stem}.answer`, String(seconds)];
@@ -69,12 +88,14 @@ function openJsonText(context, { request, answer }) {
   return { measure, close: async () => {} };
 }
 
-const serval = (plan) => (context, root) =>
-  openServalHttp(context, root, {
-    model: MODEL,
-    plan,
-    load: closedLoopLoad,
-  });
+const serval =
+  (plan, model = MODEL) =>
+  (context, root) =>
+    openServalHttp(context, root, {
+      model,
+      plan,
+      load: closedLoopLoad,
+    });
 const json = {
   reference: 'Node JSON.parse + stringify',
   metric: 'time',
@@ -94,6 +115,14 @@ export const large = [
     title: 'V2 JSON, 150,528 floats in and out',
     ...json,
     openServal: serval(planV2),
+  },
+  {
+    id: 'v2-json-doubles',
+    title: 'V2, 10,000 doubles: binary in, JSON out',
+    ...json,
+    reference: 'Node JSON.stringify',
+    openServal: serval(planDoubles, DOUBLES_MODEL),
+    openReference: (context, side) => openJsonText(context, side, '{}'),
   },
   {
     id: 'v2-binary-large',

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -168,6 +169,16 @@ class Required {
   bool& ok_;
 };
 
+// By its name in TypeScript: "int64" of Int64.
+std::optional<fb::MissingPart> missing_part(std::string_view name) {
+  for (const fb::MissingPart part : fb::EnumValuesMissingPart()) {
+    const std::string_view known = fb::EnumNameMissingPart(part);
+    const char first = static_cast<char>(known[0] - 'A' + 'a');
+    if (!name.empty() && name[0] == first && name.substr(1) == known.substr(1)) return part;
+  }
+  return std::nullopt;
+}
+
 Result<MethodTable> read_methods(const Napi::Object& object) {
   bool ok = true;
   const Required from(object, ok);
@@ -189,6 +200,13 @@ Result<MethodTable> read_methods(const Napi::Object& object) {
     wording.queue_full = one.text("queueFull");
     wording.bytes_max = one.count("bytesMax");
     wording.cut_mark = one.text("cutMark");
+    one.each("missing", [&](const Napi::Value& each) {
+      const Required sentence(each, ok);
+      const std::optional<fb::MissingPart> part = missing_part(sentence.text("part"));
+      ok = ok && part.has_value();
+      if (!ok) return;
+      wording.missing.push_back({*part, sentence.boolean("versioned"), sentence.text("text")});
+    });
     wordings.push_back(std::move(wording));
   });
   std::vector<uint8_t> statuses;

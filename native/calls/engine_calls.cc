@@ -10,6 +10,7 @@
 #include "base/bytes/views.h"
 #include "base/clock.h"
 #include "calls/call_log.h"
+#include "engine/lane/lookup.h"
 
 namespace serval {
 
@@ -127,7 +128,9 @@ void EngineCalls::answer(Call& call, Request& out, ErrorCode code) {
   if (code == ErrorCode::Ok) {
     if (call.send(out.response)) call.finish({});
   } else if (out.json_bytes_out > 0) {
-    explain(call, out, code);
+    const std::optional<MissingWords> words = words_here(call, out);
+    if (words.has_value()) fail(call, code, words->text);
+    else explain(call, out, code);
   } else {
     fail(call, code, text_of(out.response.bytes()));
   }
@@ -138,7 +141,7 @@ void EngineCalls::answer_streamed(Call& call, uint64_t number, Request& out, Err
   InferStream::Place* place = stream.find(number);
   if (place == nullptr) return;
   place->ticket = 0;
-  if (code == ErrorCode::Ok) {
+  if (code == ErrorCode::Ok || reply_here(call, out)) {
     if (!stream.answer(thread_, call, number, out.response)) return;
     if (!stream.finish_when_empty(call)) stream.adjust_reading(call);
     else free_stream(&stream);
@@ -157,7 +160,21 @@ void EngineCalls::fail(Call& call, ErrorCode code, std::string_view text) {
   call.finish({methods_.status_of(code), words, {}});
 }
 
-// Names that are missing are worded where the registry's snapshot is.
+// What is said here where names are missing. Nothing: explain().
+std::optional<MissingWords> EngineCalls::words_here(Call& call, const Request& out) const {
+  const auto missing = out.response.bytes().first(out.json_bytes_out);
+  return word_missing(methods_.wording_of(call.method()), missing);
+}
+
+// The same of a stream's request: a reply, in place of the error. False: there is none.
+bool EngineCalls::reply_here(Call& call, Request& out) const {
+  if (out.json_bytes_out == 0) return false;
+  const std::optional<MissingWords> words = words_here(call, out);
+  if (!words.has_value()) return false;
+  return put_stream_error(words->request_id, words->text, out);
+}
+
+// Names of which the registry knows more are worded where its snapshot is.
 void EngineCalls::explain(Call& call, const Request& out, ErrorCode code) {
   const std::array<uint32_t, 2> head{static_cast<uint32_t>(code),
                                      static_cast<uint32_t>(out.json_bytes_out)};

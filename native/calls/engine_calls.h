@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -53,6 +54,8 @@ class EngineCalls final : public CallHandler, private LaneCalls {
   void fail(Call& call, ErrorCode code, std::string_view text);
   // Ends a call that the access log has no line of yet.
   void finish(Call& call, int code, std::string_view message);
+  std::optional<MissingWords> words_here(Call& call, const Request& out) const;
+  bool reply_here(Call& call, Request& out) const;
   void explain(Call& call, const Request& out, ErrorCode code);
   void forward(Call& call, ListenerEvent kind, uint32_t value = 0,
                std::span<const uint8_t> payload = {});

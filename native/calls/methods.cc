@@ -43,7 +43,7 @@ int MethodTable::status_of(ErrorCode code) const {
 }
 
 std::string MethodTable::worded(uint32_t method, ErrorCode code, std::string_view text) const {
-  const Wording& wording = wordings_[methods_[method].wording];
+  const Wording& wording = wording_of(method);
   std::string out;
   if (code == ErrorCode::QueueFull) out = wording.queue_full;
   out += text;

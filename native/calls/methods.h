@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "calls/missing_words.h"
 #include "engine/protocol.h"
 #include "transport/call.h"
 
@@ -20,6 +21,7 @@ struct Wording {
   std::string queue_full;  // before the text of queue_full
   size_t bytes_max = SIZE_MAX;
   std::string cut_mark;  // behind a text that was longer
+  std::vector<MissingSentence> missing = {};
 };
 
 struct CallMethod {
@@ -41,6 +43,7 @@ class MethodTable {
   int status_of(ErrorCode code) const;
   // The status text of an error that a method's call ends with.
   std::string worded(uint32_t method, ErrorCode code, std::string_view text) const;
+  const Wording& wording_of(uint32_t method) const { return wordings_[methods_[method].wording]; }
 
  private:
   struct Hash {

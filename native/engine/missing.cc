@@ -24,7 +24,7 @@ std::string Missing::pack() const {
   const auto model_text = text(model), version_text = text(version), label_text = text(label),
              reason_text = text(reason), signature_text = text(signature), id = text(request_id);
   builder.Finish(fb::CreateMissing(builder, part, model_text, version_text, label_text,
-                                   found_version, reason_text, signature_text, id));
+                                   found_version, reason_text, signature_text, id, known));
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 

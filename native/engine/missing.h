@@ -1,5 +1,5 @@
-// What a request names and the engine has not. It goes to JavaScript as data, and is worded there.
-// Any thread.
+// What a request names and the engine has not. It goes on as data: JavaScript words it, or a gRPC
+// listener (calls/missing_words). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct Missing {
   std::string_view model, label, reason, signature, request_id;
   std::string version;
   int64_t found_version = 0;
+  bool known = false;  // the registry knows more of it
 };
 
 // What is missing, for a log: who is answered has it in the protocol's words.

@@ -38,6 +38,11 @@ std::optional<uint32_t> RouteTable::find_servable(std::string_view name, const i
     return no(label == nullptr ? fb::MissingPart::Model : fb::MissingPart::Label);
   }
   const ModelRoute& model = *found->second;
+  // A model without versions is as unknown as others, but the registry knows why it has none.
+  if (model.versions.empty()) {
+    missing.known = true;
+    return no(label == nullptr ? fb::MissingPart::Model : fb::MissingPart::Label);
+  }
   if (label != nullptr) {
     const auto named = std::find_if(model.labels.begin(), model.labels.end(),
                                     [&](const auto& one) { return one.first == *label; });
@@ -45,11 +50,14 @@ std::optional<uint32_t> RouteTable::find_servable(std::string_view name, const i
     version = &named->second;
   }
   if (version == nullptr) {
+    missing.known = true;
     if (model.default_version < 0) return no(fb::MissingPart::Version);
     return model.versions[static_cast<size_t>(model.default_version)].handle;
   }
   for (const VersionRoute& route : model.versions) {
-    if (route.version == *version && route.ready) return route.handle;
+    if (route.version != *version) continue;
+    missing.known = true;
+    if (route.ready) return route.handle;
   }
   return no(fb::MissingPart::Version);
 }
@@ -65,6 +73,7 @@ Result<RouteChange> RouteChange::parse(std::span<const uint8_t> bytes) {
   for (const fb::ModelRoute* model : *root->models()) {
     ModelRoute route;
     route.default_version = model->default_version();
+    route.gone = model->gone();
     if (model->versions() != nullptr) {
       for (const fb::VersionRoute* version : *model->versions()) {
         route.versions.push_back(read_version(*version));
@@ -88,7 +97,7 @@ Result<RouteChange> RouteChange::parse(std::span<const uint8_t> bytes) {
 RouteTable RouteTable::with(RouteChange change) const {
   RouteTable next = *this;
   for (auto& [name, route] : change.models) {
-    if (route->versions.empty()) next.models_.erase(name);
+    if (route->gone) next.models_.erase(name);
     else next.models_.insert_or_assign(std::move(name), std::move(route));
   }
   return next;
@@ -108,6 +117,8 @@ std::optional<uint32_t> RouteTable::find(std::string_view name, std::string_view
   const auto found = models_.find(name);
   if (found == models_.end()) return no_part(fb::MissingPart::Model, name, version, missing);
   const ModelRoute& model = *found->second;
+  missing.known = model.versions.empty();
+  if (missing.known) return no_part(fb::MissingPart::Model, name, version, missing);
   const VersionRoute* route = nullptr;
   if (version.empty()) {
     const bool ready = model.default_version >= 0;
@@ -126,6 +137,7 @@ std::optional<uint32_t> RouteTable::find(std::string_view name, std::string_view
     if (route == nullptr) return no_part(fb::MissingPart::Version, name, version, missing);
   }
   if (route->ready) return route->handle;
+  missing.known = true;
   missing.found_version = route->version;
   missing.reason = route->reason;
   return no_part(fb::MissingPart::Ready, name, version, missing);

@@ -26,11 +26,12 @@ struct VersionRoute {
 
 struct ModelRoute {
   int64_t default_version = -1;  // index into versions
+  bool gone = false;             // the model is removed
   std::vector<VersionRoute> versions;
   std::vector<std::pair<std::string, int64_t>> labels;
 };
 
-// Models that are new or differ; those that go have no versions.
+// Models that are new or differ, or are removed.
 struct RouteChange {
   // Reads engine.fbs RouteTable bytes. Errors: invalid_argument when they are not one.
   static Result<RouteChange> parse(std::span<const uint8_t> bytes);

@@ -306,12 +306,16 @@ Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSe
 
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded) {
-  Status done = decode_as_sent(input, model, settings, arena, decoded);
+  bool named = false;  // inputs are there, without Examples
+  Status done = input.protocol == Protocol::V1Classify && model.table() == nullptr
+                    ? decode_v1_classify(input.body, settings.tf_check_method, model.signatures(),
+                                         settings, arena, decoded, named)
+                    : decode_as_sent(input, model, settings, arena, decoded);
   if (!done.ok()) {
     explain_signature(model, done.error());
     return done;
   }
-  if (is_classify(input.protocol) && model.table() == nullptr) {
+  if (is_classify(input.protocol) && model.table() == nullptr && !named) {
     const Signature& signature = model.signatures()[decoded.signature_index];
     if (find_named_scores(signature) >= 0) done = examples_to_inputs(signature, arena, decoded);
     if (!done.ok()) return done;

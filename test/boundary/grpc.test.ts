@@ -21,7 +21,7 @@ const OPTIONS = {
   port: 0,
   threads: 1,
   methods: [{ path: METHOD, streams: false, protocol: -1, wording: 0 }],
-  wordings: [{ queueFull: 'full', bytesMax: 100, cutMark: '' }],
+  wordings: [{ queueFull: 'full', bytesMax: 100, cutMark: '', missing: [] }],
   statuses: Object.values(ErrorCode)
     .filter((code) => typeof code === 'number')
     .map(() => 2),

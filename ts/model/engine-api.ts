@@ -130,7 +130,7 @@ export interface LoadedModel extends engine.ModelInfo {
 }
 
 /** engine.fbs ModelRoute, with versions by their labels. */
-export interface ModelRoute extends Omit<engine.ModelRoute, 'labels'> {
+export interface ModelRoute extends Omit<engine.ModelRoute, 'labels' | 'gone'> {
   readonly labels: Readonly<Record<string, string>>;
 }
 

@@ -47,7 +47,7 @@ export const writeLogRates = (rates: readonly RequestLogRate[]): Uint8Array =>
 export const readLogBatch = (bytes: Uint8Array): RequestLogBatch =>
   readTable(REQUEST_LOG_BATCH, bytes);
 
-/** RouteTable bytes: a model that goes is one without versions. */
+/** RouteTable bytes. */
 export function writeRoutes(
   epoch: number,
   models: readonly ModelRoute[],
@@ -55,8 +55,15 @@ export function writeRoutes(
 ): Uint8Array {
   const there = models.map((model) => ({
     ...model,
+    gone: false,
     labels: Object.entries(model.labels).map(([label, version]) => ({ label, version })),
   }));
-  const gone = removed.map((name) => ({ name, defaultVersion: -1, versions: [], labels: [] }));
+  const gone = removed.map((name) => ({
+    name,
+    defaultVersion: -1,
+    versions: [],
+    labels: [],
+    gone: true,
+  }));
   return writeTable(ROUTE_TABLE, { epoch, models: [...there, ...gone] });
 }

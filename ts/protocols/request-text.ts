@@ -14,6 +14,11 @@ export function canonicalVersion(text: string): string | undefined {
   return digits;
 }
 
+/** A sentence with its {names} replaced by values. */
+export function filled(sentence: string, values: Readonly<Record<string, string>>): string {
+  return sentence.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+}
+
 /** `text` for an error message: cut at 256 UTF-16 units, a request must not choose our log size. */
 export function echoed(text: string): string {
   return text.length <= ECHO_UNITS_MAX ? text : `${text.slice(0, ECHO_UNITS_MAX)}...`;

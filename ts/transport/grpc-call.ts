@@ -3,6 +3,7 @@
 // registry.
 import { reasonOf } from '../errors.js';
 import type { CallKind } from '../access/groups.js';
+import type { MissingPart } from '../model/generated/engine.js';
 
 /** Replies of one stream that may wait for the client before reading from it pauses. */
 export const STREAM_BACKLOG_MESSAGES_MAX = 64;
@@ -114,6 +115,17 @@ export interface EngineWording {
   /** Of UTF-8; a longer text is cut, and marked. */
   readonly bytesMax: number;
   readonly cutMark: string;
+  /** What is said where names are missing and the registry knows no more; other names, and those of
+   * which it does, are the method's to explain. */
+  readonly missing: readonly MissingSentence[];
+}
+
+/** A sentence with {model}, {version} and {label} in it. */
+export interface MissingSentence {
+  readonly part: MissingPart;
+  /** Of requests that name a version. */
+  readonly versioned: boolean;
+  readonly text: string;
 }
 
 /** The error's own text, cut as every status is. */
@@ -121,6 +133,7 @@ export const PLAIN_WORDING: EngineWording = {
   queueFull: '',
   bytesMax: DETAILS_BYTES_MAX,
   cutMark: CUT_MARK,
+  missing: [],
 };
 
 /** A method whose messages the listener hands to the engine: it has no handler. */

@@ -2421,7 +2421,8 @@ struct ModelRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_NAME = 4,
     VT_DEFAULT_VERSION = 6,
     VT_VERSIONS = 8,
-    VT_LABELS = 10
+    VT_LABELS = 10,
+    VT_GONE = 12
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -2435,6 +2436,9 @@ struct ModelRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::LabelRoute>> *labels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::LabelRoute>> *>(VT_LABELS);
   }
+  bool gone() const {
+    return GetField<uint8_t>(VT_GONE, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -2446,6 +2450,7 @@ struct ModelRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_LABELS) &&
            verifier.VerifyVector(labels()) &&
            verifier.VerifyVectorOfTables(labels()) &&
+           VerifyField<uint8_t>(verifier, VT_GONE, 1) &&
            verifier.EndTable();
   }
 };
@@ -2466,6 +2471,9 @@ struct ModelRouteBuilder {
   void add_labels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::LabelRoute>>> labels) {
     fbb_.AddOffset(ModelRoute::VT_LABELS, labels);
   }
+  void add_gone(bool gone) {
+    fbb_.AddElement<uint8_t>(ModelRoute::VT_GONE, static_cast<uint8_t>(gone), 0);
+  }
   explicit ModelRouteBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2483,12 +2491,14 @@ inline flatbuffers::Offset<ModelRoute> CreateModelRoute(
     flatbuffers::Offset<flatbuffers::String> name = 0,
     int64_t default_version = -1LL,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::VersionRoute>>> versions = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::LabelRoute>>> labels = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::LabelRoute>>> labels = 0,
+    bool gone = false) {
   ModelRouteBuilder builder_(_fbb);
   builder_.add_default_version(default_version);
   builder_.add_labels(labels);
   builder_.add_versions(versions);
   builder_.add_name(name);
+  builder_.add_gone(gone);
   return builder_.Finish();
 }
 
@@ -2497,7 +2507,8 @@ inline flatbuffers::Offset<ModelRoute> CreateModelRouteDirect(
     const char *name = nullptr,
     int64_t default_version = -1LL,
     const std::vector<flatbuffers::Offset<serval::fb::VersionRoute>> *versions = nullptr,
-    const std::vector<flatbuffers::Offset<serval::fb::LabelRoute>> *labels = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::LabelRoute>> *labels = nullptr,
+    bool gone = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto versions__ = versions ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::VersionRoute>>(*versions) : 0;
   auto labels__ = labels ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::LabelRoute>>(*labels) : 0;
@@ -2506,7 +2517,8 @@ inline flatbuffers::Offset<ModelRoute> CreateModelRouteDirect(
       name__,
       default_version,
       versions__,
-      labels__);
+      labels__,
+      gone);
 }
 
 struct Missing FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -2519,7 +2531,8 @@ struct Missing FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_FOUND_VERSION = 12,
     VT_REASON = 14,
     VT_SIGNATURE = 16,
-    VT_REQUEST_ID = 18
+    VT_REQUEST_ID = 18,
+    VT_KNOWN = 20
   };
   serval::fb::MissingPart part() const {
     return static_cast<serval::fb::MissingPart>(GetField<uint8_t>(VT_PART, 0));
@@ -2545,6 +2558,9 @@ struct Missing FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *request_id() const {
     return GetPointer<const flatbuffers::String *>(VT_REQUEST_ID);
   }
+  bool known() const {
+    return GetField<uint8_t>(VT_KNOWN, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_PART, 1) &&
@@ -2561,6 +2577,7 @@ struct Missing FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyString(signature()) &&
            VerifyOffset(verifier, VT_REQUEST_ID) &&
            verifier.VerifyString(request_id()) &&
+           VerifyField<uint8_t>(verifier, VT_KNOWN, 1) &&
            verifier.EndTable();
   }
 };
@@ -2593,6 +2610,9 @@ struct MissingBuilder {
   void add_request_id(flatbuffers::Offset<flatbuffers::String> request_id) {
     fbb_.AddOffset(Missing::VT_REQUEST_ID, request_id);
   }
+  void add_known(bool known) {
+    fbb_.AddElement<uint8_t>(Missing::VT_KNOWN, static_cast<uint8_t>(known), 0);
+  }
   explicit MissingBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2614,7 +2634,8 @@ inline flatbuffers::Offset<Missing> CreateMissing(
     int64_t found_version = 0,
     flatbuffers::Offset<flatbuffers::String> reason = 0,
     flatbuffers::Offset<flatbuffers::String> signature = 0,
-    flatbuffers::Offset<flatbuffers::String> request_id = 0) {
+    flatbuffers::Offset<flatbuffers::String> request_id = 0,
+    bool known = false) {
   MissingBuilder builder_(_fbb);
   builder_.add_found_version(found_version);
   builder_.add_request_id(request_id);
@@ -2623,6 +2644,7 @@ inline flatbuffers::Offset<Missing> CreateMissing(
   builder_.add_label(label);
   builder_.add_version(version);
   builder_.add_model(model);
+  builder_.add_known(known);
   builder_.add_part(part);
   return builder_.Finish();
 }
@@ -2636,7 +2658,8 @@ inline flatbuffers::Offset<Missing> CreateMissingDirect(
     int64_t found_version = 0,
     const char *reason = nullptr,
     const char *signature = nullptr,
-    const char *request_id = nullptr) {
+    const char *request_id = nullptr,
+    bool known = false) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto version__ = version ? _fbb.CreateString(version) : 0;
   auto label__ = label ? _fbb.CreateString(label) : 0;
@@ -2652,7 +2675,8 @@ inline flatbuffers::Offset<Missing> CreateMissingDirect(
       found_version,
       reason__,
       signature__,
-      request_id__);
+      request_id__,
+      known);
 }
 
 struct RouteTable FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

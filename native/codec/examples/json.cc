@@ -4,6 +4,7 @@
 #include "codec/examples/json.h"
 
 #include "base/copies.h"
+#include "codec/examples/named_inputs.h"
 #include "codec/examples/signature.h"
 #include "codec/examples/writer.h"
 
@@ -94,11 +95,23 @@ Status write_examples(const PlainBody& body, const ExampleBody& wanted, const Li
   return {};
 }
 
-}  // namespace
+// A byte of JSON becomes at most so many of an Example: "-1," in a list ten and a half, `"":[],`
+// with what surrounds it less.
+constexpr uint64_t kWireBytesPerByte = 8;
 
-Status decode_v1_examples(std::span<const uint8_t> body, Method method, bool check_method,
-                          std::span<const Signature> signatures, const Limits& limits, Arena& arena,
-                          DecodedRequest& out) {
+// Whether the inputs were filled without Examples. `body_bytes_max` bounds what these would take.
+bool fill_named(const PlainBody& body, const ExampleBody& wanted,
+                std::span<const Signature> signatures, const Limits& limits, DecodedRequest& out) {
+  const Signature& signature = signatures[out.signature_index];
+  return wanted.context == nullptr && find_named_scores(signature) >= 0 &&
+         body.text.size() <= limits.body_bytes_max / kWireBytesPerByte &&
+         json_to_inputs(body.document, *wanted.examples, signature, body.arena, out);
+}
+
+// `named`: see decode_v1_classify(); null: Examples are wanted.
+Status decode(std::span<const uint8_t> body, Method method, bool check_method,
+              std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+              DecodedRequest& out, bool* named) {
   out.clear();
   const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
   PlainBody plain{text, arena};
@@ -108,7 +121,24 @@ Status decode_v1_examples(std::span<const uint8_t> body, Method method, bool che
   if (signatures.empty()) return make_error(ErrorCode::ModelNotFound, "");
   Status status =
       choose_example_signature(signatures, plain.signature_name, method, check_method, out);
-  return status.ok() ? write_examples(plain, wanted, limits, out) : std::move(status);
+  if (!status.ok()) return status;
+  if (named != nullptr) *named = fill_named(plain, wanted, signatures, limits, out);
+  return named != nullptr && *named ? Status() : write_examples(plain, wanted, limits, out);
+}
+
+}  // namespace
+
+Status decode_v1_examples(std::span<const uint8_t> body, Method method, bool check_method,
+                          std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                          DecodedRequest& out) {
+  return decode(body, method, check_method, signatures, limits, arena, out, nullptr);
+}
+
+Status decode_v1_classify(std::span<const uint8_t> body, bool check_method,
+                          std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                          DecodedRequest& out, bool& named) {
+  named = false;
+  return decode(body, Method::Classify, check_method, signatures, limits, arena, out, &named);
 }
 
 }  // namespace serval

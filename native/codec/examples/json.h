@@ -17,6 +17,12 @@ Status decode_v1_examples(std::span<const uint8_t> body, Method method, bool che
                           std::span<const Signature> signatures, const Limits& limits, Arena& arena,
                           DecodedRequest& out);
 
+// The same of classify for a server that runs it: a classifier with named scores gets its inputs
+// straight from the JSON where they fit, and `named` says so; else they are Examples as above.
+Status decode_v1_classify(std::span<const uint8_t> body, bool check_method,
+                          std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                          DecodedRequest& out, bool& named);
+
 // Encodes {"results": ...}. Labels that are no UTF-8 become {"b64": ...} (tfserving.md 9).
 // Errors: invalid_argument as upstream's.
 Status encode_v1_results(Method method, const Signature& signature, const DecodedRequest& request,

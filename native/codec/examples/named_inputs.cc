@@ -29,6 +29,7 @@ struct Column {
   uint64_t values = 0;   // of each example
   bool absent = false;   // in all examples
   void* data = nullptr;  // elements, or views of texts
+  size_t filled = 0;     // examples, where they are filled from JSON
 };
 
 std::string input_text(const TensorSpec& spec) {
@@ -269,6 +270,94 @@ TensorView tensor_of(const Column& column, size_t count) {
   return tensor;
 }
 
+// The values of a feature in JSON: those of a list, or the value itself.
+struct JsonValues {
+  JsonValues(const JsonDocument& all, const JsonNode& feature)
+      : document(all), is_list(feature.kind == JsonKind::Array) {
+    first = is_list ? all.child(feature) : &feature;
+    count = is_list ? feature.children : 1;
+  }
+  const JsonNode* next(const JsonNode& value) const {
+    return is_list ? document.sibling(value) : nullptr;
+  }
+
+  const JsonDocument& document;
+  bool is_list;
+  const JsonNode* first;
+  uint64_t count;
+};
+
+// One value as an element, by way of what an Example keeps of it. False where it does not fit.
+template <typename T>
+bool from_json(const JsonNode& value, T& out) {
+  const bool is_number = value.kind == JsonKind::Number;
+  const bool is_bool = value.kind == JsonKind::True || value.kind == JsonKind::False;
+  if constexpr (std::is_same_v<T, std::string_view>) {
+    out = value.text;
+    return !is_number && !is_bool;
+  } else {
+    if (!is_number && !is_bool) return false;
+    if (is_number && value.number.form == JsonNumber::Form::Double) {
+      const auto kept = static_cast<float>(value.number.f64);
+      if constexpr (IsReal<T>) fill_reals<T>({&kept, 1}, &out);
+      return IsReal<T>;
+    }
+    const int64_t whole = is_number ? value.number.i64 : value.kind == JsonKind::True;
+    return from_integer<T>(whole, out);
+  }
+}
+
+bool fill_json(size_t example, const Column& column, const JsonValues& values) {
+  return visit(column.spec->dtype, [&]<typename T>(TypeTag<T>) {
+    if constexpr (std::is_same_v<T, std::string_view> || std::integral<T> || IsReal<T>) {
+      T* to = static_cast<T*>(column.data) + example * column.values;
+      for (const JsonNode* at = values.first; at != nullptr; at = values.next(*at)) {
+        if (!from_json<T>(*at, *to++)) return false;
+      }
+      return true;
+    } else {
+      return false;
+    }
+  });
+}
+
+// Memory for all examples, once the first shows how many values each has. A value takes a byte of
+// the body and more: what cannot be there is not allocated.
+bool allocate_json(const JsonNode& examples, Column& column, Arena& arena) {
+  const uint64_t values = column.values * examples.children;
+  return values <= examples.end - examples.begin && allocate(column, examples.children, arena);
+}
+
+// Fills the columns of one of the examples; the first one has them allocated. `guesses`: columns by
+// their place in the example before.
+bool read_json(const JsonDocument& document, const JsonNode& examples, const JsonNode& object,
+               size_t example, const FeatureIndex& index, std::vector<int>& guesses,
+               std::span<Column> columns, Arena& arena) {
+  size_t found = 0;
+  size_t place = 0;
+  for (const JsonNode* at = document.child(object); at != nullptr;
+       at = document.sibling(*at), ++place) {
+    if (place >= guesses.size()) guesses.push_back(-1);
+    const int named = index.find(at->key, guesses[place]);
+    if (named < 0) continue;
+    guesses[place] = named;
+    Column& column = columns[static_cast<size_t>(named)];
+    const JsonValues values(document, *at);
+    if (values.count == 0 || column.filled != example || column.absent) return false;
+    if (!check_count(example, values.count, column).ok()) return false;
+    if (example == 0 && !allocate_json(examples, column, arena)) return false;
+    if (!fill_json(example, column, values)) return false;
+    ++column.filled;
+    ++found;
+  }
+  size_t wanted = 0;
+  for (Column& column : columns) {
+    if (example == 0 && column.filled == 0) column.absent = column.spec->may_be_absent;
+    wanted += !column.absent;
+  }
+  return found == wanted;
+}
+
 }  // namespace
 
 // Hot path: decode. Examples that were read to the inputs of a model of tensors.
@@ -309,6 +398,29 @@ Status examples_to_inputs(const Signature& signature, Arena& arena, DecodedReque
   request.inputs.clear();
   for (const Column& column : columns) request.inputs.push_back(tensor_of(column, examples.size()));
   return {};
+}
+
+// Hot path: decode.
+bool json_to_inputs(const JsonDocument& document, const JsonNode& examples,
+                    const Signature& signature, Arena& arena, DecodedRequest& request) {
+  std::vector<Column> columns(signature.inputs.size());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    names.push_back(signature.inputs[i].name);
+    if (!read_dims(signature.inputs[i], columns[i]).ok()) return false;
+  }
+  const FeatureIndex index(names);
+  std::vector<int> guesses;
+  size_t example = 0;
+  const JsonNode* at = document.child(examples);
+  for (; at != nullptr; at = document.sibling(*at), ++example) {
+    if (!read_json(document, examples, *at, example, index, guesses, columns, arena)) {
+      return false;
+    }
+  }
+  request.inputs.clear();
+  for (const Column& column : columns) request.inputs.push_back(tensor_of(column, example));
+  return true;
 }
 
 }  // namespace serval

@@ -2,6 +2,7 @@
 // For classifiers with named scores, whose graphs parse no Examples. Hot path, any thread; pure.
 #pragma once
 
+#include "codec/json/reader.h"
 #include "codec/request.h"
 
 namespace serval {
@@ -14,5 +15,11 @@ namespace serval {
 // none. Features that are no inputs are passed over. Memory: `arena` and the Examples'.
 // Errors: invalid_argument naming the example, the feature, the input and its shape; memory_full.
 Status examples_to_inputs(const Signature& signature, Arena& arena, DecodedRequest& request);
+
+// The same straight from JSON: `examples` is an array of objects that check_example() passed, which
+// stand for themselves (there is no context). Sets request.inputs. False, and nothing is set, where
+// something does not fit, comes twice or is empty: examples_to_inputs() decides, and says why.
+bool json_to_inputs(const JsonDocument& document, const JsonNode& examples,
+                    const Signature& signature, Arena& arena, DecodedRequest& request);
 
 }  // namespace serval

@@ -1,12 +1,10 @@
-// Shortest round-trip text of float and double. Hot path; pure, any thread.
-// Float: Schubfach (R. Giulietti, "The Schubfach way to render doubles", 2020) with one 64-bit
-// multiplication per boundary; many at once: float_batch.cc. Double: std::to_chars, laid out the
-// same way (fixed where the decimal exponent is -5..15). Integral floats below 2^32 are written
-// exactly. Must not allocate.
+// Shortest round-trip text of float. Hot path; pure, any thread. Must not allocate.
+// Schubfach (R. Giulietti, "The Schubfach way to render doubles", 2020) with one 64-bit
+// multiplication per boundary; many at once: float_batch.cc. Integral floats below 2^32 are written
+// exactly. Doubles: double_text.cc.
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 
 #include "codec/json/digits.h"
@@ -84,47 +82,6 @@ char* write_token(char* out, bool negative, bool is_nan) {
   return out + 8;
 }
 
-char* write_exponent(char* out, int exponent) {
-  *out++ = 'e';
-  *out++ = exponent < 0 ? '-' : '+';
-  const int magnitude = exponent < 0 ? -exponent : exponent;
-  if (magnitude >= 100) *out++ = static_cast<char>('0' + magnitude / 100);
-  *out++ = static_cast<char>('0' + magnitude / 10 % 10);
-  *out++ = static_cast<char>('0' + magnitude % 10);
-  return out;
-}
-
-// "d.ddde+XX" (std::to_chars) laid out as write_decimal does it.
-char* lay_out_double(char* out, const char* text, const char* end) {
-  const char* mark = std::find(text, end, 'e');
-  int exponent = 0;
-  std::from_chars(mark + (mark[1] == '+' ? 2 : 1), end, exponent);
-  char digits[24];
-  digits[0] = text[0];
-  size_t count = 1;
-  if (mark > text + 2) {
-    const auto more = static_cast<size_t>(mark - text - 2);
-    std::memcpy(digits + 1, text + 2, more);
-    count += more;
-  }
-  if (exponent < 0 && exponent >= -5) {
-    std::memcpy(out, "0.000000", 8);
-    out += 1 - exponent;
-    std::memcpy(out, digits, count);
-    return out + count;
-  }
-  if (exponent >= 0 && exponent < 16) {
-    const auto before = static_cast<size_t>(exponent) + 1;
-    while (count < before + 1) digits[count++] = '0';
-    std::memcpy(out, digits, before);
-    out[before] = '.';
-    std::memcpy(out + before + 1, digits + before, count - before);
-    return out + count + 1;
-  }
-  std::memcpy(out, text, static_cast<size_t>(mark - text));
-  return write_exponent(out + (mark - text), exponent);
-}
-
 }  // namespace
 
 char* write_float(char* out, float value) {
@@ -150,23 +107,6 @@ char* write_float(char* out, float value) {
     return out + 2;
   }
   return write_decimal(out, shortest_decimal(mantissa, exponent, fraction == 0 && biased > 1));
-}
-
-char* write_double(char* out, double value) {
-  const uint64_t bits = std::bit_cast<uint64_t>(value);
-  if ((bits << 1) >= 0xffe0000000000000ULL) {
-    return write_token(out, bits >> 63, (bits << 12) != 0);
-  }
-  *out = '-';
-  out += bits >> 63;
-  if ((bits << 1) == 0) {
-    std::memcpy(out, "0.0", 3);
-    return out + 3;
-  }
-  char text[32];
-  const double magnitude = std::bit_cast<double>(bits & 0x7fffffffffffffffULL);
-  const auto end = std::to_chars(text, text + 32, magnitude, std::chars_format::scientific).ptr;
-  return lay_out_double(out, text, end);
 }
 
 }  // namespace serval

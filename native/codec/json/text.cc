@@ -104,9 +104,18 @@ T load(const uint8_t* data, uint64_t index) {
   return value;
 }
 
+// Room for `left` more elements where `done` of them took what stands behind `start`: growing step
+// by step would copy a large answer several times. Without memory for all the steps go on.
+void expect_more(ByteBuffer& out, size_t start, uint64_t done, uint64_t left) {
+  const size_t each = (out.size() - start) / done + 1;
+  if (left > 0) (void)out.reserve(out.size() + each * left + kChunk * kDoubleTextMax);
+}
+
 // Writes elements [begin, end) as write(out, element), comma separated.
 template <typename T, size_t kTextMax, typename Write>
 bool append_each(ByteBuffer& out, const uint8_t* data, uint64_t begin, uint64_t end, Write write) {
+  const size_t start = out.size();
+  const uint64_t first = begin + kChunk;
   for (uint64_t at = begin; at < end;) {
     const uint64_t stop = std::min(end, at + kChunk);
     auto* place = reinterpret_cast<char*>(out.room((stop - at) * (kTextMax + 1)));
@@ -116,6 +125,7 @@ bool append_each(ByteBuffer& out, const uint8_t* data, uint64_t begin, uint64_t 
       *place++ = ',';
     }
     out.set_end(reinterpret_cast<uint8_t*>(at == end ? place - 1 : place));
+    if (at == first) expect_more(out, start, kChunk, end - at);
   }
   return true;
 }
@@ -136,16 +146,24 @@ char* write_bool(char* out, uint8_t value) {
   return out + (value != 0 ? 4 : 5);
 }
 
-bool append_floats(ByteBuffer& out, const uint8_t* data, uint64_t count) {
+// `write`: of many elements, each with a comma after it.
+template <typename T, size_t kTextMax, typename Write>
+bool append_reals(ByteBuffer& out, const uint8_t* data, uint64_t count, Write write) {
+  const size_t start = out.size();
   for (uint64_t at = 0; at < count;) {
     const uint64_t some = std::min(count - at, kChunk);
-    auto* place = reinterpret_cast<char*>(out.room(some * (kFloatTextMax + 1)));
+    auto* place = reinterpret_cast<char*>(out.room(some * (kTextMax + 1)));
     if (place == nullptr) return false;
-    char* end = float_text::write_floats(place, data + at * sizeof(float), some);
+    char* end = write(place, data + at * sizeof(T), some);
     at += some;
     out.set_end(reinterpret_cast<uint8_t*>(at == count ? end - 1 : end));
+    if (at == some) expect_more(out, start, at, count - at);
   }
   return true;
+}
+
+bool append_floats(ByteBuffer& out, const uint8_t* data, uint64_t count) {
+  return append_reals<float, kFloatTextMax>(out, data, count, float_text::write_floats);
 }
 
 // FP16 and BF16: by way of float, a block at a time.
@@ -209,6 +227,7 @@ bool append_json_string(ByteBuffer& out, std::string_view text) {
 bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end,
                        uint64_t row) {
   const uint64_t rows_at_once = std::max<uint64_t>(kChunk / row, 1);
+  const size_t start = out.size();
   if (!out.append("[")) return false;
   for (uint64_t at = begin; at < end;) {
     const uint64_t some = std::min(end - at, rows_at_once * row);
@@ -219,6 +238,7 @@ bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin
     char* stop = float_text::write_float_rows(place, data, some, row);
     at += some;
     out.set_end(reinterpret_cast<uint8_t*>(at == end ? stop - 2 : stop));  // "],[" -> "]"
+    if (at - begin == some) expect_more(out, start, some, end - at);
   }
   return true;
 }
@@ -235,7 +255,8 @@ bool append_elements(ByteBuffer& out, const TensorView& tensor, uint64_t begin, 
     } else if constexpr (std::is_same_v<T, float>) {
       return append_floats(out, data + begin * 4, end - begin);
     } else if constexpr (std::is_same_v<T, double>) {
-      return append_each<double, kDoubleTextMax>(out, data, begin, end, write_double);
+      return append_reals<double, kDoubleTextMax>(out, data + begin * 8, end - begin,
+                                                  write_doubles);
     } else {
       return false;
     }

@@ -13,13 +13,16 @@ namespace serval {
 
 // Room that a writer may touch, not only what its text takes (floats are stored in words).
 inline constexpr size_t kFloatTextMax = 24;
-inline constexpr size_t kDoubleTextMax = 32;
+inline constexpr size_t kDoubleTextMax = 48;
 inline constexpr size_t kIntegerTextMax = 21;
 
 // Shortest text that reads back as the same value; ".0" where it would look like an integer;
 // NaN, Infinity, -Infinity as tokens. Exponent form as JSON allows it ("1e+20", "1e-07").
 char* write_float(char* out, float value);
 char* write_double(char* out, double value);
+// `count` doubles (any alignment), each with a comma after it. The room: kDoubleTextMax + 1 bytes
+// an element.
+char* write_doubles(char* out, const uint8_t* data, uint64_t count);
 char* write_int64(char* out, int64_t value);
 char* write_uint64(char* out, uint64_t value);
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kBytesSuffix = "_bytes";
 constexpr uint64_t kShortRow = 64;            // shorter ones are written together
-constexpr uint64_t kElementsPerStep = 65536;  // written between two looks at the limit
+constexpr uint64_t kElementsPerStep = 65536;  // written between two checks of the limit
+constexpr uint64_t kElementsMeasured = 4096;  // say how much memory the others take
 
 class AnswerWriter {
  public:
@@ -26,12 +27,16 @@ class AnswerWriter {
   bool name(std::string_view text) { return check(append_json_string(out_, text)) && raw(":"); }
   // The part of `tensor` below its dimension `dim`, from element `at` of it.
   bool nested(const TensorView& tensor, bool as_base64, size_t dim, uint64_t& at);
+  // The same of a whole tensor.
+  bool all(const TensorView& tensor, bool as_base64, uint64_t& at);
   Status status();
 
  private:
   bool short_rows(const TensorView& tensor, uint64_t rows, uint64_t row, uint64_t& at);
   bool elements(const TensorView& tensor, bool as_base64, uint64_t begin, uint64_t end);
   bool text(std::string_view bytes, bool as_base64);
+  uint64_t step() const { return elements_ == 0 ? kElementsPerStep : kElementsMeasured; }
+  void expect(uint64_t at);
   bool check(bool written) {
     no_memory_ |= !written;
     too_large_ |= out_.size() - start_ > bytes_max_;
@@ -41,6 +46,8 @@ class AnswerWriter {
   ByteBuffer& out_;
   size_t start_;
   uint64_t bytes_max_;
+  uint64_t elements_ = 0;  // of the tensor that is written as a whole; 0 = memory is reserved
+  size_t elements_start_ = 0;
   bool no_memory_ = false;
   bool too_large_ = false;
 };
@@ -48,6 +55,22 @@ class AnswerWriter {
 bool AnswerWriter::text(std::string_view bytes, bool as_base64) {
   const bool base64 = as_base64 || !is_valid_utf8(bytes);
   return check(base64 ? append_b64_object(out_, bytes) : append_json_string(out_, bytes));
+}
+
+// Reserves memory for the rest of a tensor, by what its first elements took: growing step by step
+// would copy a large answer several times. Without it the steps go on.
+void AnswerWriter::expect(uint64_t at) {
+  if (at < kElementsMeasured || at >= elements_) return;
+  const uint64_t each = (out_.size() - elements_start_) / at + 1;
+  const uint64_t left = std::min(each * (elements_ - at), bytes_max_);
+  (void)out_.reserve(out_.size() + static_cast<size_t>(left) + kElementsMeasured * kDoubleTextMax);
+  elements_ = 0;
+}
+
+bool AnswerWriter::all(const TensorView& tensor, bool as_base64, uint64_t& at) {
+  elements_ = tensor.dtype == DType::Bytes ? 0 : tensor.bytes / dtype_bytes(tensor.dtype);
+  elements_start_ = out_.size();
+  return nested(tensor, as_base64, 0, at);
 }
 
 bool AnswerWriter::elements(const TensorView& tensor, bool as_base64, uint64_t begin,
@@ -59,9 +82,10 @@ bool AnswerWriter::elements(const TensorView& tensor, bool as_base64, uint64_t b
       ++at;
       continue;
     }
-    const uint64_t stop = std::min(end, at + kElementsPerStep);
+    const uint64_t stop = std::min(end, at + step());
     if (!check(append_elements(out_, tensor, at, stop))) return false;
     at = stop;
+    expect(at);
   }
   return true;
 }
@@ -69,13 +93,13 @@ bool AnswerWriter::elements(const TensorView& tensor, bool as_base64, uint64_t b
 // An image's last dimension has three elements: one call a row would waste five lanes of eight.
 bool AnswerWriter::short_rows(const TensorView& tensor, uint64_t rows, uint64_t row, uint64_t& at) {
   const uint64_t end = at + rows * row;
-  const uint64_t step = std::max<uint64_t>(kElementsPerStep / row, 1) * row;
   if (!raw("[")) return false;
   for (const uint64_t begin = at; at < end;) {
     if (at != begin && !raw(",")) return false;
-    const uint64_t stop = std::min(end, at + step);
+    const uint64_t stop = std::min(end, at + std::max<uint64_t>(step() / row, 1) * row);
     if (!check(append_float_rows(out_, tensor, at, stop, row))) return false;
     at = stop;
+    expect(at);
   }
   return raw("]");
 }
@@ -169,7 +193,7 @@ bool write_row(AnswerWriter& writer, std::span<Output> outputs, int64_t batch) {
 
 bool write_single(AnswerWriter& writer, Output& output, bool row_format) {
   return writer.raw(row_format ? "{\"predictions\":" : "{\"outputs\":") &&
-         writer.nested(*output.tensor, output.as_base64, 0, output.at) && writer.raw("}");
+         writer.all(*output.tensor, output.as_base64, output.at) && writer.raw("}");
 }
 
 bool write_columns(AnswerWriter& writer, std::span<Output> outputs) {
@@ -177,7 +201,7 @@ bool write_columns(AnswerWriter& writer, std::span<Output> outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     Output& output = outputs[i];
     if (!writer.raw(i == 0 ? "{" : ",") || !writer.name(output.spec->name)) return false;
-    if (!writer.nested(*output.tensor, output.as_base64, 0, output.at)) return false;
+    if (!writer.all(*output.tensor, output.as_base64, output.at)) return false;
   }
   return writer.raw("}}");
 }

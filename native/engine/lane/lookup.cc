@@ -42,12 +42,16 @@ Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
   return error_of(missing);
 }
 
+bool put_stream_error(std::string_view id, std::string_view text, Request& out) {
+  out.json_bytes_out = 0;
+  out.response.clear();
+  return encode_wire_v2_stream_error(id, text, out.response);
+}
+
 ErrorCode put_lookup_error(Protocol protocol, const Error& problem, const WireModelRef& ref,
                            Request& out) {
   if (protocol == Protocol::V2GrpcStream && problem.missing.empty()) {
-    out.json_bytes_out = 0;
-    out.response.clear();
-    if (encode_wire_v2_stream_error(ref.id, problem.message, out.response)) return ErrorCode::Ok;
+    if (put_stream_error(ref.id, problem.message, out)) return ErrorCode::Ok;
     put_error(make_error(ErrorCode::MemoryFull, "out of memory"), out);
     return ErrorCode::MemoryFull;
   }

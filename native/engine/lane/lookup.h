@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "codec/serving/wire.h"
 #include "codec/v2/wire.h"
@@ -20,6 +21,10 @@ Result<uint32_t> find_servable(const TfModelRef& spec, const RouteTable& routes)
 // Errors: those of peek_wire_v2() and peek_tf(), and without a text, what is missing.
 Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
                             const RouteTable& routes, WireModelRef& ref);
+
+// A stream's reply that says what is wrong with a request, in place of what `out` has. False when
+// memory is out.
+bool put_stream_error(std::string_view id, std::string_view text, Request& out);
 
 // What a failed look-up is answered, in the response of `out`: what is missing, or the error's
 // text, which on a stream is in a reply. Answers the code.

@@ -235,6 +235,51 @@ TEST_F(CallsTest, MissingNamesAreWordedAtTheFarEnd) {
   EXPECT_EQ(client.answer(call).header_blocks, 1);
 }
 
+TEST_F(CallsTest, WordsMissingNamesByItsSentences) {
+  methods_ = methods(sentences());
+  serve("now", ExecMode::Inline);
+  start();
+  RawClient client(listener_->port());
+  client.begin();
+  const auto told = [&](std::string_view model, std::string_view version) {
+    const StreamAnswer& answer = client.answer(client.call(kInfer, infer_message(model, version)));
+    return std::to_string(answer.status()) + " " + answer.message();
+  };
+  const std::string missing = std::to_string(status_of(ErrorCode::ModelNotFound)) + " ";
+  const std::string invalid = std::to_string(status_of(ErrorCode::InvalidArgument)) + " ";
+  EXPECT_EQ(told("nobody", ""), missing + "no nobody");
+  EXPECT_EQ(told("{version}", "7"), missing + "no {version} at 7");
+  EXPECT_EQ(told("now", "7"), missing + "now has no 7");
+  EXPECT_EQ(told("now", "x"), invalid + "'x' is no number,");
+  const std::string longest(256, 'n');
+  EXPECT_EQ(told(longest, ""), missing + "no " + longest);
+  EXPECT_TRUE(answers("now"));
+}
+
+TEST_F(CallsTest, LeavesWordsToTheFarEndWhereMoreIsKnownOrNamesAreOdd) {
+  methods_ = methods(sentences());
+  route("asleep", 0, false, "it sleeps");
+  route_empty("empty");
+  serve("now", ExecMode::Inline);
+  start();
+  RawClient client(listener_->port());
+  client.begin();
+  const std::vector<std::pair<std::string, std::string>> asked = {{"asleep", ""},
+                                                                  {"asleep", "3"},
+                                                                  {"empty", ""},
+                                                                  {"empty", "3"},
+                                                                  {"now", "007"},
+                                                                  {"now", "99999999999999999999"},
+                                                                  {"now", std::string(65, 'x')},
+                                                                  {std::string(257, 'n'), ""}};
+  for (const auto& [model, version] : asked) {
+    const uint32_t call = client.call(kInfer, infer_message(model, version));
+    const BridgeEvent event = far_.expect(ListenerEvent::Explain);
+    EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedStatus, 5, "words"));
+    EXPECT_EQ(client.answer(call).message(), "words") << model << " " << version;
+  }
+}
+
 TEST_F(CallsTest, WhoWaitsForWordsMayGo) {
   serve("now", ExecMode::Inline);
   start();

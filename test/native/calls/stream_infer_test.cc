@@ -131,6 +131,29 @@ TEST_F(StreamInferTest, WordsOfTheFarEndComeInTheirOrder) {
   EXPECT_EQ(stream_id(answer.messages()[4]), id_of(4));
 }
 
+TEST_F(StreamInferTest, WordsMissingNamesInTheirOrder) {
+  methods_ = methods(sentences());
+  route("asleep", 0, false, "it sleeps");
+  serve("slow", ExecMode::Queued, 3'000);
+  start();
+  connect();
+  const uint32_t stream = open();
+  ask(stream, "slow", 0);
+  ask(stream, "asleep", 1);
+  ask(stream, "nobody", 2);
+  ask(stream, "slow", 3, true);
+  const BridgeEvent event = far_.expect(ListenerEvent::Explain);
+  EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedReply, 0, "woken"));
+  const StreamAnswer& answer = client_->answer(stream);
+  EXPECT_EQ(answer.status(), 0) << answer.message();
+  const std::vector<std::string> replies = answer.messages();
+  ASSERT_EQ(replies.size(), 4u);
+  EXPECT_EQ(replies[1], "woken");
+  EXPECT_EQ(stream_error(replies[2]), "no nobody");
+  EXPECT_EQ(stream_id(replies[2]), id_of(2));
+  EXPECT_EQ(stream_id(replies[3]), id_of(3));
+}
+
 TEST_F(StreamInferTest, TheFarEndMayEndIt) {
   const uint32_t handle = serve("slow", ExecMode::Queued, kHourUs);
   start();

@@ -147,6 +147,19 @@ class EngineTest : public ::testing::Test {
     engine_->publish_routes(std::move(change.value()));
   }
 
+  // A model that is known and has no version.
+  void route_empty(const std::string& name, bool gone = false) {
+    flatbuffers::FlatBufferBuilder builder;
+    const auto name_at = builder.CreateString(name);
+    const auto model = fb::CreateModelRoute(builder, name_at, -1, 0, 0, gone);
+    const auto models = builder.CreateVector(&model, 1);
+    builder.Finish(fb::CreateRouteTable(builder, 1, models));
+    Result<RouteChange> change =
+        RouteChange::parse({builder.GetBufferPointer(), builder.GetSize()});
+    ASSERT_TRUE(change.ok());
+    engine_->publish_routes(std::move(change.value()));
+  }
+
   static std::string text(const Request& request) {
     const std::span<const uint8_t> bytes = request.response.bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

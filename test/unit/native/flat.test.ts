@@ -187,14 +187,14 @@ test('what a load answers', () => {
   assert.deepEqual(readModelInfo(writeTable(MODEL_INFO, info)), info);
 });
 
-test('routes; a model that goes has no versions', () => {
+test('routes say which models are gone', () => {
   const version = { version: '7', handle: 2, ready: true, reason: '' };
   const model = { name: 'a', defaultVersion: 0, versions: [version], labels: { stable: '7' } };
   assert.deepEqual(readTable(ROUTE_TABLE, writeRoutes(4, [model], ['b'])), {
     epoch: 4,
     models: [
-      { ...model, labels: [{ label: 'stable', version: '7' }] },
-      { name: 'b', defaultVersion: -1, versions: [], labels: [] },
+      { ...model, labels: [{ label: 'stable', version: '7' }], gone: false },
+      { name: 'b', defaultVersion: -1, versions: [], labels: [], gone: true },
     ],
   });
 });

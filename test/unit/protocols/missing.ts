@@ -13,6 +13,7 @@ const NOTHING: Missing = {
   reason: '',
   signature: '',
   requestId: '',
+  known: false,
 };
 const CODES: Readonly<Record<Missing['part'], ErrorCode>> = {
   model: ErrorCode.ModelNotFound,

@@ -432,9 +432,11 @@ export interface ModelRoute {
   readonly defaultVersion: number;
   readonly versions: readonly VersionRoute[];
   readonly labels: readonly LabelRoute[];
+  /** the model is removed; without it, one may have no versions */
+  readonly gone: boolean;
 }
 
-/** What a request names and the engine has not: comes before the text of an error, with its length as the answer's JSON bytes. TypeScript words it; there is no text but with a signature. */
+/** What a request names and the engine has not: comes before the text of an error, with its length as the answer's JSON bytes. TypeScript words it, or a gRPC listener by the sentences that it was given; there is no text but with a signature. */
 export interface Missing {
   readonly part: MissingPart;
   readonly model: string;
@@ -448,9 +450,11 @@ export interface Missing {
   readonly signature: string;
   /** V2's */
   readonly requestId: string;
+  /** the registry knows more of it than the engine */
+  readonly known: boolean;
 }
 
-/** A change of the routes, taken as a whole: its models are added or replaced, one that has no versions goes, the others stay as they are. */
+/** A change of the routes, taken as a whole: its models are added or replaced, those that are gone are removed, the others are kept. */
 export interface RouteTable {
   readonly epoch: number;
   readonly models: readonly ModelRoute[];

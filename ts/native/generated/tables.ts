@@ -193,6 +193,7 @@ export const MODEL_ROUTE: Table<engine.ModelRoute> = { name: 'ModelRoute', membe
   { name: 'defaultVersion', kind: 'long', fallback: -1 },
   { name: 'versions', kind: VERSION_ROUTE, many: true },
   { name: 'labels', kind: LABEL_ROUTE, many: true },
+  { name: 'gone', kind: 'bool' },
 ] };
 
 export const MISSING: Table<engine.Missing> = { name: 'Missing', members: [
@@ -204,6 +205,7 @@ export const MISSING: Table<engine.Missing> = { name: 'Missing', members: [
   { name: 'reason', kind: 'string' },
   { name: 'signature', kind: 'string' },
   { name: 'requestId', kind: 'string' },
+  { name: 'known', kind: 'bool' },
 ] };
 
 export const ROUTE_TABLE: Table<engine.RouteTable> = { name: 'RouteTable', members: [

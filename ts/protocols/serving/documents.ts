@@ -15,7 +15,8 @@ import type {
 } from '../../model/snapshot.js';
 import { DATA_TYPE } from '../../protobuf/generated/tensorflow.js';
 import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
-import { canonicalVersion, echoed } from '../request-text.js';
+import type { MissingSentence } from '../../transport/grpc-call.js';
+import { canonicalVersion, echoed, filled } from '../request-text.js';
 
 /** A model and at most one of version (decimal text as it was sent) and label. */
 export interface ServableTarget {
@@ -87,16 +88,28 @@ function wantedVersion(
   return version;
 }
 
+const UNKNOWN_LABEL = 'Unrecognized servable version label: {label}';
+const NONE_SERVES = 'Servable not found for request: Latest({model})';
+const VERSION_NOT_SERVED = 'Servable not found for request: Specific({model}, {version})';
+
+/** What a gRPC listener says by itself. */
+export const MISSING_SENTENCES: readonly MissingSentence[] = [
+  { part: 'model', versioned: false, text: NONE_SERVES },
+  { part: 'model', versioned: true, text: VERSION_NOT_SERVED },
+  { part: 'version', versioned: true, text: VERSION_NOT_SERVED },
+  { part: 'label', versioned: false, text: UNKNOWN_LABEL },
+];
+
 export function unknownLabelText(label: string): string {
-  return `Unrecognized servable version label: ${label}`;
+  return filled(UNKNOWN_LABEL, { label });
 }
 
 /** TensorFlow Serving's words where no version serves. */
 export function notFoundText(target: ServableTarget): string {
-  const name = echoed(target.name);
-  if (target.version === undefined) return `Servable not found for request: Latest(${name})`;
+  const model = echoed(target.name);
+  if (target.version === undefined) return filled(NONE_SERVES, { model });
   const version = canonicalVersion(target.version) ?? echoed(target.version);
-  return `Servable not found for request: Specific(${name}, ${version})`;
+  return filled(VERSION_NOT_SERVED, { model, version });
 }
 
 /** ": REASON" where a version, or the newest one (`wanted` undefined), could not be loaded, or the

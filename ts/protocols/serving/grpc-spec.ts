@@ -16,7 +16,13 @@ import { GrpcStatus, type EngineWording } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
 import type { GrpcInfer, InferError } from '../grpc/infer.js';
 import type { StatusOf } from '../grpc/unary.js';
-import { findServable, notFoundText, unknownLabelText, withBlockedReason } from './documents.js';
+import {
+  MISSING_SENTENCES,
+  findServable,
+  notFoundText,
+  unknownLabelText,
+  withBlockedReason,
+} from './documents.js';
 
 export interface ServingOptions {
   readonly snapshot: () => RegistrySnapshot;
@@ -86,6 +92,7 @@ export const SERVING_WORDING: EngineWording = {
   queueFull: `${QUEUE_FULL}: `,
   bytesMax: MESSAGE_BYTES_MAX,
   cutMark: CUT_MARK,
+  missing: MISSING_SENTENCES,
 };
 
 /** servingStatus() that also words what the engine says is missing, with why it is not served. */

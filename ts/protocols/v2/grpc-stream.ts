@@ -3,10 +3,10 @@
 // Triton's ModelStreamInfer.
 import { readError, type Missing } from '../../native/missing.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
-import { PLAIN_WORDING, type EngineMethod } from '../../transport/grpc-call.js';
+import { PLAIN_WORDING, type EngineMethod, type EngineWording } from '../../transport/grpc-call.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import { inferStatus } from '../grpc/infer.js';
-import { missingText } from './lookup.js';
+import { MISSING_SENTENCES, missingText } from './lookup.js';
 
 /** A ModelStreamInferResponse {error_message = 1, infer_response = 2 {id = 3, parameters = 4}}. The
  * parameter says that it is the last reply to its request, as the engine's replies do. */
@@ -24,10 +24,13 @@ function errorReply(missing: Missing): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
+/** Of both methods. */
+export const V2_WORDING: EngineWording = { ...PLAIN_WORDING, missing: MISSING_SENTENCES };
+
 export const STREAM_METHOD: EngineMethod = {
   streams: true,
   protocol: V2_GRPC_STREAM,
-  wording: PLAIN_WORDING,
+  wording: V2_WORDING,
   explain: (code, body, missingBytes) => {
     const error = readError(code, body, missingBytes);
     return error.missing === undefined ? inferStatus(error) : errorReply(error.missing);

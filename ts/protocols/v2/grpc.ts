@@ -5,7 +5,7 @@
 import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
-import { PLAIN_WORDING, type GrpcService } from '../../transport/grpc-call.js';
+import type { GrpcService } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { inferStatus } from '../grpc/infer.js';
 import { answering, engineMethod, type StatusOf } from '../grpc/unary.js';
@@ -23,7 +23,7 @@ import {
   readNameVersion,
   type GrpcControlOptions,
 } from './grpc-control.js';
-import { STREAM_METHOD } from './grpc-stream.js';
+import { STREAM_METHOD, V2_WORDING } from './grpc-stream.js';
 import { missingError } from './lookup.js';
 import {
   MODEL_METADATA_RESPONSE,
@@ -110,7 +110,7 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
       ...CONTROL_CALL_KINDS,
     },
     engine: {
-      ModelInfer: engineMethod(V2_GRPC, PLAIN_WORDING, explained),
+      ModelInfer: engineMethod(V2_GRPC, V2_WORDING, explained),
       ModelStreamInfer: STREAM_METHOD,
     },
   };

@@ -5,14 +5,29 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { EngineError, Missing } from '../../native/missing.js';
 import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
-import { canonicalVersion, echoed } from '../request-text.js';
+import type { MissingSentence } from '../../transport/grpc-call.js';
+import { canonicalVersion, echoed, filled } from '../request-text.js';
 
 /** Bytes of a version that is no number, in an error. */
 const VERSION_ECHO_BYTES = 64;
 
-const unknownModel = (name: string): string => `Request for unknown model: '${name}' is not found`;
-const unknownVersion = (name: string, version: string): string =>
-  `Request for unknown model: '${name}' version ${version} is not found`;
+const UNKNOWN_MODEL = "Request for unknown model: '{model}' is not found";
+const UNKNOWN_VERSION = "Request for unknown model: '{model}' version {version} is not found";
+const NOT_A_NUMBER = "model version '{version}' is not a number";
+const BEYOND_INT64 = "model version '{version}' does not fit 64 bits";
+
+/** What a gRPC listener says by itself. */
+export const MISSING_SENTENCES: readonly MissingSentence[] = [
+  { part: 'model', versioned: false, text: UNKNOWN_MODEL },
+  { part: 'model', versioned: true, text: UNKNOWN_MODEL },
+  { part: 'version', versioned: true, text: UNKNOWN_VERSION },
+  { part: 'number', versioned: true, text: NOT_A_NUMBER },
+  { part: 'int64', versioned: true, text: BEYOND_INT64 },
+];
+
+const unknownModel = (model: string): string => filled(UNKNOWN_MODEL, { model });
+const unknownVersion = (model: string, version: string): string =>
+  filled(UNKNOWN_VERSION, { model, version });
 
 function findModel(snapshot: RegistrySnapshot, name: string): ModelSnapshot {
   const model = Object.hasOwn(snapshot.models, name) ? snapshot.models[name] : undefined;
@@ -81,9 +96,9 @@ export function missingText(missing: Missing): string {
       return `model '${model}' version ${foundVersion} is not ready${why}`;
     }
     case 'number':
-      return `model version '${echo()}' is not a number`;
+      return filled(NOT_A_NUMBER, { version: echo() });
     case 'int64':
-      return `model version '${echo()}' does not fit 64 bits`;
+      return filled(BEYOND_INT64, { version: echo() });
     default:
       return unknownModel(model);
   }

@@ -70,19 +70,28 @@ class CallsTest : public EngineTest {
     return code == ErrorCode::DeadlineExceeded ? 4 : 100 + static_cast<int>(code);
   }
 
-  static MethodTable methods() {
+  static MethodTable methods(std::vector<MissingSentence> missing = {}) {
     std::vector<uint8_t> statuses;
     for (int i = 0; i <= static_cast<int>(ErrorCode::MAX); ++i) {
       statuses.push_back(static_cast<uint8_t>(status_of(static_cast<ErrorCode>(i))));
     }
-    Result<MethodTable> made = MethodTable::make({{kInfer, false, Protocol::V2Grpc, 0},
-                                                  {kStreamInfer, true, Protocol::V2GrpcStream, 0},
-                                                  {kMulti, false, Protocol::TfMultiInference, 0},
-                                                  {kUnary, false, std::nullopt, 0},
-                                                  {kStream, true, std::nullopt, 0}},
-                                                 {{"too much: ", SIZE_MAX, ""}}, statuses);
+    Result<MethodTable> made =
+        MethodTable::make({{kInfer, false, Protocol::V2Grpc, 0},
+                           {kStreamInfer, true, Protocol::V2GrpcStream, 0},
+                           {kMulti, false, Protocol::TfMultiInference, 0},
+                           {kUnary, false, std::nullopt, 0},
+                           {kStream, true, std::nullopt, 0}},
+                          {{"too much: ", SIZE_MAX, "", std::move(missing)}}, statuses);
     EXPECT_TRUE(made.ok());
     return std::move(made.value());
+  }
+
+  // Sentences that the listener says by itself.
+  static std::vector<MissingSentence> sentences() {
+    return {{fb::MissingPart::Model, false, "no {model}"},
+            {fb::MissingPart::Model, true, "no {model} at {version}"},
+            {fb::MissingPart::Version, true, "{model} has no {version}{"},
+            {fb::MissingPart::Number, true, "'{version}' is no number,{nothing}"}};
   }
 
   void start(TransportSettings settings = {}) {
@@ -135,7 +144,7 @@ class CallsTest : public EngineTest {
   }
 
   ServeSettings serve_;
-  const MethodTable methods_ = methods();
+  MethodTable methods_ = methods();
   BridgeEnd far_;
   std::unique_ptr<Bridge> bridge_;
   std::unique_ptr<TransportListener> listener_;

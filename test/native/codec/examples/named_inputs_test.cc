@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <random>
+
 #include "codec/examples/json.h"
 #include "codec/examples/signature.h"
 #include "support/json_v1_support.h"
@@ -36,6 +40,30 @@ struct Read {
     status = decode_v1_examples(body.span(), Method::Classify, false, signatures, Limits(), arena,
                                 request);
     if (status.ok()) status = examples_to_inputs(signatures[0], arena, request);
+    compare_direct();
+  }
+  // Inputs that are filled without Examples are the same.
+  void compare_direct() {
+    Arena memory;
+    DecodedRequest other;
+    const Status done =
+        decode_v1_classify(body.span(), false, signatures, Limits(), memory, other, direct);
+    if (!direct) return;
+    ASSERT_TRUE(done.ok() && status.ok()) << error();
+    EXPECT_EQ(other.outputs.size(), request.outputs.size());
+    ASSERT_EQ(other.inputs.size(), request.inputs.size());
+    for (size_t i = 0; i < other.inputs.size(); ++i) {
+      const TensorView& a = other.inputs[i];
+      const TensorView& b = request.inputs[i];
+      EXPECT_EQ(a.dtype, b.dtype);
+      EXPECT_EQ(a.shape.to_string(), b.shape.to_string());
+      ASSERT_EQ(a.bytes, b.bytes);
+      if (a.bytes != 0) {
+        EXPECT_EQ(std::memcmp(a.data, b.data, a.bytes), 0);
+      }
+      EXPECT_TRUE(
+          std::equal(a.strings.begin(), a.strings.end(), b.strings.begin(), b.strings.end()));
+    }
   }
   std::string error() const { return status.ok() ? "none" : status.error().message; }
   const TensorView& input(size_t i) const { return request.inputs.at(i); }
@@ -45,6 +73,7 @@ struct Read {
   Arena arena;
   DecodedRequest request;
   Status status;
+  bool direct = false;
 };
 
 std::string error_of(const std::string& examples, std::vector<TensorSpec> inputs) {
@@ -90,6 +119,53 @@ TEST(NamedInputs, SeveralInputsAndTexts) {
   EXPECT_EQ(to_hex(read.input(0).strings[1]), "00ff");
   EXPECT_EQ(read.input(1).shape.to_string(), "[2]");
   EXPECT_EQ(values_of<int64_t>(read.input(1)), (std::vector<int64_t>{41, 7}));
+}
+
+// A row of random features, most of which fit: whatever is filled without Examples is what they
+// say.
+TEST(NamedInputs, WithoutExamplesTheSameInputs) {
+  std::mt19937 random(31);
+  const auto one_of = [&](const std::vector<std::string>& texts) {
+    return texts[random() % texts.size()];
+  };
+  const std::vector<std::string> reals = {"1.5", "-0.0", "1e300", "0.1", "NaN", "1e-60"};
+  const std::vector<std::string> wholes = {"1", "0", "-4", "false", "true", "300", "9000000000"};
+  const std::vector<std::string> words = {R"("a")", R"({"b64":"YWI="})", R"("\u00e4")", R"("")"};
+  const std::vector<DType> kinds = {DType::Fp32,  DType::Fp64, DType::Fp16, DType::Int64,
+                                    DType::Uint8, DType::Bool, DType::Bytes};
+  size_t direct = 0;
+  for (int round = 0; round < 4'000; ++round) {
+    const std::vector<TensorSpec> inputs = {
+        spec_of("a", kinds[random() % kinds.size()], {-1, 2}),
+        spec_of("b", kinds[random() % kinds.size()], {-1, -1}, random() % 2 == 0),
+        spec_of("c", kinds[random() % kinds.size()], {-1})};
+    std::string examples;
+    for (int row = 0; row < 3; ++row) {
+      std::string features = R"("other":[1,2])";
+      for (const TensorSpec& spec : inputs) {
+        if (random() % 30 == 0 || (spec.may_be_absent && round % 2 == 0)) continue;
+        const auto& texts = spec.dtype == DType::Bytes                    ? words
+                            : dtype_is_real(spec.dtype) && round % 3 != 0 ? reals
+                                                                          : wholes;
+        std::string list;
+        const size_t count = spec.name == "c" ? 1 : 2 + (random() % 40 == 0);
+        for (size_t i = 0; i < count; ++i) {
+          list += (i == 0 ? "" : ",") + one_of(texts);
+        }
+        const bool bare = count == 1 && random() % 2 == 0;
+        features += ",\"" + spec.name + "\":" + (bare ? list : "[" + list + "]");
+        if (random() % 60 == 0) features += ",\"" + spec.name + "\":[" + list + "]";
+      }
+      examples += (row == 0 ? "{" : ",{") + features + "}";
+    }
+    const Read read(examples, classifier(inputs));
+    direct += read.direct;
+    ASSERT_FALSE(HasFatalFailure()) << examples;
+  }
+  EXPECT_GT(direct, 1'000u) << "too few fit to say anything";
+  const Read plain("{\"x\":[1.5,2]}", classifier({spec_of("x", DType::Fp32, {-1, 2})}));
+  EXPECT_NE(plain.error(), "none");
+  EXPECT_TRUE(Read("{\"x\":[1.5,2.5]}", classifier({spec_of("x", DType::Fp32, {-1, 2})})).direct);
 }
 
 TEST(NamedInputs, ContextIsInEachExample) {

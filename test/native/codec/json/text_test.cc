@@ -234,6 +234,7 @@ TEST(WriteDouble, HasTheDocumentedLayout) {
       {1e15, "1000000000000000.0"},
       {1e16, "1e+16"},
       {1e-5, "0.00001"},
+      {-1.2345678901234568e-5, "-0.000012345678901234568"},
       {1e-6, "1e-06"},
       {-123.456, "-123.456"},
       {5e-324, "5e-324"},
@@ -259,6 +260,105 @@ TEST(WriteDouble, ReadsBackAndStaysInItsRoom) {
     ASSERT_EQ(std::bit_cast<uint64_t>(back), std::bit_cast<uint64_t>(value));
     for (size_t k = kDoubleTextMax; k < sizeof text; ++k) ASSERT_EQ(text[k], '#');
   }
+}
+
+// The layout of a double made from the digits that std::to_chars finds, a character at a time.
+std::string expected_double_text(double value) {
+  char text[64];
+  const char* end = std::to_chars(text, text + 64, value, std::chars_format::scientific).ptr;
+  std::string digits;
+  const char* at = text;
+  for (; *at != 'e'; ++at) {
+    if (*at != '-' && *at != '.') digits += *at;
+  }
+  int exponent = 0;
+  std::from_chars(at + (at[1] == '+' ? 2 : 1), end, exponent);
+  const std::string sign = *text == '-' ? "-" : "";
+  if (exponent < -5 || exponent > 15) return std::string(text, static_cast<size_t>(end - text));
+  if (exponent < 0)
+    return sign + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  const auto before = static_cast<size_t>(exponent) + 1;
+  if (digits.size() <= before) return sign + digits.append(before - digits.size(), '0') + ".0";
+  return sign + digits.insert(before, 1, '.');
+}
+
+// Doubles next to which the shortest text changes: of every power of two and ten, and subnormal.
+std::vector<double> doubles_at_boundaries() {
+  std::vector<double> values;
+  const auto add = [&](double value) {
+    const auto bits = std::bit_cast<uint64_t>(value);
+    for (uint64_t near = 0; near <= 6; ++near) {
+      values.push_back(std::bit_cast<double>(bits + near - 3));
+    }
+  };
+  for (int i = -1074; i <= 1023; ++i) add(std::ldexp(1.0, i));
+  for (int i = -323; i <= 308; ++i) {
+    for (int digit = 1; digit <= 9; ++digit) {
+      add(std::strtod((std::to_string(digit) + "e" + std::to_string(i)).c_str(), nullptr));
+    }
+  }
+  for (uint64_t bits = 1; bits <= 20'000; ++bits) values.push_back(std::bit_cast<double>(bits));
+  for (uint64_t tie = 1; tie < 2000; ++tie) add(std::ldexp(static_cast<double>(tie), 52) + 0.5);
+  add(9007199254740993.0);
+  add(1e23);
+  add(2.2250738585072014e-308);
+  add(1.7976931348623157e308);
+  std::erase_if(values, [](double value) { return !std::isfinite(value) || value == 0; });
+  return values;
+}
+
+TEST(WriteDouble, AgreesWithToCharsAtBoundaries) {
+  for (const double value : doubles_at_boundaries()) {
+    ASSERT_EQ(double_text_of(value), expected_double_text(value));
+    ASSERT_EQ(double_text_of(-value), expected_double_text(-value));
+  }
+}
+
+TEST(WriteDouble, AgreesWithToCharsOnRandomValues) {
+  std::mt19937_64 random(23);
+  char expected[64];
+  char text[64];
+  for (int i = 0; i < 10'000'000; ++i) {
+    uint64_t bits = random();
+    // One in four near 1, one in four a decimal of few digits: the rest has any exponent.
+    if (i % 4 == 0) bits = (bits & 0x800fffffffffffffULL) | (0x3d0 + random() % 0x60) << 52;
+    auto value = std::bit_cast<double>(bits);
+    if (i % 4 == 1) value = static_cast<double>(bits % 10'000'000) / 1000;
+    if (!std::isfinite(value) || value == 0) continue;
+    const char* end = write_double(text, value);
+    if (i % 16 == 0) {
+      ASSERT_EQ(double_text_of(value), expected_double_text(value));
+      continue;
+    }
+    // Value and length: of what has an exponent the text itself, else the digits.
+    const char* reference =
+        std::to_chars(expected, expected + 64, value, std::chars_format::scientific).ptr;
+    const Digits ours = digits_of(text, end);
+    const Digits theirs = digits_of(expected, reference);
+    ASSERT_EQ(std::string_view(ours.digits, ours.count),
+              std::string_view(theirs.digits, theirs.count))
+        << std::string_view(text, static_cast<size_t>(end - text)) << " of " << bits;
+    ASSERT_EQ(ours.point, theirs.point)
+        << std::string_view(text, static_cast<size_t>(end - text)) << " of " << bits;
+  }
+}
+
+TEST(WriteDoubles, WritesAsOneByOneWithCommas) {
+  std::mt19937_64 random(29);
+  std::vector<double> values = {0.0,
+                                -0.0,
+                                std::numeric_limits<double>::quiet_NaN(),
+                                -std::numeric_limits<double>::quiet_NaN(),
+                                -std::numeric_limits<double>::infinity(),
+                                5e-324,
+                                -1e-310};
+  for (int i = 0; i < 10'000; ++i) values.push_back(std::bit_cast<double>(random()));
+  std::string expected;
+  for (const double value : values)
+    expected += (expected.empty() ? "" : ",") + double_text_of(value);
+  EXPECT_EQ(elements_text(DType::Fp64, values.data(), values.size() * 8, 0, values.size()),
+            expected);
+  EXPECT_EQ(elements_text(DType::Fp64, values.data(), values.size() * 8, 1, 4), "-0.0,NaN,NaN");
 }
 
 TEST(WriteInteger, AgreesWithToChars) {

@@ -321,5 +321,27 @@ TEST(JsonV1Encode, RoundTrip) {
   EXPECT_EQ(testing::tensor_difference(request.inputs[0], original.view()), "");
 }
 
+// Its first elements say how much memory it takes, so that large memory is not copied and freed.
+TEST(EncodeV1, ReservesMemoryOfALargeAnswerAtOnce) {
+  std::vector<float> values(300'000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = 1.0f / static_cast<float>(i + 3);
+  const auto size = static_cast<int64_t>(values.size());
+  for (const std::vector<int64_t>& dims :
+       {std::vector<int64_t>{size}, {1, size / 3, 3}, {10, 100, 100, 3}, {3, size / 3}}) {
+    const Owned owned = floats(dims, values);
+    const TensorView view = owned.view();
+    const Signature signature = make_signature({}, {tensor_spec("y", DType::Fp32)});
+    DecodedRequest request;
+    request.outputs = {{0, false}};
+    MemoryBudget budget(1u << 30);
+    ByteBuffer out;
+    out.charge_to(&budget);
+    ASSERT_TRUE(encode_v1_predict(signature, request, {&view, 1}, {}, out).ok());
+    EXPECT_EQ(budget.large_gives(), 0u) << dims.size();
+    EXPECT_LT(budget.used(), out.size() + out.size() / 3) << dims.size();
+    out.shrink(0);
+  }
+}
+
 }  // namespace
 }  // namespace serval

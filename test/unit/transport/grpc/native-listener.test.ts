@@ -22,7 +22,7 @@ import { deadlineBytes, FakeNative, packed } from './fake-native.js';
 const THREADS = 2;
 /** Beyond 32 bits. */
 const CALL = 5 * 2 ** 32 + 9;
-const OTHER_WORDING = { queueFull: 'full: ', bytesMax: 10, cutMark: '!' };
+const OTHER_WORDING = { queueFull: 'full: ', bytesMax: 10, cutMark: '!', missing: [] };
 
 interface Happened {
   readonly log: string[];
