@@ -26,6 +26,7 @@ import {
   installPacked,
   smokeNodes,
 } from './packaging/check-npm.mjs';
+import { systemLicences } from './licences.mjs';
 import { checkNativeLinks } from './packaging/native-links.mjs';
 import { shippedPackages } from './packaging/prebuilt.mjs';
 import { check, serveOnce } from './packaging/served.mjs';

@@ -133,7 +133,7 @@ const server = await startServer(good);
 await startServer(good).catch((error) => console.log(error.message));
 await Promise.all([server.stop(), server.stop()]);
 console.log('stopped, and again');
-const next = await startServer({ ...good, httpListener: 'node' });
+const next = await startServer(good);
 console.log('ready on ' + next.http.host + ': ' + next.ready);
 await next.stop();
 `;
