@@ -501,6 +501,7 @@ constexpr Export kExports[] = {
     exported<"clientOrder", ClientOrder>(),
     exported<"clientClose", ClientClose>(),
     exported<"keepAnswer", KeepAnswer>(),
+    exported<"dropStartCode", DropStartCode>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcBuilt", GrpcBuilt>(),
     exported<"grpcStart", ListenerStart<ListenerKind::Grpc>>(),

@@ -78,6 +78,8 @@ export interface NativeBinding {
   frontStop(front: number): void;
   /** Closes connections that have sent nothing for so long; 0: all, and the front with them. */
   frontSweep(front: number, ms: number): void;
+  /** Unmaps the pages of code that only the start needed; later calls do nothing. */
+  dropStartCode(): void;
   /** The load client of `serval bench`: a number from 1 on; 0: it cannot. Objects:
    * ts/bench-command/load/native-client.ts. */
   clientOpen(target: object, told: (problem?: string, result?: object) => void): number;
