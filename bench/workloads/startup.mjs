@@ -18,7 +18,7 @@ const READY = {
 };
 const MEMORY = {
   id: 'start-memory',
-  title: 'resident memory, idle, before the first trim',
+  title: 'resident memory, idle',
   reference: REFERENCE,
   form: 'MB',
   target: { relation: '<', limit: 60 },

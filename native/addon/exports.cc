@@ -495,6 +495,7 @@ constexpr Export kExports[] = {
     exported<"clientOrder", ClientOrder>(),
     exported<"clientClose", ClientClose>(),
     exported<"keepAnswer", KeepAnswer>(),
+    exported<"dropStartCode", DropStartCode>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcStart", ListenerStart<ListenerKind::Grpc>>(),
     exported<"grpcTake", ListenerTake<ListenerKind::Grpc>>(),

@@ -1,5 +1,5 @@
 // The addon's calls for what observes the server: access log, values of the page of metrics,
-// traces, the request log. Control plane; JavaScript's thread.
+// traces, the request log, resident memory. Control plane; JavaScript's thread.
 #pragma once
 
 #include "addon/guard.h"
@@ -26,5 +26,7 @@ uint32_t TakeTraces(Link& link, Arguments<1>& arguments);
 uint32_t TakeRequestLog(Link& link, Arguments<4>& arguments);
 // setRequestLog(rates: Buffer) -> code
 uint32_t SetRequestLog(Link& link, Arguments<1>& arguments);
+// dropStartCode(): unmaps the pages of code that only the start needed
+napi_value DropStartCode(Arguments<0>& arguments);
 
 }  // namespace serval

@@ -1,7 +1,7 @@
 // Every native call in every state: before attach, with wrong types, at work, after detach.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -190,6 +190,19 @@ test('a load client refuses arguments of other types, and may be closed at any t
   native.clientOrder(client, { traffic, plan });
   native.clientClose(client);
   assert.throws(() => call(native, 'clientClose', ['1']), { name: 'TypeError' });
+});
+
+test('unmaps the code that only the start needed, and may be asked again', () => {
+  const native = loadBinding();
+  const code = (): number => {
+    const status = readFileSync('/proc/self/status', 'utf8');
+    return Number(/^RssFile:\s*(\d+) kB$/m.exec(status)?.[1]);
+  };
+  const before = code();
+  native.dropStartCode();
+  const after = code();
+  assert.ok(after < before * 0.7, `${before} kB before, ${after} kB after`);
+  native.dropStartCode();
 });
 
 test('threads that may be started are counted, and are gone again', () => {

@@ -70,8 +70,19 @@ function announce(config: Config, server: RunningServer, files: RequestFiles): v
       : (snapshot: RegistrySnapshot) => startedText(snapshot, at);
   const snapshot = server.snapshot();
   process.stdout.write(text(snapshot));
-  if (snapshot.ready) return;
-  void server.whenReady().then(() => process.stdout.write(text(server.snapshot())));
+  if (snapshot.ready) {
+    endStart();
+    return;
+  }
+  void server.whenReady().then(() => {
+    process.stdout.write(text(server.snapshot()));
+    endStart();
+  });
+}
+
+/** Gives back what only the start needed, once the ready line is out. */
+function endStart(): void {
+  setImmediate(() => loadBinding().dropStartCode());
 }
 
 /** The first SIGTERM or SIGINT drains and exits 0, or 1 where requests had to be cut; a second one,

@@ -71,6 +71,8 @@ export interface NativeBinding {
   lockFile(descriptor: number): number;
   /** How many more threads the process may start, at most `wanted`; they are ended again. */
   startableThreads(wanted: number): number;
+  /** Unmaps the pages of code that only the start needed; later calls do nothing. */
+  dropStartCode(): void;
   /** The load client of `serval bench`: a number from 1 on; 0: it cannot. Objects:
    * ts/bench-command/load/native-client.ts. */
   clientOpen(target: object, told: (problem?: string, result?: object) => void): number;
