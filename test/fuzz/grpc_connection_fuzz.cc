@@ -1,8 +1,8 @@
-// libFuzzer target of a whole gRPC connection: any bytes come over a unix socket to a listener with
-// the handler of its tests. The first byte chooses whether HTTP/2's preface comes by itself before
-// them, and in pieces of what size they come. Whatever it is, nothing crashes or hangs, the
-// connection ends with its client, and what its calls held is given back. Seeds:
-// corpus/grpc_connection.
+// libFuzzer target of a whole HTTP/2 connection: any bytes come over a unix socket to a listener
+// with the handlers of its tests, for gRPC alone or for gRPC and HTTP. The first byte chooses
+// which, whether HTTP/2's preface comes by itself before them, and in pieces of what size they
+// come. Whatever it is, nothing crashes or hangs, the connection ends with its client, and what its
+// calls held is given back. Seeds: corpus/grpc_connection.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include "transport/listener.h"
 #include "transport/support/echo_handler.h"
 #include "transport/support/frames.h"
+#include "transport/support/http_echo.h"
 
 namespace {
 
@@ -58,37 +59,38 @@ class Turns {
   uint64_t count_ = 0;
 };
 
-class Handler final : public CallHandler {
+class Handler final : public TurnHandler {
  public:
-  Handler(CallThread& thread, Journal& journal, Turns& turns)
-      : echo_(thread, journal), turns_(turns) {}
-  std::optional<MethodKind> find(std::string_view path) override { return echo_.find(path); }
-  void begin(Call& call) override { echo_.begin(call); }
-  void message(Call& call, Received message) override { echo_.message(call, message); }
-  void half_closed(Call& call) override { echo_.half_closed(call); }
-  void closed(Call& call) override { echo_.closed(call); }
-  void left(Call& call, size_t messages) override { echo_.left(call, messages); }
+  Handler(CallThread& thread, Journal& calls, HttpJournal& requests, Turns& turns)
+      : calls_(thread, calls), requests_(thread, requests), turns_(turns) {}
+  CallHandler* calls() override { return &calls_; }
+  HttpHandler* requests() override { return &requests_; }
   void woken() override {
     turns_.woken();
-    echo_.woken();
+    calls_.woken();
+    requests_.woken();
   }
   void turn_ended() override { turns_.ended(); }
 
  private:
-  EchoHandler echo_;
+  EchoHandler calls_;
+  HttpEcho requests_;
   Turns& turns_;
 };
 
 struct Server {
   Journal journal;
+  HttpJournal requests;
   Turns turns;
   CallThread* thread = nullptr;
   std::shared_ptr<MemoryBudget> budget = std::make_shared<MemoryBudget>(kBudgetBytes);
-  std::string path = "/tmp/serval-fuzz-" + std::to_string(getpid()) + ".sock";
+  const std::string path;
   std::unique_ptr<TransportListener> listener;
 
-  Server() {
+  explicit Server(Serves serves)
+      : path("/tmp/serval-fuzz-" + std::to_string(getpid()) + name_of(serves) + ".sock") {
     TransportSettings settings;
+    settings.serves = serves;
     settings.host = "";
     settings.unix_path = path;
     settings.receive_bytes_max = 1u << 20;
@@ -98,7 +100,7 @@ struct Server {
     settings.ping_strikes_max = 0;
     auto started = TransportListener::start(settings, budget, {}, [this](CallThread& of) {
       thread = &of;
-      return std::make_unique<Handler>(of, journal, turns);
+      return std::make_unique<Handler>(of, journal, requests, turns);
     });
     check(started.ok(), started.ok() ? "" : started.error().message.c_str());
     listener = std::move(started.value());
@@ -130,9 +132,11 @@ bool send_all(Server& server, int fd, std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static auto* server = new Server;
+  static auto* calls = new Server(Serves::Grpc);
+  static auto* both = new Server(Serves::Both);
   if (size == 0) return 0;
   const uint8_t choice = data[0];
+  Server* server = (choice & 8) != 0 ? both : calls;
   std::string bytes(reinterpret_cast<const char*>(data + 1), size - 1);
   if ((choice & 1) != 0) {
     const uint32_t window = (choice & 2) != 0 ? 10 : 1u << 20;
@@ -151,11 +155,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     server->settle();
     read_all(fd);
   }
-  server->journal.go_on = (choice & 4) != 0;
+  server->journal.go_on = server->requests.go_on = (choice & 4) != 0;
   server->settle();
   ::close(fd);
   for (int i = 0; i < 100 && server->listener->connections() > 0; ++i) server->settle();
-  server->journal.go_on = false;
+  server->journal.go_on = server->requests.go_on = false;
   check(server->listener->connections() == 0, "the connection did not end with its client");
   check(server->budget->used() < kKeptBytesMax, "memory of calls was not given back");
   return 0;
