@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "codec/examples/json.h"
+#include "codec/examples/named_inputs.h"
 #include "codec/json/text.h"
 #include "codec/serving/json.h"
 #include "codec/v2/json.h"
@@ -337,6 +339,40 @@ void bench_small() {
           times);
 }
 
+// Rows for a classifier with named scores: straight to its input, and by way of Examples.
+void bench_classify() {
+  constexpr size_t kRows = 32;
+  std::string text = R"({"examples":[)";
+  for (size_t row = 0; row < kRows; ++row) {
+    text += std::string(row == 0 ? "" : ",") + R"({"x":[5.1,3.5,1.4,0.2],"note":"none"})";
+  }
+  const Body body(text + "]}");
+  Signature classifier = model(DType::Fp32);
+  classifier.inputs[0].dims = {-1, 4};
+  classifier.outputs[0].dims = {-1, 2};
+  classifier.outputs[0].labels = {"no", "yes"};
+  const std::vector<Signature> signatures = {classifier};
+  const Limits limits;
+  Arena arena;
+  DecodedRequest request;
+  const auto direct = [&] {
+    arena.reset();
+    bool named = false;
+    const Status done =
+        decode_v1_classify(body.bytes, false, signatures, limits, arena, request, named);
+    require(done.ok() && named, "classify");
+  };
+  const Reference examples = {"by Examples", [&] {
+                                arena.reset();
+                                require(decode_v1_examples(body.bytes, Method::Classify, false,
+                                                           signatures, limits, arena, request)
+                                                .ok() &&
+                                            examples_to_inputs(classifier, arena, request).ok(),
+                                        "classify by Examples");
+                              }};
+  measure("V1 classify of 32 rows", kRows, text.size(), direct, examples);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -378,5 +414,6 @@ int main(int count, char** arguments) {
   bench_v2_binary(floats);
   bench_v1(floats);
   bench_small();
+  bench_classify();
   return 0;
 }
