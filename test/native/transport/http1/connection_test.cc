@@ -61,6 +61,17 @@ class Client {
     }
     return std::exchange(text_, {});
   }
+  // One answer, in pieces of so many bytes at most with pauses between them.
+  std::string drip(size_t bytes, std::chrono::milliseconds pause) {
+    std::string room(bytes, '\0');
+    while (answers(text_) < 1) {
+      const ssize_t got = ::recv(socket_, room.data(), room.size(), 0);
+      if (got <= 0) break;
+      text_.append(room.data(), static_cast<size_t>(got));
+      std::this_thread::sleep_for(pause);
+    }
+    return std::exchange(text_, {});
+  }
   // All until the server closes.
   std::string rest() { return read(SIZE_MAX); }
   bool closed() const { return closed_; }
@@ -291,6 +302,58 @@ TEST_F(Http1, GivesUpWhoSaysNothing) {
   EXPECT_EQ(body.rest().substr(9, 3), "408");
   EXPECT_NE(idle.rest().find("POST x"), std::string::npos);
   EXPECT_TRUE(idle.closed());
+}
+
+TEST_F(Http1, GivesUpHeadsThatDripAndNotBodiesThatDo) {
+  TransportSettings settings;
+  settings.idle_ms = 150;
+  settings.silent_ms = 150;
+  settings.stalled_ms = 150;
+  start(std::move(settings));
+  Client head = open(), body = open();
+  const std::string sent = post("/echo", "a body that comes bit by bit");
+  const size_t heads = sent.find("\r\n\r\n") + 4;
+  body.write(sent.substr(0, heads));
+  for (size_t at = heads; at < sent.size(); ++at) {
+    head.write("G");
+    body.write(sent.substr(at, 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(12));
+  }
+  EXPECT_EQ(head.rest().substr(9, 3), "408");
+  EXPECT_NE(body.read(1).find("POST a body that comes bit by bit"), std::string::npos);
+}
+
+TEST_F(Http1, CutsReadersThatTakeNothingAndNotSlowOnes) {
+  TransportSettings settings;
+  settings.idle_ms = 200;
+  settings.stalled_ms = 1000;
+  start(std::move(settings));
+  Client stopped = open(), slow = open();
+  for (Client* one : {&stopped, &slow})
+    one->write("GET /large?30000000 HTTP/1.1\r\nHost: a\r\n\r\n");
+  const std::string text = slow.drip(1u << 17, std::chrono::milliseconds(5));
+  EXPECT_EQ(Client::answers(text), 1u) << "it took longer than the limit, and never paused so long";
+  EXPECT_TRUE(soon([&] { return listener_->connections() == 0; }));
+  EXPECT_LT(stopped.rest().size(), 30'000'000u) << "what was on its way when it was cut";
+}
+
+TEST_F(Http1, LimitsEachLineAllLinesAndTheirNumber) {
+  TransportSettings settings;
+  settings.header_bytes_max = 4000;
+  start(std::move(settings));
+  const std::string start_line = "GET /echo HTTP/1.1\r\nHost: a\r\n";
+  std::string many, long_lines;
+  for (int i = 0; i < 101; ++i) many += "X: a\r\n";
+  for (int i = 0; i < 10; ++i) long_lines += "X: " + std::string(500, 'a') + "\r\n";
+  for (const std::string& lines : {"X: " + std::string(5000, 'a') + "\r\n", long_lines, many,
+                                   "X: " + std::string(5000, 'a')}) {
+    Client client = open();
+    client.write(start_line + lines + "\r\n");
+    EXPECT_EQ(client.rest().substr(9, 3), "431") << lines.size();
+  }
+  Client client = open();
+  client.write(start_line + "X: " + std::string(3900, 'a') + "\r\n\r\n");
+  EXPECT_EQ(client.read(1).substr(9, 3), "200");
 }
 
 TEST_F(Http1, DrainWaitsForWhatWasAsked) {
