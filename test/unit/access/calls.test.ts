@@ -23,11 +23,10 @@ const services = grpcServices(thread as unknown as ListenerThread, {
   clientShm: false,
 });
 const kinds = new Map<string, CallKind | undefined>(
-  services.flatMap(({ name, unary, streams, calls = {} }) =>
-    [...Object.keys(unary), ...Object.keys(streams)].map((method) => [
-      `${name}/${method}`,
-      calls[method],
-    ]),
+  services.flatMap(({ name, unary, streams, engine = {}, calls = {} }) =>
+    [unary, streams, engine]
+      .flatMap((kind) => Object.keys(kind))
+      .map((method) => [`${name}/${method}`, calls[method]]),
   ),
 );
 
