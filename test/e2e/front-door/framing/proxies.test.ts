@@ -224,7 +224,7 @@ for (const front of FRONTS) {
     });
 
     it('passes health checks of HTTP/1.0', {
-      skip: !front.name.startsWith('HAProxy'),
+      skip: !front.name.startsWith('HAProxy') && 'nginx makes no health checks',
     }, async () => {
       const passed = /Health check for server \S+ succeeded.*Layer7 check passed, code: 200/;
       await until(

@@ -131,7 +131,8 @@ overListeners('framing', (flags, kind) => {
     });
   }
 
-  it('has begun as many requests as it has answered', { skip: kind === 'uws' }, async () => {
+  const unlogged = kind === 'uws' && 'what uWebSockets.js refuses by itself is in no log';
+  it('has begun as many requests as it has answered', { skip: unlogged }, async () => {
     const lines = (): readonly string[] => readFileSync(log, 'utf8').trim().split('\n');
     const ofAnswers = (): number =>
       lines().filter((line) => (JSON.parse(line) as { status: number }).status !== 499).length;
