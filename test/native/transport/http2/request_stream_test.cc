@@ -2,6 +2,8 @@
 // that are not read, clients that leave, and a port that serves gRPC calls beside them.
 #include "transport/http2/request_stream.h"
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <mutex>
 #include <thread>

@@ -2,9 +2,8 @@
 // threads.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <atomic>
+#include <cstdlib>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +23,8 @@ struct HttpJournal {
 // body until it may.
 class HttpEcho final : public HttpHandler {
  public:
+  static constexpr size_t kLargeBytesMax = 16u << 20;
+
   HttpEcho(CallThread& thread, HttpJournal& journal) : thread_(thread), journal_(journal) {}
 
   void begin(HttpRequest& request) override {
@@ -45,8 +46,11 @@ class HttpEcho final : public HttpHandler {
       return;
     }
     ByteBuffer buffer = thread_.take_buffer();
-    const std::string text(static_cast<size_t>(std::stoul(asked.query)), 'x');
-    ASSERT_TRUE(buffer.append(text));
+    const size_t count = std::strtoul(asked.query.c_str(), nullptr, 10);
+    if (count > kLargeBytesMax || !buffer.append(std::string(count, 'x'))) {
+      answer(request, 503, "no memory");
+      return;
+    }
     HttpAnswer out;
     out.body = buffer.bytes();
     out.owned = &buffer;
