@@ -27,7 +27,7 @@ const MIB = 1 << 20;
 const LIMIT = 96 * MIB;
 /** What V8, grpc-js and the allocator take beside what is counted. */
 const BESIDE = 64 * MIB;
-/** With less left of the limit, clients that take nothing have the idle limit (connection_times.cc). */
+/** With less left of the limit, clients that take nothing are cut at the idle limit. */
 const SHORT = 64 * MIB;
 const BACK_MS = 10_000;
 /** So much of what it held of its own before may be held when an attack is over. */
