@@ -25,7 +25,8 @@ std::string_view only_header(const HttpRequest& request, std::string_view lower)
   return value;
 }
 
-// The next text of a payload, without the NUL byte that ends it.
+}  // namespace
+
 bool take_text(std::string_view& rest, std::string_view& out) {
   const size_t end = rest.find('\0');
   if (end == std::string_view::npos) return false;
@@ -33,8 +34,6 @@ bool take_text(std::string_view& rest, std::string_view& out) {
   rest.remove_prefix(end + 1);
   return true;
 }
-
-}  // namespace
 
 bool LearnedRoutes::learn(uint32_t generation, uint32_t value, std::span<const uint8_t> rule) {
   std::array<uint32_t, 3> numbers{};

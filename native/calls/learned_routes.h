@@ -16,6 +16,9 @@
 
 namespace serval {
 
+// The next text of a payload, without the NUL byte that ends it, which goes. False: there is none.
+bool take_text(std::string_view& rest, std::string_view& out);
+
 // An answer that stays the same.
 struct LearnedAnswer {
   int status = 0;

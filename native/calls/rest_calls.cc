@@ -30,15 +30,6 @@ int64_t digits_of(std::string_view text) {
   return whole && text.size() <= kDigitsMax && number >= 0 ? number : -1;
 }
 
-// The next text of a payload, without the NUL byte that ends it.
-bool take_text(std::string_view& rest, std::string_view& out) {
-  const size_t end = rest.find('\0');
-  if (end == std::string_view::npos) return false;
-  out = rest.substr(0, end);
-  rest.remove_prefix(end + 1);
-  return true;
-}
-
 }  // namespace
 
 RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
