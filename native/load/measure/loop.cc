@@ -103,7 +103,8 @@ uint64_t Loop::next_ns(uint64_t now_ns) const {
 bool Loop::over(uint64_t now_ns) const {
   const bool all_came = in_flight_ == 0 && waiting_.empty();
   if (plan_.requests > 0) return all_came && begun_ >= plan_.requests;
-  return now_ns >= ends_ns_ && (all_came || now_ns >= ends_ns_ + plan_.grace_ns);
+  const bool has_begun = plan_.open_loop || !plan_.counts_late || begun_ > 0;
+  return now_ns >= ends_ns_ && ((all_came && has_begun) || now_ns >= ends_ns_ + plan_.grace_ns);
 }
 
 Measured Loop::finish() {

@@ -72,7 +72,9 @@ class Loop {
   uint64_t ends_ns() const { return ends_ns_; }
   // Closed loop: whether another request follows the one that was answered now.
   bool goes_on(uint64_t now_ns) const {
-    return now_ns < ends_ns_ && (plan_.requests == 0 || begun_ < plan_.requests);
+    if (plan_.requests > 0) return begun_ < plan_.requests;
+    // Where late responses count, all that may be in flight are sent, however short the time is.
+    return now_ns < ends_ns_ || (plan_.counts_late && begun_ < plan_.concurrency);
   }
 
  private:
