@@ -300,7 +300,7 @@ struct ListenerService::State {
   }
 };
 
-// What its listener tells goes over the bridge.
+// The events of its listener go over the bridge.
 TransportEvents ListenerService::State::events() {
   TransportEvents events;
   events.full = [this](uint32_t open) { (void)bridge->push(ListenerEvent::Full, 0, 0, open); };

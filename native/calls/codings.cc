@@ -5,17 +5,12 @@
 #include <string>
 
 #include "base/bytes/deflate.h"
+#include "base/bytes/views.h"
 #include "engine/engine.h"
 
 namespace serval {
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const size_t start = text.find_first_not_of(" \t");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t") - start + 1);
-}
 
 // The part before the next separator, which goes.
 std::string_view take_part(std::string_view& rest, char separator) {

@@ -160,7 +160,7 @@ void EngineCalls::fail(Call& call, ErrorCode code, std::string_view text) {
   call.finish({methods_.status_of(code), words, {}});
 }
 
-// What is said here where names are missing. Nothing: explain().
+// The words for names that are missing; nothing where explain() has to find them.
 std::optional<MissingWords> EngineCalls::words_here(Call& call, const Request& out) const {
   const auto missing = out.response.bytes().first(out.json_bytes_out);
   return word_missing(methods_.wording_of(call.method()), missing);

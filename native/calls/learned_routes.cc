@@ -116,7 +116,7 @@ const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& 
   const auto found = routes_.find(key_);
   if (found == routes_.end()) return nullptr;
   const LearnedRoute& route = found->second;
-  // Of pages of other origins JavaScript says what they may read.
+  // JavaScript decides what pages of other origins may read.
   if (route.added != nullptr && !request.header("origin").empty()) return nullptr;
   return lets_in(route, request) ? &route : nullptr;
 }

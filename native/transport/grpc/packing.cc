@@ -4,19 +4,9 @@
 #include <algorithm>
 
 #include "base/bytes/deflate.h"
+#include "base/bytes/views.h"
 
 namespace serval {
-
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t";
-  const size_t begin = text.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
-}
-
-}  // namespace
 
 std::string_view name_of(MessageCoding coding) {
   switch (coding) {

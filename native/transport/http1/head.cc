@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bytes/views.h"
+
 namespace serval {
 
 namespace {
@@ -19,12 +21,6 @@ constexpr std::array<bool, 256> kControl = [] {
   out[0x7f] = true;
   return out;
 }();
-
-std::string_view trimmed(std::string_view text) {
-  const size_t start = text.find_first_not_of(" \t");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t") - start + 1);
-}
 
 // Whether a list of tokens has this one, in any case.
 bool lists(std::string_view value, std::string_view lower) {
