@@ -1,6 +1,6 @@
 // The request log of the engine: which requests its taps choose, what waits and what is dropped,
 // and that threads may log while one takes.
-#include "engine/request_log/request_log.h"
+#include "engine/observe/request_log.h"
 
 #include <gtest/gtest.h>
 
