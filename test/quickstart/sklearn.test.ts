@@ -1,5 +1,5 @@
-// The quick starts with scikit-learn: README's, and docs/quickstart.md from an empty folder, whose
-// blocks print, in order, what they say. How blocks are read and compared is checked too.
+// The quick starts with scikit-learn: README's, and docs/guides/quickstart.md from an empty folder,
+// whose blocks print, in order, what they say. How blocks are read and compared is checked too.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,14 @@ import { LIBRARIES, QuickStarts, libraryOf } from './running.js';
 
 describeReadme(['sklearn']);
 
-describe('docs/quickstart.md', () => {
+describe('docs/guides/quickstart.md', () => {
   const starts = new QuickStarts();
   after(() => starts.remove());
 
   it('prints what it says, block by block', async (context) => {
-    const blocks = blocksOf(readFileSync(join(packageRoot(), 'docs', 'quickstart.md'), 'utf8'));
+    const blocks = blocksOf(
+      readFileSync(join(packageRoot(), 'docs', 'guides', 'quickstart.md'), 'utf8'),
+    );
     const { folder, missing } = starts.python('sklearn');
     if (missing !== '') {
       context.skip(missing);

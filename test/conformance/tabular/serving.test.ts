@@ -1,6 +1,6 @@
 // Models of columns on a running server: every way in (V1, V2, LeapFrame, CSV), what metadata says,
 // schema files, archives, and what is said of models that cannot be served.
-// Source: tabular.md 2.4, 2.5, 4.3; docs/tabular.md.
+// Source: tabular.md 2.4, 2.5, 4.3; docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
