@@ -1,12 +1,14 @@
-// Writes the table of `serval serve`'s settings into README.md from dist/config/flags.js, between
-// two marks. With --check compares instead and exits 1 when the table is stale. Build time only.
+// Writes the table of the flags of `serval serve` into docs/reference/flags.md from
+// dist/config/flags.js, between two marks. With --check it compares instead and exits 1 when the
+// table is stale. Build time only.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const BEGIN = '<!-- flags: written by scripts/readme-flags.mjs -->';
+const BEGIN = '<!-- flags: written by scripts/flags-page.mjs -->';
 const END = '<!-- flags end -->';
+const PAGE = 'docs/reference/flags.md';
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
@@ -22,21 +24,21 @@ export function flagTable(rows) {
   return ['| flag | default | meaning |', '| --- | --- | --- |', ...lines].join('\n');
 }
 
-// The text with what stands between the marks replaced. Throws where the marks are missing.
+// The text with the part between the marks replaced. Throws when a mark is missing.
 export function withTable(text, table) {
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`README.md has no "${BEGIN}" ... "${END}"`);
+  if (from < 0 || to < from) throw new Error(`${PAGE} has no "${BEGIN}" ... "${END}"`);
   return `${text.slice(0, from)}${BEGIN}\n${table}\n${text.slice(to)}`;
 }
 
 async function main(check) {
   const { SERVE_FLAGS } = await import(join(root, 'dist', 'config', 'flags.js'));
-  const path = join(root, 'README.md');
+  const path = join(root, PAGE);
   const text = readFileSync(path, 'utf8');
   const wanted = withTable(text, flagTable(SERVE_FLAGS));
   if (wanted === text) return 0;
   if (!check) writeFileSync(path, wanted);
-  else process.stderr.write('README.md: stale table of flags: node scripts/readme-flags.mjs\n');
+  else process.stderr.write(`${PAGE}: stale table: node scripts/flags-page.mjs\n`);
   return check ? 1 : 0;
 }
 

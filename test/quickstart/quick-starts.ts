@@ -1,5 +1,5 @@
-// README's quick starts, each from an empty folder: what a block says that it prints is what it
-// prints, and is what the library that made the model answers in the same block. Test time only.
+// The blocks of docs/guides/quickstart.md, each in an empty folder: a block prints what it says, and
+// the same as the library that made the model. Test time only.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,22 +11,22 @@ import { QuickStarts, libraryOf, type Library } from './running.js';
 // Of the same model in single precision.
 const TOLERANCE = 1e-5;
 
-export function readmeBlocks(): readonly Block[] {
-  const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8');
-  return blocksOf(readme, '## Quick start');
+export function quickStartBlocks(): readonly Block[] {
+  const page = join(packageRoot(), 'docs', 'guides', 'quickstart.md');
+  return blocksOf(readFileSync(page, 'utf8'));
 }
 
-/** Tests of the blocks that make their models with these. Files share them out: each has 300 s. */
-export function describeReadme(libraries: readonly Library[]): void {
-  describe(`README's quick starts with ${libraries.join(' and ')}`, () => {
+/** Tests the blocks of these libraries. Test files share the libraries: each file has 300 s. */
+export function describeQuickStarts(libraries: readonly Library[]): void {
+  describe(`docs/guides/quickstart.md with ${libraries.join(' and ')}`, () => {
     const starts = new QuickStarts();
     after(() => starts.remove());
-    const blocks = readmeBlocks();
+    const blocks = quickStartBlocks();
 
     for (const library of libraries) {
       it(library, async (context) => {
         const block = blocks.find((one) => libraryOf(one) === library);
-        assert.ok(block !== undefined, `README.md has no quick start with ${library}`);
+        assert.ok(block !== undefined, `the page has no quick start with ${library}`);
         const { folder, missing } = starts.python(library);
         if (missing !== '') {
           context.skip(missing);
