@@ -1,10 +1,10 @@
-// The quick start with scikit-learn, and docs/guides/clients.md, whose blocks print what they say, in
-// order. Reading and comparing blocks is tested too.
+// The quick start with scikit-learn, and docs/guides/clients.md, whose blocks print what they say,
+// in order. Reading and comparing blocks is tested too.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { blocksOf, splitPrinted } from './blocks.js';
 import { describeQuickStarts, quickStartBlocks } from './quick-starts.js';
 import { LIBRARIES, QuickStarts, libraryOf } from './running.js';
