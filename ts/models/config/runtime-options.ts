@@ -64,7 +64,7 @@ export function optionProblem(scope: OptionScope, name: string, value: string): 
     const meant = nearWord(name, known);
     const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
     return (
-      "expected an option that a model's configuration may set (docs/runtime-options.md), " +
+      "expected an option that a model's configuration may set (docs/reference/runtime-options.md), " +
       `got ${echo(value)}${hint}`
     );
   }
