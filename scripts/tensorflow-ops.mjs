@@ -1,4 +1,4 @@
-// Writes the table of TensorFlow operators into docs/tensorflow.md from dist/tensorflow,
+// Writes the table of TensorFlow operators into docs/tensorflow.md from dist/importers/tensorflow,
 // between two marks: a section for each folder of ops/. With --check compares instead and exits 1
 // when the table is stale. Build time only; needs dist/.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -101,7 +101,7 @@ export function withOperators(text, tables) {
 }
 
 async function main(check) {
-  const folder = join(root, 'dist', 'tensorflow', 'ops');
+  const folder = join(root, 'dist', 'importers', 'tensorflow', 'ops');
   const path = join(root, 'docs', 'tensorflow.md');
   const text = readFileSync(path, 'utf8');
   const wanted = withOperators(text, operatorTables(await operatorFamilies(folder)));

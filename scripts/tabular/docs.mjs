@@ -9,7 +9,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const BEGIN = '<!-- support: written by scripts/tabular/docs.mjs -->';
 const END = '<!-- support end -->';
 
-/** Module of dist/spark/lower, its table, and what the table is about. */
+/** Module of dist/importers/spark/lower, its table, and what the table is about. */
 const SPARK_GROUPS = [
   ['features/strings', 'STRING_STAGES', 'labels and categories'],
   ['features/text', 'TEXT_STAGES', 'text'],
@@ -158,7 +158,7 @@ export function withSupport(text, tables) {
 async function main(check) {
   const path = join(root, 'docs', 'tabular.md');
   const text = readFileSync(path, 'utf8');
-  const wanted = withSupport(text, supportText(await supported(join(root, 'dist'))));
+  const wanted = withSupport(text, supportText(await supported(join(root, 'dist', 'importers'))));
   if (wanted === text) return 0;
   if (!check) writeFileSync(path, wanted);
   else process.stderr.write('docs/tabular.md: stale tables: node scripts/tabular/docs.mjs\n');

@@ -6,9 +6,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadBinding, type NativeBinding } from '../../ts/native/binding.js';
-import { readTraces, writeTraceRules } from '../../ts/native/flat.js';
-import { ErrorCode } from '../../ts/errors.js';
+import { loadBinding, type NativeBinding } from '../../ts/engine/binding.js';
+import { readTraces, writeTraceRules } from '../../ts/engine/flat.js';
+import { ErrorCode } from '../../ts/base/errors.js';
 import { V1_PREDICT, V2_REST } from '../../ts/model/request-kinds.js';
 import { Asked, bytes, inferred, nullModel, withEngine } from './support.js';
 

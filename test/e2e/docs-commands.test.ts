@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { outsideAddress } from './support/addresses.js';
 import { docBlocks, exportedNames, type DocBlock } from './support/doc-blocks.js';
 import { freePort } from './support/free-port.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { blocksOf, near, numbersOf, quotedOf, splitPrinted, type Block } from './blocks.js';
 import { QuickStarts, libraryOf, type Library } from './running.js';
 

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { fromScript } from '../clients/support.js';
 import { freePort } from '../e2e/support/free-port.js';
 import type { Block } from './blocks.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { blocksOf, splitPrinted } from './blocks.js';
 import { describeReadme, readmeBlocks } from './readme.js';
 import { LIBRARIES, QuickStarts, libraryOf } from './running.js';

@@ -16,7 +16,7 @@ namespace serval::ort {
 enum class Divisions : uint8_t {
   Guard,
   // The importer has lowered integer divisions so that they never meet 0, or the smallest integer
-  // and -1 (ts/tensorflow/ops/arithmetic/division.ts).
+  // and -1 (ts/importers/tensorflow/ops/arithmetic/division.ts).
   AreSafe,
 };
 

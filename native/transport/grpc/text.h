@@ -25,7 +25,7 @@ std::optional<uint64_t> parse_timeout_ns(std::string_view text);
 void append_percent_encoded(std::string_view text, std::string& out);
 // The longest beginning of `text` that has at most `bytes_max` bytes and `encoded_bytes_max`
 // encoded, cut between characters and ending in "..." where it is cut. What is no UTF-8 becomes
-// U+FFFD. The same as safeDetails() of ts/transport/grpc-call.ts with 4096 and 6144, so `encoded`
+// U+FFFD. The same as safeDetails() of ts/listeners/grpc/call.ts with 4096 and 6144, so `encoded`
 // counts as encodeURI does, which encodes no less than append_percent_encoded().
 std::string cut_status_message(std::string_view text, size_t bytes_max, size_t encoded_bytes_max);
 inline constexpr size_t kStatusBytesMax = 4096;

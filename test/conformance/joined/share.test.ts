@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import type { LoadedModel } from '../../../ts/model/engine-api.js';
-import type { Engine } from '../../../ts/native/engine.js';
+import type { Engine } from '../../../ts/engine/engine.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { candidateSets, openEngine, verdictOf } from './candidates.js';
 

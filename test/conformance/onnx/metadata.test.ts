@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
+import { floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { overListeners } from '../../e2e/support/http-listeners.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import { written } from '../../e2e/onnx/support.js';

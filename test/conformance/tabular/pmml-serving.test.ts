@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import { Asking } from './rules/asking.js';
 

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import { tarGzOf, zipOf } from '../../unit/tabular/archive/archives.js';
 import { NORM_PIPELINE, sparkFolder } from '../../unit/tabular/spark-folder.js';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { DEADLINE_MS } from '../support/serval-process.js';
 
 const root = packageRoot();

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { OnnxModel } from '../../../ts/onnx/builder.js';
+import type { OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import {
   generator,
   joiningZoo,

@@ -3,8 +3,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { floatBytes, int64Bytes } from '../../../ts/onnx/builder.js';
-import type { OnnxAttribute, OnnxModel, OnnxNode, OnnxTensor } from '../../../ts/onnx/builder.js';
+import { floatBytes, int64Bytes } from '../../../ts/importers/onnx/builder.js';
+import type {
+  OnnxAttribute,
+  OnnxModel,
+  OnnxNode,
+  OnnxTensor,
+} from '../../../ts/importers/onnx/builder.js';
 import { generator } from '../support/joining-zoo.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';

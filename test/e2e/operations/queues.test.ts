@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { encodeModel, int64Bytes, type OnnxNode } from '../../../ts/onnx/builder.js';
+import { encodeModel, int64Bytes, type OnnxNode } from '../../../ts/importers/onnx/builder.js';
 import { RawClient, encode, messageTypes, type Outcome } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {

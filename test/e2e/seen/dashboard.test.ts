@@ -5,7 +5,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { Certificates } from '../support/certificates.js';
 import { freePort } from '../support/free-port.js';
 import { ModelFolders } from '../support/model-folders.js';

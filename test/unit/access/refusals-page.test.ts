@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { CONTROL_CHANGE, INFERENCE, type CallKind } from '../../../ts/access/groups.js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { callAccess, OPEN_POLICY, type Entrance, type Policy } from '../../../ts/access/policy.js';
-import { packageRoot } from '../../../ts/package-files.js';
-import { foreignCall, HostCheck } from '../../../ts/access/own-page.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
+import { foreignCall, HostCheck } from '../../../ts/listeners/http/access/own-page.js';
 
 const page = readFileSync(join(packageRoot(), 'docs', 'errors.md'), 'utf8').replace(/\n {2}/g, ' ');
 /** What stands under a heading, up to the next one. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RUNTIME_OPTIONS } from '../../../ts/model/generated/runtime-options.js';
 import type { OptionRule, OptionScope } from '../../../ts/model/generated/runtime-options.js';
-import { optionProblem } from '../../../ts/model-config/runtime-options.js';
-import { tritonConfigFromJson } from '../../../ts/model-config/triton-config.js';
-import { engineSettings } from '../../../ts/model-config/engine-settings.js';
+import { optionProblem } from '../../../ts/models/config/runtime-options.js';
+import { tritonConfigFromJson } from '../../../ts/models/config/triton-config.js';
+import { engineSettings } from '../../../ts/models/config/engine-settings.js';
 
 function goodValue({ kind, max = 0, words = [] }: OptionRule): string {
   const values: Readonly<Record<OptionRule['kind'], string>> = {

@@ -43,7 +43,7 @@ test('an operator in no folder is an error, one that is not served is left out',
 });
 
 test('docs/tensorflow.md lists every operator (node scripts/tensorflow-ops.mjs writes it)', async () => {
-  const folder = join(root, 'dist', 'tensorflow', 'ops');
+  const folder = join(root, 'dist', 'importers', 'tensorflow', 'ops');
   const families = await operatorFamilies(folder);
   assert.ok(families.size > 5);
   assert.equal(

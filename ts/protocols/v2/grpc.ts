@@ -5,7 +5,7 @@
 import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
-import type { GrpcService } from '../../transport/grpc-call.js';
+import type { GrpcService } from '../../listeners/grpc/call.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { inferStatus } from '../grpc/infer.js';
 import { answering, engineMethod, type StatusOf } from '../grpc/unary.js';

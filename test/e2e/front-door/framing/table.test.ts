@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { packageRoot } from '../../../../ts/package-files.js';
+import { packageRoot } from '../../../../ts/base/package-files.js';
 import { mapAtOnce } from './at-once.js';
 import { BY_BYTES_MAX, FRAMING, bytesOf, type FramingCase } from './cases.js';
 import { answersOf, converse, type Answer } from './conversation.js';

@@ -2,7 +2,7 @@
 // docs/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import {
   modelConfigJson,
   modelMetadataJson,

@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../../../..', import.meta.url));
 
 test('docs/tabular.md lists what is supported (node scripts/tabular/docs.mjs writes it)', async () => {
   const page = readFileSync(join(root, 'docs', 'tabular.md'), 'utf8');
-  const all = await supported(join(root, 'dist'));
+  const all = await supported(join(root, 'dist', 'importers'));
   assert.ok(all.mleap.length > 30 && all.pmml.length > 8 && all.sql.size > 50);
   assert.ok(all.spark.flatMap(([, names]) => names).includes('StringIndexerModel'));
   assert.equal(withSupport(page, supportText(all)), page);
