@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/policies.h"
-#include "engine/request.h"
+#include "engine/request/request.h"
 
 namespace serval {
 

@@ -1,4 +1,5 @@
-// The table in docs/batching.md equals the one that the rules print. SERVAL_WRITE_DOCS=1 writes it.
+// The table in docs/guides/batching.md equals the one that the rules print. SERVAL_WRITE_DOCS=1
+// writes it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Which options of ONNX Runtime a model's configuration may set.
-#include "engine/spec/options.h"
+#include "engine/control/spec/options.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
