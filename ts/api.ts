@@ -1,16 +1,16 @@
 // What a program gets from `import 'serval'`: a server inside its own process, with the settings of
 // `serval serve` as options, or a model without one. Control plane, the caller's thread.
 // scripts/packaging/write-types.mjs writes its declarations from the table of flags.
-import type { FlagRow } from './config/flags.js';
+import type { FlagRow } from './config/values/flag-row.js';
 import { findFlag, nearestFlag, SERVE_FLAGS } from './config/flags.js';
 import { configOf, type Config } from './config/config.js';
-import { configError } from './config/values.js';
-import { echo, nearestWord } from './text.js';
-import type { Written } from './config/values.js';
+import { configError } from './config/values/values.js';
+import { echo, nearestWord } from './base/text.js';
+import type { Written } from './config/values/values.js';
 import type { Model } from './library/load-model.js';
-import { startServer as start, type CutLog, type RunningServer } from './server.js';
+import { startServer as start, type CutLog, type RunningServer } from './server/server.js';
 
-export { ErrorCode, ServalError } from './errors.js';
+export { ErrorCode, ServalError } from './base/errors.js';
 export type { Model } from './library/load-model.js';
 
 /** By the flags' names in camelCase: numbers, booleans, texts; lists where a flag may be

@@ -1,7 +1,7 @@
 // The project's load client (native/load, in the addon of this checkout) as a process of its own on
 // the load core: one load, planned by a file. Its one busy thread is the client's.
 // Usage: client.mjs PLAN_FILE SECONDS
-// PLAN_FILE is JSON: {target, traffic, plan} as ts/bench-command/load/native-client.ts has them,
+// PLAN_FILE is JSON: {target, traffic, plan} as ts/cli/bench/load/native-client.ts has them,
 // with `bodyFiles` in place of the bodies; `hold: true` keeps the connections, idle, until stdin
 // ends, and prints a ready line before. Prints one line of JSON: {"requests", "elapsedUs", "p50Us",
 // "p99Us", "p999Us", "maxUs", "lateUs": 99th percentile of how long after its time a request was

@@ -44,7 +44,7 @@ const doubles = (name, values) => ({
   data: new Uint8Array(Float64Array.from(values).buffer),
 });
 
-/** The forest as an ONNX model for the writer of ts/onnx: a TreeEnsembleRegressor in double, input
+/** The forest as an ONNX model for ts/importers/onnx: a TreeEnsembleRegressor in double, input
  * "x" of [rows, features], output "y" of [rows, 1]. */
 export function onnxForest(forest, features) {
   const nodes = forest.flatMap((tree, index) =>

@@ -11,7 +11,7 @@
 
 namespace serval {
 
-// The same values as ACCEPTED_KEYS_MAX and ACCEPTED_KEY_CHARS_MAX of ts/limits.ts.
+// The same values as ACCEPTED_KEYS_MAX and ACCEPTED_KEY_CHARS_MAX of ts/base/limits.ts.
 inline constexpr size_t kAcceptedKeysMax = 128;
 inline constexpr size_t kAcceptedKeyBytesMax = 256;
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "engine/engine.h"
+#include "engine/control/engine.h"
 
 namespace serval {
 

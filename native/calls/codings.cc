@@ -6,7 +6,7 @@
 
 #include "base/bytes/deflate.h"
 #include "base/bytes/views.h"
-#include "engine/engine.h"
+#include "engine/control/engine.h"
 
 namespace serval {
 

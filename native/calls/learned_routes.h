@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "calls/accepted_keys.h"
-#include "engine/protocol.h"
+#include "engine/request/protocol.h"
 #include "transport/http.h"
 
 namespace serval {

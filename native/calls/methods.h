@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "calls/missing_words.h"
-#include "engine/protocol.h"
+#include "engine/request/protocol.h"
 #include "transport/call.h"
 
 namespace serval {

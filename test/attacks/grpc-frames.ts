@@ -1,7 +1,7 @@
 // gRPC calls by hand on an HTTP/2 session: messages as they travel, windows that stay closed, and
 // the model whose answers are 100,000 times its requests. Test time only.
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
-import { floatBytes, int64Bytes, type OnnxModel } from '../../ts/onnx/builder.js';
+import { floatBytes, int64Bytes, type OnnxModel } from '../../ts/importers/onnx/builder.js';
 import { encode, messageTypes } from '../unit/protocols/raw-client.js';
 
 export const GRPC_INFER = '/inference.GRPCInferenceService/ModelInfer';

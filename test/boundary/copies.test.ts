@@ -2,8 +2,8 @@
 // copied.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Engine } from '../../ts/native/engine.js';
-import { ErrorCode } from '../../ts/errors.js';
+import type { Engine } from '../../ts/engine/engine.js';
+import { ErrorCode } from '../../ts/base/errors.js';
 import { V2_GRPC, V2_REST } from '../../ts/model/request-kinds.js';
 import { ProtobufWriter } from '../../ts/protobuf/writer.js';
 import { Asked, inferred, nullModel, withEngine } from './support.js';

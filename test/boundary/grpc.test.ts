@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callAccess, OPEN_POLICY, type Policy } from '../../ts/access/policy.js';
 import { CONTROL_CHANGE, INFERENCE } from '../../ts/access/groups.js';
-import { ErrorCode } from '../../ts/errors.js';
-import type { NativeBinding } from '../../ts/native/binding.js';
-import { nativeAccess } from '../../ts/transport/grpc/access.js';
+import { ErrorCode } from '../../ts/base/errors.js';
+import type { NativeBinding } from '../../ts/engine/binding.js';
+import { nativeAccess } from '../../ts/listeners/grpc/access.js';
 import { RawClient } from '../unit/protocols/raw-client.js';
 import { withEngine } from './support.js';
 

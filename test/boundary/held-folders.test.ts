@@ -17,8 +17,8 @@ import {
   removeHeldFolders,
   removeLeftovers,
   type Locks,
-} from '../../ts/gpu/plan/held-folders.js';
-import { loadBinding } from '../../ts/native/binding.js';
+} from '../../ts/models/placement/plan/held-folders.js';
+import { loadBinding } from '../../ts/engine/binding.js';
 import { filledFolder, tempFolder } from '../unit/temp-folder.js';
 
 const NATIVE: Locks = loadBinding();

@@ -4,10 +4,14 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { OPEN_POLICY } from '../../ts/access/policy.js';
-import { ErrorCode, ServalError } from '../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../ts/base/errors.js';
 import type { RegistrySnapshot } from '../../ts/model/snapshot.js';
-import { GRPC_CONNECTION_DEFAULTS } from '../../ts/transport/grpc/settings.js';
-import { ListenerPool, reservePort, type ListenerPoolOptions } from '../../ts/workers/pool.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../ts/listeners/grpc/settings.js';
+import {
+  ListenerPool,
+  reservePort,
+  type ListenerPoolOptions,
+} from '../../ts/server/workers/pool.js';
 import { FakeControl } from '../unit/admin/fake-control.js';
 import { RawClient, decode, encode, messageTypes } from '../unit/protocols/raw-client.js';
 import { model, registry, version } from '../unit/protocols/snapshots.js';

@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { LoadedModel, ModelSpec } from '../../ts/model/engine-api.js';
-import type { Engine } from '../../ts/native/engine.js';
-import { packageRoot } from '../../ts/package-files.js';
+import type { Engine } from '../../ts/engine/engine.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { until } from '../e2e/support/polling.js';
 import { withEngine } from './support.js';
 

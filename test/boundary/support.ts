@@ -1,7 +1,7 @@
 // An engine with null models on this thread, and the requests that boundary tests send.
-import { createEngine, type Engine, type EngineOptions } from '../../ts/native/engine.js';
+import { createEngine, type Engine, type EngineOptions } from '../../ts/engine/engine.js';
 import type { ModelSpec } from '../../ts/model/engine-api.js';
-import type { CompletionTarget, EngineLink } from '../../ts/native/link.js';
+import type { CompletionTarget, EngineLink } from '../../ts/engine/link.js';
 import type { TensorInfo } from '../../ts/model/snapshot.js';
 
 export function tensor(name: string, shape: readonly number[]): TensorInfo {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { Certificates } from '../e2e/support/certificates.js';
 import { findGo, findJava } from './support.js';
 

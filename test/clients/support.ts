@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import type { ModelFolders } from '../e2e/support/model-folders.js';
 import { putDelayModel } from '../e2e/support/operating.js';
 import { runOutcomes } from '../e2e/support/python-suites.js';

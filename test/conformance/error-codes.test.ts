@@ -1,5 +1,5 @@
 // Every error code, provoked over the wire in each protocol that can, answers what its row of
-// ts/errors.ts says. Source: docs/errors.md; the pages that it names.
+// ts/base/errors.ts says. Source: docs/reference/errors.md; the pages that it names.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -7,7 +7,7 @@ import { ModelFolders, slowModel } from '../e2e/support/model-folders.js';
 import { put } from '../e2e/support/operating.js';
 import { exchange, jsonOf } from '../e2e/support/raw-http.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
-import { ERRORS, ErrorCode } from '../../ts/errors.js';
+import { ERRORS, ErrorCode } from '../../ts/base/errors.js';
 import { RawClient, encode, messageTypes } from '../unit/protocols/raw-client.js';
 
 const types = messageTypes();

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { fromScript } from '../clients/support.js';
 import { startServer } from '../e2e/support/serval-process.js';
 import { DEPLOY } from './support.js';

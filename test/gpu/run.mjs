@@ -39,7 +39,7 @@ export function realMachine() {
 export async function fakeMachine(folder) {
   const helper = compiledPath(join(root, 'test', 'e2e', 'gpu', 'fake-libraries.ts'));
   const { buildLibrary } = await import(pathToFileURL(helper).href);
-  const binding = compiledPath(join(root, 'ts', 'native', 'binding.ts'));
+  const binding = compiledPath(join(root, 'ts', 'engine', 'binding.ts'));
   const { onnxruntimeLibrary } = await import(pathToFileURL(binding).href);
   const flags = ['-std=c++20', `-I${join(root, 'native')}`];
   buildLibrary(folder, 'libonnxruntime.so.1', 'fake_gpu_runtime.cc', flags);

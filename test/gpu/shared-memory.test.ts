@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { encodeModel, type OnnxModel } from '../../ts/onnx/builder.js';
+import { encodeModel, type OnnxModel } from '../../ts/importers/onnx/builder.js';
 import { buildLibrary } from '../e2e/gpu/fake-libraries.js';
 import { metric } from '../e2e/support/operating.js';
 import { until } from '../e2e/support/polling.js';

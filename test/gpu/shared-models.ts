@@ -1,6 +1,6 @@
 // Where TensorFlow Serving's own test models are. Test time only.
 import { join } from 'node:path';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 
 /** They need not be there. */
 export const sharedModels = (): string =>

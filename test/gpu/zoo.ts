@@ -1,7 +1,12 @@
 // Models of the operators that networks are made of, small, with weights of a fixed seed: what a
 // GPU answers is held to what the CPU answers. Test time only.
-import { ELEMENT_TYPES, encodeModel, floatBytes } from '../../ts/onnx/builder.js';
-import type { OnnxModel, OnnxNode, OnnxTensor, OnnxValue } from '../../ts/onnx/builder.js';
+import { ELEMENT_TYPES, encodeModel, floatBytes } from '../../ts/importers/onnx/builder.js';
+import type {
+  OnnxModel,
+  OnnxNode,
+  OnnxTensor,
+  OnnxValue,
+} from '../../ts/importers/onnx/builder.js';
 
 /** Rows of the table that `embedding` looks into: integers of inputs are below. */
 export const TABLE_ROWS = 8;

@@ -1,5 +1,5 @@
-// The blocks of the quick starts in README.md and docs/quickstart.md, and what they say that they
-// print: the lines of a block behind "# " (sh, python) or "// " (js). Pure. Test time only.
+// The blocks of docs/guides/quickstart.md and docs/guides/clients.md, and the output that they
+// state: the lines of a block after "# " (sh, python) or "// " (js). Pure. Test time only.
 
 export interface Block {
   readonly language: 'sh' | 'python' | 'js';

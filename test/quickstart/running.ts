@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { fromScript } from '../clients/support.js';
 import { freePort } from '../e2e/support/free-port.js';
 import type { Block } from './blocks.js';
@@ -26,7 +26,7 @@ ended() { for job in $(jobs -p); do kill -- "-$job" 2>/dev/null || true; done; w
 trap ended EXIT
 `;
 const MARK = '@@ next block';
-/** In README's order. */
+/** In the order of docs/guides/quickstart.md. */
 export const LIBRARIES = ['keras', 'sklearn', 'torch', 'pyspark'] as const;
 export type Library = (typeof LIBRARIES)[number];
 

@@ -45,7 +45,7 @@ export class Repository {
     const fixtures = join(folder, 'fixtures');
     const script = join(ROOT, 'test', 'fixtures', 'make-fixtures.mjs');
     execFileSync(process.execPath, [script, fixtures], { stdio: 'inherit' });
-    const onnx = await import('../../dist/onnx/builder.js');
+    const onnx = await import('../../dist/importers/onnx/builder.js');
     const made = new Repository(folder, (constant) => onnx.encodeModel(plus(onnx, constant)));
     for (const [name, [source, config]] of Object.entries(SOURCES)) {
       const to = join(made.models, name, '1');

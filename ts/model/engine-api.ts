@@ -1,6 +1,6 @@
-// What the rest of TypeScript may ask of the native engine: the contract of ts/native/engine.ts.
-// Control plane here; the per-request calls are in ts/native/link.ts.
-import type * as engine from './generated/engine.js';
+// What the rest of TypeScript may ask of the native engine: the contract of ts/engine/engine.ts.
+// Control plane here; the per-request calls are in ts/engine/link.ts.
+import type * as engine from '../base/generated/engine.js';
 import type { VerificationMode } from './platforms.js';
 import type { MessageProtocol } from './request-kinds.js';
 import type { SignatureDefs, TableDoc } from './snapshot.js';
@@ -20,7 +20,7 @@ export type {
   TensorOverride,
   VersionRoute,
   Weight,
-} from './generated/engine.js';
+} from '../base/generated/engine.js';
 
 /** What is compiled at load time. */
 export type ImporterSpec = TensorFlowImporterSpec | TabularImporterSpec;

@@ -1,13 +1,13 @@
 // The registry as readers see it: plain data, immutable, swapped whole, structured-cloneable (it is
 // posted to every listener's worker thread). Control plane writes, the hot path reads.
-import type { ErrorCode } from '../errors.js';
-import type { Signature as SignatureInfo } from './generated/engine.js';
+import type { ErrorCode } from '../base/errors.js';
+import type { Signature as SignatureInfo } from '../base/generated/engine.js';
 
 export type {
   RankRule,
   Signature as SignatureInfo,
   TensorSpec as TensorInfo,
-} from './generated/engine.js';
+} from '../base/generated/engine.js';
 
 /** V2 datatype names. */
 export type Datatype =

@@ -1,7 +1,7 @@
 // Which of the versions on disk are wanted. Pure; control plane, any thread.
 // Versions are int64 decimal text without leading zeros; folder "00000123" is version 123.
 // Source: tfserving.md 3.2, 3.3 (latest 1 when nothing is said).
-import { VERSION_MAX } from '../limits.js';
+import { VERSION_MAX } from '../base/limits.js';
 
 export type VersionPolicy =
   | { readonly kind: 'latest'; readonly count: number }

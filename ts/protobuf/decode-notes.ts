@@ -1,6 +1,6 @@
 // What is noted while a message is decoded from whatever form: problems, and where members were
 // written. Control plane, any thread.
-import { echo, nearestWord } from '../text.js';
+import { echo, nearestWord } from '../base/text.js';
 import type { ConfigProblem } from './problem.js';
 import type { FieldSchema, MessageSchema, MessageValue } from './schema.js';
 

@@ -2,7 +2,7 @@
 // which is native. Control plane, any thread; pure.
 // Source: the protobuf encoding guide.
 import { isUtf8 } from 'node:buffer';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError } from '../base/errors.js';
 
 const WIRE_VARINT = 0;
 const WIRE_64_BIT = 1;

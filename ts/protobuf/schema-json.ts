@@ -2,7 +2,7 @@
 // any thread; pure. The form is that of schema.ts.
 // Source: protobuf.dev, ProtoJSON; enum names in any case and no unknown fields, as Triton reads
 // configurations; defaults written out as Triton's GET config has them.
-import { echo } from '../text.js';
+import { echo } from '../base/text.js';
 import { DecodeNotes, unknownField, WrittenMembers } from './decode-notes.js';
 import { defaultValue, enumName, integerValue, isInteger, typeText } from './schema.js';
 import type { Decoded } from './decode-notes.js';

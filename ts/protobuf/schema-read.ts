@@ -2,7 +2,7 @@
 // has it, unknown fields are passed over, of a single value and of a oneof's members the last
 // counts, and a message that comes twice is merged. Control plane, any thread; pure.
 // Source: protobuf.dev, encoding.
-import { ErrorCode } from '../errors.js';
+import { ErrorCode } from '../base/errors.js';
 import { WireReader } from './reader.js';
 import { DecodeNotes, type Decoded } from './decode-notes.js';
 import {

@@ -1,7 +1,7 @@
 // A text-format tree to a message by a schema. Control plane, any thread; pure. The form is that of
 // schema.ts.
 // Source: protobuf.dev, text format.
-import { echo, nearestWord } from '../text.js';
+import { echo, nearestWord } from '../base/text.js';
 import { DecodeNotes, WrittenMembers, unknownField } from './decode-notes.js';
 import type { Decoded } from './decode-notes.js';
 import { ANY } from './generated/any.js';

@@ -2,7 +2,7 @@
 // and a recorded MultiInferenceRequest, which warm-up takes apart into one request for each of its
 // tasks (the engine serves those of clients). Tensors and examples stay the bytes that they are.
 // Control plane, any thread; pure. Source: tfserving.md 2.
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError } from '../base/errors.js';
 import { ProtobufWriter } from './writer.js';
 import type { WireReader } from './reader.js';
 

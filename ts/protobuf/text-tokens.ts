@@ -1,8 +1,8 @@
 // Words of protobuf's text format: names, numbers, strings, symbols, each with its place. Pure;
 // control plane, any thread. Knows no message and no field.
 // Source: protobuf.dev, text format language specification.
-import { echo } from '../text.js';
-import { ErrorCode, ServalError } from '../errors.js';
+import { echo } from '../base/text.js';
+import { ErrorCode, ServalError } from '../base/errors.js';
 import type { ConfigProblem } from './problem.js';
 
 /** Characters of one number: BigInt() of a long one would take seconds. */

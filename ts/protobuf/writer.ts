@@ -1,6 +1,6 @@
 // Writes the protobuf wire format in the order it is told to, so equal calls give equal bytes.
 // Control plane, any thread. Large blobs are borrowed until concat(), not copied twice.
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError } from '../base/errors.js';
 
 const WIRE_VARINT = 0;
 const WIRE_FIXED64 = 1;

@@ -2,7 +2,7 @@
 // layers of attention and of two products, and the pooler over the first token. All tokens are of
 // segment 0, whose embedding is in those of the places. Pure.
 // Source: arXiv 1810.04805; the operators of Hugging Face's BertModel.
-import { ELEMENT_TYPES } from '../../../dist/onnx/builder.js';
+import { ELEMENT_TYPES } from '../../../dist/importers/onnx/builder.js';
 import { node, value } from './nodes.mjs';
 
 const EPSILON = 1e-12;
@@ -88,7 +88,7 @@ class Layers {
   }
 }
 
-/** `weights`: a WeightsFile. -> an OnnxModel of ts/onnx: "input_ids" and "attention_mask", int64
+/** `weights`: a WeightsFile. -> OnnxModel: "input_ids" and "attention_mask", int64
  * [n, tokens] -> "pooled" [n, hidden]. */
 export function bert(weights, shape) {
   const { layers: count, hidden, tokens, vocabulary } = shape;

@@ -13,7 +13,7 @@ import {
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { encodeModel } from '../../../dist/onnx/builder.js';
+import { encodeModel } from '../../../dist/importers/onnx/builder.js';
 import { bytesOf, makeFloats } from '../../bodies.mjs';
 import { bert } from './bert.mjs';
 import { mlp } from './mlp.mjs';

@@ -2,7 +2,7 @@
 // stands around a run is most of it. Pure.
 import { node, value } from './nodes.mjs';
 
-/** `weights`: a WeightsFile. -> an OnnxModel of ts/onnx: "x" [n, width] -> "y" [n, classes]. */
+/** `weights`: a WeightsFile. -> OnnxModel: "x" [n, width] -> "y" [n, classes]. */
 export function mlp(weights, { width, layers, classes }) {
   const nodes = [];
   let at = 'x';

@@ -1,4 +1,4 @@
-// Words for graphs of the models: what ts/onnx/builder.ts takes, in fewer letters. Pure.
+// Words for graphs of the models: what ts/importers/onnx/builder.ts takes, in fewer letters. Pure.
 
 /** An input or output. */
 export const value = (name, type, shape) => ({ name, type, shape });

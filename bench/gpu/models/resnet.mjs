@@ -50,7 +50,7 @@ class Layers {
   }
 }
 
-/** `weights`: a WeightsFile; `blocks`: bottlenecks of each stage. -> an OnnxModel of ts/onnx:
+/** `weights`: a WeightsFile; `blocks`: bottlenecks of each stage. -> an OnnxModel:
  * "image" [n, 3, size, size] -> "logits" [n, classes]. */
 export function resnet(weights, { size, width, blocks, classes }) {
   const layers = new Layers(weights);

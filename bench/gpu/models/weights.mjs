@@ -2,7 +2,7 @@
 // never in memory at once. Control plane.
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { int64Bytes } from '../../../dist/onnx/builder.js';
+import { int64Bytes } from '../../../dist/importers/onnx/builder.js';
 
 // The runtime maps weights that begin with a page.
 const ALIGNMENT = 4096;

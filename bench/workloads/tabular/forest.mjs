@@ -48,7 +48,7 @@ function pmmlModel(context) {
 
 async function onnxModel(context, forest) {
   const folder = modelFolder(context);
-  const builder = join(context.harnessRoot, 'dist', 'onnx', 'builder.js');
+  const builder = join(context.harnessRoot, 'dist', 'importers', 'onnx', 'builder.js');
   const { encodeModel } = await import(pathToFileURL(builder).href);
   const bytes = encodeModel(onnxForest(forest, SHAPE.features));
   writeFileSync(join(folder, '1', 'model.onnx'), bytes);

@@ -1,7 +1,7 @@
 // Guards against operators whose ONNX Runtime kernels can crash the process: a model that contains
 // some is rewritten before its session is created, so that our operators (operators/guards) run
-// before them or replace them. Control plane, the loading thread. docs/robustness.md lists the
-// operators, and what is not guarded.
+// before them or replace them. Control plane, the loading thread. docs/explanation/robustness.md
+// lists the operators, and what is not guarded.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace serval::ort {
 enum class Divisions : uint8_t {
   Guard,
   // The importer has lowered integer divisions so that they never meet 0, or the smallest integer
-  // and -1 (ts/tensorflow/ops/arithmetic/division.ts).
+  // and -1 (ts/importers/tensorflow/ops/arithmetic/division.ts).
   AreSafe,
 };
 

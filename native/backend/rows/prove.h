@@ -1,6 +1,6 @@
 // Determines from a model's graph whether the rows of a batch are independent: the proof that
 // requests of different callers may be run together. Runs nothing. Control plane, the loading
-// thread; pure. docs/batching.md says what is supported, rule.h how it works.
+// thread; pure. docs/guides/batching.md says what is supported, rule.h how it works.
 #pragma once
 
 #include <functional>

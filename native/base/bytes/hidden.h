@@ -1,7 +1,7 @@
 // Characters that a reader does not see, or that change what is seen around them: controls (C0,
 // DEL, C1), formats (directions, joiners of no width, tags) and separators of lines. Names may have
-// them; what people read shows them as escapes. ts/text.ts has the same for texts of that side. Any
-// thread; pure.
+// them; what people read shows them as escapes. ts/base/text.ts has the same for texts of that
+// side. Any thread; pure.
 #pragma once
 
 #include <cstddef>

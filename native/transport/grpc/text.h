@@ -26,7 +26,7 @@ std::optional<uint64_t> parse_timeout_ns(std::string_view text);
 void append_percent_encoded(std::string_view text, std::string& out);
 // The longest prefix of `text` with at most `bytes_max` bytes and `encoded_bytes_max` encoded
 // bytes, cut between characters; it ends in "..." if it was cut. Invalid UTF-8 becomes U+FFFD.
-// Equals safeDetails() of ts/transport/grpc-call.ts with 4096 and 6144, so the encoded length
+// Equals safeDetails() of ts/listeners/grpc/call.ts with 4096 and 6144, so the encoded length
 // counts as encodeURI encodes, which is never less than append_percent_encoded().
 std::string cut_status_message(std::string_view text, size_t bytes_max, size_t encoded_bytes_max);
 inline constexpr size_t kStatusBytesMax = 4096;

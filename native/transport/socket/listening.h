@@ -37,7 +37,7 @@ class ListeningSockets {
   // Another process's listener on the port is an error, although the threads share it, unless
   // `reuse_port` is set and that process (of the same user) has SO_REUSEPORT too.
   // Errors: invalid_argument, worded "cannot listen on <host> port <port>: ..." as in
-  // ts/workers/pool.ts, "cannot listen on unix:<path>: ...".
+  // ts/server/workers/pool.ts, "cannot listen on unix:<path>: ...".
   static Result<ListeningSockets> open(const std::string& host, uint16_t port,
                                        const UnixSocket& unix_socket, uint32_t threads,
                                        bool reuse_port = false);

@@ -3,12 +3,12 @@
 // configuration, and once more with batches asked for by name. Test time only.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { importedSpec } from '../../../ts/import/imported-spec.js';
-import { autoBatching } from '../../../ts/model-config/engine-settings.js';
+import { importedSpec } from '../../../ts/importers/run/imported-spec.js';
+import { autoBatching } from '../../../ts/models/config/engine-settings.js';
 import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
-import { createEngine, type Engine } from '../../../ts/native/engine.js';
-import { packageRoot } from '../../../ts/package-files.js';
-import { importTensorFlow } from '../../../ts/tensorflow/index.js';
+import { createEngine, type Engine } from '../../../ts/engine/engine.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
+import { importTensorFlow } from '../../../ts/importers/tensorflow/index.js';
 import { versionFolders } from '../../unit/tensorflow/load/support.js';
 import { goldenFolder } from '../golden-folder.js';
 

@@ -1,11 +1,11 @@
 // How many models are still joined of those that made-up rows find nothing against: at least 95 in
 // 100, over all models that the fixture scripts make, the examples and TensorFlow Serving's own
-// beside the checkout. Prints those that are not, with the node. Source: docs/batching.md.
+// beside the checkout. Prints those that are not, with the node. Source: docs/guides/batching.md.
 //   make t T=test/conformance/joined/share.test.ts
 import assert from 'node:assert/strict';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import type { LoadedModel } from '../../../ts/model/engine-api.js';
-import type { Engine } from '../../../ts/native/engine.js';
+import type { Engine } from '../../../ts/engine/engine.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { candidateSets, openEngine, verdictOf } from './candidates.js';
 

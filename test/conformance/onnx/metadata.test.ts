@@ -1,14 +1,14 @@
 // What each protocol's metadata says of a model's inputs that may be left out and of its classes'
 // names, exactly, over every listener. JSON of V2 has members for both; the messages and TensorFlow
 // Serving's documents have no place for them, and list what every request needs.
-// Source: docs/onnx.md "Classifiers with ZipMap", "Inputs with a default"; v2-protocol.md 1.2;
-// tfserving.md 1.9, 2.
+// Source: docs/reference/onnx.md "Classifiers with ZipMap", "Inputs with a default"; v2-protocol.md
+// 1.2; tfserving.md 1.9, 2.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
+import { floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { overListeners } from '../../e2e/support/http-listeners.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import { written } from '../../e2e/onnx/support.js';
@@ -75,7 +75,7 @@ const CASES: readonly RestCase[] = [
   ...['', '/versions/1'].map(
     (version): RestCase => ({
       name: `/v2/models/ends${version}`,
-      source: 'docs/onnx.md',
+      source: 'docs/reference/onnx.md',
       path: `/v2/models/ends${version}`,
       answer: V2_JSON,
     }),

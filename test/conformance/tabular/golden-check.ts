@@ -1,7 +1,7 @@
 // Whether a plan answers rows as JPMML-Evaluator did: case.json of test/fixtures/tabular, which
 // scoring.py there describes. Test time only.
 import assert from 'node:assert/strict';
-import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 import { runPlan } from '../../unit/tabular/run-plan.js';
 
 export interface GoldenCase {

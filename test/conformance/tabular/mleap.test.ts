@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { importMleap } from '../../../ts/mleap/index.js';
-import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import { importMleap } from '../../../ts/importers/mleap/index.js';
+import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 import { goldenCases, goldenFolder } from '../golden-folder.js';
 import { type GivenColumn, runPlan } from '../../unit/tabular/run-plan.js';
 

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { importPmml } from '../../../ts/pmml/index.js';
-import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { importPmml } from '../../../ts/importers/pmml/index.js';
+import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 import { type GivenColumn, runPlan } from '../../unit/tabular/run-plan.js';
 import { goldenCases, goldenFolder } from '../golden-folder.js';
 

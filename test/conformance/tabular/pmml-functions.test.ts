@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ServalError } from '../../../ts/errors.js';
+import { ServalError } from '../../../ts/base/errors.js';
 import { dictionary, document, importText, schema } from '../../unit/pmml/documents.js';
 import { days, micros, runPlan } from '../../unit/tabular/run-plan.js';
 

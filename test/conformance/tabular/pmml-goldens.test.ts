@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { importPmml } from '../../../ts/pmml/index.js';
+import { importPmml } from '../../../ts/importers/pmml/index.js';
 import { goldenCases, goldenFolder } from '../golden-folder.js';
 import { type GoldenCase, checkGolden } from './golden-check.js';
 

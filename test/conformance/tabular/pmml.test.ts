@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { importPmml } from '../../../ts/pmml/index.js';
-import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import { importPmml } from '../../../ts/importers/pmml/index.js';
+import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 import { runPlan } from '../../unit/tabular/run-plan.js';
 
 interface Entry {

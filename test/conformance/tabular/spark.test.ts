@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { importSpark } from '../../../ts/spark/index.js';
-import type { Plan, Type } from '../../../ts/tabular/generated/plan.js';
+import { importSpark } from '../../../ts/importers/spark/index.js';
+import type { Plan, Type } from '../../../ts/importers/plan/generated/plan.js';
 import { type GivenColumn, runPlan } from '../../unit/tabular/run-plan.js';
 
 interface Entry {

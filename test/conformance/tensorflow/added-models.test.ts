@@ -6,8 +6,8 @@
 // SERVAL_ESTIMATORS_2_GOLDENS: the golden folders; absent: the fixture scripts make them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { blockedText } from '../../../ts/import/imported-spec.js';
-import { importTensorFlow } from '../../../ts/tensorflow/index.js';
+import { blockedText } from '../../../ts/importers/run/imported-spec.js';
+import { importTensorFlow } from '../../../ts/importers/tensorflow/index.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { goldenFolder } from '../golden-folder.js';
 import { EngineRunner } from './support/engine-run.js';

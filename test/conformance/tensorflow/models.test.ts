@@ -4,9 +4,9 @@
 // SERVAL_TF_MODELS: only these models, by commas.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { ImportedModel } from '../../../ts/tensorflow/imported.js';
-import { importTensorFlow } from '../../../ts/tensorflow/index.js';
-import { blockedText } from '../../../ts/import/imported-spec.js';
+import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
+import { importTensorFlow } from '../../../ts/importers/tensorflow/index.js';
+import { blockedText } from '../../../ts/importers/run/imported-spec.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { EngineRunner } from './support/engine-run.js';
 import { goldenFolder } from '../golden-folder.js';

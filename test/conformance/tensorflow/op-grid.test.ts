@@ -4,7 +4,7 @@
 // SERVAL_TF_OPS: only these operators, by commas.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OPERATORS } from '../../../ts/tensorflow/ops/index.js';
+import { OPERATORS } from '../../../ts/importers/tensorflow/ops/index.js';
 import { EngineRunner } from './support/engine-run.js';
 import { goldenFolder } from '../golden-folder.js';
 import { goldenNames, NO_GOLDENS, readGoldens } from './support/golden-files.js';

@@ -4,16 +4,16 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import type { ImportedModel } from '../../../ts/tensorflow/imported.js';
-import { importTensorFlow } from '../../../ts/tensorflow/index.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
+import { importTensorFlow } from '../../../ts/importers/tensorflow/index.js';
 import {
   numbersTensor,
   stringsTensor,
   tensorNumbers,
-} from '../../../ts/tensorflow/lower/tensors.js';
-import type { Tensor } from '../../../ts/tensorflow/types.js';
-import { importedSpec } from '../../../ts/import/imported-spec.js';
+} from '../../../ts/importers/tensorflow/lower/tensors.js';
+import type { Tensor } from '../../../ts/importers/tensorflow/types.js';
+import { importedSpec } from '../../../ts/importers/run/imported-spec.js';
 import { sharedModel } from '../../unit/tensorflow/load/support.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { type Classes, EngineRunner } from './support/engine-run.js';

@@ -3,9 +3,9 @@
 // Source: tensorflow/core/kernels/matmul_op_impl.h ("In[0] and In[1] has different ndims").
 import assert from 'node:assert/strict';
 import { after, before, describe, test, type TestContext } from 'node:test';
-import type { ImportedModel } from '../../../ts/tensorflow/imported.js';
-import { numbersTensor, tensorNumbers } from '../../../ts/tensorflow/lower/tensors.js';
-import type { NodeDef } from '../../../ts/tensorflow/types.js';
+import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
+import { numbersTensor, tensorNumbers } from '../../../ts/importers/tensorflow/lower/tensors.js';
+import type { NodeDef } from '../../../ts/importers/tensorflow/types.js';
 import { graphOf, lowered, modelOf, signature } from '../../unit/tensorflow/lower/support.js';
 import { constant, floats, node, shape, type } from '../../unit/tensorflow/prepare/graphs.js';
 import { EngineRunner } from './support/engine-run.js';

@@ -1,7 +1,7 @@
 // CSV with a header row (RFC 4180): to a V2 request by the types of the model's fields, and back.
 // An empty cell is missing, a quoted empty one is an empty text; lists are JSON in a cell. The
 // listener's thread; pure.
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { Datatype, TableDoc, TensorInfo } from '../../model/snapshot.js';
 import { exactText, ExactNumber, parseExact, type ExactValue } from './exact-json.js';
 import type { AnswerColumn, RequestColumn } from './tensors.js';

@@ -1,8 +1,8 @@
 // JSON whose numbers stay the text that they are: 64-bit integers and doubles go through frames
 // unchanged. NaN and the infinities are read as bare words, as V2 has them. Control plane of the
 // frame endpoints; the listener's thread; pure.
-import { ErrorCode, ServalError } from '../../errors.js';
-import { FRAME_DEPTH_MAX } from '../../limits.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import { FRAME_DEPTH_MAX } from '../../base/limits.js';
 
 /** A number's own text: "1", "1.50", "NaN". */
 export class ExactNumber {

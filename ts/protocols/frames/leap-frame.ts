@@ -1,8 +1,8 @@
 // MLeap's LeapFrame in JSON, {"schema": {"fields": [{"name", "type"}]}, "rows": [[...]]}: to a V2
 // request, and back with the model's outputs behind the frame's own fields. The listener's thread;
 // pure. Source: tabular.md 4.3; MLeap's JsonSupport for the form of types and tensors.
-import { ErrorCode, ServalError } from '../../errors.js';
-import { FRAME_SPARSE_VALUES_MAX } from '../../limits.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import { FRAME_SPARSE_VALUES_MAX } from '../../base/limits.js';
 import {
   exactText,
   ExactNumber,

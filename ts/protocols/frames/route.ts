@@ -2,12 +2,12 @@
 // /v2/models/NAME/csv), for models of columns. Thin: each is made a V2 request, and the answer of
 // that a frame. For a client that can, V2 itself is faster. The listener's thread.
 import { INFERENCE } from '../../access/groups.js';
-import { ErrorCode, ServalError } from '../../errors.js';
-import { FRAME_BODY_BYTES_MAX } from '../../limits.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import { FRAME_BODY_BYTES_MAX } from '../../base/limits.js';
 import { V2_REST } from '../../model/request-kinds.js';
 import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
-import { PromiseTarget } from '../../native/promised.js';
-import { ofCall, type Route } from '../../transport/listener.js';
+import { PromiseTarget } from '../../engine/promised.js';
+import { ofCall, type Route } from '../../listeners/http/listener.js';
 import { BodyRoute, type Answer } from '../rest/body-route.js';
 import { lookUp } from '../v2/lookup.js';
 import type { V2Context } from '../v2/rest.js';

@@ -1,6 +1,6 @@
 // Columns of a frame as a V2 request, and a V2 answer as columns. The listener's thread; pure.
 // Source: tabular.md 2.4, 2.5.
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import {
   exactText,
   ExactNumber,

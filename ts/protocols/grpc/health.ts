@@ -1,7 +1,7 @@
 // grpc.health.v1.Health: Check, and Watch that follows the registry. Control plane: the listener's
 // thread. Source: proto/wire/health.proto and the published gRPC health checking protocol.
 import { HEALTH } from '../../access/groups.js';
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import {
   thrownStatus,
@@ -9,7 +9,7 @@ import {
   type GrpcStatus,
   type GrpcStreamCall,
   type GrpcStreamHandler,
-} from '../../transport/grpc-call.js';
+} from '../../listeners/grpc/call.js';
 import { inferStatus } from './infer.js';
 import { echoed } from '../request-text.js';
 import { exactReader } from '../../protobuf/reader.js';

@@ -1,9 +1,9 @@
 // What the gRPC inference services ask of the engine, and how its errors become statuses. Hot
 // plane: the listener's thread.
-import { ERRORS } from '../../errors.js';
-import type { EngineError } from '../../native/missing.js';
-import type { EngineLink } from '../../native/link.js';
-import { GrpcStatus } from '../../transport/grpc-call.js';
+import { ERRORS } from '../../base/errors.js';
+import type { EngineError } from '../../engine/missing.js';
+import type { EngineLink } from '../../engine/link.js';
+import { GrpcStatus } from '../../listeners/grpc/call.js';
 
 /** How a request failed. */
 export type InferError = EngineError;

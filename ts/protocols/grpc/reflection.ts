@@ -2,14 +2,14 @@
 // so that grpcurl and its like need no .proto files. Control plane: the listener's thread.
 // Source: proto/wire/reflection.proto and the published gRPC server reflection protocol.
 import { METADATA } from '../../access/groups.js';
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import {
   drainStatus,
   thrownStatus,
   type GrpcService,
   type GrpcStreamCall,
   type GrpcStreamHandler,
-} from '../../transport/grpc-call.js';
+} from '../../listeners/grpc/call.js';
 import { DESCRIPTORS } from './generated/descriptors.js';
 import { inferStatus } from './infer.js';
 import { echoed } from '../request-text.js';

@@ -1,9 +1,9 @@
 // Unary gRPC calls of whatever protocol: answered from the request's bytes, at once or later, or by
 // the engine. Hot path; the listener's thread.
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
-import { readError } from '../../native/missing.js';
-import type { CompletionTarget } from '../../native/link.js';
+import { readError } from '../../engine/missing.js';
+import type { CompletionTarget } from '../../engine/link.js';
 import {
   thrownStatus,
   type EngineMethod,
@@ -12,7 +12,7 @@ import {
   type GrpcStatus,
   type GrpcUnaryCall,
   type GrpcUnaryHandler,
-} from '../../transport/grpc-call.js';
+} from '../../listeners/grpc/call.js';
 import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
 
 /** How a protocol words an error. */

@@ -1,6 +1,6 @@
 // REST routes that are answered later: from a whole body, or from none. Documents and control
 // requests, never inference; the listener's thread, which only waits meanwhile.
-import { ErrorCode, ServalError, reasonOf } from '../../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import {
   CONTENT_LENGTH,
   headerName,
@@ -8,7 +8,7 @@ import {
   type HttpExchange,
   type RequestHead,
   type Route,
-} from '../../transport/listener.js';
+} from '../../listeners/http/listener.js';
 import { bodyCoding, checkedLength, overLimit, unpack, type Coding } from './content-encoding.js';
 
 const CONTENT_ENCODING = headerName('content-encoding');

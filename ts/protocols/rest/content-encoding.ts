@@ -3,8 +3,8 @@
 // inference requests are the engine's, and the native listener's.)
 // Hot path, compressed bodies only; the listener's thread starts it.
 import * as zlib from 'node:zlib';
-import { ErrorCode, ServalError } from '../../errors.js';
-import { PackedCoding } from '../../model/generated/engine.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import { PackedCoding } from '../../base/generated/engine.js';
 import { hasWholeFrames } from './zstd-frames.js';
 
 export type PackedName = 'gzip' | 'deflate' | 'zstd';

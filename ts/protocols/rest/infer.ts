@@ -1,9 +1,9 @@
 // What the REST inference routes have in common: from head and chunks to one engine call, and from
 // the answer or error back to the exchange. Hot path; the listener's thread.
-import { ErrorCode, reasonOf, ServalError } from '../../errors.js';
-import { readError, type Missing } from '../../native/missing.js';
-import type { ServerValue } from '../../native/binding.js';
-import type { CompletionTarget, EngineLink } from '../../native/link.js';
+import { ErrorCode, reasonOf, ServalError } from '../../base/errors.js';
+import { readError, type Missing } from '../../engine/missing.js';
+import type { ServerValue } from '../../engine/binding.js';
+import type { CompletionTarget, EngineLink } from '../../engine/link.js';
 import {
   CONTENT_LENGTH,
   headerName,
@@ -12,7 +12,7 @@ import {
   type HttpExchange,
   type RequestHead,
   type Route,
-} from '../../transport/listener.js';
+} from '../../listeners/http/listener.js';
 import { CollectedBody, noMemory } from './body-route.js';
 import {
   answerCoding,

@@ -1,8 +1,8 @@
 // Lists of models with their versions and states, a page of a bounded length at a time. Control
 // plane, any thread; pure.
 // Source of the member `models`: KServe's V1 protocol, "List Models"; the rest is Serval's own.
-import { ErrorCode, ServalError } from '../../errors.js';
-import { MODEL_LIST_MAX } from '../../limits.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import { MODEL_LIST_MAX } from '../../base/limits.js';
 import type { ModelSnapshot, RegistrySnapshot } from '../../model/snapshot.js';
 import { echoed } from '../request-text.js';
 

@@ -1,8 +1,8 @@
 // Triton's repository extension as REST and gRPC share it: what load and unload requests may say,
 // and how they are handed to the registry. Control plane, the listener's thread.
 // Source: v2-protocol.md 2, 11.
-import type { LoadModelRequest, ModelControl } from '../../admin/control.js';
-import { ErrorCode, ServalError } from '../../errors.js';
+import type { LoadModelRequest, ModelControl } from '../control.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import { echoed } from '../request-text.js';
 
 const FILE_PREFIX = 'file:';

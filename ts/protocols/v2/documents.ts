@@ -1,7 +1,8 @@
 // The V2 answers that run no model, made from the registry's snapshot: server and model metadata,
 // configuration, liveness and readiness, and the lookup rules that V2 over gRPC shares. Control
-// plane, any thread; pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
-import { ErrorCode, ServalError } from '../../errors.js';
+// plane, any thread; pure. Source: Predict Protocol V2; statuses:
+// docs/reference/protocols/v2-rest.md.
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import type {
   ModelSnapshot,
   RegistrySnapshot,
@@ -9,7 +10,7 @@ import type {
   TensorInfo,
   VersionSnapshot,
 } from '../../model/snapshot.js';
-import { modelProblem, versionProblem, withReasons } from '../../registry/snapshot-build.js';
+import { modelProblem, versionProblem, withReasons } from '../../models/registry/snapshot-build.js';
 import { canonicalVersion, echoed } from '../request-text.js';
 import { listPage } from '../rest/model-list.js';
 import { lookUp } from './lookup.js';

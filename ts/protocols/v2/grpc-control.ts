@@ -10,9 +10,9 @@ import {
   TRACING_CHANGE,
   type CallKind,
 } from '../../access/groups.js';
-import type { LogSettings, ModelControl, TraceSettings } from '../../admin/control.js';
+import type { LogSettings, ModelControl, TraceSettings } from '../control.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
-import type { GrpcUnaryHandler } from '../../transport/grpc-call.js';
+import type { GrpcUnaryHandler } from '../../listeners/grpc/call.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { answeringLater } from '../grpc/unary.js';
 import {

@@ -1,9 +1,9 @@
 // ModelStreamInfer, whose requests the engine answers in their order. TypeScript words the replies
 // to requests for models that are not there. Errors of the hot path; the listener's thread. Source:
 // Triton's ModelStreamInfer.
-import { readError, type Missing } from '../../native/missing.js';
+import { readError, type Missing } from '../../engine/missing.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
-import { PLAIN_WORDING, type EngineMethod, type EngineWording } from '../../transport/grpc-call.js';
+import { PLAIN_WORDING, type EngineMethod, type EngineWording } from '../../listeners/grpc/call.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import { inferStatus } from '../grpc/infer.js';
 import { MISSING_SENTENCES, missingText } from './lookup.js';

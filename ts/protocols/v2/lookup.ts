@@ -1,11 +1,11 @@
 // Which version of which model a V2 request means, and the words where there is none: found here in
 // the registry's snapshot, or by the engine, which says what is missing. Control plane, any thread;
-// pure. Statuses: docs/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
-import { ErrorCode, ServalError } from '../../errors.js';
+// pure. Statuses: docs/reference/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
-import type { EngineError, Missing } from '../../native/missing.js';
-import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
-import type { MissingSentence } from '../../transport/grpc-call.js';
+import type { EngineError, Missing } from '../../engine/missing.js';
+import { modelProblem, versionProblem } from '../../models/registry/snapshot-build.js';
+import type { MissingSentence } from '../../listeners/grpc/call.js';
 import { canonicalVersion, echoed, filled } from '../request-text.js';
 
 /** Bytes of a version that is no number, in an error. */

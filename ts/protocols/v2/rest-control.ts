@@ -2,7 +2,7 @@
 // with small JSON bodies (a load may carry a model); the listener's thread hands them on.
 // Source: v2-protocol.md 2, 10, 11.
 import { constants } from 'node:buffer';
-import type { ModelControl, RepositoryIndexEntry } from '../../admin/control.js';
+import type { ModelControl, RepositoryIndexEntry } from '../control.js';
 import {
   CONTROL,
   CONTROL_CHANGE,
@@ -11,8 +11,8 @@ import {
   TRACING,
   TRACING_CHANGE,
 } from '../../access/groups.js';
-import { ErrorCode, ServalError } from '../../errors.js';
-import type { Route } from '../../transport/listener.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import type { Route } from '../../listeners/http/listener.js';
 import { BodyRoute, LaterRoute, type Answer, type BodyLimits } from '../rest/body-route.js';
 import {
   base64Bytes,

@@ -1,7 +1,8 @@
 // Predict Protocol V2 over REST. Hot path (infer) and documents; the listener's thread.
-// Source: the Predict Protocol V2 text and Triton's extensions; docs/protocols/v2-rest.md.
+// Source: the Predict Protocol V2 text and Triton's extensions;
+// docs/reference/protocols/v2-rest.md.
 import { HEALTH, INFERENCE, METADATA, MODEL_CONFIG, STATISTICS } from '../../access/groups.js';
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';
 import { V2_REST } from '../../model/request-kinds.js';
 import {
@@ -10,7 +11,7 @@ import {
   type HttpExchange,
   type RequestHead,
   type Route,
-} from '../../transport/listener.js';
+} from '../../listeners/http/listener.js';
 import { LaterRoute } from '../rest/body-route.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { countRefused, InferRoute, type InferState, type RestContext } from '../rest/infer.js';

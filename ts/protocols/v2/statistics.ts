@@ -1,7 +1,7 @@
 // Triton's statistics extension: whose statistics a request means, and the reply as plain data for
 // REST (this object is the JSON) and gRPC. Control plane, any thread; pure.
 // Source: v2-protocol.md 2, 11.
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { DurationStat, EngineStats, ModelStats } from '../../model/engine-api.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import { lookUp } from './lookup.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { packageRoot } from '../../../../ts/package-files.js';
+import { packageRoot } from '../../../../ts/base/package-files.js';
 
 const root = packageRoot();
 const FOLDER = join(root, 'test', 'conformance', 'tabular', 'rules');

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before } from 'node:test';
-import { type OnnxModel, encodeModel } from '../../../../ts/onnx/builder.js';
+import { type OnnxModel, encodeModel } from '../../../../ts/importers/onnx/builder.js';
 import { type NodeOf, filesOf, texts } from '../../../unit/mleap/memory-bundle.js';
 import { dictionary, document } from '../../../unit/pmml/documents.js';
 import { modelFiles, pipeline, type StageSketch } from '../../../unit/spark/support/model.js';

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import protobuf from 'protobufjs';
-import { packageRoot } from '../../../../ts/package-files.js';
+import { packageRoot } from '../../../../ts/base/package-files.js';
 import { RawClient } from '../../../unit/protocols/raw-client.js';
 import { type ServalProcess, startServer } from '../../../e2e/support/serval-process.js';
 import { INFER } from './asking.js';

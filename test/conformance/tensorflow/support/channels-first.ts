@@ -1,7 +1,11 @@
 // Golden cases with channels last, turned into ones with channels first: TensorFlow's CPU kernels
 // have no such form, so its answers to the first are turned as well.
-import { numbersTensor } from '../../../../ts/tensorflow/lower/tensors.js';
-import type { Attribute, AttributeList, NodeDef } from '../../../../ts/tensorflow/types.js';
+import { numbersTensor } from '../../../../ts/importers/tensorflow/lower/tensors.js';
+import type {
+  Attribute,
+  AttributeList,
+  NodeDef,
+} from '../../../../ts/importers/tensorflow/types.js';
 import type { GoldenCase, GoldenGroup } from './golden-files.js';
 
 const SUFFIX = '/channels_first';

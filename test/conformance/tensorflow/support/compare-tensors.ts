@@ -1,8 +1,8 @@
 // Compares a model's answer with TensorFlow's: data types, shapes and everything but floating
 // elements exactly; floating ones within a tolerance, NaN equal to NaN.
-import { tensorBytes, tensorNumbers } from '../../../../ts/tensorflow/lower/tensors.js';
-import { isFloating, shapeText } from '../../../../ts/tensorflow/lower/values.js';
-import type { Tensor } from '../../../../ts/tensorflow/types.js';
+import { tensorBytes, tensorNumbers } from '../../../../ts/importers/tensorflow/lower/tensors.js';
+import { isFloating, shapeText } from '../../../../ts/importers/tensorflow/lower/values.js';
+import type { Tensor } from '../../../../ts/importers/tensorflow/types.js';
 
 /** Relative, where a case does not say. */
 export const TOLERANCE = 1e-5;

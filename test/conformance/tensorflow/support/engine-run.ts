@@ -1,13 +1,13 @@
 // Runs an imported graph through Serval's own engine, as a gRPC Predict request: the codecs and the
 // custom operators are those that serve.
-import { ErrorCode, type ServalError } from '../../../../ts/errors.js';
-import type { ImportedGraph, ImportedModel } from '../../../../ts/tensorflow/imported.js';
-import { encodeTensorProto } from '../../../../ts/tensorflow/proto/tensor-proto-writer.js';
-import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
-import { readTensor } from '../../../../ts/tensorflow/proto/tensor-proto.js';
-import type { Tensor } from '../../../../ts/tensorflow/types.js';
-import { createEngine, type Engine } from '../../../../ts/native/engine.js';
-import { PromiseTarget } from '../../../../ts/native/promised.js';
+import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
+import type { ImportedGraph, ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
+import { encodeTensorProto } from '../../../../ts/importers/tensorflow/proto/tensor-proto-writer.js';
+import { ReadContext } from '../../../../ts/importers/tensorflow/proto/read-context.js';
+import { readTensor } from '../../../../ts/importers/tensorflow/proto/tensor-proto.js';
+import type { Tensor } from '../../../../ts/importers/tensorflow/types.js';
+import { createEngine, type Engine } from '../../../../ts/engine/engine.js';
+import { PromiseTarget } from '../../../../ts/engine/promised.js';
 import {
   TF_CLASSIFY,
   TF_PREDICT,
@@ -16,7 +16,7 @@ import {
 } from '../../../../ts/model/request-kinds.js';
 import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
-import { importedSpec } from '../../../../ts/import/imported-spec.js';
+import { importedSpec } from '../../../../ts/importers/run/imported-spec.js';
 
 /** Feeds and results by alias. Errors: rejects where the model cannot be loaded or run. */
 export type RunGraph = (

@@ -2,10 +2,10 @@
 // Format: DIR/ops/<operator>/{graph.pb,cases.json}, made by test/fixtures/tensorflow.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readGraphDef } from '../../../../ts/tensorflow/proto/graph-def.js';
+import { readGraphDef } from '../../../../ts/importers/tensorflow/proto/graph-def.js';
 import { dtypeOfCode } from './dtype-codes.js';
-import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
-import type { GraphDef, Tensor } from '../../../../ts/tensorflow/types.js';
+import { ReadContext } from '../../../../ts/importers/tensorflow/proto/read-context.js';
+import type { GraphDef, Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
 
 /** A tensor in cases.json: little-endian elements as base64, strings each as base64. */

@@ -2,9 +2,9 @@
 // Format: DIR/models/<name>/{1/,cases.json}, made by test/fixtures/tensorflow.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ImportedModel } from '../../../../ts/tensorflow/imported.js';
-import { tensorNumbers, tensorStrings } from '../../../../ts/tensorflow/lower/tensors.js';
-import type { Tensor } from '../../../../ts/tensorflow/types.js';
+import type { ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
+import { tensorNumbers, tensorStrings } from '../../../../ts/importers/tensorflow/lower/tensors.js';
+import type { Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { tensorDifference, TOLERANCE } from './compare-tensors.js';
 import type { Classes, EngineRunner } from './engine-run.js';
 import { type GoldenTensor, goldenTensor } from './golden-files.js';

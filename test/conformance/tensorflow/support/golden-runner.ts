@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ImportedGraph, ImportedModel } from '../../../../ts/tensorflow/imported.js';
-import type { Operators } from '../../../../ts/tensorflow/lower/context.js';
-import { lowerModel } from '../../../../ts/tensorflow/lower/lower-model.js';
-import { shapeText } from '../../../../ts/tensorflow/lower/values.js';
-import { prepareModel } from '../../../../ts/tensorflow/prepare/index.js';
-import { OpTable } from '../../../../ts/tensorflow/proto/op-defs.js';
+import type { ImportedGraph, ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
+import type { Operators } from '../../../../ts/importers/tensorflow/lower/context.js';
+import { lowerModel } from '../../../../ts/importers/tensorflow/lower/lower-model.js';
+import { shapeText } from '../../../../ts/importers/tensorflow/lower/values.js';
+import { prepareModel } from '../../../../ts/importers/tensorflow/prepare/index.js';
+import { OpTable } from '../../../../ts/importers/tensorflow/proto/op-defs.js';
 import type {
   Dtype,
   LoadedGraph,
@@ -16,7 +16,7 @@ import type {
   SignatureDef,
   Tensor,
   TensorInfoDef,
-} from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/types.js';
 import { tensorDifference } from './compare-tensors.js';
 import type { EngineRunner } from './engine-run.js';
 import { type GoldenCase, type GoldenGroup, goldenTensor } from './golden-files.js';

@@ -1,5 +1,5 @@
 // Another form of a golden graph: one in which the shapes of all that is fed are said.
-import type { Attribute, GraphDef, NodeDef } from '../../../../ts/tensorflow/types.js';
+import type { Attribute, GraphDef, NodeDef } from '../../../../ts/importers/tensorflow/types.js';
 
 /** "node:port" without its port. */
 export const nodeOf = (tensor: string): string => tensor.replace(/:\d+$/, '');

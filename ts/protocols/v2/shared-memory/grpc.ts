@@ -1,7 +1,7 @@
 // Triton's shared memory calls of inference.GRPCInferenceService. Control plane; the listener's
 // thread hands them on. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
 import { SHARED_MEMORY, SHARED_MEMORY_CHANGE, type CallKind } from '../../../access/groups.js';
-import type { SharedMemoryControl } from '../../../admin/control.js';
+import type { SharedMemoryControl } from '../../control.js';
 import type { CudaRegion, SharedRegion } from '../../../model/engine-api.js';
 import {
   CUDA_SHARED_MEMORY_STATUS_RESPONSE,
@@ -9,7 +9,7 @@ import {
 } from '../../../protobuf/generated/inference.js';
 import { exactReader } from '../../../protobuf/reader.js';
 import { encodeMessage } from '../../../protobuf/schema-write.js';
-import type { GrpcUnaryHandler } from '../../../transport/grpc-call.js';
+import type { GrpcUnaryHandler } from '../../../listeners/grpc/call.js';
 import { answeringLater } from '../../grpc/unary.js';
 import { cudaRegion, sharedRegion } from './region.js';
 

@@ -1,7 +1,7 @@
 // Triton's shared memory extensions as REST and gRPC share them: what a registration may say.
 // Control plane, the listener's thread.
 // Source: Triton's system and CUDA shared memory extensions.
-import { ErrorCode, ServalError } from '../../../errors.js';
+import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { CudaRegion, SharedRegion } from '../../../model/engine-api.js';
 import { base64Bytes, wrongKind } from '../control.js';
 

@@ -1,7 +1,7 @@
 // Triton's shared memory extensions over REST. Control requests with small JSON bodies; the
 // listener's thread hands them on. Source: v2-protocol.md 2, 11.
 import { SHARED_MEMORY, SHARED_MEMORY_CHANGE } from '../../../access/groups.js';
-import type { Route } from '../../../transport/listener.js';
+import type { Route } from '../../../listeners/http/listener.js';
 import { LaterRoute } from '../../rest/body-route.js';
 import {
   NOTHING,

@@ -1,0 +1,105 @@
+// What stands before the routes of an HTTP listener: callers are let in, or answered 401 or 403,
+// before any of the body is read. Hot path where keys are set; the listener's thread. A route that
+// anybody may call is handed on as it is, and costs nothing.
+import type { EngineRoute, HttpExchange, RequestHead, Route } from '../listener.js';
+import type { CallKind } from '../../../access/groups.js';
+import { AcceptedKeys } from '../../../access/accepted-keys.js';
+import type { Cors } from './cors.js';
+import { OwnHostRoute, OwnPageRoute, type HostCheck } from './own-page.js';
+import {
+  CHALLENGE,
+  callAccess,
+  judge,
+  type CallAccess,
+  type Entrance,
+  type Policy,
+} from '../../../access/policy.js';
+
+const JSON_TYPE = 'application/json';
+const HEADERS: readonly string[] = ['WWW-Authenticate', CHALLENGE];
+
+/** Access to a kind of call, and who was let in by it. */
+interface Lock {
+  readonly access: CallAccess;
+  readonly accepted: AcceptedKeys;
+}
+
+/** Of one policy, whose end is theirs: routes of one kind share a lock, however many there are. */
+const locks = new WeakMap<Policy, Map<string, Lock>>();
+
+function lockOf(policy: Policy, call: CallKind | undefined, entrance: Entrance): Lock {
+  let ofPolicy = locks.get(policy);
+  if (ofPolicy === undefined) {
+    ofPolicy = new Map();
+    locks.set(policy, ofPolicy);
+  }
+  const name = `${entrance} ${call?.group} ${call?.changes}`;
+  let lock = ofPolicy.get(name);
+  if (lock === undefined) {
+    lock = { access: callAccess(policy, call, entrance), accepted: new AcceptedKeys() };
+    ofPolicy.set(name, lock);
+  }
+  return lock;
+}
+
+class GuardedRoute implements Route {
+  constructor(
+    private readonly route: Route,
+    private readonly lock: Lock,
+    private readonly refused: () => void,
+  ) {}
+
+  /** Not where a place lets in: that is no header. */
+  get engine(): EngineRoute | undefined {
+    return this.lock.access.openTo === 'none' ? this.route.engine : undefined;
+  }
+
+  keyHeader(head: RequestHead): string | undefined {
+    const { access, accepted } = this.lock;
+    return access.checks.find(({ header }, check) => {
+      const value = head.header(header);
+      return value !== '' && accepted.has(check, value);
+    })?.header;
+  }
+
+  begin(head: RequestHead, exchange: HttpExchange): void {
+    const { access, accepted } = this.lock;
+    const refusal = judge(access, head, accepted);
+    if (refusal === undefined) {
+      this.route.begin(head, exchange);
+      if (access.openTo !== 'none') exchange.isConstant = false; // a place is no header
+      return;
+    }
+    this.refused();
+    const body = JSON.stringify({ error: refusal.message });
+    exchange.send(refusal.http, JSON_TYPE, body, refusal.http === 401 ? HEADERS : undefined);
+  }
+
+  data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
+    this.route.data(exchange, chunk, last);
+  }
+
+  abort(exchange: HttpExchange): void {
+    this.route.abort(exchange);
+  }
+}
+
+/** `route` behind its lock, where it has one; `refused` is told of callers who are not let in. What
+ * changes the server is not for pages of others: only for those that `cors` lets in, and only with
+ * a key, which no page can send unawares. Without keys `hosts` says which names of the server
+ * count, where that is asked for. */
+export function guarded(
+  route: Route,
+  policy: Policy,
+  entrance: Entrance,
+  refused: () => void = () => undefined,
+  cors?: Cors,
+  hosts?: HostCheck,
+): Route {
+  const lock = lockOf(policy, route.call, entrance);
+  const { access } = lock;
+  const trusted = access.openTo === 'none' ? cors?.allows : undefined;
+  const own = route.call?.changes === true ? new OwnPageRoute(route, trusted, refused) : route;
+  const here = hosts && policy.keys === undefined ? new OwnHostRoute(own, hosts, refused) : own;
+  return access.openTo === 'all' ? here : new GuardedRoute(here, lock, refused);
+}

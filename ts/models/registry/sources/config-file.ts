@@ -1,0 +1,84 @@
+// models.config, with what was taken from it at the last look. Control plane, main thread.
+// Source: tfserving.md 3.2.
+import { parseModelServerConfig } from '../../config/models-config.js';
+import type { ModelEntry } from '../../config/types.js';
+import type { ConfigProblem } from '../../../protobuf/problem.js';
+import { readConfigText } from '../../../protobuf/text-format.js';
+import { Settling } from './settle.js';
+import type { SourceRules } from './taken-models.js';
+
+/** models.config, read again at each poll. An entry that was good and is missing from a file with
+ * problems stays, and so do all entries when the file has no model_config_list any more (it is
+ * empty, or holds comments only): a mistake unloads nothing. A written `model_config_list {}`
+ * unloads all. Source: tfserving.md 3.2. */
+export class ModelConfigFile {
+  readonly #path: string;
+  readonly #rules: SourceRules;
+  readonly #settling: Settling;
+  #text: string | undefined;
+  #entries: readonly ModelEntry[] = [];
+  #faults: readonly string[] = [];
+  #notes: readonly string[] = [];
+
+  constructor(path: string, rules: SourceRules) {
+    this.#path = path;
+    this.#rules = rules;
+    this.#settling = new Settling(rules.settleMs);
+  }
+
+  get entries(): readonly ModelEntry[] {
+    return this.#entries;
+  }
+
+  /** What keeps an entry, or all of them, from being served. */
+  get faults(): readonly string[] {
+    return this.#faults;
+  }
+
+  /** What is read and makes no difference. */
+  get notes(): readonly string[] {
+    return this.#notes;
+  }
+
+  /** Errors: InvalidArgument: the file cannot be read. */
+  async firstLook(): Promise<void> {
+    this.#take(await readConfigText(this.#path));
+  }
+
+  /** Answers whether a change waits to be taken. Never rejects. */
+  async look(): Promise<boolean> {
+    let text: string;
+    try {
+      text = await readConfigText(this.#path);
+    } catch (error) {
+      [this.#faults, this.#notes] = [[(error as Error).message], []];
+      this.#text = undefined;
+      return false;
+    }
+    if (text === this.#text) {
+      this.#settling.endLook();
+      return false;
+    }
+    if (!this.#settling.isSettled(this.#path, text, this.#rules.clock.nowMs())) return true;
+    this.#take(text);
+    return false;
+  }
+
+  #take(text: string): void {
+    const { models, isSet, problems, warnings } = parseModelServerConfig(text, this.#path);
+    const names = new Set(models.map((entry) => entry.name));
+    this.#text = text;
+    const textOf = (one: ConfigProblem): string => `${one.place}: ${one.message}`;
+    [this.#faults, this.#notes] = [problems.map(textOf), warnings.map(textOf)];
+    if (isSet || this.#entries.length === 0) {
+      const kept = this.#entries.filter((entry) => problems.length > 0 && !names.has(entry.name));
+      this.#entries = [...models, ...kept];
+    } else if (problems.length === 0) {
+      const kept = this.#entries.length === 1 ? 'its model stays' : 'its models stay';
+      this.#faults = [
+        `${this.#path}: expected model_config_list, got a file without one: ${kept} as before; ` +
+          'write model_config_list {} to unload all models',
+      ];
+    }
+  }
+}
