@@ -1,4 +1,4 @@
-// README's quick starts of libraries that export tensors' models themselves.
+// README's quick starts for libraries that export tensor models themselves.
 import { describeReadme } from './readme.js';
 
 describeReadme(['keras', 'torch']);

@@ -1,5 +1,5 @@
-// README's quick starts, each from an empty folder: what a block says that it prints is what it
-// prints, and is what the library that made the model answers in the same block. Test time only.
+// README's quick starts, each from an empty folder: a block prints what it states, which equals the
+// result of the library that made the model in the same block. Test time only.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { packageRoot } from '../../ts/base/package-files.js';
 import { blocksOf, near, numbersOf, quotedOf, splitPrinted, type Block } from './blocks.js';
 import { QuickStarts, libraryOf, type Library } from './running.js';
 
-// Of the same model in single precision.
+// The tolerance for the same model in single precision.
 const TOLERANCE = 1e-5;
 
 export function readmeBlocks(): readonly Block[] {
@@ -16,7 +16,10 @@ export function readmeBlocks(): readonly Block[] {
   return blocksOf(readme, '## Quick start');
 }
 
-/** Tests of the blocks that make their models with these. Files share them out: each has 300 s. */
+/**
+ * Tests the blocks that make their models with these. They are spread over files, because each has
+ * 300 s.
+ */
 export function describeReadme(libraries: readonly Library[]): void {
   describe(`README's quick starts with ${libraries.join(' and ')}`, () => {
     const starts = new QuickStarts();

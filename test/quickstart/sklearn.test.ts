@@ -1,5 +1,5 @@
 // The quick starts with scikit-learn: README's, and docs/quickstart.md from an empty folder, whose
-// blocks print, in order, what they say. How blocks are read and compared is checked too.
+// blocks print, in order, what they state. The reading and comparing of blocks is tested as well.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
