@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/trace/tracer.h"
+#include "engine/observe/tracer.h"
 #include "stats/access_log.h"
 #include "stats/model_stats.h"
 

@@ -1,6 +1,6 @@
 // Which waiting requests are run together. Hot path; thread: instance. Pure functions of a view;
 // the one caller is native/engine/model/batcher.cc. Source of the rules: Triton's dynamic batcher,
-// TensorFlow Serving's batching parameters (docs/batching.md).
+// TensorFlow Serving's batching parameters (docs/guides/batching.md).
 #pragma once
 
 #include <cstdint>

@@ -204,7 +204,7 @@ const ROW: readonly RestCase[] = [
   ),
   refused(
     'an unknown name in columns, ignored there',
-    'docs/protocols/v1-rest.md',
+    'docs/reference/protocols/v1-rest.md',
     HALF,
     '{"inputs":{"other":[[1],"a"],"x":[2]}}',
     'JSON object: does not have named input: other',

@@ -101,7 +101,7 @@ describe('deploy/', () => {
   });
 
   it('what scales pods is a metric that there is', () => {
-    const metrics = readFileSync(join(DEPLOY, '..', 'docs', 'metrics.md'), 'utf8');
+    const metrics = readFileSync(join(DEPLOY, '..', 'docs', 'reference', 'metrics.md'), 'utf8');
     const name = 'nv_inference_pending_request_count';
     assert.ok(metrics.includes(`\`${name}\``));
     for (const file of [RENDERED, join(DEPLOY, 'kubernetes', 'prometheus-adapter.yaml')]) {

@@ -1,4 +1,9 @@
+<<<<<<< HEAD
 // README's quick starts for libraries that export tensor models themselves.
 import { describeReadme } from './readme.js';
+=======
+// The quick starts with libraries that export tensor models themselves.
+import { describeQuickStarts } from './quick-starts.js';
+>>>>>>> main
 
-describeReadme(['keras', 'torch']);
+describeQuickStarts(['keras', 'torch']);

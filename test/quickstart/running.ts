@@ -25,7 +25,7 @@ ended() { for job in $(jobs -p); do kill -- "-$job" 2>/dev/null || true; done; w
 trap ended EXIT
 `;
 const MARK = '@@ next block';
-/** In README's order. */
+/** In the order of docs/guides/quickstart.md. */
 export const LIBRARIES = ['keras', 'sklearn', 'torch', 'pyspark'] as const;
 export type Library = (typeof LIBRARIES)[number];
 

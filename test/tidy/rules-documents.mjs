@@ -10,7 +10,7 @@ const REQUIRED = [
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   'LICENSE',
-  'docs/errors.md',
+  'docs/reference/errors.md',
   '.ci/run',
 ];
 const FLATC_VERSION = '2.0.8';
@@ -115,10 +115,10 @@ export function errorRows(source) {
   );
 }
 
-// Every code: a row in docs/errors.md with the statuses of ts/base/errors.ts, a paragraph, and a
-// test that names it.
+// Every code: a row in docs/reference/errors.md with the statuses of ts/base/errors.ts, a
+// paragraph, and a test that names it.
 export function errorPages({ files }) {
-  const page = 'docs/errors.md';
+  const page = 'docs/reference/errors.md';
   const codes = errorCodes(textOf(files, 'proto/engine.fbs') ?? '');
   const rows = errorRows(textOf(files, 'ts/base/errors.ts') ?? '');
   const text = textOf(files, page) ?? '';

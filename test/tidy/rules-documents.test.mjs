@@ -84,7 +84,7 @@ const ERRORS = {
   'ts/base/errors.ts':
     "  [ErrorCode.Ok]: row('OK', 200, 200, OK),\n" +
     "  [ErrorCode.QueueFull]: row('QUEUE_FULL', 503, 503, UNAVAILABLE),\n",
-  'docs/errors.md':
+  'docs/reference/errors.md':
     '| 0 | OK | 200 | 200 | OK |\n| 10 | QUEUE_FULL | 503 | 503 | UNAVAILABLE |\n' +
     '### QUEUE_FULL\nThe queue is full.\n',
   'test/e2e/queue.test.mjs': 'assert.equal(code, ErrorCode.QueueFull)',
@@ -109,7 +109,10 @@ test('each way that error pages can disagree is named', () => {
     disagree('ts/base/errors.ts', 'ErrorCode.QueueFull', 'ErrorCode.Other')[0],
     /no row in ts/,
   );
-  assert.match(disagree('docs/errors.md', '### QUEUE_FULL', 'QUEUE_FULL')[0], /no paragraph/);
+  assert.match(
+    disagree('docs/reference/errors.md', '### QUEUE_FULL', 'QUEUE_FULL')[0],
+    /no paragraph/,
+  );
   assert.match(disagree('test/e2e/queue.test.mjs', 'QueueFull', 'Other')[0], /no test names/);
   assert.match(disagree('proto/engine.fbs', 'enum ErrorCode', 'enum Other')[0], /no enum/);
 });

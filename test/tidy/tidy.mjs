@@ -9,6 +9,7 @@ import { exitWhenWritten, noCounts, printSkipped, summaryLine } from '../run/cou
 import * as documents from './rules-documents.mjs';
 import * as format from './rules-format.mjs';
 import * as imports from './rules-imports.mjs';
+import * as links from './rules-links.mjs';
 import * as size from './rules-size.mjs';
 import { readTree } from './source-files.mjs';
 import * as words from './rules-words.mjs';
@@ -36,6 +37,7 @@ const RULES = {
   'request-trace': documents.requestTrace,
   'error-pages': documents.errorPages,
   changelog: documents.changelog,
+  'relative-links': links.relativeLinks,
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
   'peer-tables': documents.peerTables,

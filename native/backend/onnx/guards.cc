@@ -395,7 +395,8 @@ class Rewriter {
 Error refused(std::string why) {
   return make_error(
       ErrorCode::ModelInvalid,
-      "the model has operators that must be guarded (docs/robustness.md), and " + std::move(why));
+      "the model has operators that must be guarded (docs/explanation/robustness.md), and " +
+          std::move(why));
 }
 
 Findings look(Bytes model, Divisions divisions) {

@@ -1,7 +1,7 @@
 // Guards against operators whose kernels in ONNX Runtime end the process: a model that has some is
 // rewritten before a session is made of it, so that operators of ours (operators/guards) stand in
 // front of them or in their place. Control plane, the loading thread.
-// docs/robustness.md says which operators, and what is not guarded.
+// docs/explanation/robustness.md says which operators, and what is not guarded.
 #pragma once
 
 #include <cstdint>

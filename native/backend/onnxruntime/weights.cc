@@ -286,10 +286,11 @@ Result<ReadModel> read_model(const std::string& path) {
   Status read = read_file(path, file);
   if (!read.ok()) return std::move(read.error());
   if (is_runtime_format(file.bytes())) {
-    return make_error(ErrorCode::ModelInvalid,
-                      "model file " + path +
-                          ": is in ONNX Runtime's own format (.ort), whose operators cannot be "
-                          "guarded (docs/robustness.md); serve the .onnx file that it was made of");
+    return make_error(
+        ErrorCode::ModelInvalid,
+        "model file " + path +
+            ": is in ONNX Runtime's own format (.ort), whose operators cannot be "
+            "guarded (docs/explanation/robustness.md); serve the .onnx file that it was made of");
   }
   Result<ExternalData> external = find_external(path, file.bytes());
   if (!external.ok()) return std::move(external.error());

@@ -1,6 +1,6 @@
 // Whether the rows of a batch keep apart in a model, read from its graph: the proof that requests
 // of different callers may be run together. Nothing is run. Control plane, the loading thread;
-// pure. docs/batching.md says what is followed, rule.h how.
+// pure. docs/guides/batching.md says what is followed, rule.h how.
 #pragma once
 
 #include <functional>

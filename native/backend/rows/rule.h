@@ -135,7 +135,7 @@ struct Rule {
 const std::vector<Rule>& all_rules();
 // Null: there is none.
 const Rule* find_rule(std::string_view domain, std::string_view op);
-// The table of docs/batching.md.
+// The table of docs/guides/batching.md.
 std::string rules_as_markdown();
 
 // The families, in the order of the table.

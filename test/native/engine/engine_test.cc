@@ -1,8 +1,8 @@
 // Loading, unloading and the table that listeners read.
 #include <thread>
 
+#include "engine/control/spec/codec.h"
 #include "engine/engine_fixture.h"
-#include "engine/spec/codec.h"
 #include "support/onnxruntime_fixture.h"
 #include "support/plan_build.h"
 

@@ -1,5 +1,6 @@
 // What a bench sends by TensorFlow Serving's APIs: V1's JSON, Predict's messages, and what both say
-// of a model. Source: docs/protocols/v1-rest.md; docs/protocols/tf-grpc.md; docs/tabular.md.
+// of a model. Source: docs/reference/protocols/v1-rest.md; docs/reference/protocols/tf-grpc.md;
+// docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadRequest, type RequestModel } from '../../../ts/cli/bench/request/bodies.js';

@@ -85,7 +85,7 @@ test('versions of CUDA', () => {
 });
 
 test('the page of GPUs has each package as it is pinned', () => {
-  const page = readFileSync(join(packageRoot(), 'docs', 'gpu.md'), 'utf8');
+  const page = readFileSync(join(packageRoot(), 'docs', 'guides', 'gpu.md'), 'utf8');
   for (const { package: name, version } of [...CUDA_WHEELS, ...TENSORRT_WHEELS]) {
     assert.ok(page.includes(`\n| ${name} | ${version} | `), name);
   }

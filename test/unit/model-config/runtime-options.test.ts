@@ -84,7 +84,7 @@ test('options that name files, libraries or memory are refused with their name',
   }
   assert.deepEqual(problems({ 'session.disable_prepackin': '1' }), [
     "session.disable_prepackin: expected an option that a model's configuration may set " +
-      '(docs/runtime-options.md), got "1"; did you mean "session.disable_prepacking"?',
+      '(docs/reference/runtime-options.md), got "1"; did you mean "session.disable_prepacking"?',
   ]);
   assert.deepEqual(problems({ 'session.disable_prepacking': '2' }), [
     'session.disable_prepacking: expected 0 or 1, got "2"',

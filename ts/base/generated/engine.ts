@@ -2,7 +2,7 @@
 
 export type DType = 'BOOL' | 'UINT8' | 'UINT16' | 'UINT32' | 'UINT64' | 'INT8' | 'INT16' | 'INT32' | 'INT64' | 'FP16' | 'FP32' | 'FP64' | 'BYTES' | 'BF16' | 'STRING' | 'DATE' | 'TIMESTAMP' | 'VECTOR' | 'DECIMAL';
 
-/** One row each in ts/base/errors.ts (HTTP and gRPC status) and docs/errors.md. */
+/** One row each in ts/base/errors.ts (HTTP and gRPC status) and docs/reference/errors.md. */
 export enum ErrorCode {
   Ok = 0,
   /** well-formed request that the model or the protocol refuses */

@@ -1,5 +1,5 @@
 // What `serval bench` measures and reports. Types only; any thread.
-// The report is written as it is by `--json` and read by the page (docs/bench.md).
+// The report is written as it is by `--json` and read by the page (docs/guides/bench.md).
 
 /** What is between the caller and the model. `engine`: no transport, the library's call;
  * `v1-json`, `grpc-predict`: TensorFlow Serving's APIs; the others: V2. */

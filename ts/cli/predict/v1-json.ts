@@ -1,5 +1,5 @@
 // V1's JSON as clients have it: what the metadata of a model says, values as text. Control plane;
-// pure. Source: docs/protocols/v1-rest.md; tfserving.md 1.
+// pure. Source: docs/reference/protocols/v1-rest.md; tfserving.md 1.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { InputInfo } from '../../library/types.js';
 import { DATA_TYPES, isDtype } from '../../model/datatype.js';

@@ -1,6 +1,6 @@
 // Checks of the options of ONNX Runtime that a model's configuration sets, against the table that
-// the engine has too (native/engine/spec/options.h, which also resolves paths and has the last
-// word): here each problem gets its place in the configuration. Control plane; pure.
+// the engine has too (native/engine/control/spec/options.h, which also resolves paths and has the
+// last word): here each problem gets its place in the configuration. Control plane; pure.
 import { RUNTIME_OPTIONS } from '../../model/generated/runtime-options.js';
 import type { OptionRule, OptionScope } from '../../model/generated/runtime-options.js';
 import { echo, nearWord } from '../../base/text.js';
@@ -64,7 +64,7 @@ export function optionProblem(scope: OptionScope, name: string, value: string): 
     const meant = nearWord(name, known);
     const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
     return (
-      "expected an option that a model's configuration may set (docs/runtime-options.md), " +
+      "expected an option that a model's configuration may set (docs/reference/runtime-options.md), " +
       `got ${echo(value)}${hint}`
     );
   }

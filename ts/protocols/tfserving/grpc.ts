@@ -2,7 +2,7 @@
 // Classify, Regress and MultiInference are the engine's, but for the words of some errors; the
 // others answer from the registry's snapshot, or through the engine by messages made here. The
 // listener's thread.
-// Source: tfserving.md 2; docs/protocols/tf-grpc.md.
+// Source: tfserving.md 2; docs/reference/protocols/tf-grpc.md.
 import { CONTROL_CHANGE, INFERENCE, METADATA } from '../../access/groups.js';
 import {
   TF_CLASSIFY,

@@ -1,7 +1,7 @@
 // V2 over gRPC: inference.GRPCInferenceService. The metadata calls answer from the registry's
 // snapshot; ModelInfer and ModelStreamInfer are the engine's, but for the words of some errors. The
 // listener's thread.
-// Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
+// Source: proto/wire/inference.proto; statuses: docs/reference/protocols/v2-rest.md.
 import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';

@@ -1,6 +1,6 @@
 // Which version of which model a V2 request means, and the words where there is none: found here in
 // the registry's snapshot, or by the engine, which says what is missing. Control plane, any thread;
-// pure. Statuses: docs/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
+// pure. Statuses: docs/reference/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { EngineError, Missing } from '../../engine/missing.js';

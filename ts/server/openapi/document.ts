@@ -1,7 +1,7 @@
 // The OpenAPI document of the server: its own calls, and those of each model that serves. Made on
 // the main thread, where no request waits for it, a few models in a turn; what a version adds is
 // kept for as long as the version is, the document for as long as nothing changes. Control plane.
-// Source: OpenAPI 3.1.0; docs/protocols.
+// Source: OpenAPI 3.1.0; docs/reference/protocols.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { OPENAPI_MODELS_MAX } from '../../base/limits.js';

@@ -1,4 +1,5 @@
-// The table in docs/batching.md equals the one that the rules print. SERVAL_WRITE_DOCS=1 writes it.
+// The table in docs/guides/batching.md equals the one that the rules print. SERVAL_WRITE_DOCS=1
+// writes it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,7 +14,7 @@
 namespace serval::rows {
 namespace {
 
-const char* const kPage = SERVAL_SOURCE_DIR "/docs/batching.md";
+const char* const kPage = SERVAL_SOURCE_DIR "/docs/guides/batching.md";
 const std::string kBegin = "<!-- operator rules -->\n", kEnd = "<!-- end of operator rules -->\n";
 
 TEST(RowsTable, TheDocumentationHasTheRules) {

@@ -110,7 +110,7 @@ TEST(TableJson, RequestMembers) {
   EXPECT_TRUE(decoded.request().table.text_is_string);
 }
 
-// Source: docs/tabular.md "PMML documents".
+// Source: docs/reference/tabular.md "PMML documents".
 TEST(TableJson, AModelWithoutFieldsAnswersAsManyRowsAsItIsAskedFor) {
   const TableModel model = model_of({});
   const auto rows = [&](Protocol protocol, std::string_view body) {

@@ -1,6 +1,6 @@
 // The engine's request log: which requests its taps choose, how many entries wait and which are
 // dropped, and that threads may log while one reads.
-#include "engine/request_log/request_log.h"
+#include "engine/observe/request_log.h"
 
 #include <gtest/gtest.h>
 

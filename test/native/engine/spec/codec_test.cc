@@ -2,7 +2,7 @@
 // refused with a text that names the member.
 #include <gtest/gtest.h>
 
-#include "engine/spec/codec.h"
+#include "engine/control/spec/codec.h"
 
 namespace serval {
 namespace {

@@ -1,7 +1,7 @@
 // write_model_info and write_engine_stats: what they report of a loaded model, read back with the
 // generated accessors.
+#include "engine/control/spec/codec.h"
 #include "engine/engine_fixture.h"
-#include "engine/spec/codec.h"
 
 namespace serval::test {
 namespace {

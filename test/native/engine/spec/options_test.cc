@@ -1,5 +1,5 @@
 // Which options of ONNX Runtime a model's configuration may set.
-#include "engine/spec/options.h"
+#include "engine/control/spec/options.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -86,7 +86,7 @@ TEST(RuntimeOptions, OptionsThatNameFilesAreRefusedByName) {
   }
   EXPECT_EQ(session_refusal({"session.optimized_model_filepath", "/tmp/x"}),
             "session option 'session.optimized_model_filepath': expected one that a model's "
-            "configuration may set (docs/runtime-options.md), got '/tmp/x'");
+            "configuration may set (docs/reference/runtime-options.md), got '/tmp/x'");
 }
 
 // The runtime reads names and values up to the first NUL.

@@ -1,6 +1,6 @@
 // inference.GRPCInferenceService over a real socket, with an engine that the test answers for.
 // Source: proto/wire/inference.proto; statuses:
-// docs/protocols/v2-rest.md.
+// docs/reference/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';

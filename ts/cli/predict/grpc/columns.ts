@@ -1,5 +1,5 @@
 // Columns of a model of columns as tensors of V2's gRPC messages, and its answers as columns.
-// Control plane; pure. Source: docs/tabular.md, The extended V2 protocol.
+// Control plane; pure. Source: docs/reference/tabular.md, The extended V2 protocol.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementBytes, elementValues } from '../../../library/elements.js';
 import { tableBody } from '../../../library/table-request.js';

@@ -38,7 +38,7 @@ export class UnsupportedError extends Error {
 /** One operator's lowering: its outputs in order (one value where it has one). */
 export type Lowering = (cx: OpContext) => Value | readonly Value[];
 
-/** A supported operator. `dtypes` and `note` are for docs/tensorflow.md's table. */
+/** A supported operator. `dtypes` and `note` are for docs/reference/tensorflow.md's table. */
 export interface Operator {
   readonly lower: Lowering;
   /** The same for complex tensors; absent = they are refused. */
