@@ -1,10 +1,5 @@
-<<<<<<< HEAD
 // Every error code, provoked over the wire in each protocol that can provoke it, gives the response
-// of its row in ts/base/errors.ts. Source: docs/errors.md; the pages that it names.
-=======
-// Every error code, provoked over the wire in each protocol that can, answers what its row of
-// ts/base/errors.ts says. Source: docs/reference/errors.md; the pages that it names.
->>>>>>> main
+// of its row in ts/base/errors.ts. Source: docs/reference/errors.md; the pages that it names.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';

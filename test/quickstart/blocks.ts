@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-// The blocks of the quick starts in README.md and docs/quickstart.md, and the output that they
-=======
 // The blocks of docs/guides/quickstart.md and docs/guides/clients.md, and the output that they
->>>>>>> main
 // state: the lines of a block after "# " (sh, python) or "// " (js). Pure. Test time only.
 
 export interface Block {

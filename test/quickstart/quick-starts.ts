@@ -1,10 +1,5 @@
-<<<<<<< HEAD:test/quickstart/readme.ts
-// README's quick starts, each from an empty folder: a block prints what it states, which equals the
-// result of the library that made the model in the same block. Test time only.
-=======
 // The blocks of docs/guides/quickstart.md, each in an empty folder: a block prints what it says,
 // and the same as the library that made the model. Test time only.
->>>>>>> main:test/quickstart/quick-starts.ts
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,18 +16,9 @@ export function quickStartBlocks(): readonly Block[] {
   return blocksOf(readFileSync(page, 'utf8'));
 }
 
-<<<<<<< HEAD:test/quickstart/readme.ts
-/**
- * Tests the blocks that make their models with these. They are spread over files, because each has
- * 300 s.
- */
-export function describeReadme(libraries: readonly Library[]): void {
-  describe(`README's quick starts with ${libraries.join(' and ')}`, () => {
-=======
 /** Tests the blocks of these libraries. Test files share the libraries: each file has 300 s. */
 export function describeQuickStarts(libraries: readonly Library[]): void {
   describe(`docs/guides/quickstart.md with ${libraries.join(' and ')}`, () => {
->>>>>>> main:test/quickstart/quick-starts.ts
     const starts = new QuickStarts();
     after(() => starts.remove());
     const blocks = quickStartBlocks();

@@ -1,13 +1,7 @@
-<<<<<<< HEAD
 // The share of models that are batched, among those for which generated rows show no coupling: at
 // least 95 in 100, over all models of the fixture scripts, the examples and TensorFlow Serving's
-// own beside the checkout. Prints the others, with the node. Source: docs/batching.md.
+// own beside the checkout. Prints the others, with the node. Source: docs/guides/batching.md.
 //
-=======
-// How many models are still joined of those that made-up rows find nothing against: at least 95 in
-// 100, over all models that the fixture scripts make, the examples and TensorFlow Serving's own
-// beside the checkout. Prints those that are not, with the node. Source: docs/guides/batching.md.
->>>>>>> main
 //   make t T=test/conformance/joined/share.test.ts
 import assert from 'node:assert/strict';
 import { after, before, describe, test, type TestContext } from 'node:test';

@@ -1,15 +1,7 @@
-<<<<<<< HEAD
 // Each protocol's metadata about a model's optional inputs and its classes' names, exactly, over
 // every listener. V2's JSON has members for both; the messages and TensorFlow Serving's documents
-// have none, and list only what every request needs. Source: docs/onnx.md "Classifiers with
-// ZipMap", "Inputs with a default"; v2-protocol.md 1.2; tfserving.md 1.9, 2.
-=======
-// What each protocol's metadata says of a model's inputs that may be left out and of its classes'
-// names, exactly, over every listener. JSON of V2 has members for both; the messages and TensorFlow
-// Serving's documents have no place for them, and list what every request needs.
-// Source: docs/reference/onnx.md "Classifiers with ZipMap", "Inputs with a default"; v2-protocol.md
-// 1.2; tfserving.md 1.9, 2.
->>>>>>> main
+// have none, and list only what every request needs. Source: docs/reference/onnx.md "Classifiers
+// with ZipMap", "Inputs with a default"; v2-protocol.md 1.2; tfserving.md 1.9, 2.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,12 +1,6 @@
-<<<<<<< HEAD
 // Tabular models on a running server: every request form (V1, V2, LeapFrame, CSV), metadata, schema
 // files, archives, and the errors of models that cannot be served. Source: tabular.md 2.4, 2.5,
-// 4.3; docs/tabular.md.
-=======
-// Models of columns on a running server: every way in (V1, V2, LeapFrame, CSV), what metadata says,
-// schema files, archives, and what is said of models that cannot be served.
-// Source: tabular.md 2.4, 2.5, 4.3; docs/reference/tabular.md.
->>>>>>> main
+// 4.3; docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -255,11 +249,7 @@ describe("README's examples of tabular models", () => {
     ['house_price', /\[3,80,"Shelbyville",168000\.0\]/],
   ];
   const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8');
-<<<<<<< HEAD
   // A command is an indented line, with the more deeply indented ones after it.
-=======
-  // A command is an indented line and the more deeply indented lines after it.
->>>>>>> main
   const commands = [...readme.matchAll(/^ {4}(?:curl|printf) .*(?:\n {8}.*)*/gm)].map(
     ([all]) => all,
   );
