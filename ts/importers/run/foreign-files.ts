@@ -214,7 +214,7 @@ function firstEntry(head: Buffer): { name: string; data: Buffer } {
   return { name: head.toString('latin1', 30, nameEnd), data };
 }
 
-/** The names in the archive; empty if its directory is not at the end, as in small archives. */
+/** The names in the archive; empty if its directory is not in the last TAIL_BYTES of the file. */
 async function zipNames(file: FileHandle, size: number): Promise<readonly string[]> {
   const tailAt = Math.max(0, size - TAIL_BYTES);
   const tail = await readAt(file, tailAt, size - tailAt);
