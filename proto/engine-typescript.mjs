@@ -14,10 +14,18 @@ const WIDE = ['long', 'ulong'];
 /** Of each schema: how its tables' file imports the types, and whether it holds large numbers: its
  * vectors of numbers are typed arrays then, and its 64-bit integers bigints. */
 const SCHEMAS = {
-  engine: { about: 'What both languages name.', types: '../../model/generated/engine.js' },
-  plan: { about: 'What a plan is made of.', types: './plan.js', large: true },
+  engine: {
+    about: 'What both languages name.',
+    types: '../../base/generated/engine.js',
+    codec: '../../model/table-codec.js',
+  },
+  plan: {
+    about: 'What a plan is made of.',
+    types: './plan.js',
+    codec: '../../../model/table-codec.js',
+    large: true,
+  },
 };
-const CODEC = '../../model/table-codec.js';
 const TYPED = { double: 'Float64Array', int: 'Int32Array' };
 
 const comment = (text, indent = '') =>
@@ -103,7 +111,7 @@ function tableRows(table, known) {
 
 /** [types and enums, tables] of `<schema>.fbs`: the text of both files. */
 export function writeTypeScript({ enums, tables }, schema) {
-  const { about, types: typesPath, large } = SCHEMAS[schema];
+  const { about, types: typesPath, codec, large } = SCHEMAS[schema];
   const origin = `Generated from proto/${schema}.fbs by proto/generate.mjs.`;
   const used = new Set(tables.flatMap(({ members }) => members.map(({ type }) => type)));
   const plain = tables.filter(({ name }) => name !== 'KeyValue');
@@ -117,7 +125,7 @@ export function writeTypeScript({ enums, tables }, schema) {
   const known = { named, defined: new Set(worded.map(({ name }) => name)), large, schema };
   const rows = [
     `// How the tables of ${schema}.fbs lie in bytes. Data only; any thread. ${origin}\n` +
-      `import type { Table } from '${CODEC}';\n` +
+      `import type { Table } from '${codec}';\n` +
       `import type * as ${schema} from '${typesPath}';\n`,
     ...worded.map((one) => {
       const words = wordsOf(one).map((word) => `'${word}'`);

@@ -27,8 +27,8 @@ const out = mkdtempSync(join(tmpdir(), 'serval-generate-'));
 const native = join(root, 'native', 'base', 'generated');
 // Of each schema: its namespace in serval's, and where TypeScript has its types and its tables.
 const SCHEMAS = [
-  ['engine', 'fb', 'ts/model/generated/engine.ts', 'ts/native/generated/tables.ts'],
-  ['plan', 'plan', 'ts/tabular/generated/plan.ts', 'ts/tabular/generated/tables.ts'],
+  ['engine', 'fb', 'ts/base/generated/engine.ts', 'ts/engine/generated/tables.ts'],
+  ['plan', 'plan', 'ts/importers/plan/generated/plan.ts', 'ts/importers/plan/generated/tables.ts'],
 ];
 const files = new Map();
 

@@ -27,7 +27,7 @@ if (!existsSync(tsc)) {
   process.exit(1);
 }
 if (!run(process.execPath, [tsc, '-p', 'tsconfig.json'])) process.exit(1);
-if (!run(process.execPath, [tsc, '-p', 'ts/console/page/tsconfig.json'])) process.exit(1);
+if (!run(process.execPath, [tsc, '-p', 'ts/server/console/page/tsconfig.json'])) process.exit(1);
 removeOrphans();
 await bundle();
 await writeTypes();

@@ -16,21 +16,21 @@ const folder = join(root, 'dist', 'bundle');
 const loader = join(root, 'scripts', 'packaging', 'load-bundle.cjs');
 
 // The command line with `serve`, the package's own, and the listeners' threads.
-const SERVER_ENTRIES = ['main.js', 'api.js', 'workers/http-worker.js'];
+const SERVER_ENTRIES = ['main.js', 'api.js', 'server/workers/http-worker.js'];
 // The other commands, and the thread that imports models.
 const OTHER_ENTRIES = [
-  'predict-command/predict-command.js',
-  'bench-command/bench-command.js',
-  'bench-command/load/load-worker.js',
-  'commands/inspect-command.js',
-  'commands/import-command.js',
-  'commands/key-command.js',
-  'gpu-command/gpu-command.js',
-  'gpu-command/doctor-command.js',
-  'commands/help/help-command.js',
-  'commands/help/completion-command.js',
-  'import/import-worker.js',
-  'tracing/otlp-exporter.js',
+  'cli/predict/predict-command.js',
+  'cli/bench/bench-command.js',
+  'cli/bench/load/load-worker.js',
+  'cli/inspect/inspect-command.js',
+  'cli/import/import-command.js',
+  'cli/key/key-command.js',
+  'cli/gpu/gpu-command.js',
+  'cli/gpu/doctor-command.js',
+  'cli/help/help-command.js',
+  'cli/help/completion-command.js',
+  'importers/run/import-worker.js',
+  'server/observe/tracing/otlp-exporter.js',
 ];
 
 // Bundled CommonJS packages call require for Node's own modules.

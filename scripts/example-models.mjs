@@ -1,4 +1,4 @@
-// The models of examples/models, as descriptions for ts/onnx/builder.ts. Shared by
+// The models of examples/models, as descriptions for ts/importers/onnx/builder.ts. Shared by
 // make-examples.mjs and by the test fixtures. Build time only.
 
 /** y = x * 0.5 + 3, TensorFlow Serving's own sample: [1, 2, 5] -> [3.5, 4, 5.5]. */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exampleModels } from './example-models.mjs';
 import { tabularExamples } from './tabular/examples.mjs';
-import * as onnx from '../dist/onnx/builder.js';
+import * as onnx from '../dist/importers/onnx/builder.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const out = process.argv[2] ?? join(root, 'examples', 'models');

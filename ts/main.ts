@@ -1,12 +1,12 @@
-// The command line: what each word runs; ts/commands/help/commands.ts describes them. Control
-// plane, main thread. `serve` is loaded with it, because its start-up time is a promise
-// (bench/workloads/startup.mjs); the other commands when they are called.
+// The command line: runs the command of each word; ts/cli/help/commands.ts describes them. Control
+// plane, main thread. `serve` is loaded with it, because its start-up time is guaranteed
+// (bench/workloads/startup.mjs); the other commands are loaded on demand.
 import { existsSync } from 'node:fs';
-import { echo, meant, visible } from './text.js';
-import { ErrorCode, reasonOf } from './errors.js';
-import { surviveLostOutput } from './logger.js';
-import { serveCommand } from './commands/serve-command.js';
-import { isUsageError, UsageError } from './commands/usage.js';
+import { echo, meant, visible } from './base/text.js';
+import { ErrorCode, reasonOf } from './base/errors.js';
+import { surviveLostOutput } from './base/logger.js';
+import { serveCommand } from './cli/serve/serve-command.js';
+import { isUsageError, UsageError } from './cli/usage.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -24,8 +24,10 @@ const COMMANDS = [
   'help',
 ];
 
-/** Runs one command and sets the process's exit code; `serve` returns once the server is up.
- * 1: it failed; 2: the command line or the configuration file is wrong. */
+/**
+ * Runs one command and sets the process's exit code; `serve` returns once the server is up. 1: it
+ * failed; 2: the command line or the configuration file is wrong.
+ */
 export async function main(args: readonly string[]): Promise<void> {
   surviveLostOutput();
   try {
@@ -46,35 +48,35 @@ async function run(args: readonly string[]): Promise<number> {
     case 'serve':
       return serveCommand(rest);
     case 'predict': {
-      const { predictCommand } = await import('./predict-command/predict-command.js');
+      const { predictCommand } = await import('./cli/predict/predict-command.js');
       return predictCommand(rest);
     }
     case 'bench': {
-      const { benchCommand } = await import('./bench-command/bench-command.js');
+      const { benchCommand } = await import('./cli/bench/bench-command.js');
       return benchCommand(rest);
     }
     case 'inspect': {
-      const { inspectCommand } = await import('./commands/inspect-command.js');
+      const { inspectCommand } = await import('./cli/inspect/inspect-command.js');
       return inspectCommand(rest);
     }
     case 'import': {
-      const { importCommand } = await import('./commands/import-command.js');
+      const { importCommand } = await import('./cli/import/import-command.js');
       return importCommand(rest);
     }
     case 'gpu': {
-      const { gpuCommand } = await import('./gpu-command/gpu-command.js');
+      const { gpuCommand } = await import('./cli/gpu/gpu-command.js');
       return gpuCommand(rest);
     }
     case 'doctor': {
-      const { doctorCommand } = await import('./gpu-command/doctor-command.js');
+      const { doctorCommand } = await import('./cli/gpu/doctor-command.js');
       return doctorCommand(rest);
     }
     case 'key': {
-      const { keyCommand } = await import('./commands/key-command.js');
+      const { keyCommand } = await import('./cli/key/key-command.js');
       return keyCommand(rest);
     }
     case 'completion': {
-      const { completionCommand } = await import('./commands/help/completion-command.js');
+      const { completionCommand } = await import('./cli/help/completion-command.js');
       return completionCommand(rest);
     }
     case 'version':
@@ -92,8 +94,9 @@ async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The pages that are asked for behind a command's name, wherever that stands: `--help`,
- * `--help all`, `--version`. */
+/**
+ * The pages requested after a command's name, at any position: `--help`, `--help all`, `--version`.
+ */
 function askedFor(rest: readonly string[]): readonly ('help' | 'all' | 'version')[] {
   const end = rest.indexOf('--');
   const flags = end < 0 ? rest : rest.slice(0, end);
@@ -105,12 +108,12 @@ function askedFor(rest: readonly string[]): readonly ('help' | 'all' | 'version'
 }
 
 async function help(args: readonly string[]): Promise<number> {
-  const { helpCommand } = await import('./commands/help/help-command.js');
+  const { helpCommand } = await import('./cli/help/help-command.js');
   return helpCommand(args);
 }
 
 async function printVersion(): Promise<number> {
-  const { servalVersion } = await import('./version.js');
+  const { servalVersion } = await import('./base/version.js');
   process.stdout.write(`serval ${servalVersion()}\n`);
   return 0;
 }

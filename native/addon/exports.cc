@@ -438,19 +438,6 @@ constexpr int kArenasMax = 2;
 constexpr int kMappedBytesMin = 1 << 20;
 constexpr int kFreeBytesKept = 16 << 20;  // at the end of each arena, between bursts
 
-struct Export {
-  const char* name;
-  napi_callback call;
-};
-
-template <size_t N>
-struct ExportName {
-  constexpr ExportName(const char (&name)[N]) {  // NOLINT: implicit
-    std::copy_n(name, N, text);
-  }
-  char text[N];
-};
-
 template <ExportName Name, auto Call>
 constexpr Export exported() {
   return {Name.text, [](napi_env env, napi_callback_info info) -> napi_value {
@@ -459,44 +446,39 @@ constexpr Export exported() {
 }
 
 constexpr Export kExports[] = {
+    // the thread's life
     exported<"attach", Attach>(),
+    exported<"detach", Detach>(),
+    exported<"exitNow", ExitNow>(),
+    // HTTP on uWebSockets.js
+    exported<"limitReceive", LimitReceive>(),
+    // requests
     exported<"infer", Infer>(),
     exported<"inferMessage", InferMessage>(),
     exported<"openBody", OpenBody>(),
     exported<"appendBody", AppendBody>(),
     exported<"inferBody", InferBody>(),
-    exported<"cancel", Cancel>(),
-    exported<"mapSlot", MapSlot>(),
-    exported<"load", Load>(),
-    exported<"unload", Unload>(),
-    exported<"publishRoutes", PublishRoutes>(),
-    exported<"stats", Stats>(),
-    exported<"detach", Detach>(),
-    exported<"exitNow", ExitNow>(),
-    exported<"warmUp", WarmUp>(),
-    exported<"metrics", Metrics>(),
-    exported<"takeAccessLog", TakeAccessLog>(),
-    exported<"setAccessLog", SetAccessLog>(),
-    exported<"traceParent", SetTraceParent>(),
-    exported<"setTraces", SetTraces>(),
-    exported<"takeTraces", TakeTraces>(),
-    exported<"takeRequestLog", TakeRequestLog>(),
-    exported<"setRequestLog", SetRequestLog>(),
-    exported<"addAccessLog", AddAccessLog>(),
-    exported<"serverValue", SetServerValue>(),
     exported<"inferPacked", InferPacked>(),
     exported<"countBytes", CountBytes>(),
-    exported<"limitReceive", LimitReceive>(),
-    exported<"probeDriver", ProbeDriver>(),
-    exported<"probeLibrary", ProbeLibrary>(),
-    exported<"lockFile", LockFile>(),
-    exported<"startableThreads", StartableThreads>(),
-    exported<"clientOpen", ClientOpen>(),
-    exported<"clientOrder", ClientOrder>(),
-    exported<"clientClose", ClientClose>(),
+    exported<"cancel", Cancel>(),
     exported<"keepAnswer", KeepAnswer>(),
-    exported<"dropStartCode", DropStartCode>(),
-    exported<"unanswered", Unanswered>(),
+    exported<"mapSlot", MapSlot>(),
+    // models
+    exported<"load", Load>(),
+    exported<"unload", Unload>(),
+    exported<"warmUp", WarmUp>(),
+    exported<"publishRoutes", PublishRoutes>(),
+    // models in their own processes
+    exported<"loadIsolated", LoadIsolated>(),
+    exported<"takeIsolated", TakeIsolated>(),
+    exported<"isolatedOutage", IsolatedOutage>(),
+    exported<"runIsolated", RunIsolated>(),
+    // shared memory of clients
+    exported<"registerRegion", RegisterRegion>(),
+    exported<"registerCudaRegion", RegisterCudaRegion>(),
+    exported<"unregisterRegion", UnregisterRegion>(),
+    exported<"regions", Regions>(),
+    // the gRPC listener
     exported<"grpcStart", ListenerStart<ListenerKind::Grpc>>(),
     exported<"grpcTake", ListenerTake<ListenerKind::Grpc>>(),
     exported<"grpcSend", ListenerSend<ListenerKind::Grpc>>(),
@@ -504,6 +486,7 @@ constexpr Export kExports[] = {
     exported<"grpcReloadCertificates", ListenerReloadCertificates<ListenerKind::Grpc>>(),
     exported<"grpcAccess", GrpcAccess>(),
     exported<"grpcStop", ListenerStop<ListenerKind::Grpc>>(),
+    // the HTTP listener
     exported<"httpStart", ListenerStart<ListenerKind::Http>>(),
     exported<"httpTake", ListenerTake<ListenerKind::Http>>(),
     exported<"httpSend", ListenerSend<ListenerKind::Http>>(),
@@ -511,6 +494,7 @@ constexpr Export kExports[] = {
     exported<"httpReloadCertificates", ListenerReloadCertificates<ListenerKind::Http>>(),
     exported<"httpForget", ListenerForget<ListenerKind::Http>>(),
     exported<"httpStop", ListenerStop<ListenerKind::Http>>(),
+    // a second HTTP listener of the same thread (the admin address)
     exported<"adminStart", ListenerStart<ListenerKind::Admin>>(),
     exported<"adminTake", ListenerTake<ListenerKind::Admin>>(),
     exported<"adminSend", ListenerSend<ListenerKind::Admin>>(),
@@ -518,14 +502,31 @@ constexpr Export kExports[] = {
     exported<"adminReloadCertificates", ListenerReloadCertificates<ListenerKind::Admin>>(),
     exported<"adminForget", ListenerForget<ListenerKind::Admin>>(),
     exported<"adminStop", ListenerStop<ListenerKind::Admin>>(),
-    exported<"registerRegion", RegisterRegion>(),
-    exported<"registerCudaRegion", RegisterCudaRegion>(),
-    exported<"unregisterRegion", UnregisterRegion>(),
-    exported<"regions", Regions>(),
-    exported<"loadIsolated", LoadIsolated>(),
-    exported<"takeIsolated", TakeIsolated>(),
-    exported<"isolatedOutage", IsolatedOutage>(),
-    exported<"runIsolated", RunIsolated>(),
+    // metrics and statistics
+    exported<"stats", Stats>(),
+    exported<"metrics", Metrics>(),
+    exported<"unanswered", Unanswered>(),
+    exported<"serverValue", SetServerValue>(),
+    // access log
+    exported<"takeAccessLog", TakeAccessLog>(),
+    exported<"setAccessLog", SetAccessLog>(),
+    exported<"addAccessLog", AddAccessLog>(),
+    // traces
+    exported<"traceParent", SetTraceParent>(),
+    exported<"setTraces", SetTraces>(),
+    exported<"takeTraces", TakeTraces>(),
+    // request log
+    exported<"takeRequestLog", TakeRequestLog>(),
+    exported<"setRequestLog", SetRequestLog>(),
+    // load of a server (serval bench)
+    exported<"clientOpen", ClientOpen>(),
+    exported<"clientOrder", ClientOrder>(),
+    exported<"clientClose", ClientClose>(),
+    // the machine
+    exported<"probeDriver", ProbeDriver>(),
+    exported<"probeLibrary", ProbeLibrary>(),
+    exported<"lockFile", LockFile>(),
+    exported<"startableThreads", StartableThreads>(),
 };
 
 }  // namespace

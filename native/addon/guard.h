@@ -1,10 +1,12 @@
-// What stands around every export: foreign exceptions become JavaScript errors, wrong argument
-// types become TypeErrors. Thread: JavaScript's.
+// The frame of every export: its name, its arguments, and its errors. Foreign exceptions become
+// JavaScript errors, wrong argument types become TypeErrors. Thread: JavaScript's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <span>
+#include <string>
 
 #include "addon/napi_api.h"
 
@@ -22,6 +24,20 @@ napi_value guard(napi_env env, Body body) {
   }
   return nullptr;
 }
+
+// A call as JavaScript sees it.
+struct Export {
+  const char* name;
+  napi_callback call;
+};
+
+template <size_t N>
+struct ExportName {
+  constexpr ExportName(const char (&name)[N]) {  // NOLINT: implicit
+    std::copy_n(name, N, text);
+  }
+  char text[N];
+};
 
 // The arguments of one call. A wrong type throws a TypeError naming the argument, and ok() is
 // false.

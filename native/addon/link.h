@@ -1,5 +1,5 @@
 // One JavaScript thread's link to the engine: its lane, the control words shared with
-// ts/native/link.ts, the ArrayBuffers over response memory, the completion queue's wake-up.
+// ts/engine/link.ts, the ArrayBuffers over response memory, the completion queue's wake-up.
 // Thread: JavaScript's, but wake().
 #pragma once
 

@@ -20,7 +20,7 @@ class ListenerService {
   struct State;
   explicit ListenerService(std::unique_ptr<State> state);
   // Starts a listener whose threads serve by the lane's engine and settings. `options`: see
-  // ts/transport/grpc/native-binding.ts and ts/transport/native-http/binding.ts; `on_events` is
+  // ts/listeners/grpc/native-binding.ts and ts/listeners/http/native-binding.ts; `on_events` is
   // called when there are events to take. A gRPC listener that shares HTTP's port begins to serve
   // when the HTTP listener starts, which has it as `grpc` (else null).
   // Errors: invalid_argument, internal.
@@ -38,7 +38,7 @@ class ListenerService {
   void reload_certificates();
   // Nothing that the threads learned of routes counts any more.
   void forget();
-  // From now on gRPC calls are let in by this. `access`: see ts/transport/grpc/access.ts.
+  // From now on gRPC calls are let in by this. `access`: see ts/listeners/grpc/access.ts.
   // Errors: those of AccessTable::make().
   Status set_access(napi_env env, napi_value access);
 

@@ -11,7 +11,7 @@ namespace serval {
 
 // clientOpen(target, told) -> a number from 1 on; 0: it cannot, or is not built. `target`:
 // {host, port, unixPath, http2, tlsCa}. `told(problem)`: connections are open, or why not;
-// `told(undefined, result)`: a load is over. Objects: ts/bench-command/load/native-client.ts.
+// `told(undefined, result)`: a load is over. Objects: ts/cli/bench/load/native-client.ts.
 uint32_t ClientOpen(Arguments<2>& arguments);
 // clientOrder(client, order): {traffic, plan} opens connections for a load, {begins} begins it at
 // that time of the steady clock, in ms

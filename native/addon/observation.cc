@@ -8,7 +8,6 @@
 
 #include "addon/control.h"
 #include "engine/control/request_log/batch.h"
-#include "engine/watch/code_pages.h"
 
 namespace serval {
 
@@ -100,11 +99,6 @@ uint32_t SetRequestLog(Link& link, Arguments<1>& arguments) {
   if (!rates.ok()) return link.report_error(rates.error());
   link.lane().engine().request_log().set_rates(std::move(rates.value()));
   return 0;
-}
-
-napi_value DropStartCode(Arguments<0>&) {
-  drop_start_code();
-  return nullptr;
 }
 
 }  // namespace serval

@@ -26,7 +26,5 @@ uint32_t TakeTraces(Link& link, Arguments<1>& arguments);
 uint32_t TakeRequestLog(Link& link, Arguments<4>& arguments);
 // setRequestLog(rates: Buffer) -> code
 uint32_t SetRequestLog(Link& link, Arguments<1>& arguments);
-// dropStartCode(): unmaps the pages of code that only the start needed
-napi_value DropStartCode(Arguments<0>& arguments);
 
 }  // namespace serval

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { encodeModel, floatBytes } from '../../dist/onnx/builder.js';
+import { encodeModel, floatBytes } from '../../dist/importers/onnx/builder.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const images = join(root, 'docs', 'images');

@@ -1,5 +1,5 @@
-// Bundles the console's page, ts/console/page, into dist/bundle/console/: three files and a list of
-// them with their types and tags, which the server reads. Build time only.
+// Bundles the console's page, ts/server/console/page, into dist/bundle/console/: three files and a
+// list of them with their types and tags, which the server reads. Build time only.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const page = join(root, 'ts', 'console', 'page');
+const page = join(root, 'ts', 'server', 'console', 'page');
 
 // What the page shares with the server makes base64 by Node's Buffer.
 const SHIM = join(root, 'scripts', 'packaging', 'browser-buffer.mjs');

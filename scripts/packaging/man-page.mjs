@@ -1,4 +1,4 @@
-// Writes man/serval.1 from the table of commands (dist/commands/help) into a package. Build
+// Writes man/serval.1 from the table of commands (dist/cli/help) into a package. Build
 // time only.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ function lastChange() {
 
 /** Writes man/serval.1 into `to`. Throws where nothing is built. */
 export async function writeManPage(to) {
-  const { manPage } = await import(join(root, 'dist', 'commands', 'help', 'man-page.js'));
+  const { manPage } = await import(join(root, 'dist', 'cli', 'help', 'man-page.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   mkdirSync(join(to, 'man'), { recursive: true });
   writeFileSync(join(to, 'man', 'serval.1'), manPage(version, lastChange()));

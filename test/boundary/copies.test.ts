@@ -1,9 +1,9 @@
-// The copy budget of ARCHITECTURE.md, counted: request tensor bytes that are viewed and those
-// copied.
+// The copy budget of docs/explanation/threads-and-copies.md: counts request tensor bytes that are
+// viewed and those that are copied.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Engine } from '../../ts/native/engine.js';
-import { ErrorCode } from '../../ts/errors.js';
+import type { Engine } from '../../ts/engine/engine.js';
+import { ErrorCode } from '../../ts/base/errors.js';
 import { V2_GRPC, V2_REST } from '../../ts/model/request-kinds.js';
 import { ProtobufWriter } from '../../ts/protobuf/writer.js';
 import { Asked, inferred, nullModel, withEngine } from './support.js';

@@ -1,5 +1,5 @@
 // A process of threads.test.ts: ends in the named way while requests run and wait.
-import { createEngine } from '../../ts/native/engine.js';
+import { createEngine } from '../../ts/engine/engine.js';
 import { V1_PREDICT } from '../../ts/model/request-kinds.js';
 import { bytes, inferred, nullModel } from './support.js';
 

@@ -1,12 +1,12 @@
 // The native calls of the gRPC listener in every state: before it starts, while it listens, after
-// it was stopped, after detach; and what is no access at all.
+// it was stopped, after detach; and invalid access settings.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callAccess, OPEN_POLICY, type Policy } from '../../ts/access/policy.js';
 import { CONTROL_CHANGE, INFERENCE } from '../../ts/access/groups.js';
-import { ErrorCode } from '../../ts/errors.js';
-import type { NativeBinding } from '../../ts/native/binding.js';
-import { nativeAccess } from '../../ts/transport/grpc/access.js';
+import { ErrorCode } from '../../ts/base/errors.js';
+import type { NativeBinding } from '../../ts/engine/binding.js';
+import { nativeAccess } from '../../ts/listeners/grpc/access.js';
 import { RawClient } from '../unit/protocols/raw-client.js';
 import { withEngine } from './support.js';
 
@@ -27,7 +27,7 @@ const OPTIONS = {
     .map(() => 2),
 };
 
-/** What stands for access where none is. */
+/** Access settings of an open server. */
 const one = { openTo: 'none', checks: [], missing: {}, unknown: {}, forbidden: {} };
 const refusal = { grpc: 7, message: 'no' };
 const whole = { ...one, missing: refusal, unknown: refusal, forbidden: refusal };

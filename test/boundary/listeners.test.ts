@@ -1,13 +1,17 @@
-// The listeners' worker threads as the main thread sees them: ports, failures, snapshots that are
-// acknowledged, control calls, drain.
+// The listeners' worker threads as the main thread sees them: ports, failures, acknowledged
+// snapshots, control calls, drain.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { OPEN_POLICY } from '../../ts/access/policy.js';
-import { ErrorCode, ServalError } from '../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../ts/base/errors.js';
 import type { RegistrySnapshot } from '../../ts/model/snapshot.js';
-import { GRPC_CONNECTION_DEFAULTS } from '../../ts/transport/grpc/settings.js';
-import { ListenerPool, reservePort, type ListenerPoolOptions } from '../../ts/workers/pool.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../ts/listeners/grpc/settings.js';
+import {
+  ListenerPool,
+  reservePort,
+  type ListenerPoolOptions,
+} from '../../ts/server/workers/pool.js';
 import { FakeControl } from '../unit/admin/fake-control.js';
 import { RawClient, decode, encode, messageTypes } from '../unit/protocols/raw-client.js';
 import { model, registry, version } from '../unit/protocols/snapshots.js';
@@ -200,7 +204,7 @@ describe('listener threads', () => {
     });
     await pool.stop();
     assert.equal(await reservePort(HOST, httpPort), httpPort);
-    await pool.publish(snapshotOf(1)); // nobody is left who could acknowledge it
+    await pool.publish(snapshotOf(1)); // no thread is left to acknowledge it
     assert.deepEqual(lost, []);
   });
 

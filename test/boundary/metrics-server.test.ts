@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../ts/errors.js';
-import { createEngine, type Engine } from '../../ts/native/engine.js';
-import { startMetricsServer, type MetricsServer } from '../../ts/metrics/metrics-server.js';
+import { ErrorCode, ServalError } from '../../ts/base/errors.js';
+import { createEngine, type Engine } from '../../ts/engine/engine.js';
+import {
+  startMetricsServer,
+  type MetricsServer,
+} from '../../ts/server/observe/metrics/metrics-server.js';
 
 const report = (error: unknown): never => assert.fail(String(error));
 

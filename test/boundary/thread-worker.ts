@@ -1,7 +1,7 @@
-// A worker of threads.test.ts: sends requests to a model loaded elsewhere, reports how many were
-// right.
+// A worker of threads.test.ts: sends requests to a model loaded by another thread, and reports how
+// many responses were right.
 import { parentPort, workerData } from 'node:worker_threads';
-import { createEngine } from '../../ts/native/engine.js';
+import { createEngine } from '../../ts/engine/engine.js';
 import { V1_PREDICT } from '../../ts/model/request-kinds.js';
 import { bytes, inferred } from './support.js';
 

@@ -1,11 +1,11 @@
-// The OpenAPI document is one by the words of a public validator, and clients that others' programs
-// make of it, in Python and TypeScript, call models.
+// The OpenAPI document passes a public validator, and clients that other generators make from it,
+// in Python and TypeScript, call models.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { exchange } from '../e2e/support/raw-http.js';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';

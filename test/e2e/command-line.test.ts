@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { CALL_GROUPS } from '../../ts/access/groups.js';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { ModelFolders } from './support/model-folders.js';
 import { exchange, jsonOf } from './support/raw-http.js';
 import { ServalProcess, runServal, startServer } from './support/serval-process.js';

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 import { outsideAddress } from './support/addresses.js';
 import { docBlocks, exportedNames, type DocBlock } from './support/doc-blocks.js';
 import { freePort } from './support/free-port.js';
@@ -181,7 +181,9 @@ describe('the commands of the pages', () => {
 
   for (const name of PAGES) {
     it(name, async (context) => {
-      const blocks = docBlocks(readFileSync(join(packageRoot(), 'docs', `${name}.md`), 'utf8'));
+      const blocks = docBlocks(
+        readFileSync(join(packageRoot(), 'docs', 'guides', `${name}.md`), 'utf8'),
+      );
       const work = join(folders.folder, name);
       mkdirSync(work);
       const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);

@@ -1,8 +1,8 @@
 // Where TensorFlow Serving's own test models are. Test time only.
 import { join } from 'node:path';
-import { packageRoot } from '../../ts/package-files.js';
+import { packageRoot } from '../../ts/base/package-files.js';
 
-/** They need not be there. */
+/** They may be missing. */
 export const sharedModels = (): string =>
   process.env['SERVAL_TFSERVING_MODELS'] ??
   join(packageRoot(), '..', 'shared', 'models', 'tfserving');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { functionsIn } from './functions.mjs';
 import { splitSource } from './lexer.mjs';
-import { importsOf, nativeIncludes, startupImports, typescriptImports } from './rules-imports.mjs';
+import { importsOf, startupImports, typescriptImports } from './rules-imports.mjs';
 import * as size from './rules-size.mjs';
 import { commentedOutCode, fileNames, headers, unfinished, words } from './rules-words.mjs';
 import { sourceFile } from './source-files.mjs';
@@ -134,25 +134,6 @@ test('a raised limit holds, needs an argument, and must still be needed', () => 
   assert.match(messages(size.raisedLimits(files, stale))[0], /not needed/);
 });
 
-test('C++ includes follow the order of the libraries', () => {
-  const bad = [
-    ['native/base/a.h', '#include "codec/x.h"'],
-    ['native/codec/a.h', '#include "engine/x.h"'],
-    ['native/backend/a.cc', '#include "codec/x.h"'],
-    ['native/engine/a.cc', '#include "backend/null.h"'],
-    ['native/engine/b.cc', '#include "addon/link.h"'],
-    ['native/addon/a.cc', '#include <napi.h>'],
-  ];
-  for (const each of bad) assert.equal(nativeIncludes(tree(each)).length, 1, each[0]);
-  const good = tree(
-    ['native/engine/a.cc', '#include "backend/backend.h"\n#include "codec/x.h"\n#include <vector>'],
-    ['native/base/a.cc', '// #include "codec/x.h"\n#include "base/a.h"'],
-    ['native/addon/napi_api.h', '#include <napi.h>'],
-    ['native/addon/a.cc', '#include "engine/e.h"'],
-  );
-  assert.deepEqual(nativeIncludes(good), []);
-});
-
 test('TypeScript imports: found in every form', () => {
   const text =
     "import { a } from './a.js';\nexport * from '../b.js';\nawait import('./c.js');\n" +
@@ -164,71 +145,86 @@ test('TypeScript imports: found in every form', () => {
 });
 
 test('no importer is loaded when the server starts', () => {
-  const files = (line) => tree(['ts/server.ts', "import './a.js';"], ['ts/a.ts', line]);
+  const start = 'ts/server/server.ts';
+  const files = (line) => tree([start, "import './a.js';"], ['ts/server/a.ts', line]);
   for (const line of [
-    "import { b } from './pmml/index.js';",
-    "export { b } from './tabular/builder.js';",
-    "import './spark/index.js';",
-    "import {\n  type A,\n  b,\n} from './mleap/index.js';",
+    "import { b } from '../importers/pmml/index.js';",
+    "export { b } from '../importers/plan/builder.js';",
+    "import '../importers/spark/index.js';",
+    "import {\n  type A,\n  b,\n} from '../importers/mleap/index.js';",
   ]) {
     const [found, ...more] = startupImports(files(line));
-    assert.deepEqual([found?.path, more.length], ['ts/a.ts', 0], line);
+    assert.deepEqual([found?.path, more.length], ['ts/server/a.ts', 0], line);
   }
   for (const line of [
-    "import type { B } from './pmml/index.js';",
-    "const { b } = await import('./pmml/index.js');",
-    "import { b } from './tensorflow/proto/tensor-proto-writer.js';",
+    "import type { B } from '../importers/pmml/index.js';",
+    "const { b } = await import('../importers/pmml/index.js');",
+    "import { b } from '../importers/tensorflow/proto/tensor-proto-writer.js';",
   ]) {
     assert.deepEqual(startupImports(files(line)), [], line);
   }
 });
 
-test('TypeScript imports follow the planes', () => {
+test('TypeScript imports run down the ranked lists', () => {
   const from = (path, target) => typescriptImports(tree([path, `import { a } from '${target}';`]));
   const bad = [
-    ['ts/transport/a.ts', '../registry/registry.js'],
-    ['ts/transport/a.ts', '../native/link.js'],
-    ['ts/transport/a.ts', '../protocols/serving/rest.js'],
-    ['ts/import/a.ts', '../native/engine.js'],
-    ['ts/tensorflow/load/a.ts', '../../registry/registry.js'],
-    ['ts/onnx/a.ts', '../tensorflow/index.js'],
-    ['ts/model/a.ts', '../native/link.js'],
-    ['ts/protobuf/a.ts', '../config/values.js'],
-    ['ts/protocols/serving/rest.ts', '../v2/rest.js'],
-    ['ts/protocols/serving/rest.ts', '../v2/documents.js'],
+    ['ts/base/a.ts', '../model/snapshot.js'],
+    ['ts/base/a.ts', '../main.js'],
+    ['ts/listeners/http/a.ts', '../../models/registry/registry.js'],
+    ['ts/listeners/http/a.ts', '../../engine/link.js'],
+    ['ts/listeners/http/a.ts', '../../protocols/tfserving/rest.js'],
+    ['ts/listeners/tls/a.ts', '../http/listener.js'],
+    ['ts/listeners/a.ts', './http/listener.js'],
+    ['ts/importers/run/a.ts', '../../engine/engine.js'],
+    ['ts/importers/tensorflow/load/a.ts', '../../../models/registry/registry.js'],
+    ['ts/importers/onnx/a.ts', '../tensorflow/index.js'],
+    ['ts/importers/spark/a.ts', '../pmml/index.js'],
+    ['ts/model/a.ts', '../engine/link.js'],
+    ['ts/model/a.ts', '../access/policy.js'],
+    ['ts/protobuf/a.ts', '../config/values/values.js'],
+    ['ts/config/values/a.ts', '../flags.js'],
+    ['ts/protocols/tfserving/rest.ts', '../v2/rest.js'],
+    ['ts/protocols/tfserving/rest.ts', '../v2/documents.js'],
     ['ts/protocols/v2/documents.ts', './rest.js'],
     ['ts/protocols/v2/rest.ts', './grpc.js'],
     ['ts/protocols/rest/infer.ts', '../v2/documents.js'],
     ['ts/protocols/rest/infer.ts', '../grpc/unary.js'],
     ['ts/protocols/a.ts', './v2/documents.js'],
-    ['ts/protocols/a.ts', '../server.js'],
-    ['ts/protocols/rest/a.ts', '../../transport/uws-listener.js'],
-    ['ts/native/a.ts', '../registry/registry.js'],
+    ['ts/protocols/a.ts', '../server/server.js'],
+    ['ts/protocols/frames/a.ts', '../../importers/plan/schema.js'],
+    ['ts/protocols/rest/a.ts', '../../listeners/http/uws-listener.js'],
+    ['ts/models/registry/a.ts', '../../server/workers/pool.js'],
     ['ts/config/config.ts', '../main.js'],
-    ['ts/commands/key-command.ts', '../server.js'],
-    ['ts/server.ts', './transport/uws-listener.js'],
-    ['ts/registry/a.ts', '../workers/pool.js'],
-    ['ts/server.ts', './workers/http-worker.js'],
-    ['ts/workers/pool.ts', './http-worker.js'],
-    ['ts/commands/serve-command.ts', '../workers/pool.js'],
+    ['ts/cli/key/key-command.ts', '../../server/server.js'],
+    ['ts/server/server.ts', '../listeners/http/uws-listener.js'],
+    ['ts/server/server.ts', './workers/http-worker.js'],
+    ['ts/server/workers/pool.ts', './http-worker.js'],
+    ['ts/cli/serve/serve-command.ts', '../../server/workers/pool.js'],
+    ['ts/library/a.ts', '../server/admin/public-text.js'],
+    ['ts/unranked/a.ts', '../base/text.js'],
+    ['ts/server/unranked/a.ts', '../admin/public-text.js'],
   ];
   for (const [path, target] of bad) assert.equal(from(path, target).length, 1, `${path} ${target}`);
   const good = [
-    ['ts/protocols/serving/rest.ts', './documents.js'],
-    ['ts/protocols/serving/rest.ts', '../rest/infer.js'],
+    ['ts/model/a.ts', '../base/generated/engine.js'],
+    ['ts/protobuf/generated/a.ts', '../schema.js'],
+    ['ts/protocols/tfserving/rest.ts', './documents.js'],
+    ['ts/protocols/tfserving/rest.ts', '../rest/infer.js'],
     ['ts/protocols/v2/grpc-stream.ts', './grpc.js'],
     ['ts/protocols/v2/rest.ts', './documents.js'],
     ['ts/protocols/v2/rest.ts', '../request-text.js'],
-    ['ts/workers/http-worker.ts', '../transport/uws-listener.js'],
-    ['ts/server.ts', './workers/pool.js'],
-    ['ts/workers/pool.ts', './messages.js'],
-    ['ts/native/a.ts', '../model/snapshot.js'],
-    ['ts/protocols/serving/rest.ts', '../../registry/registry.js'],
-    ['ts/commands/serve-command.ts', '../server.js'],
+    ['ts/protocols/frames/route.ts', '../v2/rest.js'],
+    ['ts/protocols/tfserving/rest.ts', '../../models/registry/registry.js'],
+    ['ts/server/workers/http-worker.ts', '../../listeners/http/uws-listener.js'],
+    ['ts/server/server.ts', './workers/pool.js'],
+    ['ts/server/workers/pool.ts', './messages.js'],
+    ['ts/engine/a.ts', '../model/snapshot.js'],
+    ['ts/cli/serve/serve-command.ts', '../../server/server.js'],
+    ['ts/main.ts', './cli/serve/serve-command.js'],
   ];
   for (const [path, target] of good) assert.deepEqual(from(path, target), [], `${path} ${target}`);
   const hot = "// Hot path: receive.\nimport { a } from '../config/config.js';";
-  assert.equal(typescriptImports(tree(['ts/native/hot.ts', hot])).length, 1);
+  assert.equal(typescriptImports(tree(['ts/server/hot.ts', hot])).length, 1);
 });
 
 test('words that do not belong', () => {
@@ -250,7 +246,7 @@ test('words that do not belong', () => {
   ];
   for (const each of bad) assert.equal(words(tree(each)).length, 1, each[1]);
   const good = [
-    ['ts/logger.ts', 'console.log(1)'],
+    ['ts/base/logger.ts', 'console.log(1)'],
     ['native/base/a.cc', 'snprintf(b, 3, "x"); // printf("x")'],
     ['native/base/a.h', 'A(const A&) = delete;'],
     ['native/base/buffer.cc', 'new (p) A; delete[] p;'],

@@ -9,8 +9,11 @@ const REQUIRED = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'CODE_OF_CONDUCT.md',
+  'SECURITY.md',
   'LICENSE',
-  'docs/errors.md',
+  'docs/README.md',
+  'docs/reference/errors.md',
   '.ci/run',
 ];
 const FLATC_VERSION = '2.0.8';
@@ -28,8 +31,7 @@ export function requiredFiles({ files }) {
 
 const STAGES = ['receive', 'route', 'queue', 'decode', 'check', 'run', 'encode', 'reply'];
 
-// Rows `| stage | native/x.cc | function, function (note) | ...` of ARCHITECTURE.md's section
-// "Request trace".
+// Rows `| stage | native/x.cc | function, function (note) | ...` of the section "Request trace".
 export function traceRows(text) {
   const rows = [];
   let inside = false;
@@ -60,7 +62,7 @@ export function traceComments(files) {
 }
 
 export function requestTrace({ files }) {
-  const page = 'ARCHITECTURE.md';
+  const page = 'docs/reference/request-trace.md';
   const text = textOf(files, page);
   if (text === undefined) return [{ path: page, line: 1, message: 'missing: the request trace' }];
   const rows = traceRows(text);
@@ -103,7 +105,8 @@ export function errorCodes(schema) {
   return Object.fromEntries(values.map((match) => [match[1], Number(match[2])]));
 }
 
-// Rows of ts/errors.ts: {PascalCase: {name, v1Http, v2Http, grpc}}; grpc is the canonical name.
+// Rows of ts/base/errors.ts: {PascalCase: {name, v1Http, v2Http, grpc}}; grpc is the canonical
+// name.
 export function errorRows(source) {
   const pattern = /\[ErrorCode\.(\w+)\]:\s*row\(\s*'(\w+)',\s*(\d+),\s*(\d+),\s*(\w+)/g;
   return Object.fromEntries(
@@ -114,12 +117,12 @@ export function errorRows(source) {
   );
 }
 
-// Every code: a row in docs/errors.md with the statuses of ts/errors.ts, a paragraph, and a test
-// that names it.
+// Every code: a row in docs/reference/errors.md with the statuses of ts/base/errors.ts, a
+// paragraph, and a test that names it.
 export function errorPages({ files }) {
-  const page = 'docs/errors.md';
+  const page = 'docs/reference/errors.md';
   const codes = errorCodes(textOf(files, 'proto/engine.fbs') ?? '');
-  const rows = errorRows(textOf(files, 'ts/errors.ts') ?? '');
+  const rows = errorRows(textOf(files, 'ts/base/errors.ts') ?? '');
   const text = textOf(files, page) ?? '';
   const tests = files.filter(
     ({ path, language }) =>
@@ -131,7 +134,7 @@ export function errorPages({ files }) {
   for (const [code, number] of Object.entries(codes)) {
     const row = rows[code];
     if (row === undefined) {
-      say(`${code} has no row in ts/errors.ts`);
+      say(`${code} has no row in ts/base/errors.ts`);
       continue;
     }
     const cells = `| ${number} | ${row.name} | ${row.v1Http} | ${row.v2Http} | ${row.grpc} |`;

@@ -3,97 +3,47 @@ import { posix } from 'node:path';
 import { lineAt, splitSource } from './lexer.mjs';
 import { filesUnder } from './source-files.mjs';
 
-// Library -> what its files may include, by prefix of the path under native/.
-const NATIVE_MAY_INCLUDE = {
-  base: ['base/'],
-  codec: ['base/', 'codec/'],
-  operators: ['base/', 'operators/'],
-  gpu: ['base/', 'gpu/'],
-  backend: ['base/', 'backend/', 'gpu/', 'operators/operator.h'],
-  tabular: ['base/', 'tabular/', 'backend/backend.h'],
-  batch: ['base/', 'batch/', 'gpu/input_places.h'],
-  stats: ['base/', 'stats/'],
-  engine: [
-    ...['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'gpu/'],
-    ...['backend/backend.h', 'backend/isolated/isolated.h'],
-  ],
-  transport: ['base/', 'transport/'],
-  calls: ['base/', 'engine/', 'transport/', 'calls/'],
-  load: ['base/', 'transport/', 'load/'],
-  addon: [
-    ...['base/', 'codec/', 'backend/', 'batch/', 'stats/', 'engine/'],
-    ...['transport/', 'calls/', 'load/', 'addon/'],
-  ],
+// Rooms of ts/ from low to high: a file imports only lower rooms and its own. Rooms in one list
+// have the same rank and do not import each other. Files directly in ts/ are rooms too.
+const TS_RANKS = [
+  ['base'],
+  ['protobuf'],
+  ['model', 'access'],
+  ['listeners'],
+  ['config'],
+  ['engine', 'importers'],
+  ['models'],
+  ['protocols'],
+  ['server', 'library'],
+  ['cli'],
+  ['api.ts', 'main.ts'],
+];
+// The same for the folders of a room; '.' is the room's own files. A room that is not listed has no
+// folders. Folders of generated files belong to the folder that holds them.
+const FOLDER_RANKS = {
+  model: [['.'], ['infer']],
+  listeners: [['.'], ['tls'], ['grpc'], ['http']],
+  config: [['values'], ['observation', 'peers'], ['.']],
+  importers: [['onnx', 'plan'], ['tensorflow', 'spark', 'mleap', 'pmml'], ['run']],
+  models: [['config'], ['placement', 'warmup'], ['registry']],
+  protocols: [['.'], ['rest', 'grpc'], ['tfserving', 'v2'], ['frames']],
+  server: [['openapi', 'observe', 'console'], ['admin'], ['workers', 'start'], ['.']],
+  cli: [['.'], ['key', 'serve', 'predict', 'gpu'], ['bench', 'inspect'], ['import', 'help']],
 };
-const NAPI_HEADER = 'native/addon/napi_api.h';
+const IMPORTERS = 'importers';
+const CONCRETE_LISTENER = /^ts\/listeners\/\w+\/\w+-listener\.ts$/;
+const HAS_LISTENER = /^ts\/(listeners|server\/workers|server\/observe\/metrics)\//;
+const SERVER = 'ts/server/server.ts';
+const STARTS_SERVER = ['ts/api.ts', 'ts/cli/serve/serve-command.ts'];
+const WORKER_ENTRY = /^ts\/server\/workers\/\w+-worker\.ts$/;
+const HOT_MAY_NOT_IMPORT = /^ts\/(importers|config|models\/registry|server\/admin)\//;
 
-// Folder of ts/ -> folders of ts/ it may not import.
-const FORMATS = ['spark', 'mleap', 'pmml'];
-const IMPORTERS = ['import', 'tensorflow', 'onnx', 'tabular', ...FORMATS];
-const SERVING = ['transport', 'protocols', 'admin', 'metrics'];
-const TS_MAY_NOT_IMPORT = {
-  access: ['protocols', 'admin', 'metrics', 'native', 'model', 'registry', 'warmup', ...IMPORTERS],
-  model: [...SERVING, ...IMPORTERS, 'native', 'registry', 'warmup', 'config'],
-  protobuf: [...SERVING, ...IMPORTERS, 'native', 'registry', 'model', 'config', 'model-config'],
-  onnx: [...SERVING, 'import', 'tensorflow', 'native', 'registry'],
-  tensorflow: [...SERVING, 'import', 'native', 'registry'],
-  tabular: [...SERVING, ...FORMATS, 'import', 'tensorflow', 'onnx', 'native', 'registry'],
-  spark: [...SERVING, 'import', 'tensorflow', 'onnx', 'mleap', 'pmml', 'native', 'registry'],
-  mleap: [...SERVING, 'import', 'tensorflow', 'onnx', 'pmml', 'native', 'registry'],
-  pmml: [...SERVING, 'import', 'tensorflow', 'onnx', 'spark', 'mleap', 'native', 'registry'],
-  import: [...SERVING, 'native', 'registry'],
-  transport: ['registry', 'protocols', 'admin', 'metrics', 'native', 'model', ...IMPORTERS],
-  protocols: IMPORTERS,
-  registry: ['transport', 'protocols', 'admin'],
-  native: [...SERVING, ...IMPORTERS, 'registry'],
-  'model-config': [...SERVING, ...IMPORTERS, 'warmup'],
-  warmup: [...SERVING, ...IMPORTERS],
-  metrics: ['protocols', ...IMPORTERS],
-};
-// Folder of ts/protocols/ -> its folders that it may not import: a protocol knows its transports'
-// common parts, never another protocol.
-const PROTOCOLS_MAY_NOT_IMPORT = {
-  rest: ['grpc', 'serving', 'v2'],
-  grpc: ['rest', 'serving', 'v2'],
-  serving: ['v2'],
-  v2: ['serving'],
-};
-const CONCRETE_LISTENER = /^ts\/transport\/\w+-listener\.ts$/;
-const SERVE_COMMAND = 'ts/commands/serve-command.ts';
-const WORKER_ENTRY = /^ts\/workers\/\w+-worker\.ts$/;
-const HOT_MAY_NOT_IMPORT =
-  /^ts\/(import|tensorflow|onnx|tabular|spark|mleap|pmml|admin|config|registry)\//;
-
-// What is loaded when the server starts, before any model is.
-const LOADED_AT_START = ['ts/server.ts', 'ts/workers/http-worker.ts'];
-const IMPORTERS_CODE = /^ts\/(tensorflow|onnx|tabular|spark|mleap|pmml)\//;
+// Modules loaded at startup, before any model.
+const LOADED_AT_START = [SERVER, 'ts/server/workers/http-worker.ts'];
+const IMPORTERS_CODE = /^ts\/importers\/(?!run\/)/;
 // The text of a TensorProto, for signatures' defaults.
 const LOADED_OF_IMPORTERS =
-  /^ts\/tensorflow\/(proto\/tensor-proto-writer|lower\/(tensors|values))\.ts$/;
-
-export function nativeIncludes({ files }) {
-  const found = [];
-  const napiHeaders = [];
-  for (const { path, text } of filesUnder(files, 'native', 'cpp')) {
-    const allowed = NATIVE_MAY_INCLUDE[path.split('/')[1]];
-    const { code } = splitSource(text, 'cpp', { keepStrings: true });
-    for (const match of code.matchAll(/^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]/gm)) {
-      const line = lineAt(code, match.index);
-      const target = match[1];
-      if (/^(napi|node_api|js_native_api)\.h$/.test(target)) napiHeaders.push({ path, line });
-      const ours = Object.hasOwn(NATIVE_MAY_INCLUDE, target.split('/')[0]);
-      if (!ours || allowed?.some((prefix) => target.startsWith(prefix))) continue;
-      const message = `includes ${target}; allowed here: ${allowed?.join(' ')}`;
-      found.push({ path, line, message });
-    }
-  }
-  for (const { path, line } of napiHeaders) {
-    if (path !== NAPI_HEADER) {
-      found.push({ path, line, message: `includes N-API; only ${NAPI_HEADER} does` });
-    }
-  }
-  return found;
-}
+  /^ts\/importers\/tensorflow\/(proto\/tensor-proto-writer|lower\/(tensors|values))\.ts$/;
 
 // Every relative import of a TypeScript file: {line, target: path in the repository}.
 export function importsOf(path, text) {
@@ -114,43 +64,65 @@ function targetsOf(path, text, pattern) {
   }));
 }
 
-// "rest" of ts/protocols/v2/rest-control.ts, or of a room's rest.ts; undefined for pieces of no
+// The place of a file in the ranked lists: {room, folder}; folder '.' for a room's own files.
+function placeOf(path) {
+  const parts = path.split('/').slice(1);
+  const folders = parts.slice(1, -1).filter((name) => name !== 'generated');
+  return { room: parts[0], folder: folders[0] ?? '.' };
+}
+
+const rankOf = (ranks, name) => ranks.findIndex((row) => row.includes(name));
+
+// Why an import does not run down; undefined where it does.
+function rankViolation(path, target) {
+  const [from, to] = [placeOf(path), placeOf(target)];
+  if (from.room !== to.room) return notDown(TS_RANKS, from.room, to.room, 'ts');
+  if (from.folder === to.folder) return undefined;
+  const ranks = FOLDER_RANKS[from.room] ?? [['.']];
+  return notDown(ranks, from.folder, to.folder, `ts/${from.room}`);
+}
+
+function notDown(ranks, from, to, where) {
+  for (const name of [from, to]) {
+    if (rankOf(ranks, name) < 0) return `${where}: ${name} has no rank in test/tidy`;
+  }
+  if (rankOf(ranks, to) < rankOf(ranks, from)) return undefined;
+  return `imports run down: in ${where}, ${from} is not above ${to}`;
+}
+
+// "rest" for ts/protocols/v2/rest-control.ts and a folder's rest.ts; undefined for files of no
 // single transport.
 function transportOf(path) {
-  return /^ts\/protocols\/(?:serving|v2)\/(?:[\w-]+\/)?(rest|grpc)\b/.exec(path)?.[1];
+  return /^ts\/protocols\/(?:tfserving|v2)\/(?:[\w-]+\/)?(rest|grpc)\b/.exec(path)?.[1];
 }
 
 function protocolViolation(path, target) {
-  const [from, to] = [path, target].map((each) => /^ts\/protocols\/([\w-]+)\//.exec(each)?.[1]);
-  if (PROTOCOLS_MAY_NOT_IMPORT[from]?.includes(to)) return `${from} does not know ${to}`;
-  if (from === undefined && to !== undefined) return 'what all protocols share knows none of them';
-  if (from !== to || transportOf(target) === undefined) return undefined;
+  const [from, to] = [path, target].map((each) => placeOf(each).folder);
+  if (placeOf(target).room === IMPORTERS) return 'ts/protocols does not import ts/importers';
+  if (placeOf(target).room !== 'protocols' || from !== to) return undefined;
+  if (transportOf(target) === undefined) return undefined;
   const other = transportOf(path);
   if (other === transportOf(target)) return undefined;
   return other === undefined
-    ? 'what both transports share knows neither'
-    : 'REST and gRPC do not know each other';
+    ? 'code shared by both transports imports neither'
+    : 'REST and gRPC do not import each other';
 }
 
 function importViolation(path, target) {
-  const starts = path.split('/').length === 2 || path === SERVE_COMMAND;
-  if (target === 'ts/server.ts' && !starts) return 'only the command line starts the server';
-  if (target === 'ts/main.ts') return 'nobody imports main.ts';
-  const folder = path.split('/')[1];
-  const other = target.split('/')[1];
-  // What both languages name: constants and types, which the native listener's events are.
-  if (folder === 'transport' && target.startsWith('ts/model/generated/')) return undefined;
-  if (TS_MAY_NOT_IMPORT[folder]?.includes(other)) {
-    return `ts/${folder} does not know ts/${other}`;
-  }
-  if (folder !== 'transport' && folder !== 'workers' && CONCRETE_LISTENER.test(target)) {
-    return 'only a worker has a listener; others know transport/listener.ts';
+  if (target === SERVER && !STARTS_SERVER.includes(path)) {
+    return 'only the command line and the package start the server';
   }
   if (WORKER_ENTRY.test(target)) return 'a worker is started as a thread, not imported';
-  if (other === 'workers' && folder !== 'workers' && path !== 'ts/server.ts') {
+  if (CONCRETE_LISTENER.test(target) && !HAS_LISTENER.test(path)) {
+    return 'only workers create listeners; others import ts/listeners/http/listener.ts';
+  }
+  const inServer = path === SERVER || path.startsWith('ts/server/workers/');
+  if (target.startsWith('ts/server/workers/') && !inServer) {
     return 'only server.ts starts worker threads';
   }
-  return folder === 'protocols' ? protocolViolation(path, target) : undefined;
+  const why = rankViolation(path, target);
+  if (why !== undefined) return why;
+  return placeOf(path).room === 'protocols' ? protocolViolation(path, target) : undefined;
 }
 
 export function typescriptImports({ files }) {

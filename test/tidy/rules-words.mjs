@@ -27,7 +27,7 @@ const EMPTY_NAME =
 const CODE_RULES = [
   {
     where: inScripts,
-    but: /^ts\/logger\.ts$/,
+    but: /^ts\/base\/logger\.ts$/,
     pattern: CONSOLE,
     say: 'console. outside the logger',
   },

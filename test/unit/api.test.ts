@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { optionName, optionSettings } from '../../ts/api.js';
 import { configOf } from '../../ts/config/config.js';
 import { SERVE_FLAGS } from '../../ts/config/flags.js';
-import { ErrorCode, ServalError } from '../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../ts/base/errors.js';
 
 const texts = (options: Record<string, unknown>): Record<string, readonly string[]> =>
   Object.fromEntries([...optionSettings(options, '/here')].map(([name, one]) => [name, one.texts]));

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../ts/errors.js';
-import { logFileWriter } from '../../ts/log-file.js';
-import { createLogger } from '../../ts/logger.js';
+import { ErrorCode, ServalError } from '../../ts/base/errors.js';
+import { logFileWriter } from '../../ts/base/log-file.js';
+import { createLogger } from '../../ts/base/logger.js';
 import { filledFolder } from './temp-folder.js';
 
 test('lines of two writers are appended to what is there', (t) => {

@@ -1,8 +1,8 @@
 // Log records: levels, both formats, nothing that breaks a line.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLogger } from '../../ts/logger.js';
-import type { LogFormat, Logger, LogLevel } from '../../ts/logger.js';
+import { createLogger } from '../../ts/base/logger.js';
+import type { LogFormat, Logger, LogLevel } from '../../ts/base/logger.js';
 
 const NOW = Date.UTC(2024, 0, 2, 3, 4, 5, 678);
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { logFileWriter } from '../../ts/log-file.js';
-import { openFolder, openOwn, openOwnSync, realFolderAbove } from '../../ts/own-file.js';
-import { LogFiles } from '../../ts/request-log/log-files.js';
+import { logFileWriter } from '../../ts/base/log-file.js';
+import { openFolder, openOwn, openOwnSync, realFolderAbove } from '../../ts/base/own-file.js';
+import { LogFiles } from '../../ts/server/observe/request-log/log-files.js';
 import { tempFolder } from './temp-folder.js';
 
 /** A folder with a file of somebody's, and links to it and to another folder. */

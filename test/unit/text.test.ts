@@ -10,7 +10,7 @@ import {
   visibleJson,
   visibleLines,
   visibleTexts,
-} from '../../ts/text.js';
+} from '../../ts/base/text.js';
 
 /** A character of each kind that is not seen, and how it is shown. */
 const HIDDEN = [

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { packageRoot } from '../../ts/package-files.js';
-import { NODE_MAJOR_MIN, unsupportedNode } from '../../ts/version.js';
+import { packageRoot } from '../../ts/base/package-files.js';
+import { NODE_MAJOR_MIN, unsupportedNode } from '../../ts/base/version.js';
 
 test('names the Node that is needed where the running one is older', () => {
   assert.equal(unsupportedNode('v20.20.2'), 'Serval needs Node.js 22 or newer, this is v20.20.2');

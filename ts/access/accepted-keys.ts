@@ -1,8 +1,8 @@
 // Credentials that were let in, as they were sent: who comes again with one costs no digest. In
 // memory only, bounded, and of one state of the keys: who has it makes another when those change.
 // Hot path where keys are set; the listener's thread.
-import { ACCEPTED_KEYS_MAX, ACCEPTED_KEY_CHARS_MAX } from '../limits.js';
-import { lateCrypto } from '../late-modules.js';
+import { ACCEPTED_KEYS_MAX, ACCEPTED_KEY_CHARS_MAX } from '../base/limits.js';
+import { lateCrypto } from '../base/late-modules.js';
 
 const SEED_BYTES = 4;
 // Murmur3's.

@@ -1,9 +1,9 @@
 // --api-key-file while the server runs: read again when it changes and when that is asked for. A
 // broken or unreadable file leaves the keys that were; an empty one is one without keys. Control
 // plane, main thread.
-import { ErrorCode, reasonOf, ServalError } from '../errors.js';
+import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
 import { statSync } from 'node:fs';
-import { ACCESS_LOOK_MS } from '../limits.js';
+import { ACCESS_LOOK_MS } from '../base/limits.js';
 import { readKeyFile, type ApiKey } from './keys.js';
 
 export interface KeyFileOptions {

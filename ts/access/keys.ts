@@ -2,9 +2,9 @@
 // plane.
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
-import { ErrorCode, ServalError } from '../errors.js';
-import { ACCESS_KEYS_MAX, CONFIG_FILE_BYTES_MAX } from '../limits.js';
-import { echo } from '../text.js';
+import { ErrorCode, ServalError } from '../base/errors.js';
+import { ACCESS_KEYS_MAX, CONFIG_FILE_BYTES_MAX } from '../base/limits.js';
+import { echo } from '../base/text.js';
 import { GROUP_WORDS, groupsOf, type CallGroup } from './groups.js';
 
 export interface ApiKey {

@@ -1,6 +1,6 @@
 // Who may make which call: what settings and keys come to for one kind of call on one listener, and
 // the verdict on one caller. Pure. The verdict is hot where keys are set; the listener's thread.
-import { lateCrypto } from '../late-modules.js';
+import { lateCrypto } from '../base/late-modules.js';
 import type { AcceptedKeys } from './accepted-keys.js';
 import {
   ADMIN_GROUPS,

@@ -1,5 +1,5 @@
 // The flags of access: rows of the table of settings. Control plane, start-up only. Data only.
-import { flag, type FlagType } from './flag-row.js';
+import { flag, type FlagType } from './values/flag-row.js';
 
 const BOOL: FlagType = { kind: 'bool' };
 

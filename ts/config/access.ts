@@ -1,13 +1,13 @@
 // The settings of access: who may call what. Control plane, start-up only.
 import { resolve } from 'node:path';
-import type { CorsSettings } from '../access/cors.js';
+import type { CorsSettings } from '../listeners/http/access/cors.js';
 import type { CallGroup } from '../access/groups.js';
 import { readGroups } from '../access/keys.js';
 import type { HeaderRule, Policy } from '../access/policy.js';
 import { GRPC_HEADER_PREFIX, readRestrictions } from '../access/restrictions.js';
-import { echo } from '../text.js';
-import type { SettingsReader } from './serving.js';
-import { configError, lastText, modeValue, textValue, type Written } from './values.js';
+import { echo } from '../base/text.js';
+import type { SettingsReader } from './values/settings-reader.js';
+import { configError, lastText, modeValue, textValue, type Written } from './values/values.js';
 
 const UNIX = 'unix:';
 /** Any origin. */

@@ -2,11 +2,11 @@
 // checked elsewhere (values.ts). Flags of other servers that are none of ours come to what
 // ts/config/peers says.
 import { SERVE_FLAGS, canonicalName, findFlag, nearestFlag } from './flags.js';
-import type { FlagRow } from './flags.js';
+import type { FlagRow } from './values/flag-row.js';
 import type { GivenPeerFlag, TakenPeerFlags } from './peers/peers.js';
 import type { PeerFlag } from './peers/row.js';
-import { configError, switchOf, type Written } from './values.js';
-import { echo } from '../text.js';
+import { configError, switchOf, type Written } from './values/values.js';
+import { echo } from '../base/text.js';
 
 /** What a command line says, before values are checked. */
 export interface ParsedFlags {

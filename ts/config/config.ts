@@ -1,13 +1,13 @@
 // The configuration of `serval serve`: command line over configuration file over defaults. Control
 // plane, start-up only. ts/config/flags.ts lists the settings.
 import { resolve } from 'node:path';
-import type { AccessLogSettings } from '../metrics/access-log.js';
+import type { AccessLogSettings } from './observation/access-log-settings.js';
 import { accessSettings, type AccessConfig } from './access.js';
 import { requestLogSettings } from './observation/request-log.js';
-import type { RequestLogSettings } from '../request-log/settings.js';
+import type { RequestLogSettings } from './observation/request-log-settings.js';
 import { hasOtherFlags, parseFlags } from './command-line.js';
 import { SERVE_FLAGS, findFlag } from './flags.js';
-import type { FlagRow } from './flags.js';
+import type { FlagRow } from './values/flag-row.js';
 import {
   boolValue,
   choiceValue,
@@ -18,13 +18,13 @@ import {
   providersValue,
   sizeValue,
   textValue,
-} from './values.js';
-import { echo } from '../text.js';
+} from './values/values.js';
+import { echo } from '../base/text.js';
 import { transportSettings, type GrpcConfig } from './grpc.js';
 import { listenersSettings, type ListenersConfig } from './listeners.js';
 import type { TlsConfig } from './tls.js';
 import { traceSettings, type TraceConfig } from './observation/tracing.js';
-import type { Written } from './values.js';
+import type { Written } from './values/values.js';
 import {
   batchingSettings,
   checkTogether,
@@ -34,18 +34,18 @@ import {
   platformConfigFile,
   servingApiSettings,
 } from './serving.js';
+import type { SettingsReader } from './values/settings-reader.js';
 import type {
   BatchingSettings,
   ControlSettings,
   MetricsSettings,
   ServingApiSettings,
-  SettingsReader,
 } from './serving.js';
-import { localPath, modelPath, type ModelPath } from './model-path.js';
-import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
-import type { LogFormat, LogLevel } from '../logger.js';
-import { HTTP_LISTENERS } from '../transport/http-kind.js';
-import type { HttpListenerChoice } from '../transport/http-kind.js';
+import { localPath, modelPath, type ModelPath } from './values/model-path.js';
+import { LOG_FORMATS, LOG_LEVELS } from '../base/logger.js';
+import type { LogFormat, LogLevel } from '../base/logger.js';
+import { HTTP_LISTENERS } from '../listeners/http/kind.js';
+import type { HttpListenerChoice } from '../listeners/http/kind.js';
 import type { ExecModeName, ProviderOptions } from '../model/engine-api.js';
 
 export type {

@@ -4,11 +4,11 @@ import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import { canonicalName, findFlag, nearestFlag, SERVE_FLAGS } from './flags.js';
-import type { FlagRow } from './flags.js';
-import { configError } from './values.js';
-import { echo } from '../text.js';
-import type { Written } from './values.js';
-import { CONFIG_FILE_BYTES_MAX } from '../limits.js';
+import type { FlagRow } from './values/flag-row.js';
+import { configError } from './values/values.js';
+import { echo } from '../base/text.js';
+import type { Written } from './values/values.js';
+import { CONFIG_FILE_BYTES_MAX } from '../base/limits.js';
 
 const FILE_KEYS = SERVE_FLAGS.filter((row) => row.commandLineOnly !== true);
 const LIST_KINDS = new Set(['path-list', 'text-list', 'providers']);

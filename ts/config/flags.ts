@@ -10,19 +10,17 @@ import {
   HTTP_THREADS_MAX,
   JSON_DEPTH_MAX_DEFAULT,
   MODEL_THREADS_MAX,
-} from '../limits.js';
-import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
-import { HTTP_LISTENERS } from '../transport/http-kind.js';
-import { nearestWord } from '../text.js';
-import { flag, type FlagRow, type FlagType } from './flag-row.js';
+} from '../base/limits.js';
+import { LOG_FORMATS, LOG_LEVELS } from '../base/logger.js';
+import { HTTP_LISTENERS } from '../listeners/http/kind.js';
+import { nearestWord } from '../base/text.js';
+import { flag, type FlagRow, type FlagType } from './values/flag-row.js';
 import { ACCESS_FLAGS } from './access-flags.js';
 import { GRPC_FLAGS } from './grpc-flags.js';
 import { LISTENER_FLAGS } from './listeners.js';
 import { REQUEST_LOG_FLAGS } from './observation/request-log.js';
 import { TLS_FLAGS } from './tls.js';
 import { TRACE_FLAGS } from './observation/trace-flags.js';
-
-export type { FlagRow, FlagType } from './flag-row.js';
 
 const PORT: FlagType = { kind: 'int', min: 0, max: 65_535 };
 const BYTES: FlagType = { kind: 'int', min: 1, max: BODY_BYTES_MAX_DEFAULT };

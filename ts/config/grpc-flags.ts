@@ -1,8 +1,8 @@
 // The flags of gRPC's listener: rows of the table of settings. Control plane, start-up only. Data
 // only. Names and defaults are Triton's and TensorFlow Serving's where they have them.
-import { BODY_BYTES_MAX_DEFAULT, GRPC_THREADS_MAX } from '../limits.js';
-import { GRPC_CONNECTION_DEFAULTS as DEFAULTS } from '../transport/grpc/settings.js';
-import { flag, type FlagType } from './flag-row.js';
+import { BODY_BYTES_MAX_DEFAULT, GRPC_THREADS_MAX } from '../base/limits.js';
+import { GRPC_CONNECTION_DEFAULTS as DEFAULTS } from '../listeners/grpc/settings.js';
+import { flag, type FlagType } from './values/flag-row.js';
 
 /** gRPC's own numbers are of 32 bits; the largest means never, or any number. */
 export const INT32_MAX = 2_147_483_647;

@@ -1,12 +1,12 @@
 // The settings of gRPC's listener: flags, TensorFlow Serving's channel arguments, TLS. Control
 // plane, start-up only.
-import type { GrpcConnectionSettings, GrpcTransportSettings } from '../transport/grpc/settings.js';
-import type { ServerTls } from '../transport/tls/settings.js';
-import { echo } from '../text.js';
+import type { GrpcConnectionSettings, GrpcTransportSettings } from '../listeners/grpc/settings.js';
+import type { ServerTls } from '../listeners/tls/settings.js';
+import { echo } from '../base/text.js';
 import { GRPC_COMPRESSIONS, INT32_MAX } from './grpc-flags.js';
-import type { SettingsReader } from './serving.js';
+import type { SettingsReader } from './values/settings-reader.js';
 import { tlsSettings, type TlsConfig } from './tls.js';
-import { choiceValue, configError, modeValue, textValue, type Written } from './values.js';
+import { choiceValue, configError, modeValue, textValue, type Written } from './values/values.js';
 
 export interface GrpcConfig {
   readonly transport: GrpcTransportSettings;

@@ -1,8 +1,8 @@
 // Which listeners a server has, and whether other processes may share their ports: flags and their
 // settings. Control plane, start-up only.
-import { flag, type FlagType } from './flag-row.js';
-import type { SettingsReader } from './serving.js';
-import { configError } from './values.js';
+import { flag, type FlagType } from './values/flag-row.js';
+import type { SettingsReader } from './values/settings-reader.js';
+import { configError } from './values/values.js';
 
 const BOOL: FlagType = { kind: 'bool' };
 

@@ -1,12 +1,13 @@
 // The settings of how models come and go, of batching and of metrics: the part of the configuration
 // that operators of TensorFlow Serving and Triton bring along. Control plane, start-up only.
-import { echo } from '../text.js';
-import { choiceValue, configError, wordsValue } from './values.js';
-import type { BatchingParameters } from '../model-config/types.js';
+import { echo } from '../base/text.js';
+import { choiceValue, configError, wordsValue } from './values/values.js';
+import type { BatchingParameters } from '../model/batching-parameters.js';
 import type { Config } from './config.js';
-import type { HttpListenerChoice } from '../transport/http-kind.js';
+import type { HttpListenerChoice } from '../listeners/http/kind.js';
 import type { ListenersConfig } from './listeners.js';
-import type { Written } from './values.js';
+import type { SettingsReader } from './values/settings-reader.js';
+import type { Written } from './values/values.js';
 
 export type ModelControlMode = 'none' | 'poll' | 'explicit';
 
@@ -55,18 +56,6 @@ export interface ServingApiSettings {
   readonly tensorContent: boolean;
   /** classify and regress look at a signature's method name. */
   readonly checkMethod: boolean;
-}
-
-/** How ts/config/config.ts reads one flag. */
-export interface SettingsReader {
-  readonly int: (name: string) => number;
-  readonly bool: (name: string) => boolean;
-  /** The same of a text that was written elsewhere. */
-  readonly intOf: (name: string, from: Written) => number;
-  readonly boolOf: (from: Written) => boolean;
-  readonly written: (name: string) => Written;
-  readonly given: (name: string) => Written | undefined;
-  readonly filePath: (name: string) => string | undefined;
 }
 
 export function controlSettings({ int, bool, written, given }: SettingsReader): ControlSettings {

@@ -1,8 +1,8 @@
 // TLS of HTTP and gRPC together: flags and their settings. Control plane, start-up only.
-import type { ServerTls } from '../transport/tls/settings.js';
-import { flag, type FlagType } from './flag-row.js';
-import type { SettingsReader } from './serving.js';
-import { choiceValue, configError } from './values.js';
+import type { ServerTls } from '../listeners/tls/settings.js';
+import { flag, type FlagType } from './values/flag-row.js';
+import type { SettingsReader } from './values/settings-reader.js';
+import { choiceValue, configError } from './values/values.js';
 
 const path: FlagType = { kind: 'path' };
 const VERSIONS = ['1.2', '1.3'] as const;

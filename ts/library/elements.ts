@@ -3,7 +3,7 @@
 import { TextDecoder } from 'node:util';
 import { dataTypeOf, type Scalar as Element } from '../model/datatype.js';
 import type { Datatype } from '../model/snapshot.js';
-import { echo } from '../text.js';
+import { echo } from '../base/text.js';
 import { invalid, isTypedArray } from './flatten.js';
 import type { Scalar, TensorData, TypedArray } from './types.js';
 

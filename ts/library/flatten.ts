@@ -1,7 +1,7 @@
 // Lists in lists as one flat list with a shape. Pure; any thread.
-import { ErrorCode, ServalError } from '../errors.js';
-import { LIBRARY_RANK_MAX } from '../limits.js';
-import { echo } from '../text.js';
+import { ErrorCode, ServalError } from '../base/errors.js';
+import { LIBRARY_RANK_MAX } from '../base/limits.js';
+import { echo } from '../base/text.js';
 import type { InputInfo, InputValue, Scalar, TensorInput, TypedArray } from './types.js';
 
 export interface Flat {

@@ -1,11 +1,11 @@
 // loadModel(): a model in this process, without a server. Requests go to the engine as those of the
 // REST listener do, by the same codec, and over no socket. The caller's thread; control plane.
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError } from '../base/errors.js';
 import type { SignatureInfo } from '../model/snapshot.js';
 import { V2_REST } from '../model/request-kinds.js';
-import type { CompletionTarget, EngineLink } from '../native/link.js';
-import { failure } from '../native/missing.js';
-import type { Written } from '../config/values.js';
+import type { CompletionTarget, EngineLink } from '../engine/link.js';
+import { failure } from '../engine/missing.js';
+import type { Written } from '../config/values/values.js';
 import { keptAlive, openModel, type ModelChoice, type OpenModel } from './open-model.js';
 import { columnsOf, tableAnswer, tableBody } from './table-request.js';
 import { encodeInputs, tensorAnswer, tensorBody, type RequestBody } from './tensor-request.js';

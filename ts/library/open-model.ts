@@ -2,24 +2,24 @@
 // file, its importer, its settings. Control plane; the caller's thread.
 import { resolve } from 'node:path';
 import { configOf, type Config } from '../config/config.js';
-import { configError, type Written } from '../config/values.js';
-import { ErrorCode, ServalError } from '../errors.js';
-import { importInThread } from '../import/import-thread.js';
-import { checkCacheFolder } from '../import/cache-folder.js';
-import { importingEngine } from '../import/importing-engine.js';
-import { INFLATED_BYTES_MAX } from '../limits.js';
-import { createLogger, type Logger } from '../logger.js';
-import { checkAgainstModel } from '../model-config/triton-model.js';
+import { configError, type Written } from '../config/values/values.js';
+import { ErrorCode, ServalError } from '../base/errors.js';
+import { importInThread } from '../importers/run/import-thread.js';
+import { checkCacheFolder } from '../importers/run/cache-folder.js';
+import { importingEngine } from '../importers/run/importing-engine.js';
+import { INFLATED_BYTES_MAX } from '../base/limits.js';
+import { createLogger, type Logger } from '../base/logger.js';
+import { checkAgainstModel } from '../models/config/triton-model.js';
 import type { LoadedModel, ModelSpec } from '../model/engine-api.js';
-import { placingEngine } from '../gpu/placing-engine.js';
-import { loadBinding, onnxruntimeLibrary } from '../native/binding.js';
-import { createEngine, type Engine } from '../native/engine.js';
-import { desiredModel, type DesiredVersion } from '../registry/desired.js';
-import { scanSources } from '../registry/sources/paths/scan-path.js';
-import type { FoundModel } from '../registry/sources/repository.js';
-import { wrongWith } from '../registry/sources/scan.js';
-import { echo } from '../text.js';
-import { servalVersion } from '../version.js';
+import { placingEngine } from '../models/placement/placing-engine.js';
+import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
+import { createEngine, type Engine } from '../engine/engine.js';
+import { desiredModel, type DesiredVersion } from '../models/registry/desired.js';
+import { scanSources } from '../models/registry/sources/paths/scan-path.js';
+import type { FoundModel } from '../models/registry/sources/repository.js';
+import { wrongWith } from '../models/registry/sources/scan.js';
+import { echo } from '../base/text.js';
+import { servalVersion } from '../base/version.js';
 
 /** Which model of the path, and which part of it. */
 export interface ModelChoice {

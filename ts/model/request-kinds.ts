@@ -1,5 +1,5 @@
-// The kinds of requests that the engine reads, as constants. Data only; any thread.
-import { Protocol } from './generated/engine.js';
+// The kinds of requests that the engine decodes, as constants. Data only; any thread.
+import { Protocol } from '../base/generated/engine.js';
 
 export const V1_PREDICT = Protocol.V1Predict;
 export const V2_REST = Protocol.V2Rest;

@@ -1,8 +1,8 @@
-// Layers of one width with ReLU between, and a softmax behind: so little to compute that what
-// stands around a run is most of it. Pure.
+// Layers of one width with ReLU between them, and a final softmax: so little computation that most
+// of the time is spent around a run. Pure.
 import { node, value } from './nodes.mjs';
 
-/** `weights`: a WeightsFile. -> an OnnxModel of ts/onnx: "x" [n, width] -> "y" [n, classes]. */
+/** `weights`: a WeightsFile. -> OnnxModel: "x" [n, width] -> "y" [n, classes]. */
 export function mlp(weights, { width, layers, classes }) {
   const nodes = [];
   let at = 'x';

@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "base/threads.h"
-#include "engine/watch/code_pages.h"
 
 namespace serval {
 
@@ -60,7 +59,6 @@ void TaskThreads::run() {
       trim_due = false;
       lock.unlock();
       malloc_trim(0);
-      drop_start_code();
       lock.lock();
     }
     ready_.wait(lock, some);

@@ -14,9 +14,8 @@ namespace serval {
 
 class TaskThreads {
  public:
-  // `name`: at most 15 bytes. `trims`: memory that tasks left over, and after the first of them the
-  // pages of code that only start-up needed, goes back to the system when none has come for a
-  // while.
+  // `name`: at most 15 bytes. `trims`: memory that tasks freed returns to the system after a while
+  // without tasks.
   TaskThreads(std::string name, int threads_max, bool trims);
   // Waits for all tasks.
   ~TaskThreads();

@@ -1,4 +1,4 @@
-// Bodies in pieces. Hot path: receive; the listener's thread.
+// Bodies in pieces. Hot path; the listener's thread.
 #include "engine/lane/bodies.h"
 
 #include <utility>

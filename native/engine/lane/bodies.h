@@ -1,4 +1,4 @@
-// Request bodies that arrive in pieces. Hot path: receive; the listener's thread.
+// Request bodies that arrive in pieces. Hot path; the listener's thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The life of a lane and of its tickets. Hot path: completions; the rest: control plane. Thread:
+// The life of a lane and of its tickets. Completions are hot, the rest is control plane. Thread:
 // the listener's.
 #include "engine/lane/lane.h"
 

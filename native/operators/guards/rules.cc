@@ -1,5 +1,5 @@
 // The rules of guarded operators: what ONNX Runtime's kernels of these names do not survive.
-// Hot path, any thread. docs/robustness.md lists them.
+// Hot path, any thread. docs/explanation/robustness.md lists them.
 #include <algorithm>
 #include <memory>
 #include <utility>

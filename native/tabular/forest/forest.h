@@ -9,7 +9,7 @@
 
 namespace serval::tabular {
 
-// As a plan has the trees: see ts/tabular/forest.ts, whose numbers these are.
+// As a plan has the trees: see ts/importers/plan/forest.ts, whose numbers these are.
 struct TreeNodes {
   std::span<const int32_t> feature, left, right, test, missing, roots;
   std::span<const double> threshold;

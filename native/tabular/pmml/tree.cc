@@ -9,7 +9,8 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// How a node's predicate is told in the attribute `test`; ts/pmml/tree/native.ts has the same.
+// How a node's predicate is told in the attribute `test`; ts/importers/pmml/tree/native.ts has the
+// same.
 enum class Test : uint8_t {
   True,
   False,

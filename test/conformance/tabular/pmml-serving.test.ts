@@ -1,5 +1,5 @@
-// PMML documents on a running server: one without inputs in every protocol, and one that gzip
-// compressed in every place that a model may be. Source: docs/tabular.md.
+// PMML documents on a running server: one without inputs in every protocol, and one compressed with
+// gzip in every place where a model may be. Source: docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import { Asking } from './rules/asking.js';
 

@@ -1,8 +1,8 @@
-// Operators with channels first: TensorFlow's answers with channels last, turned.
+// Operators with channels first, against TensorFlow's transposed results with channels last.
 // SERVAL_TF_GOLDENS: the golden folder; see op-grid.test.ts.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OPERATORS } from '../../../ts/tensorflow/ops/index.js';
+import { OPERATORS } from '../../../ts/importers/tensorflow/ops/index.js';
 import { channelsFirst } from './support/channels-first.js';
 import { EngineRunner } from './support/engine-run.js';
 import { goldenFolder } from '../golden-folder.js';

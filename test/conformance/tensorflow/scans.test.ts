@@ -1,9 +1,9 @@
 // Running sums of logarithms, histograms, edit distances and sets of sparse tensors against
-// TensorFlow's own answers on the CPU.
-// SERVAL_SCAN_GOLDENS: the golden folder; absent: the fixture script makes it.
+// TensorFlow's own results on the CPU. SERVAL_SCAN_GOLDENS: the golden folder; if it is not set,
+// the fixture script makes it.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OPERATORS } from '../../../ts/tensorflow/ops/index.js';
+import { OPERATORS } from '../../../ts/importers/tensorflow/ops/index.js';
 import { goldenFolder } from '../golden-folder.js';
 import { EngineRunner } from './support/engine-run.js';
 import { goldenNames, NO_GOLDENS, readGoldens } from './support/golden-files.js';

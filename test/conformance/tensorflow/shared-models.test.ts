@@ -1,19 +1,19 @@
 // TensorFlow Serving's own test models and the session bundles beside the checkout: imported,
-// loaded and called. Values: y = x / 2 + 2 and its kin (README.md beside them), INDEX.json of the
+// loaded and called. Values: y = x / 2 + 2 and variants (README.md beside them), INDEX.json of the
 // bundles.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import type { ImportedModel } from '../../../ts/tensorflow/imported.js';
-import { importTensorFlow } from '../../../ts/tensorflow/index.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
+import { importTensorFlow } from '../../../ts/importers/tensorflow/index.js';
 import {
   numbersTensor,
   stringsTensor,
   tensorNumbers,
-} from '../../../ts/tensorflow/lower/tensors.js';
-import type { Tensor } from '../../../ts/tensorflow/types.js';
-import { importedSpec } from '../../../ts/import/imported-spec.js';
+} from '../../../ts/importers/tensorflow/lower/tensors.js';
+import type { Tensor } from '../../../ts/importers/tensorflow/types.js';
+import { importedSpec } from '../../../ts/importers/run/imported-spec.js';
 import { sharedModel } from '../../unit/tensorflow/load/support.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { type Classes, EngineRunner } from './support/engine-run.js';
@@ -27,16 +27,18 @@ const scores = (values: readonly number[]): Classes[] =>
   values.map((score) => [{ label: '', score }]);
 
 const X = [0, 1, 2, 3, -4.5];
-/** x -> a x + b for each. */
+/** x -> x / 2 + b for each element. */
 const line = (b: number): number[] => X.map((x) => 0.5 * x + b);
 
-/** Paths below shared/models whose serving_default is x -> x / 2 + b, and what else they serve. */
+/**
+ * Paths below shared/models whose serving_default is x -> x / 2 + b, and their other signatures.
+ */
 interface Half {
   readonly path: string;
   readonly b?: number;
-  /** Signatures from serialized Examples: classify or regress, and their b. */
+  /** Signatures on serialized Examples: classify or regress, and their b. */
   readonly examples?: Readonly<Record<string, readonly ['classify' | 'regress', number]>>;
-  /** The name of serving_default's like, where that takes Examples. */
+  /** The signature equivalent to serving_default, if that one has Examples as input. */
   readonly signature?: string;
 }
 
@@ -98,7 +100,7 @@ describe('models beside the checkout', () => {
   });
   after(() => engine.close());
 
-  /** undefined, and the test skipped, where the model is not there. */
+  /** Returns undefined and skips the test if the model does not exist. */
   function imported(t: TestContext, path: string): ImportedModel | undefined {
     const folder = sharedModel(t, path);
     if (folder === undefined) return undefined;

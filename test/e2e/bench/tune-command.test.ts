@@ -5,10 +5,10 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { batchingParametersText, configText } from '../../../ts/bench-command/tune/config-text.js';
-import { mergedConfig } from '../../../ts/bench-command/tune/own-config.js';
-import type { BenchReport, TunedSettings } from '../../../ts/bench-command/types.js';
-import { packageRoot } from '../../../ts/package-files.js';
+import { batchingParametersText, configText } from '../../../ts/cli/bench/tune/config-text.js';
+import { mergedConfig } from '../../../ts/cli/bench/tune/own-config.js';
+import type { BenchReport, TunedSettings } from '../../../ts/cli/bench/types.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { exchange, jsonOf } from '../support/raw-http.js';
 import { runServal, startServer, type ServalProcess } from '../support/serval-process.js';
 

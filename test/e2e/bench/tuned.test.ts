@@ -4,9 +4,9 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { MeasureOptions } from '../../../ts/bench-command/measure.js';
-import { startTunedOf, type ConfigText } from '../../../ts/bench-command/tuned.js';
-import { packageRoot } from '../../../ts/package-files.js';
+import type { MeasureOptions } from '../../../ts/cli/bench/measure.js';
+import { startTunedOf, type ConfigText } from '../../../ts/cli/bench/tuned.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 
 const MODELS = join(packageRoot(), 'examples', 'models');
 const folder = mkdtempSync(join(tmpdir(), 'serval-tuned-test-'));

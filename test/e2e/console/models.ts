@@ -2,7 +2,7 @@
 // only.
 import { linkSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OnnxModel } from '../../../ts/onnx/builder.js';
+import type { OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import type { ModelFolders } from '../support/model-folders.js';
 
 /** probabilities = softmax(x), FP32 [batch, 4]. */

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { credentials } from '@grpc/grpc-js';
-import { HTTP_HEAD_BYTES_MAX } from '../../../ts/limits.js';
+import { HTTP_HEAD_BYTES_MAX } from '../../../ts/base/limits.js';
 import { RawClient } from '../../unit/protocols/raw-client.js';
 import { Certificates } from '../support/certificates.js';
 import { freePort } from '../support/free-port.js';

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { GPU_LIBRARIES } from '../../../ts/gpu/libraries.js';
-import type { DoctorReport } from '../../../ts/gpu-command/doctor.js';
+import { GPU_LIBRARIES } from '../../../ts/models/placement/libraries.js';
+import type { DoctorReport } from '../../../ts/cli/gpu/doctor.js';
 import { runServal } from '../support/serval-process.js';
 import { buildLibrary, installRuntime, noCompiler } from './fake-libraries.js';
 

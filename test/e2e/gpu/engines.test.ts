@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { onnxruntimeLibrary } from '../../../ts/native/binding.js';
-import { encodeModel, int64Bytes, type OnnxAttribute } from '../../../ts/onnx/builder.js';
-import { packageRoot } from '../../../ts/package-files.js';
+import { onnxruntimeLibrary } from '../../../ts/engine/binding.js';
+import { encodeModel, int64Bytes, type OnnxAttribute } from '../../../ts/importers/onnx/builder.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { processesOf } from '../isolation/support.js';
 import { infer, logLines, put, v2Body, v2Values } from '../support/operating.js';
 import { until } from '../support/polling.js';

@@ -3,9 +3,9 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MANIFEST_FORMAT, MANIFEST_NAME } from '../../../ts/gpu/folder.js';
-import { onnxruntimeLibrary } from '../../../ts/native/binding.js';
-import { packageRoot } from '../../../ts/package-files.js';
+import { MANIFEST_FORMAT, MANIFEST_NAME } from '../../../ts/engine/gpu-folder.js';
+import { onnxruntimeLibrary } from '../../../ts/engine/binding.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 
 const COMPILER = 'c++';
 

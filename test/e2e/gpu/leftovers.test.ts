@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { onnxruntimeLibrary } from '../../../ts/native/binding.js';
-import { packageRoot } from '../../../ts/package-files.js';
+import { onnxruntimeLibrary } from '../../../ts/engine/binding.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { processesOf } from '../isolation/support.js';
 import { infer, logLines, put, v2Body, v2Values } from '../support/operating.js';
 import { until } from '../support/polling.js';

@@ -1,10 +1,10 @@
 // `serval inspect` shows what the graph proves of the rows of a batch. The proof decides for
-// isolated models as for others. Source: docs/batching.md.
+// isolated models as for others. Source: docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { OnnxModel, OnnxNode } from '../../../ts/onnx/builder.js';
+import type { OnnxModel, OnnxNode } from '../../../ts/importers/onnx/builder.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { runServal, startServer, type ServalProcess } from '../support/serval-process.js';
 

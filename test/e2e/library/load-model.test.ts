@@ -1,5 +1,6 @@
 // loadModel() of the built package, in a program of its own: every format, errors, a server beside
-// it, and a process that ends by itself. The examples of docs/library.md are run as they stand.
+// it, and a process that ends by itself. The examples of docs/guides/library.md are run as they
+// stand.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -7,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { DEADLINE_MS } from '../support/serval-process.js';
 
 const root = packageRoot();
@@ -40,7 +41,7 @@ describe('loadModel', () => {
   };
 
   it('does what its page shows', async () => {
-    const page = readFileSync(join(root, 'docs', 'library.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs', 'guides', 'library.md'), 'utf8');
     const blocks = [...page.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? '');
     const code = blocks.join('\n');
     const wanted = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map(([, text]) => text);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { OnnxModel, OnnxValue } from '../../../ts/onnx/builder.js';
+import type { OnnxModel, OnnxValue } from '../../../ts/importers/onnx/builder.js';
 import { goldenCases, goldenFolder } from '../../conformance/golden-folder.js';
 import { decode, encode, RawClient } from '../../unit/protocols/raw-client.js';
 import { exchange, jsonOf } from '../support/raw-http.js';

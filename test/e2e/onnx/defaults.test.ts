@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
+import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { exchange, errorOf } from '../support/raw-http.js';
 import { refusedServer } from '../support/serval-process.js';
 import {

@@ -1,5 +1,5 @@
 // Patterns that ONNX Runtime's graph optimizers look for, as exporters write them. Test data.
-import type { OnnxAttribute } from '../../../ts/onnx/builder.js';
+import type { OnnxAttribute } from '../../../ts/importers/onnx/builder.js';
 
 type Attributes = Readonly<Record<string, OnnxAttribute>>;
 /** Operator, inputs with blanks between, output. */

@@ -4,8 +4,13 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { loadModel } from '../../../ts/api.js';
-import type { OnnxAttribute, OnnxModel, OnnxNode, OnnxTensor } from '../../../ts/onnx/builder.js';
-import { int64Bytes } from '../../../ts/onnx/builder.js';
+import type {
+  OnnxAttribute,
+  OnnxModel,
+  OnnxNode,
+  OnnxTensor,
+} from '../../../ts/importers/onnx/builder.js';
+import { int64Bytes } from '../../../ts/importers/onnx/builder.js';
 import { PATTERNS, type Pattern } from './fusion-patterns.js';
 import { folderOf, written } from './support.js';
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { loadModel } from '../../../ts/api.js';
-import type { OnnxAttribute, OnnxGraph, OnnxModel } from '../../../ts/onnx/builder.js';
+import type { OnnxAttribute, OnnxGraph, OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { folderOf, written } from './support.js';
 
 type Attributes = Readonly<Record<string, OnnxAttribute>>;

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
+import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { decode, encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
 import { decodeMessage, encodeMessage } from '../../unit/warmup/support.js';
 import { exchange, jsonOf } from '../support/raw-http.js';

@@ -1,10 +1,15 @@
 // Models that couple the rows of a batch in ways that made-up rows do not show: a default server
-// answers each request as alone, whatever arrives beside it. Source: docs/batching.md.
+// answers each request as alone, whatever arrives beside it. Source: docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { floatBytes, int64Bytes } from '../../../ts/onnx/builder.js';
-import type { OnnxAttribute, OnnxModel, OnnxNode, OnnxTensor } from '../../../ts/onnx/builder.js';
+import { floatBytes, int64Bytes } from '../../../ts/importers/onnx/builder.js';
+import type {
+  OnnxAttribute,
+  OnnxModel,
+  OnnxNode,
+  OnnxTensor,
+} from '../../../ts/importers/onnx/builder.js';
 import { generator } from '../support/joining-zoo.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';

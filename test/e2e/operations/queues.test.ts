@@ -1,10 +1,10 @@
 // Queue policies over the wire, on models that do not batch and take their time: limit, timeouts,
 // priorities, deadlines, and answers in the order of requests. Source: v2-protocol.md 2
-// (schedule_policy), 3, 10; docs/batching.md.
+// (schedule_policy), 3, 10; docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { encodeModel, int64Bytes, type OnnxNode } from '../../../ts/onnx/builder.js';
+import { encodeModel, int64Bytes, type OnnxNode } from '../../../ts/importers/onnx/builder.js';
 import { RawClient, encode, messageTypes, type Outcome } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { Certificates } from '../support/certificates.js';
 import { runServal, startServer, type ServalProcess } from '../support/serval-process.js';
 import { servingOnly } from './serving-only.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
+import { floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { runServal, startServer, type ServalProcess } from '../support/serval-process.js';
 

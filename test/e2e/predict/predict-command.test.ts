@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { runServal, startServer, type ServalProcess } from '../support/serval-process.js';
 
 const MODELS = join(packageRoot(), 'examples', 'models');

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
+import { floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { ServalProcess } from '../support/serval-process.js';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { encodeModel, type OnnxModel } from '../../../ts/onnx/builder.js';
+import { encodeModel, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { encode } from '../../unit/protocols/raw-client.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { decodeMessage } from '../../unit/warmup/support.js';

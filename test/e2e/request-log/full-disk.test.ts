@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { REQUEST_LOG_RETRY_MS } from '../../../ts/limits.js';
+import { REQUEST_LOG_RETRY_MS } from '../../../ts/base/limits.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { infer, logLines, metric, plusModel, put, v2Body } from '../support/operating.js';
 import { until } from '../support/polling.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { exchange } from '../support/raw-http.js';
 import { startServer } from '../support/serval-process.js';

@@ -1,5 +1,5 @@
 // Triton's `simple` of its examples: sum and difference of two [1, 16] of INT32. Test time only.
-import type { OnnxModel } from '../../../ts/onnx/builder.js';
+import type { OnnxModel } from '../../../ts/importers/onnx/builder.js';
 
 export function simpleModel(): OnnxModel {
   const port = (name: string) => ({ name, type: 'int32', shape: ['batch', 16] }) as const;

@@ -1,7 +1,7 @@
 // Runs a suite over the HTTP listener of the addon and the one on uWebSockets.js. Test time only.
 import { describe } from 'node:test';
-import type { HttpListenerKind } from '../../../ts/transport/http-kind.js';
-import { uwsFile } from '../../../ts/transport/uws-binding.js';
+import type { HttpListenerKind } from '../../../ts/listeners/http/kind.js';
+import { uwsFile } from '../../../ts/listeners/http/uws-binding.js';
 
 const LISTENERS: readonly HttpListenerKind[] = ['native', 'uws'];
 

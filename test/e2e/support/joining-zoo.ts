@@ -1,6 +1,6 @@
 // Models whose rows keep to themselves and models whose rows do not, all with free first dims: what
 // runs requests together may never show in an answer of either kind. Test time only.
-import { floatBytes, int64Bytes } from '../../../ts/onnx/builder.js';
+import { floatBytes, int64Bytes } from '../../../ts/importers/onnx/builder.js';
 import type {
   OnnxAttribute,
   OnnxDim,
@@ -8,7 +8,7 @@ import type {
   OnnxNode,
   OnnxTensor,
   OnnxValue,
-} from '../../../ts/onnx/builder.js';
+} from '../../../ts/importers/onnx/builder.js';
 
 export interface ZooModel {
   readonly name: string;

@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { encodeModel, floatBytes, int64Bytes } from '../../../ts/onnx/builder.js';
-import type { OnnxModel, OnnxNode } from '../../../ts/onnx/builder.js';
-import { packageRoot } from '../../../ts/package-files.js';
+import { encodeModel, floatBytes, int64Bytes } from '../../../ts/importers/onnx/builder.js';
+import type { OnnxModel, OnnxNode } from '../../../ts/importers/onnx/builder.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 
 /** A folder with fixtures: `models` is a repository in which all load, `broken` one in which none
  * does. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { encodeModel, floatBytes } from '../../../ts/onnx/builder.js';
+import { encodeModel, floatBytes } from '../../../ts/importers/onnx/builder.js';
 import { exchange, jsonOf, RawConnection, requestBytes, type RawResponse } from './raw-http.js';
 import type { ServalProcess } from './serval-process.js';
 

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import type { ServalProcess } from './serval-process.js';
 
 const FOLDER = join(packageRoot(), 'test', 'e2e', 'python');

@@ -2,7 +2,7 @@
 // line. Test time only.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 
 /** How long a server may take to get ready or to end: generous, the machine is shared. */
 export const DEADLINE_MS = 60_000;

@@ -6,9 +6,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { COMMANDS } from '../../../ts/commands/help/commands.js';
-import { manPage } from '../../../ts/commands/help/man-page.js';
-import { packageRoot } from '../../../ts/package-files.js';
+import { COMMANDS } from '../../../ts/cli/help/commands.js';
+import { manPage } from '../../../ts/cli/help/man-page.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { DEADLINE_MS } from '../support/serval-process.js';
 
 /** What is typed, and the arguments that the shell then runs serval with. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { packageRoot } from '../../../ts/package-files.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { until } from '../support/polling.js';
 
 const SCRIPT = join(packageRoot(), 'test', 'e2e', 'tracing', 'otlp_collector.py');

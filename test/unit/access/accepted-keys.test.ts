@@ -6,7 +6,7 @@ import { AcceptedKeys } from '../../../ts/access/accepted-keys.js';
 import { INFERENCE, METADATA } from '../../../ts/access/groups.js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { callAccess, judge, OPEN_POLICY, type Policy } from '../../../ts/access/policy.js';
-import { ACCEPTED_KEYS_MAX, ACCEPTED_KEY_CHARS_MAX } from '../../../ts/limits.js';
+import { ACCEPTED_KEYS_MAX, ACCEPTED_KEY_CHARS_MAX } from '../../../ts/base/limits.js';
 
 const TEXT = `Bearer ${'k'.repeat(43)}`;
 

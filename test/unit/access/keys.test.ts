@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CALL_GROUPS } from '../../../ts/access/groups.js';
 import { digestOf, makeKey, parseKeys, readGroups, readKeyFile } from '../../../ts/access/keys.js';
-import { ACCESS_KEYS_MAX, CONFIG_FILE_BYTES_MAX } from '../../../ts/limits.js';
+import { ACCESS_KEYS_MAX, CONFIG_FILE_BYTES_MAX } from '../../../ts/base/limits.js';
 import { filledFolder } from '../temp-folder.js';
 
 const HEX = digestOf('secret');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { it } from 'node:test';
-import { foreignCall } from '../../../ts/access/own-page.js';
+import { foreignCall } from '../../../ts/listeners/http/access/own-page.js';
 
 type Headers = Readonly<Record<string, string>>;
 const problemOf = (headers: Headers): string | undefined =>

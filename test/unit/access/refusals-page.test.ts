@@ -1,4 +1,4 @@
-// Every refusal of access stands in docs/errors.md, under the status that it has.
+// Every refusal of access stands in docs/reference/errors.md, under the status that it has.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,13 @@ import { test } from 'node:test';
 import { CONTROL_CHANGE, INFERENCE, type CallKind } from '../../../ts/access/groups.js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { callAccess, OPEN_POLICY, type Entrance, type Policy } from '../../../ts/access/policy.js';
-import { packageRoot } from '../../../ts/package-files.js';
-import { foreignCall, HostCheck } from '../../../ts/access/own-page.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
+import { foreignCall, HostCheck } from '../../../ts/listeners/http/access/own-page.js';
 
-const page = readFileSync(join(packageRoot(), 'docs', 'errors.md'), 'utf8').replace(/\n {2}/g, ' ');
+const page = readFileSync(join(packageRoot(), 'docs', 'reference', 'errors.md'), 'utf8').replace(
+  /\n {2}/g,
+  ' ',
+);
 /** What stands under a heading, up to the next one. */
 const section = (heading: string): string =>
   page.split(`### ${heading}\n`)[1]?.split(/\n###? /)[0] ?? assert.fail(heading);

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
-import { HostCheck } from '../../../ts/access/own-page.js';
+import { HostCheck } from '../../../ts/listeners/http/access/own-page.js';
 import { CONTROL_CHANGE, HEALTH, INFERENCE } from '../../../ts/access/groups.js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { OPEN_POLICY, type Policy } from '../../../ts/access/policy.js';
-import { guarded } from '../../../ts/access/rest-guard.js';
-import { ofCall, type Route } from '../../../ts/transport/listener.js';
+import { guarded } from '../../../ts/listeners/http/access/rest-guard.js';
+import { ofCall, type Route } from '../../../ts/listeners/http/listener.js';
 import { begin } from '../protocols/fake-http.js';
 
 const POLICY: Policy = {

@@ -6,8 +6,8 @@ import type {
   ModelControl,
   RepositoryIndexEntry,
   TraceSettings,
-} from '../../../ts/admin/control.js';
-import type { TraceControl } from '../../../ts/admin/model-control.js';
+} from '../../../ts/protocols/control.js';
+import type { TraceControl } from '../../../ts/protocols/control.js';
 
 export const LOG_SETTINGS: LogSettings = {
   log_file: '',

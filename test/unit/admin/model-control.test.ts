@@ -10,13 +10,13 @@ import type {
   LoadModelRequest,
   ModelControl,
   RepositoryIndexEntry,
-} from '../../../ts/admin/control.js';
-import { sharedMemoryControl } from '../../../ts/admin/shared-memory.js';
-import { createModelControl } from '../../../ts/admin/model-control.js';
+} from '../../../ts/protocols/control.js';
+import { sharedMemoryControl } from '../../../ts/server/admin/shared-memory.js';
+import { createModelControl } from '../../../ts/server/admin/model-control.js';
 import type { ModelControlMode } from '../../../ts/config/config.js';
-import { ErrorCode } from '../../../ts/errors.js';
-import { createLogger, LevelControl } from '../../../ts/logger.js';
-import type { LogSwitches } from '../../../ts/logger.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { createLogger, LevelControl } from '../../../ts/base/logger.js';
+import type { LogSwitches } from '../../../ts/base/logger.js';
 import { startSource } from '../registry/sources/source-setup.js';
 import type { SetupChange, SourceSetup } from '../registry/sources/source-setup.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';

@@ -7,9 +7,13 @@ import {
   publicControl,
   publicModel,
   publicReason,
-} from '../../../ts/admin/public-text.js';
+} from '../../../ts/server/admin/public-text.js';
 import type { ModelSnapshot, VersionSnapshot } from '../../../ts/model/snapshot.js';
-import { modelProblem, versionProblem, withReasons } from '../../../ts/registry/snapshot-build.js';
+import {
+  modelProblem,
+  versionProblem,
+  withReasons,
+} from '../../../ts/models/registry/snapshot-build.js';
 import { FakeControl, LOG_SETTINGS } from './fake-control.js';
 
 const ROOTS = new Set(['/srv/models', '/srv/my models', '/srv/models/deep']);

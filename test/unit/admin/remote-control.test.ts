@@ -8,8 +8,8 @@ import {
   answerControl,
   type ControlAnswer,
   type ControlRequest,
-} from '../../../ts/admin/remote-control.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+} from '../../../ts/server/admin/remote-control.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { ENTRIES, FakeControl, LOG_SETTINGS, CUDA_REGION, REGION } from './fake-control.js';
 
 function connected(context: TestContext) {

@@ -1,8 +1,8 @@
 // Shared memory of clients, allowed and not.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sharedMemoryControl } from '../../../ts/admin/shared-memory.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { sharedMemoryControl } from '../../../ts/server/admin/shared-memory.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { CUDA_REGION, REGION } from './fake-control.js';
 
 const HANDLE = Buffer.alloc(64, 7);

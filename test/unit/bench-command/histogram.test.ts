@@ -1,7 +1,7 @@
 // Latencies by size: exact where they are few, within a percent where they are many.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Histogram } from '../../../ts/bench-command/load/histogram.js';
+import { Histogram } from '../../../ts/cli/bench/load/histogram.js';
 
 test('quantiles are those of the sorted list, within a percent', () => {
   const histogram = new Histogram();

@@ -1,13 +1,13 @@
 // What tests of the load client share: plans, a request, and a run against a server of Node's.
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
-import { NativeClient, type NativeResult } from '../../../ts/bench-command/load/native-client.js';
+import { NativeClient, type NativeResult } from '../../../ts/cli/bench/load/native-client.js';
 import {
   now,
   type LoadPlan,
   type LoadRequest,
   type ServerTarget,
-} from '../../../ts/bench-command/load/sender.js';
+} from '../../../ts/cli/bench/load/sender.js';
 
 const PLAN: LoadPlan = {
   loop: 'closed',

@@ -1,15 +1,15 @@
 // When requests are sent and what counts, with a transport made up here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Histogram, type HistogramData } from '../../../ts/bench-command/load/histogram.js';
-import { Loop } from '../../../ts/bench-command/load/loop.js';
-import type { Pacer } from '../../../ts/bench-command/load/pacer.js';
+import { Histogram, type HistogramData } from '../../../ts/cli/bench/load/histogram.js';
+import { Loop } from '../../../ts/cli/bench/load/loop.js';
+import type { Pacer } from '../../../ts/cli/bench/load/pacer.js';
 import {
   now,
   type LoadPlan,
   type OnAnswer,
   type Sender,
-} from '../../../ts/bench-command/load/sender.js';
+} from '../../../ts/cli/bench/load/sender.js';
 
 /** Node's timers, in place of a thread. */
 class TimerPacer {

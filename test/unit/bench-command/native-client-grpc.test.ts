@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createTcpServer } from 'node:net';
 import { afterEach, test } from 'node:test';
-import type { LoadPlan } from '../../../ts/bench-command/load/sender.js';
-import { NativeClient } from '../../../ts/bench-command/load/native-client.js';
-import { prefixed } from '../../../ts/bench-command/request/message-prefix.js';
+import type { LoadPlan } from '../../../ts/cli/bench/load/sender.js';
+import { NativeClient } from '../../../ts/cli/bench/load/native-client.js';
+import { prefixed } from '../../../ts/cli/bench/request/message-prefix.js';
 import { freePort, listening, requestOf, runPlan, targetOf } from './loads.js';
 
 type Handler = (stream: ServerHttp2Stream, message: Buffer) => void;

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
-import type { LoadPlan } from '../../../ts/bench-command/load/sender.js';
-import { NativeClient } from '../../../ts/bench-command/load/native-client.js';
+import type { LoadPlan } from '../../../ts/cli/bench/load/sender.js';
+import { NativeClient } from '../../../ts/cli/bench/load/native-client.js';
 import { freePort, listening, requestOf, runPlan, targetOf } from './loads.js';
 
 let close: (() => Promise<void>) | undefined;

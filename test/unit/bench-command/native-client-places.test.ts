@@ -9,8 +9,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { NativeClient } from '../../../ts/bench-command/load/native-client.js';
-import type { LoadPlan, ServerTarget } from '../../../ts/bench-command/load/sender.js';
+import { NativeClient } from '../../../ts/cli/bench/load/native-client.js';
+import type { LoadPlan, ServerTarget } from '../../../ts/cli/bench/load/sender.js';
 import { Certificates } from '../../e2e/support/certificates.js';
 import { listening, requestOf, runPlan, targetOf } from './loads.js';
 

@@ -1,13 +1,13 @@
 // The order of measurements, the table, the line on a terminal, the flags.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BENCH_FLAGS } from '../../../ts/bench-command/flags.js';
-import type { Bench } from '../../../ts/bench-command/measure.js';
-import { measureOptions, sweepOptions } from '../../../ts/bench-command/options.js';
-import { Progress } from '../../../ts/bench-command/progress.js';
-import { sweep } from '../../../ts/bench-command/sweep.js';
-import { countText, tableLine, tableNotes, timeText } from '../../../ts/bench-command/table.js';
-import type { BenchPlan, BenchPoint } from '../../../ts/bench-command/types.js';
+import { BENCH_FLAGS } from '../../../ts/cli/bench/flags.js';
+import type { Bench } from '../../../ts/cli/bench/measure.js';
+import { measureOptions, sweepOptions } from '../../../ts/cli/bench/options.js';
+import { Progress } from '../../../ts/cli/bench/progress.js';
+import { sweep } from '../../../ts/cli/bench/sweep.js';
+import { countText, tableLine, tableNotes, timeText } from '../../../ts/cli/bench/table.js';
+import type { BenchPlan, BenchPoint } from '../../../ts/cli/bench/types.js';
 import { parseFlags } from '../../../ts/config/command-line.js';
 
 const flagsOf = (...args: readonly string[]) => parseFlags(args, '/', BENCH_FLAGS);

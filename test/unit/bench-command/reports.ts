@@ -5,7 +5,7 @@ import type {
   BenchPath,
   BenchPoint,
   BenchReport,
-} from '../../../ts/bench-command/types.js';
+} from '../../../ts/cli/bench/types.js';
 
 export const latencyOf = (mean: number): BenchLatency => ({
   mean,

@@ -1,13 +1,13 @@
 // What a bench sends: rows, forms of one request, URLs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadRequest, type RequestModel } from '../../../ts/bench-command/request/bodies.js';
-import { requestPath, type RequestPlace } from '../../../ts/bench-command/request/place.js';
-import { hasRows, shapedInfos } from '../../../ts/bench-command/request/rows.js';
-import { benchUrl } from '../../../ts/bench-command/target/url.js';
+import { loadRequest, type RequestModel } from '../../../ts/cli/bench/request/bodies.js';
+import { requestPath, type RequestPlace } from '../../../ts/cli/bench/request/place.js';
+import { hasRows, shapedInfos } from '../../../ts/cli/bench/request/rows.js';
+import { benchUrl } from '../../../ts/cli/bench/endpoint/url.js';
 import { tensorAnswer } from '../../../ts/library/tensor-request.js';
 import type { InputInfo, Inputs } from '../../../ts/library/types.js';
-import type { BenchPath } from '../../../ts/bench-command/types.js';
+import type { BenchPath } from '../../../ts/cli/bench/types.js';
 
 const info = (name: string, datatype: InputInfo['datatype'], ...shape: number[]): InputInfo => ({
   name,

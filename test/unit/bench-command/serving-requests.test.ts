@@ -1,15 +1,16 @@
 // What a bench sends by TensorFlow Serving's APIs: V1's JSON, Predict's messages, and what both say
-// of a model. Source: docs/protocols/v1-rest.md; docs/protocols/tf-grpc.md; docs/tabular.md.
+// of a model. Source: docs/reference/protocols/v1-rest.md; docs/reference/protocols/tf-grpc.md;
+// docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadRequest, type RequestModel } from '../../../ts/bench-command/request/bodies.js';
-import { requestPath, type RequestPlace } from '../../../ts/bench-command/request/place.js';
-import { benchUrl } from '../../../ts/bench-command/target/url.js';
-import type { BenchPath } from '../../../ts/bench-command/types.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { loadRequest, type RequestModel } from '../../../ts/cli/bench/request/bodies.js';
+import { requestPath, type RequestPlace } from '../../../ts/cli/bench/request/place.js';
+import { benchUrl } from '../../../ts/cli/bench/endpoint/url.js';
+import type { BenchPath } from '../../../ts/cli/bench/types.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import type { InputInfo, Inputs } from '../../../ts/library/types.js';
-import { metadataRequest } from '../../../ts/predict-command/grpc/predict-request.js';
-import { v1Metadata } from '../../../ts/predict-command/v1-json.js';
+import { metadataRequest } from '../../../ts/cli/predict/grpc/predict-request.js';
+import { v1Metadata } from '../../../ts/cli/predict/v1-json.js';
 import { decode, messageTypes } from '../protocols/raw-client.js';
 
 const info = (name: string, datatype: InputInfo['datatype'], ...shape: number[]): InputInfo => ({

@@ -1,5 +1,5 @@
 // What `--tune` found, made up for tests. Test time only.
-import type { TuneReport, TuneTrial } from '../../../ts/bench-command/types.js';
+import type { TuneReport, TuneTrial } from '../../../ts/cli/bench/types.js';
 import { closedPoint } from './reports.js';
 
 /** The second of four is best; one is above the bound, one did not start. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';
 import { OPEN_POLICY, type Policy } from '../../../ts/access/policy.js';
-import { accessFacts, accessText } from '../../../ts/commands/access-text.js';
+import { accessFacts, accessText } from '../../../ts/cli/serve/access-text.js';
 
 const DEFAULT: Policy = { ...OPEN_POLICY, openGroups: ['health', 'metrics'], remoteControl: false };
 const CHANGED = 'control, logging, tracing, shared-memory';

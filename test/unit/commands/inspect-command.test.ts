@@ -1,9 +1,9 @@
 // What `serval inspect` reports.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OnnxHeader } from '../../../ts/onnx/reader.js';
-import { modelReport, reportText } from '../../../ts/commands/inspect-command.js';
-import type { ScannedVersion } from '../../../ts/registry/sources/repository.js';
+import type { OnnxHeader } from '../../../ts/importers/onnx/reader.js';
+import { modelReport, reportText } from '../../../ts/cli/inspect/inspect-command.js';
+import type { ScannedVersion } from '../../../ts/models/registry/sources/repository.js';
 import { loadedModel } from '../registry/fakes.js';
 
 const HEADER: OnnxHeader = {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';
-import { keyCommand } from '../../../ts/commands/key-command.js';
-import { UsageError } from '../../../ts/commands/usage.js';
+import { keyCommand } from '../../../ts/cli/key/key-command.js';
+import { UsageError } from '../../../ts/cli/usage.js';
 
 function captured(context: TestContext): { out: string; err: string } {
   const texts = { out: '', err: '' };

@@ -2,8 +2,8 @@
 // files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listedModels, listText } from '../../../ts/commands/model-list.js';
-import { scanSources } from '../../../ts/registry/sources/paths/scan-path.js';
+import { listedModels, listText } from '../../../ts/cli/inspect/model-list.js';
+import { scanSources } from '../../../ts/models/registry/sources/paths/scan-path.js';
 import { filledFolder } from '../temp-folder.js';
 
 const bytes = (count: number): string => 'x'.repeat(count);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Datatype, SignatureInfo, TensorInfo } from '../../../ts/model/snapshot.js';
-import { sampleRequest } from '../../../ts/commands/sample-request.js';
+import { sampleRequest } from '../../../ts/protocols/sample-request.js';
 
 type Shape = readonly (number | string)[] | undefined;
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
 import type {
   ModelSnapshot,
   RegistrySnapshot,
@@ -15,7 +15,7 @@ import {
   shellQuote,
   startedJson,
   startedText,
-} from '../../../ts/commands/startup-text.js';
+} from '../../../ts/cli/serve/startup-text.js';
 
 const AT = { host: '0.0.0.0', httpPort: 8000, grpcHost: '0.0.0.0', grpcPort: 8001 };
 

@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { importCommand } from '../../../ts/commands/import-command.js';
-import { inspectCommand } from '../../../ts/commands/inspect-command.js';
-import { type TensorFlowReport, tensorFlowText } from '../../../ts/commands/tensorflow-report.js';
-import { UsageError } from '../../../ts/commands/usage.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { importCommand } from '../../../ts/cli/import/import-command.js';
+import { inspectCommand } from '../../../ts/cli/inspect/inspect-command.js';
+import {
+  type TensorFlowReport,
+  tensorFlowText,
+} from '../../../ts/cli/inspect/tensorflow-report.js';
+import { UsageError } from '../../../ts/cli/usage.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { floats, xToY } from '../import/support.js';
 import { attr, graph, info, savedModel, type Fill } from '../tensorflow/messages.js';
 import { onnxText } from '../tensorflow/lower/support.js';

@@ -9,8 +9,8 @@ import { parseConfigText } from '../../../ts/config/file.js';
 import { parseFlags } from '../../../ts/config/command-line.js';
 import { parseServeConfig } from '../../../ts/config/config.js';
 import type { Config } from '../../../ts/config/config.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/transport/grpc/settings.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/listeners/grpc/settings.js';
 import { filledFolder } from '../temp-folder.js';
 import {
   GRPC_CONFIG,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseServeConfig } from '../../../ts/config/config.js';
 import type { Config } from '../../../ts/config/config.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/transport/grpc/settings.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/listeners/grpc/settings.js';
 
 async function grpc(...args: string[]): Promise<Config['grpc']> {
   const config = await parseServeConfig(['m', ...args], '/here');

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { MEMORY_LIMIT_MIN } from '../../../ts/limits.js';
+import { MEMORY_LIMIT_MIN } from '../../../ts/base/limits.js';
 import {
   cgroupLimit,
   defaultMemoryLimit,
   readMemoryFacts,
-} from '../../../ts/config/memory-limit.js';
+} from '../../../ts/config/values/memory-limit.js';
 
 const GIB = 2 ** 30;
 const FACTS = {

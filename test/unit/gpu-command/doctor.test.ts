@@ -3,15 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
-import { GPU_LIBRARIES } from '../../../ts/gpu/libraries.js';
-import { CUDA_WHEELS, TENSORRT_WHEELS } from '../../../ts/gpu/wheels.js';
-import {
-  concluded,
-  cudaVersion,
-  doctorText,
-  type Findings,
-} from '../../../ts/gpu-command/doctor.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
+import { GPU_LIBRARIES } from '../../../ts/models/placement/libraries.js';
+import { CUDA_WHEELS, TENSORRT_WHEELS } from '../../../ts/models/placement/wheels.js';
+import { concluded, cudaVersion, doctorText, type Findings } from '../../../ts/cli/gpu/doctor.js';
 
 const WHOLE: Findings = {
   driver: { reason: '', cuda: '13.0', module: '580.65.06', init: 0 },
@@ -90,7 +85,7 @@ test('versions of CUDA', () => {
 });
 
 test('the page of GPUs has each package as it is pinned', () => {
-  const page = readFileSync(join(packageRoot(), 'docs', 'gpu.md'), 'utf8');
+  const page = readFileSync(join(packageRoot(), 'docs', 'guides', 'gpu.md'), 'utf8');
   for (const { package: name, version } of [...CUDA_WHEELS, ...TENSORRT_WHEELS]) {
     assert.ok(page.includes(`\n| ${name} | ${version} | `), name);
   }

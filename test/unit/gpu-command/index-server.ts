@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { Wheel } from '../../../ts/gpu/wheels.js';
+import type { Wheel } from '../../../ts/models/placement/wheels.js';
 import { zipOf, type ZipEntry } from '../tabular/archive/archives.js';
 
 export interface IndexServer {

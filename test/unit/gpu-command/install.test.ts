@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { readGpuFolder } from '../../../ts/gpu/folder.js';
-import type { Wheel } from '../../../ts/gpu/wheels.js';
-import { install } from '../../../ts/gpu-command/install/install.js';
-import { Progress } from '../../../ts/gpu-command/install/progress.js';
+import { readGpuFolder } from '../../../ts/engine/gpu-folder.js';
+import type { Wheel } from '../../../ts/models/placement/wheels.js';
+import { install } from '../../../ts/cli/gpu/install/install.js';
+import { Progress } from '../../../ts/cli/gpu/install/progress.js';
 import { tempFolder } from '../temp-folder.js';
 import { indexServer, wheelOf, type IndexServer } from './index-server.js';
 

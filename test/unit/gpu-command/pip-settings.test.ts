@@ -7,7 +7,7 @@ import {
   pipSettings,
   PYPI,
   readSettings,
-} from '../../../ts/gpu-command/install/pip-settings.js';
+} from '../../../ts/cli/gpu/install/pip-settings.js';
 import { filledFolder } from '../temp-folder.js';
 
 test('without a word of the user it is PyPI', () => {

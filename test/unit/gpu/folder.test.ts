@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { defaultGpuFolder, installedRuntime, readGpuFolder } from '../../../ts/gpu/folder.js';
+import {
+  defaultGpuFolder,
+  installedRuntime,
+  readGpuFolder,
+} from '../../../ts/engine/gpu-folder.js';
 import { filledFolder } from '../temp-folder.js';
 
 const RUNTIME = 'libonnxruntime.so.1.30.0';

@@ -1,9 +1,9 @@
 // Where models run: every reason, and what TensorRT is given.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import { choosesItself, place, type GpuFacts } from '../../../ts/gpu/placement.js';
-import { engineCacheOptions } from '../../../ts/gpu/tensorrt-cache.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { choosesItself, place, type GpuFacts } from '../../../ts/models/placement/placement.js';
+import { engineCacheOptions } from '../../../ts/models/placement/tensorrt-cache.js';
 import type { ModelSpec, Placement } from '../../../ts/model/engine-api.js';
 
 const GPU: GpuFacts = { devices: 1, obstacle: '', tensorrt: true };

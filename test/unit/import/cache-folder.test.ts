@@ -4,9 +4,9 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkCacheFolder } from '../../../ts/import/cache-folder.js';
-import { importModel } from '../../../ts/import/import-model.js';
-import { cacheKey, quicklyCached, readCached } from '../../../ts/import/model-cache.js';
+import { checkCacheFolder } from '../../../ts/importers/run/cache-folder.js';
+import { importModel } from '../../../ts/importers/run/import-model.js';
+import { cacheKey, quicklyCached, readCached } from '../../../ts/importers/run/model-cache.js';
 import { tempFolder } from '../temp-folder.js';
 import { modelAndCache } from './support.js';
 

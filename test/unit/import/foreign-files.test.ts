@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
-import { foreignFile, foreignIn } from '../../../ts/import/foreign-files.js';
+import { foreignFile, foreignIn } from '../../../ts/importers/run/foreign-files.js';
 import { filledFolder } from '../temp-folder.js';
 
 /** A zip of stored files. */

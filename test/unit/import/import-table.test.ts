@@ -4,20 +4,20 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { importTable, type TableImporters } from '../../../ts/import/import-table.js';
-import { isTable, type TableRequest } from '../../../ts/import/importer.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { importTable, type TableImporters } from '../../../ts/importers/run/import-table.js';
+import { isTable, type TableRequest } from '../../../ts/importers/run/importer.js';
 import {
   beginEntry,
   cacheKey,
   finishEntry,
   quicklyCached,
   readCached,
-} from '../../../ts/import/model-cache.js';
-import { importingEngine } from '../../../ts/import/importing-engine.js';
+} from '../../../ts/importers/run/model-cache.js';
+import { importingEngine } from '../../../ts/importers/run/importing-engine.js';
 import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
-import { encodePlan } from '../../../ts/tabular/builder.js';
-import type { ImportedTable } from '../../../ts/tabular/imported.js';
+import { encodePlan } from '../../../ts/importers/plan/builder.js';
+import type { ImportedTable } from '../../../ts/importers/plan/imported.js';
 import { FakeEngine, loadedModel, quietLogger } from '../registry/fakes.js';
 import { archiveIn, tarGzOf, zipOf } from '../tabular/archive/archives.js';
 import { fieldsPlan } from '../tabular/plans.js';

@@ -4,8 +4,11 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { importInThread, type ImportThreadOptions } from '../../../ts/import/import-thread.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import {
+  importInThread,
+  type ImportThreadOptions,
+} from '../../../ts/importers/run/import-thread.js';
 import { tempFolder } from '../temp-folder.js';
 import { modelAndCache, plusModel, request } from './support.js';
 import { attr, type NodeText } from '../tensorflow/messages.js';

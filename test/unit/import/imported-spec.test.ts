@@ -1,12 +1,16 @@
 // From an import to the engine's spec and to what metadata shows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import type { ImportedModel, ImportedTensor } from '../../../ts/tensorflow/imported.js';
-import { numbersTensor } from '../../../ts/tensorflow/lower/tensors.js';
-import { encodeTensorProto } from '../../../ts/tensorflow/proto/tensor-proto-writer.js';
-import type { Dtype, SignatureDef } from '../../../ts/tensorflow/types.js';
-import { blockedText, importedSpec, signatureDefs } from '../../../ts/import/imported-spec.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import type { ImportedModel, ImportedTensor } from '../../../ts/importers/tensorflow/imported.js';
+import { numbersTensor } from '../../../ts/importers/tensorflow/lower/tensors.js';
+import { encodeTensorProto } from '../../../ts/importers/tensorflow/proto/tensor-proto-writer.js';
+import type { Dtype, SignatureDef } from '../../../ts/importers/tensorflow/types.js';
+import {
+  blockedText,
+  importedSpec,
+  signatureDefs,
+} from '../../../ts/importers/run/imported-spec.js';
 import type { ModelSpec } from '../../../ts/model/engine-api.js';
 import { errorText } from '../tensorflow/messages.js';
 

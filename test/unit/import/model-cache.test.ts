@@ -16,16 +16,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import { importModel } from '../../../ts/import/import-model.js';
-import type { TensorFlowRequest } from '../../../ts/import/importer.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { importModel } from '../../../ts/importers/run/import-model.js';
+import type { TensorFlowRequest } from '../../../ts/importers/run/importer.js';
 import {
   beginEntry,
   cacheKey,
   finishEntry,
   quicklyCached,
   readCached,
-} from '../../../ts/import/model-cache.js';
+} from '../../../ts/importers/run/model-cache.js';
 import { filledFolder } from '../temp-folder.js';
 import { modelAndCache, plusModel, request } from './support.js';
 import { invalid } from '../tensorflow/messages.js';

@@ -1,7 +1,7 @@
 // Which of a folder's names is its model.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findModelFile, modelFileOf, stemOf } from '../../../ts/import/model-files.js';
+import { findModelFile, modelFileOf, stemOf } from '../../../ts/importers/run/model-files.js';
 
 const find = (names: readonly string[], wanted = 'model.onnx'): string | undefined => {
   const found = findModelFile([...names].sort(), wanted);

@@ -1,7 +1,7 @@
 // Models and requests for tests of the import as a whole. Test time only.
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { TensorFlowRequest } from '../../../ts/import/importer.js';
+import type { TensorFlowRequest } from '../../../ts/importers/run/importer.js';
 import { filledFolder } from '../temp-folder.js';
 import { attr, graph, info, savedModel, type Fill, type NodeText } from '../tensorflow/messages.js';
 

@@ -2,12 +2,12 @@
 // Source: the PMML standard, "Model Verification".
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { verify } from '../../../ts/import/verify.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { verify } from '../../../ts/importers/run/verify.js';
 import type { EngineControl } from '../../../ts/model/engine-api.js';
 import { V2_GRPC } from '../../../ts/model/request-kinds.js';
 import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
-import type { Verification } from '../../../ts/tabular/verification.js';
+import type { Verification } from '../../../ts/importers/plan/verification.js';
 
 type Answered = number | string | boolean | undefined;
 

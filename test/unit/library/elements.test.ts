@@ -1,7 +1,7 @@
 // Values of programs as tensors: shapes, ranges, and bytes there and back.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import type { Datatype } from '../../../ts/model/snapshot.js';
 import { elementBytes, elementValues } from '../../../ts/library/elements.js';
 import { checkedShape, flatten, shapeFor } from '../../../ts/library/flatten.js';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { createLogger } from '../../../ts/logger.js';
-import { AccessLog } from '../../../ts/metrics/access-log.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { createLogger } from '../../../ts/base/logger.js';
+import { AccessLog } from '../../../ts/server/observe/metrics/access-log.js';
 import { tempFolder } from '../temp-folder.js';
 
 /** A log on `path`; `lines` is what the engine holds. */

@@ -1,8 +1,8 @@
 // The registry's part of /metrics. Source: the Prometheus text format.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import { registryMetrics } from '../../../ts/metrics/registry-metrics.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { registryMetrics } from '../../../ts/server/observe/metrics/registry-metrics.js';
 import { model, registry, version } from '../protocols/snapshots.js';
 
 const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'cut short' };

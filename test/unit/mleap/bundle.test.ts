@@ -1,8 +1,8 @@
 // MLeap bundles: what of their files is read, and what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { MLEAP_OPS, REFUSED_OPS } from '../../../ts/mleap/index.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { MLEAP_OPS, REFUSED_OPS } from '../../../ts/importers/mleap/index.js';
 import {
   double,
   doubles,

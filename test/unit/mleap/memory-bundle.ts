@@ -1,7 +1,7 @@
 // Bundles made of plain objects, for tests of the importer.
-import { importBundle } from '../../../ts/mleap/index.js';
-import type { ModelFiles } from '../../../ts/tabular/archive/index.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { importBundle } from '../../../ts/importers/mleap/index.js';
+import type { ModelFiles } from '../../../ts/importers/plan/archive/index.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 
 export type Files = Readonly<Record<string, unknown>>;
 

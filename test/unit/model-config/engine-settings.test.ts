@@ -6,9 +6,12 @@ import {
   autoBatching,
   batchingSettings,
   engineSettings,
-} from '../../../ts/model-config/engine-settings.js';
-import { parseTritonConfig, tritonConfigFromJson } from '../../../ts/model-config/triton-config.js';
-import type { BatchingParameters } from '../../../ts/model-config/types.js';
+} from '../../../ts/models/config/engine-settings.js';
+import {
+  parseTritonConfig,
+  tritonConfigFromJson,
+} from '../../../ts/models/config/triton-config.js';
+import type { BatchingParameters } from '../../../ts/model/batching-parameters.js';
 import type { ModelSpec } from '../../../ts/model/engine-api.js';
 
 const TENSORS = `

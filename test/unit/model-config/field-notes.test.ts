@@ -11,11 +11,14 @@ import {
 } from '../../../ts/config/peers/serving-fields.js';
 import { TRITON_FIELDS } from '../../../ts/config/peers/triton-fields.js';
 import { NULL_PARAMETERS, TRITON_PARAMETERS } from '../../../ts/config/peers/triton-parameters.js';
-import { parseBatchingParameters } from '../../../ts/model-config/batching-parameters.js';
-import { parseModelServerConfig } from '../../../ts/model-config/models-config.js';
-import { parseMonitoringConfig } from '../../../ts/model-config/monitoring-config.js';
-import { parseSslConfig } from '../../../ts/model-config/ssl-config.js';
-import { parseTritonConfig, tritonConfigFromJson } from '../../../ts/model-config/triton-config.js';
+import { parseBatchingParameters } from '../../../ts/models/config/batching-parameters.js';
+import { parseModelServerConfig } from '../../../ts/models/config/models-config.js';
+import { parseMonitoringConfig } from '../../../ts/models/config/monitoring-config.js';
+import { parseSslConfig } from '../../../ts/models/config/ssl-config.js';
+import {
+  parseTritonConfig,
+  tritonConfigFromJson,
+} from '../../../ts/models/config/triton-config.js';
 import { MODEL_CONFIG } from '../../../ts/protobuf/generated/model-config.js';
 import {
   BATCHING_PARAMETERS,

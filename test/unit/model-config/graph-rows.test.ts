@@ -1,9 +1,9 @@
 // Which batches CUDA graphs are made of, by config.pbtxt.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { engineSettings } from '../../../ts/model-config/engine-settings.js';
-import { usualGraphRows } from '../../../ts/model-config/graph-rows.js';
-import { parseTritonConfig } from '../../../ts/model-config/triton-config.js';
+import { engineSettings } from '../../../ts/models/config/engine-settings.js';
+import { usualGraphRows } from '../../../ts/models/config/graph-rows.js';
+import { parseTritonConfig } from '../../../ts/models/config/triton-config.js';
 
 const parsed = (text: string) => parseTritonConfig(`backend: "onnxruntime" ${text}`, 'f');
 const settings = (text: string) => {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { LABEL_BYTES_MAX, readLabels } from '../../../ts/model-config/label-file.js';
-import type { TritonConfig } from '../../../ts/model-config/types.js';
+import { LABEL_BYTES_MAX, readLabels } from '../../../ts/models/config/label-file.js';
+import type { TritonConfig } from '../../../ts/models/config/types.js';
 import { filledFolder } from '../temp-folder.js';
 
 function config(...files: readonly string[]): TritonConfig {

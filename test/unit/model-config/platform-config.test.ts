@@ -5,7 +5,7 @@ import { BATCHING_FIELDS, PLATFORM_FIELDS } from '../../../ts/config/peers/servi
 import {
   parsePlatformConfig,
   readPlatformConfig,
-} from '../../../ts/model-config/platform-config.js';
+} from '../../../ts/models/config/platform-config.js';
 import {
   PLATFORM_CONFIG_MAP,
   SAVED_MODEL_BUNDLE_SOURCE_ADAPTER_CONFIG,

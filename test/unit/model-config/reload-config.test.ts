@@ -2,11 +2,11 @@
 // the descriptors of server reflection. Source: tfserving.md 2, 3.2; protobuf.dev, encoding.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import {
   parseModelServerConfig,
   readModelServerConfig,
-} from '../../../ts/model-config/models-config.js';
+} from '../../../ts/models/config/models-config.js';
 import { encode, messageTypes } from '../protocols/raw-client.js';
 
 const types = messageTypes();

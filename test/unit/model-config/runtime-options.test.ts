@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RUNTIME_OPTIONS } from '../../../ts/model/generated/runtime-options.js';
 import type { OptionRule, OptionScope } from '../../../ts/model/generated/runtime-options.js';
-import { optionProblem } from '../../../ts/model-config/runtime-options.js';
-import { tritonConfigFromJson } from '../../../ts/model-config/triton-config.js';
-import { engineSettings } from '../../../ts/model-config/engine-settings.js';
+import { optionProblem } from '../../../ts/models/config/runtime-options.js';
+import { tritonConfigFromJson } from '../../../ts/models/config/triton-config.js';
+import { engineSettings } from '../../../ts/models/config/engine-settings.js';
 
 function goodValue({ kind, max = 0, words = [] }: OptionRule): string {
   const values: Readonly<Record<OptionRule['kind'], string>> = {
@@ -84,7 +84,7 @@ test('options that name files, libraries or memory are refused with their name',
   }
   assert.deepEqual(problems({ 'session.disable_prepackin': '1' }), [
     "session.disable_prepackin: expected an option that a model's configuration may set " +
-      '(docs/runtime-options.md), got "1"; did you mean "session.disable_prepacking"?',
+      '(docs/reference/runtime-options.md), got "1"; did you mean "session.disable_prepacking"?',
   ]);
   assert.deepEqual(problems({ 'session.disable_prepacking': '2' }), [
     'session.disable_prepacking: expected 0 or 1, got "2"',

@@ -8,12 +8,12 @@ import type { TestContext } from 'node:test';
 import {
   defaultBatchingParameters,
   parseBatchingParameters,
-} from '../../../ts/model-config/batching-parameters.js';
-import { parseModelServerConfig } from '../../../ts/model-config/models-config.js';
+} from '../../../ts/models/config/batching-parameters.js';
+import { parseModelServerConfig } from '../../../ts/models/config/models-config.js';
 import {
   parseMonitoringConfig,
   readMonitoringPath,
-} from '../../../ts/model-config/monitoring-config.js';
+} from '../../../ts/models/config/monitoring-config.js';
 import { ConfigFileError } from '../../../ts/protobuf/text-format.js';
 import type { ConfigProblem } from '../../../ts/protobuf/problem.js';
 import { filledFolder } from '../temp-folder.js';

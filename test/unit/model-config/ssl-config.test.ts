@@ -1,7 +1,7 @@
 // TensorFlow Serving's SSLConfig.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseSslConfig, readSslConfig } from '../../../ts/model-config/ssl-config.js';
+import { parseSslConfig, readSslConfig } from '../../../ts/models/config/ssl-config.js';
 import { ConfigFileError } from '../../../ts/protobuf/text-format.js';
 
 const PAIR = 'server_key: "k\\nk"\nserver_cert: "c"\n';

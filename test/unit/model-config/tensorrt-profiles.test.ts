@@ -1,10 +1,10 @@
 // The shapes that TensorRT is given, and what a configuration says of where its model runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { engineSettings, placementOf } from '../../../ts/model-config/engine-settings.js';
-import { openInputs, tensorrtProfiles } from '../../../ts/model-config/tensorrt-profiles.js';
-import { parseTritonConfig } from '../../../ts/model-config/triton-config.js';
-import type { TritonConfig } from '../../../ts/model-config/types.js';
+import { engineSettings, placementOf } from '../../../ts/models/config/engine-settings.js';
+import { openInputs, tensorrtProfiles } from '../../../ts/models/config/tensorrt-profiles.js';
+import { parseTritonConfig } from '../../../ts/models/config/triton-config.js';
+import type { TritonConfig } from '../../../ts/models/config/types.js';
 
 function configOf(text: string): TritonConfig {
   const { config, problems } = parseTritonConfig(text, 'f');

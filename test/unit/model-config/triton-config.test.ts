@@ -7,8 +7,8 @@ import {
   takesModelsTensors,
   tritonConfigFromJson,
   versionPolicyOf,
-} from '../../../ts/model-config/triton-config.js';
-import type { TritonConfig } from '../../../ts/model-config/types.js';
+} from '../../../ts/models/config/triton-config.js';
+import type { TritonConfig } from '../../../ts/models/config/types.js';
 
 const TENSORS = `
   input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]

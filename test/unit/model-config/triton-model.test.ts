@@ -1,9 +1,9 @@
 // A configuration against the loaded model, and the whole configuration of a served one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeModelConfig, parseTritonConfig } from '../../../ts/model-config/triton-config.js';
-import { checkAgainstModel, completeConfig } from '../../../ts/model-config/triton-model.js';
-import type { TritonConfig } from '../../../ts/model-config/types.js';
+import { encodeModelConfig, parseTritonConfig } from '../../../ts/models/config/triton-config.js';
+import { checkAgainstModel, completeConfig } from '../../../ts/models/config/triton-model.js';
+import type { TritonConfig } from '../../../ts/models/config/types.js';
 import type { LoadedModel } from '../../../ts/model/engine-api.js';
 import type { Datatype, TensorInfo } from '../../../ts/model/snapshot.js';
 

@@ -1,7 +1,7 @@
 // The native side of a link, which the test plays.
-import { ErrorCode } from '../../../ts/errors.js';
-import type { NativeBinding } from '../../../ts/native/binding.js';
-import { EngineLink } from '../../../ts/native/link.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import type { NativeBinding } from '../../../ts/engine/binding.js';
+import { EngineLink } from '../../../ts/engine/link.js';
 
 /** What the addon returns where a completion will follow; native/addon/link.h. */
 export const PENDING = 255;

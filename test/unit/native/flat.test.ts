@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelSpec as ModelSpecInfo } from '../../../ts/model/engine-api.js';
-import { readModelInfo, readStats, writeModelSpec, writeRoutes } from '../../../ts/native/flat.js';
+import { readModelInfo, readStats, writeModelSpec, writeRoutes } from '../../../ts/engine/flat.js';
 import {
   ENGINE_STATS,
   MODEL_INFO,
   MODEL_SPEC,
   ROUTE_TABLE,
-} from '../../../ts/native/generated/tables.js';
+} from '../../../ts/engine/generated/tables.js';
 import { readTable, writeTable } from '../../../ts/model/table-codec.js';
 
 const PLAIN: ModelSpecInfo = { name: 'm', version: '3', backend: 'null' };

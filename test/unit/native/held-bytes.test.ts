@@ -2,7 +2,7 @@
 // collected once behind a burst.
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
-import { LinkHeldBytes } from '../../../ts/native/held-bytes.js';
+import { LinkHeldBytes } from '../../../ts/engine/held-bytes.js';
 
 const MIB = 1 << 20;
 

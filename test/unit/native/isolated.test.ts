@@ -1,10 +1,10 @@
 // Which models are isolated, and in whose process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { engineSettings } from '../../../ts/model-config/engine-settings.js';
-import { parseTritonConfig } from '../../../ts/model-config/triton-config.js';
+import { engineSettings } from '../../../ts/models/config/engine-settings.js';
+import { parseTritonConfig } from '../../../ts/models/config/triton-config.js';
 import type { ModelSpec } from '../../../ts/model/engine-api.js';
-import { isolationGroup } from '../../../ts/native/isolated.js';
+import { isolationGroup } from '../../../ts/engine/isolated.js';
 
 const spec = (more: Partial<ModelSpec> = {}): ModelSpec => ({
   ...{ name: 'm', version: '1', backend: 'onnxruntime', path: '/m.onnx' },

@@ -1,9 +1,9 @@
 // A link completes its targets, now or later, on a native side that the test plays.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
 import { V1_PREDICT, V2_GRPC, V2_GRPC_STREAM } from '../../../ts/model/request-kinds.js';
-import type { CompletionTarget } from '../../../ts/native/link.js';
+import type { CompletionTarget } from '../../../ts/engine/link.js';
 import { FakeNative, PENDING } from './fake-native.js';
 
 class Target implements CompletionTarget {

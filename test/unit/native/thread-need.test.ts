@@ -1,8 +1,8 @@
 // Whether there are threads enough to start with.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import { requireThreads, startNodePool, threadNeed } from '../../../ts/native/thread-need.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { requireThreads, startNodePool, threadNeed } from '../../../ts/engine/thread-need.js';
 
 const SETTINGS = { httpThreads: 2, grpcThreads: 3, intraOpThreads: 0, processors: 8 };
 

@@ -5,10 +5,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import { ErrorCode } from '../../../ts/errors.js';
-import { encodeModel, floatBytes, int64Bytes } from '../../../ts/onnx/builder.js';
-import type { OnnxModel } from '../../../ts/onnx/builder.js';
-import { readOnnxHeader } from '../../../ts/onnx/reader.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { encodeModel, floatBytes, int64Bytes } from '../../../ts/importers/onnx/builder.js';
+import type { OnnxModel } from '../../../ts/importers/onnx/builder.js';
+import { readOnnxHeader } from '../../../ts/importers/onnx/reader.js';
 import { filledFolder } from '../temp-folder.js';
 
 interface Runtime {

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { closeSync, ftruncateSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { encodeModel, type OnnxAttribute, type OnnxNode } from '../../../ts/onnx/builder.js';
-import { findContextNode, type ContextNode } from '../../../ts/onnx/context-node.js';
+import {
+  encodeModel,
+  type OnnxAttribute,
+  type OnnxNode,
+} from '../../../ts/importers/onnx/builder.js';
+import { findContextNode, type ContextNode } from '../../../ts/importers/onnx/context-node.js';
 import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
 import { tempFolder } from '../temp-folder.js';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { encodeModel } from '../../../ts/onnx/builder.js';
-import { readOnnxHeader } from '../../../ts/onnx/reader.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { encodeModel } from '../../../ts/importers/onnx/builder.js';
+import { readOnnxHeader } from '../../../ts/importers/onnx/reader.js';
 import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { AttributeList } from '../../../ts/pmml/xml/attribute-list.js';
+import { AttributeList } from '../../../ts/importers/pmml/xml/attribute-list.js';
 
 test('attributes by name, until the next tag', () => {
   const list = AttributeList.of({ id: '1', score: '', none: undefined });

@@ -1,7 +1,7 @@
 // Documents as a whole: derived fields, functions, outputs; and what is refused, all at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { answers, dictionary, document, importText, schema } from './documents.js';
 
 const LEAF = '<Node score="1"><True/></Node>';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Imported, importPmml } from '../../../ts/pmml/index.js';
+import { type Imported, importPmml } from '../../../ts/importers/pmml/index.js';
 import { type RunAnswer, type RunOptions, runPlan } from '../tabular/run-plan.js';
 
 /** "x:double y:string(a|b)": a DataDictionary; listed values are the valid ones. */

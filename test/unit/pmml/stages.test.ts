@@ -10,8 +10,8 @@ import {
   call,
   columnRef,
   constant,
-} from '../../../ts/tabular/builder.js';
-import type { Type } from '../../../ts/tabular/generated/plan.js';
+} from '../../../ts/importers/plan/builder.js';
+import type { Type } from '../../../ts/importers/plan/generated/plan.js';
 import { PlanError, runPlan } from '../tabular/run-plan.js';
 
 type Attributes = Readonly<Record<string, AttributeValue>>;

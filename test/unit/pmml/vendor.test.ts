@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { importPmml } from '../../../ts/pmml/index.js';
+import { importPmml } from '../../../ts/importers/pmml/index.js';
 import { dictionary, document, schema } from './documents.js';
 
 async function load(text: string): Promise<unknown> {

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { SaxesParser } from 'saxes';
-import { XML_ATTRIBUTES_MAX, XML_DEPTH_MAX } from '../../../ts/limits.js';
-import { XmlScanner } from '../../../ts/pmml/xml/scanner.js';
-import { type XmlElement, readXml } from '../../../ts/pmml/xml/reader.js';
+import { XML_ATTRIBUTES_MAX, XML_DEPTH_MAX } from '../../../ts/base/limits.js';
+import { XmlScanner } from '../../../ts/importers/pmml/xml/scanner.js';
+import { type XmlElement, readXml } from '../../../ts/importers/pmml/xml/reader.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'serval-xml-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,12 +4,12 @@ import { after, describe, it } from 'node:test';
 import { join } from 'node:path';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import type { Datatype } from '../../../ts/model/snapshot.js';
 import type { InputInfo } from '../../../ts/library/types.js';
-import { answerJson, answerText } from '../../../ts/predict-command/answer-text.js';
-import { randomInputs, randomNumbers, readInputs } from '../../../ts/predict-command/inputs.js';
-import { readNpy } from '../../../ts/predict-command/npy.js';
+import { answerJson, answerText } from '../../../ts/cli/predict/answer-text.js';
+import { randomInputs, randomNumbers, readInputs } from '../../../ts/cli/predict/inputs.js';
+import { readNpy } from '../../../ts/cli/predict/npy.js';
 
 const refusal =
   (text: RegExp) =>

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import jpeg from 'jpeg-js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import type { Datatype } from '../../../ts/model/snapshot.js';
 import type { InputInfo } from '../../../ts/library/types.js';
 import { encodeInputs } from '../../../ts/library/tensor-request.js';
-import { pictureFile } from '../../../ts/predict-command/pictures/options.js';
-import { readPng } from '../../../ts/predict-command/pictures/png.js';
-import { readPicture } from '../../../ts/predict-command/pictures/read.js';
+import { pictureFile } from '../../../ts/cli/predict/images/options.js';
+import { readPng } from '../../../ts/cli/predict/images/png.js';
+import { readPicture } from '../../../ts/cli/predict/images/read.js';
 
 const refusal =
   (text: RegExp) =>

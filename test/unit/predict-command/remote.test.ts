@@ -1,13 +1,13 @@
 // What a URL of `serval predict` names; gRPC's messages as servers of others write them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import type { Datatype } from '../../../ts/model/snapshot.js';
 import { elementValues } from '../../../ts/library/elements.js';
-import { columnTensors, tensorColumns } from '../../../ts/predict-command/grpc/columns.js';
-import { textsBytes } from '../../../ts/predict-command/grpc/contents.js';
-import { answerTensors } from '../../../ts/predict-command/grpc/v2.js';
-import { remoteTarget } from '../../../ts/predict-command/remote.js';
+import { columnTensors, tensorColumns } from '../../../ts/cli/predict/grpc/columns.js';
+import { textsBytes } from '../../../ts/cli/predict/grpc/contents.js';
+import { answerTensors } from '../../../ts/cli/predict/grpc/v2.js';
+import { remoteTarget } from '../../../ts/cli/predict/remote.js';
 import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
 
 const refusal =

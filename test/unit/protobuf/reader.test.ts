@@ -1,7 +1,7 @@
 // The protobuf reader. Source: the protobuf encoding guide.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { WireReader, exactReader } from '../../../ts/protobuf/reader.js';
 import { errorOf, hex, hexOf } from '../warmup/support.js';
 

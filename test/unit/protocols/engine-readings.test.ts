@@ -1,8 +1,8 @@
 // Readings on a port whose native side the test plays.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { ENGINE_STATS } from '../../../ts/native/generated/tables.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { ENGINE_STATS } from '../../../ts/engine/generated/tables.js';
 import { writeTable } from '../../../ts/model/table-codec.js';
 import { LinkReadings } from '../../../ts/protocols/engine-readings.js';
 import { FakeNative, PENDING } from '../native/fake-native.js';

@@ -1,5 +1,5 @@
 // An exchange without a socket, for routes: what was sent, and a way to drive one request.
-import { HttpExchange, type RequestHead, type Route } from '../../../ts/transport/listener.js';
+import { HttpExchange, type RequestHead, type Route } from '../../../ts/listeners/http/listener.js';
 
 export interface Sent {
   readonly status: number;

@@ -1,11 +1,11 @@
 // gRPC services on a real socket, all of whose methods are answered by their handlers: the engine
 // answers none. Test time only.
 import assert from 'node:assert/strict';
-import { createEngine, type Engine } from '../../../ts/native/engine.js';
-import { NativeGrpcListener } from '../../../ts/transport/grpc/native-listener.js';
-import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/transport/grpc/settings.js';
-import type { Cut } from '../../../ts/transport/listener.js';
-import type { GrpcService } from '../../../ts/transport/grpc-call.js';
+import { createEngine, type Engine } from '../../../ts/engine/engine.js';
+import { NativeGrpcListener } from '../../../ts/listeners/grpc/native-listener.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/listeners/grpc/settings.js';
+import type { Cut } from '../../../ts/listeners/cut.js';
+import type { GrpcService } from '../../../ts/listeners/grpc/call.js';
 
 const BYTES_MAX = 1e9;
 

@@ -1,8 +1,8 @@
 // What the engine says is missing, for the tests' engines.
-import { ErrorCode } from '../../../ts/errors.js';
-import { MISSING } from '../../../ts/native/generated/tables.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { MISSING } from '../../../ts/engine/generated/tables.js';
 import { writeTable } from '../../../ts/model/table-codec.js';
-import type { EngineError, Missing } from '../../../ts/native/missing.js';
+import type { EngineError, Missing } from '../../../ts/engine/missing.js';
 
 const NOTHING: Missing = {
   part: 'model',

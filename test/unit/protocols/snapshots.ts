@@ -1,5 +1,5 @@
 // Registry snapshots for tests of what is made from them.
-import { ErrorCode } from '../../../ts/errors.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
 import type {
   ModelSnapshot,
   RegistrySnapshot,

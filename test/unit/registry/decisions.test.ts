@@ -1,7 +1,7 @@
 // What the registry does next, without an engine: its table is filled by hand.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BURST_MODELS } from '../../../ts/limits.js';
+import { BURST_MODELS } from '../../../ts/base/limits.js';
 import {
   isSettled,
   isWanted,
@@ -10,9 +10,9 @@ import {
   whenToPublish,
   type PlanRules,
   type RegistryView,
-} from '../../../ts/registry/decisions.js';
-import { indexModels, Servables } from '../../../ts/registry/servables.js';
-import type { Servable } from '../../../ts/registry/snapshot-build.js';
+} from '../../../ts/models/registry/decisions.js';
+import { indexModels, Servables } from '../../../ts/models/registry/servables.js';
+import type { Servable } from '../../../ts/models/registry/snapshot-build.js';
 import { desired } from './fakes.js';
 
 const RULES: PlanRules = {

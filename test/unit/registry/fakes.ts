@@ -1,8 +1,8 @@
 // An engine that loads and unloads when a test says so, a clock that a test moves, and makers of
 // what the registry takes.
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { createLogger } from '../../../ts/logger.js';
-import type { Logger } from '../../../ts/logger.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { createLogger } from '../../../ts/base/logger.js';
+import type { Logger } from '../../../ts/base/logger.js';
 import type {
   EngineControl,
   EngineStats,
@@ -10,8 +10,8 @@ import type {
   ModelRoute,
   ModelSpec,
 } from '../../../ts/model/engine-api.js';
-import type { DesiredModel } from '../../../ts/registry/desired.js';
-import type { Clock } from '../../../ts/registry/clock.js';
+import type { DesiredModel } from '../../../ts/models/registry/desired.js';
+import type { Clock } from '../../../ts/models/registry/clock.js';
 
 interface PendingLoad {
   readonly spec: ModelSpec;

@@ -1,7 +1,7 @@
 // When labels apply.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applyLabels, takeLabels } from '../../../ts/registry/labels.js';
+import { applyLabels, takeLabels } from '../../../ts/models/registry/labels.js';
 
 test('a label applies to an available version', () => {
   assert.deepEqual(applyLabels({ stable: '1', canary: '2' }, new Set(['1']), {}), { stable: '1' });

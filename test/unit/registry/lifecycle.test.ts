@@ -1,8 +1,12 @@
 // Desired minus actual, by cases and by random histories.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planActions, retryAtMs } from '../../../ts/registry/lifecycle.js';
-import type { ServableId, ServableView, LifecycleView } from '../../../ts/registry/lifecycle.js';
+import { planActions, retryAtMs } from '../../../ts/models/registry/lifecycle.js';
+import type {
+  ServableId,
+  ServableView,
+  LifecycleView,
+} from '../../../ts/models/registry/lifecycle.js';
 
 /** "m/1" or "m/1@new": name, version, content. */
 function id(text: string): ServableId {

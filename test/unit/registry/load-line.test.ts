@@ -3,8 +3,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { LoadLine, loadLineText, type LineTerminal } from '../../../ts/registry/load-line.js';
-import { bytesReadByProcess, TerminalLine, type LineStream } from '../../../ts/terminal-line.js';
+import {
+  LoadLine,
+  loadLineText,
+  type LineTerminal,
+} from '../../../ts/models/registry/load-line.js';
+import {
+  bytesReadByProcess,
+  TerminalLine,
+  type LineStream,
+} from '../../../ts/server/start/terminal-line.js';
 import { FakeClock } from './fakes.js';
 
 class FakeTerminal implements LineTerminal {

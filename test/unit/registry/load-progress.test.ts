@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
-import { createLogger } from '../../../ts/logger.js';
-import { LoadProgress, modelBytes } from '../../../ts/registry/load-progress.js';
+import { createLogger } from '../../../ts/base/logger.js';
+import { LoadProgress, modelBytes } from '../../../ts/models/registry/load-progress.js';
 import { filledFolder } from '../temp-folder.js';
 import { FakeClock } from './fakes.js';
 

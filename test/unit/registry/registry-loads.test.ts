@@ -2,14 +2,18 @@
 // configurations that do not fit, versions that cannot be loaded, and how much a change publishes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { PUBLISH_EVERY_MS, PUBLISH_EVERY_MS_MAX } from '../../../ts/limits.js';
-import type { DesiredModel, DesiredVersion } from '../../../ts/registry/desired.js';
-import { publishPauseMs } from '../../../ts/registry/publish-turns.js';
-import { Registry } from '../../../ts/registry/registry.js';
-import type { PreparedVersion } from '../../../ts/registry/loads.js';
-import type { RegistryOptions } from '../../../ts/registry/registry.js';
-import { applyChange, shownSnapshot, snapshotChange } from '../../../ts/registry/snapshot-build.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { PUBLISH_EVERY_MS, PUBLISH_EVERY_MS_MAX } from '../../../ts/base/limits.js';
+import type { DesiredModel, DesiredVersion } from '../../../ts/models/registry/desired.js';
+import { publishPauseMs } from '../../../ts/models/registry/publish-turns.js';
+import { Registry } from '../../../ts/models/registry/registry.js';
+import type { PreparedVersion } from '../../../ts/models/warmup/prepare.js';
+import type { RegistryOptions } from '../../../ts/models/registry/registry.js';
+import {
+  applyChange,
+  shownSnapshot,
+  snapshotChange,
+} from '../../../ts/models/registry/snapshot-build.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../../ts/model/snapshot.js';
 import { desired, FakeClock, FakeEngine, quietLogger, settle } from './fakes.js';
 

@@ -1,9 +1,9 @@
 // The registry with an engine that loads when the test says so.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { Registry } from '../../../ts/registry/registry.js';
-import { findModel } from '../../../ts/registry/snapshot-build.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { Registry } from '../../../ts/models/registry/registry.js';
+import { findModel } from '../../../ts/models/registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../../../ts/model/snapshot.js';
 import { desired, FakeEngine, quietLogger, settle } from './fakes.js';
 

@@ -7,9 +7,9 @@ import {
   buildSnapshot,
   EMPTY_SNAPSHOT,
   type Servable,
-} from '../../../ts/registry/snapshot-build.js';
-import { ErrorCode } from '../../../ts/errors.js';
-import { completeConfig } from '../../../ts/model-config/triton-model.js';
+} from '../../../ts/models/registry/snapshot-build.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { completeConfig } from '../../../ts/models/config/triton-model.js';
 import { loadedModel } from './fakes.js';
 
 const tensor = (

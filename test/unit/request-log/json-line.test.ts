@@ -1,9 +1,9 @@
 // Lines of the request log: each protocol in words, values that are cut, bytes as they came.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import { Protocol, type LoggedRequest } from '../../../ts/model/generated/engine.js';
-import { jsonForm } from '../../../ts/request-log/json-line.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { Protocol, type LoggedRequest } from '../../../ts/base/generated/engine.js';
+import { jsonForm } from '../../../ts/server/observe/request-log/json-line.js';
 import { encode, messageTypes } from '../protocols/raw-client.js';
 import { encodeMessage } from '../warmup/support.js';
 import { logged } from './support.js';

@@ -11,7 +11,7 @@ import {
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { LogFiles, type OpenFile } from '../../../ts/request-log/log-files.js';
+import { LogFiles, type OpenFile } from '../../../ts/server/observe/request-log/log-files.js';
 import { tempFolder } from '../temp-folder.js';
 
 const bytes = (text: string): Buffer => Buffer.from(text);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createLogger } from '../../../ts/logger.js';
-import { LogSink, type FormOf } from '../../../ts/request-log/log-sink.js';
+import { createLogger } from '../../../ts/base/logger.js';
+import { LogSink, type FormOf } from '../../../ts/server/observe/request-log/log-sink.js';
 import { tempFolder } from '../temp-folder.js';
 import { logged } from './support.js';
 

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import { Protocol, type LoggedRequest } from '../../../ts/model/generated/engine.js';
-import { predictionLog } from '../../../ts/request-log/prediction-log.js';
-import { tfRecord } from '../../../ts/request-log/tf-record.js';
-import { readTfRecords } from '../../../ts/warmup/tf-record.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { Protocol, type LoggedRequest } from '../../../ts/base/generated/engine.js';
+import { predictionLog } from '../../../ts/server/observe/request-log/prediction-log.js';
+import { tfRecord } from '../../../ts/server/observe/request-log/tf-record.js';
+import { readTfRecords } from '../../../ts/models/warmup/tf-record.js';
 import { filledFolder } from '../temp-folder.js';
 import { decodeMessage, encodeMessage, tfRecordFile, tfRecords } from '../warmup/support.js';
 import { logged } from './support.js';

@@ -1,5 +1,5 @@
 // A logged request as the engine gives it.
-import { Protocol, type LoggedRequest } from '../../../ts/model/generated/engine.js';
+import { Protocol, type LoggedRequest } from '../../../ts/base/generated/engine.js';
 
 export function logged(of: Partial<LoggedRequest>): LoggedRequest {
   return {

@@ -2,8 +2,8 @@
 // of them, never another error, and nothing that goes on without end.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { lowerSpark } from '../../../ts/spark/index.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { lowerSpark } from '../../../ts/importers/spark/index.js';
 import { modelFiles, openFiles, pipeline } from './support/model.js';
 import { assembler, ensemble, logistic, oneHot, stringIndexer } from './support/stages.js';
 

@@ -1,10 +1,10 @@
 // What a Spark stage's metadata says, and stage folders: as versions 2 to 4 write them, and broken.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { StageFolder } from '../../../ts/spark/read/folder.js';
-import { isBefore, parseMetadata } from '../../../ts/spark/read/metadata.js';
-import { Params } from '../../../ts/spark/read/params.js';
-import { StageProblem } from '../../../ts/spark/read/problem.js';
+import { StageFolder } from '../../../ts/importers/spark/read/folder.js';
+import { isBefore, parseMetadata } from '../../../ts/importers/spark/read/metadata.js';
+import { Params } from '../../../ts/importers/spark/read/params.js';
+import { StageProblem } from '../../../ts/importers/spark/read/problem.js';
 import { modelFiles, openFiles, pipeline, type StageSketch } from './support/model.js';
 
 const problem = (message: RegExp) => (error: unknown) => {

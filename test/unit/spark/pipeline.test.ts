@@ -2,8 +2,8 @@
 // everything that is wrong, at once.
 import { deepEqual, equal, throws } from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { lowerSpark } from '../../../ts/spark/index.js';
-import { describePlan } from '../../../ts/tabular/imported.js';
+import { lowerSpark } from '../../../ts/importers/spark/index.js';
+import { describePlan } from '../../../ts/importers/plan/imported.js';
 import { runPlan } from '../tabular/run-plan.js';
 import { modelFiles, openFiles, pipeline, type StageSketch } from './support/model.js';
 import { fieldsOf, outputsOf, planOf, refuses, stagesOf } from './support/lowered.js';

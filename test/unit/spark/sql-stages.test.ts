@@ -1,7 +1,7 @@
 // SQLTransformer in a pipeline: which columns there are behind it, and what is a field of requests.
 import { deepEqual, rejects, throws } from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 import { PlanError, runPlan } from '../tabular/run-plan.js';
 import { answers, doubles, ints, texts } from './support/answers.js';
 import { fieldsOf, outputsOf, planOf, refuses } from './support/lowered.js';

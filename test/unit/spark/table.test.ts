@@ -8,9 +8,9 @@ import {
   numberMap,
   textsCell,
   vectorCell,
-} from '../../../ts/spark/read/cells.js';
-import { StageProblem } from '../../../ts/spark/read/problem.js';
-import { readTable } from '../../../ts/spark/read/table.js';
+} from '../../../ts/importers/spark/read/cells.js';
+import { StageProblem } from '../../../ts/importers/spark/read/problem.js';
+import { readTable } from '../../../ts/importers/spark/read/table.js';
 import {
   type Codec,
   dense,

@@ -2,10 +2,10 @@
 // rule read from the rows themselves; and tables that are no trees.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { StageProblem } from '../../../ts/spark/read/problem.js';
-import { readTable } from '../../../ts/spark/read/table.js';
-import { singleTree, type Trees, treesOf } from '../../../ts/spark/lower/trees.js';
-import { TreeTest } from '../../../ts/tabular/forest.js';
+import { StageProblem } from '../../../ts/importers/spark/read/problem.js';
+import { readTable } from '../../../ts/importers/spark/read/table.js';
+import { singleTree, type Trees, treesOf } from '../../../ts/importers/spark/lower/trees.js';
+import { TreeTest } from '../../../ts/importers/plan/forest.js';
 import { parquet, type Row } from './support/parquet.js';
 import { ensemble, nodeRows, type NodeSketch, treeTable } from './support/stages.js';
 

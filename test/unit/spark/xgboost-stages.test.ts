@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { lowerSpark } from '../../../ts/spark/index.js';
+import { lowerSpark } from '../../../ts/importers/spark/index.js';
 import { runPlan } from '../tabular/run-plan.js';
 import { openFiles } from './support/model.js';
 

@@ -2,9 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readTable } from '../../../ts/model/table-codec.js';
-import { call, columnRef, constant, encodePlan, PlanBuilder } from '../../../ts/tabular/builder.js';
-import { PLAN } from '../../../ts/tabular/generated/tables.js';
-import { addPick } from '../../../ts/tabular/forest.js';
+import {
+  call,
+  columnRef,
+  constant,
+  encodePlan,
+  PlanBuilder,
+} from '../../../ts/importers/plan/builder.js';
+import { PLAN } from '../../../ts/importers/plan/generated/tables.js';
+import { addPick } from '../../../ts/importers/plan/forest.js';
 import { PlanError, runPlan } from './run-plan.js';
 
 // x as it is, and what `pick` makes of i.

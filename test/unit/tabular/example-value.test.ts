@@ -2,14 +2,14 @@
 // PMML document.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readDocument } from '../../../ts/pmml/document.js';
-import { fieldExamples } from '../../../ts/pmml/examples.js';
-import { readXml } from '../../../ts/pmml/xml/reader.js';
-import { call, columnRef, PlanBuilder, type Column } from '../../../ts/tabular/builder.js';
-import { exampleValue } from '../../../ts/tabular/example-value.js';
-import { describePlan } from '../../../ts/tabular/imported.js';
-import { stringIndexer } from '../../../ts/tabular/ops/strings.js';
-import { Problems } from '../../../ts/tabular/problems.js';
+import { readDocument } from '../../../ts/importers/pmml/document.js';
+import { fieldExamples } from '../../../ts/importers/pmml/examples.js';
+import { readXml } from '../../../ts/importers/pmml/xml/reader.js';
+import { call, columnRef, PlanBuilder, type Column } from '../../../ts/importers/plan/builder.js';
+import { exampleValue } from '../../../ts/importers/plan/example-value.js';
+import { describePlan } from '../../../ts/importers/plan/imported.js';
+import { stringIndexer } from '../../../ts/importers/plan/ops/strings.js';
+import { Problems } from '../../../ts/importers/plan/problems.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,14 +1,14 @@
 // Forests as importers write them: attributes of the stage, and what it answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Column, PlanBuilder } from '../../../ts/tabular/builder.js';
+import { type Column, PlanBuilder } from '../../../ts/importers/plan/builder.js';
 import {
   addForest,
   addPick,
   type ForestOptions,
   TreeMissing,
   TreeTest,
-} from '../../../ts/tabular/forest.js';
+} from '../../../ts/importers/plan/forest.js';
 import { runPlan } from './run-plan.js';
 
 type Trees = Omit<ForestOptions, 'features'>;

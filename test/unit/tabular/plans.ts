@@ -1,6 +1,6 @@
 // Small plans. Test time only.
-import { PlanBuilder } from '../../../ts/tabular/builder.js';
-import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import { PlanBuilder } from '../../../ts/importers/plan/builder.js';
+import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 
 /** Fields of many kinds, which are outputs as well. */
 export function fieldsPlan(): Plan {

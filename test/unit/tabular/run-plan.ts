@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodePlan } from '../../../ts/tabular/builder.js';
-import type { Plan, Type } from '../../../ts/tabular/generated/plan.js';
+import { encodePlan } from '../../../ts/importers/plan/builder.js';
+import type { Plan, Type } from '../../../ts/importers/plan/generated/plan.js';
 
 /** What a request gives of a field whose type the plan leaves open, or that needs more said. */
 export interface GivenColumn {

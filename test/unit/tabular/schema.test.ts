@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ErrorCode, type ServalError } from '../../../ts/errors.js';
-import type { Field } from '../../../ts/tabular/generated/plan.js';
-import { applySchema, parseSchema, readSchema } from '../../../ts/tabular/schema.js';
-import { typeOfTensor, widens } from '../../../ts/tabular/v2-types.js';
+import { ErrorCode, type ServalError } from '../../../ts/base/errors.js';
+import type { Field } from '../../../ts/importers/plan/generated/plan.js';
+import { applySchema, parseSchema, readSchema } from '../../../ts/importers/plan/schema.js';
+import { typeOfTensor, widens } from '../../../ts/importers/plan/v2-types.js';
 import { filledFolder } from '../temp-folder.js';
 import { fieldsPlan } from './plans.js';
 

@@ -1,7 +1,7 @@
 // The clocks of time zones, as plans have them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { zoneOf } from '../../../ts/tabular/zones.js';
+import { zoneOf } from '../../../ts/importers/plan/zones.js';
 
 const seconds = (iso: string): number => Date.parse(iso) / 1000;
 

@@ -1,8 +1,8 @@
 // TensorFlow's messages, written by hand for tests of its readers: nothing here is shared with the
 // readers but the field numbers of the .proto files.
 import assert from 'node:assert/strict';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { ReadContext } from '../../../ts/tensorflow/proto/read-context.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { ReadContext } from '../../../ts/importers/tensorflow/proto/read-context.js';
 import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
 import { WireReader } from '../../../ts/protobuf/reader.js';
 

@@ -1,5 +1,5 @@
 // Traced requests as the engine tells of them. Test time only.
-import type { TraceRecord } from '../../../ts/model/generated/engine.js';
+import type { TraceRecord } from '../../../ts/base/generated/engine.js';
 
 export const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 export const TRACE = '0af7651916cd43dd8448eb211c80319c';

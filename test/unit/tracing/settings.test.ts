@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TraceConfig } from '../../../ts/config/observation/tracing.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { TraceSettings } from '../../../ts/tracing/settings.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { TraceSettings } from '../../../ts/server/observe/tracing/settings.js';
 
 const START: TraceConfig = {
   on: false,

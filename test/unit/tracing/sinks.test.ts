@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { Logger } from '../../../ts/logger.js';
-import type { TraceRecord } from '../../../ts/model/generated/engine.js';
-import { FileSink } from '../../../ts/tracing/file-sink.js';
-import { OtlpSink, type SpanExport } from '../../../ts/tracing/otlp-sink.js';
+import type { Logger } from '../../../ts/base/logger.js';
+import type { TraceRecord } from '../../../ts/base/generated/engine.js';
+import { FileSink } from '../../../ts/server/observe/tracing/file-sink.js';
+import { OtlpSink, type SpanExport } from '../../../ts/server/observe/tracing/otlp-sink.js';
 import { tempFolder } from '../temp-folder.js';
 import { record } from './records.js';
 

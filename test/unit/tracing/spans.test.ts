@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { ErrorCode } from '../../../ts/errors.js';
-import { SpanWriter } from '../../../ts/tracing/spans.js';
-import { environmentAttributes } from '../../../ts/tracing/otlp-exporter.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import { SpanWriter } from '../../../ts/server/observe/tracing/spans.js';
+import { environmentAttributes } from '../../../ts/server/observe/tracing/otlp-exporter.js';
 import { BATCHED, SPAN, TRACE, bytes, record } from './records.js';
 
 function writer(): SpanWriter {

@@ -2,14 +2,14 @@
 // is taken and handed on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
 import type { TraceConfig } from '../../../ts/config/observation/tracing.js';
-import type { Logger } from '../../../ts/logger.js';
-import type { TraceRecord, TraceRules, TraceTake } from '../../../ts/model/generated/engine.js';
+import type { Logger } from '../../../ts/base/logger.js';
+import type { TraceRecord, TraceRules, TraceTake } from '../../../ts/base/generated/engine.js';
 import { readTable, writeTable } from '../../../ts/model/table-codec.js';
-import type { NativeBinding } from '../../../ts/native/binding.js';
-import { TRACE_RULES, TRACE_TAKE } from '../../../ts/native/generated/tables.js';
-import { Tracer } from '../../../ts/tracing/tracer.js';
+import type { NativeBinding } from '../../../ts/engine/binding.js';
+import { TRACE_RULES, TRACE_TAKE } from '../../../ts/engine/generated/tables.js';
+import { Tracer } from '../../../ts/server/observe/tracing/tracer.js';
 import { record } from './records.js';
 
 const CONFIG: TraceConfig = {

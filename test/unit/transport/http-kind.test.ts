@@ -1,7 +1,7 @@
 // Which HTTP listener a server gets, by what is asked for and what this Node has.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chooseHttpListener } from '../../../ts/transport/http-kind.js';
+import { chooseHttpListener } from '../../../ts/listeners/http/kind.js';
 
 describe('the choice of the HTTP listener', () => {
   const pair = { certificate: { path: 'c' }, key: { path: 'k' }, clientRequired: false };

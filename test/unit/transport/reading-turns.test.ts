@@ -2,7 +2,7 @@
 // stays paused whose body is in or who was answered.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ReadingTurns, type Sender } from '../../../ts/transport/reading-turns.js';
+import { ReadingTurns, type Sender } from '../../../ts/listeners/http/reading-turns.js';
 
 const CHUNK = 262_144;
 

@@ -2,8 +2,8 @@
 // answers that come later. Routes here are the test's own.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { HttpExchange, HttpListener, Route } from '../../../ts/transport/listener.js';
-import { uwsFile } from '../../../ts/transport/uws-binding.js';
+import type { HttpExchange, HttpListener, Route } from '../../../ts/listeners/http/listener.js';
+import { uwsFile } from '../../../ts/listeners/http/uws-binding.js';
 import { RawConnection, chunked, requestBytes } from '../../e2e/support/raw-http.js';
 
 /** Joins a body; past 10 bytes it answers 413 at once. Tells of each chunk. */
@@ -50,7 +50,7 @@ describe('the listener on uWebSockets.js', { skip: missing }, () => {
   let listener: HttpListener;
   let port = 0;
   before(async () => {
-    const { UwsListener } = await import('../../../ts/transport/uws-listener.js');
+    const { UwsListener } = await import('../../../ts/listeners/http/uws-listener.js');
     listener = new UwsListener(
       (_method, path) => (path === '/held' ? held : joining),
       (error) => problems.push(error),

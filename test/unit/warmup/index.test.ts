@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { createLogger } from '../../../ts/logger.js';
+import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { createLogger } from '../../../ts/base/logger.js';
 import {
   TF_CLASSIFY,
   TF_PREDICT,
@@ -12,8 +12,8 @@ import {
   V2_GRPC,
   type MessageProtocol,
 } from '../../../ts/model/request-kinds.js';
-import { runWarmup, warmupMessages } from '../../../ts/warmup/index.js';
-import type { WarmupInputs } from '../../../ts/warmup/index.js';
+import { runWarmup, warmupMessages } from '../../../ts/models/warmup/index.js';
+import type { WarmupInputs } from '../../../ts/models/warmup/index.js';
 import { decode, messageTypes } from '../protocols/raw-client.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 import { collect, errorOf, seenRequest, warmupFiles } from './support.js';

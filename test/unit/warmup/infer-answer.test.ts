@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
-import { readInferAnswer } from '../../../ts/warmup/infer-answer.js';
+import { readInferAnswer } from '../../../ts/model/infer/response.js';
 
 function bytesOf(count: number, write: (raw: Buffer) => void): Buffer {
   const raw = Buffer.alloc(count);

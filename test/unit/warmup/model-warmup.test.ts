@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { sampleRequest, warmupSamples } from '../../../ts/warmup/model-warmup.js';
+import { sampleRequest, warmupSamples } from '../../../ts/models/warmup/model-warmup.js';
 import { filledFolder } from '../temp-folder.js';
 import { errorOf, hex, seenRequest } from './support.js';
 

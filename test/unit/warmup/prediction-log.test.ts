@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../ts/model/request-kinds.js';
-import { recordedRequests } from '../../../ts/warmup/prediction-log.js';
+import { recordedRequests } from '../../../ts/models/warmup/prediction-log.js';
 import { decode, messageTypes } from '../protocols/raw-client.js';
 import {
   encodeMessage,

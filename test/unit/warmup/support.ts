@@ -1,10 +1,10 @@
-// What the warmup tests share: the makers of warmup files (which share no code with ts/warmup), a
-// ModelInferRequest as an object, and what an expected error says.
+// What the warmup tests share: the makers of warmup files (which share no code with
+// ts/models/warmup), a ModelInferRequest as an object, and what an expected error says.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ERRORS, ServalError } from '../../../ts/errors.js';
-import { packageRoot } from '../../../ts/package-files.js';
+import { ERRORS, ServalError } from '../../../ts/base/errors.js';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { decode, messageTypes } from '../protocols/raw-client.js';
 
 interface WarmupFiles {

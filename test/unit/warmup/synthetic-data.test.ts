@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Datatype } from '../../../ts/model/snapshot.js';
-import { randomData, zeroData } from '../../../ts/warmup/synthetic-data.js';
+import { randomData, zeroData } from '../../../ts/models/warmup/synthetic-data.js';
 import { DATA_TYPES } from '../../../ts/model/datatype.js';
-import { elementBytes } from '../../../ts/warmup/tensor.js';
+import { elementBytes } from '../../../ts/model/infer/tensor.js';
 
 const COUNT = 4096;
 const SIZES: readonly [Datatype, number][] = [

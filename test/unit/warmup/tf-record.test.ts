@@ -5,7 +5,7 @@ import { lstatSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { WARMUP_RECORDS_MAX, readTfRecords } from '../../../ts/warmup/tf-record.js';
+import { WARMUP_RECORDS_MAX, readTfRecords } from '../../../ts/models/warmup/tf-record.js';
 import { tempFolder } from '../temp-folder.js';
 import { collect, errorOf, hex, hexOf, maskedCrc, tfRecordFile } from './support.js';
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readWarmupDataFile } from '../../../ts/warmup/warmup-data-file.js';
+import { readWarmupDataFile } from '../../../ts/models/warmup/warmup-data-file.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 import { errorOf, hexOf } from './support.js';
 

@@ -2,10 +2,10 @@
 // cut, and which are written.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import type { AccessLogSettings } from '../../../ts/metrics/access-log.js';
-import { Asked } from '../../../ts/transport/http/answer-log.js';
-import { AnswerLines } from '../../../ts/workers/answer-lines.js';
+import { ErrorCode } from '../../../ts/base/errors.js';
+import type { AccessLogSettings } from '../../../ts/config/observation/access-log-settings.js';
+import { Asked } from '../../../ts/listeners/http/answer-log.js';
+import { AnswerLines } from '../../../ts/server/workers/answer-lines.js';
 
 type Line = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 // How many connections there may be: what the limit of open files leaves, or fewer where asked for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONNECTIONS_MAX } from '../../../ts/limits.js';
-import { connectionLimits } from '../../../ts/workers/connection-limits.js';
+import { CONNECTIONS_MAX } from '../../../ts/base/limits.js';
+import { connectionLimits } from '../../../ts/server/workers/connection-limits.js';
 
 test('half of the files that are left for each port, shared by the threads of HTTP', () => {
   assert.deepEqual(connectionLimits(1096 + 8 * 2, 2, 0), { http: 250, native: 500 });

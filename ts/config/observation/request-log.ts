@@ -1,9 +1,9 @@
 // The request log: flags and their settings. Control plane, start-up only.
-import { REQUEST_LOG_FORMATS, type RequestLogSettings } from '../../request-log/settings.js';
-import { echo } from '../../text.js';
-import { flag, type FlagType } from '../flag-row.js';
-import type { SettingsReader } from '../serving.js';
-import { choiceValue, configError, lastText, type Written } from '../values.js';
+import { REQUEST_LOG_FORMATS, type RequestLogSettings } from './request-log-settings.js';
+import { echo } from '../../base/text.js';
+import { flag, type FlagType } from '../values/flag-row.js';
+import type { SettingsReader } from '../values/settings-reader.js';
+import { choiceValue, configError, lastText, type Written } from '../values/values.js';
 
 const path: FlagType = { kind: 'path' };
 const text: FlagType = { kind: 'text' };

@@ -3,11 +3,11 @@
 // environment. Source: server/src/command_line_parser.cc; docs/user_guide/trace.md (Triton);
 // OpenTelemetry protocol exporter, "Configuration options".
 import { resolve } from 'node:path';
-import { echo } from '../../text.js';
-import type { SettingsReader } from '../serving.js';
-import { configError, textValue, type Written } from '../values.js';
+import { echo } from '../../base/text.js';
+import type { SettingsReader } from '../values/settings-reader.js';
+import { configError, textValue, type Written } from '../values/values.js';
 
-/** What requests are traced by; Triton's names are in ts/tracing/settings.ts. */
+/** What requests are traced by; Triton's names are in ts/server/observe/tracing/settings.ts. */
 export interface TraceValues {
   /** Whether there are traces at all: TIMESTAMPS, or OFF. */
   readonly on: boolean;

@@ -1,8 +1,8 @@
 // Flags of TensorFlow Serving and Triton that mean a setting of another name or form here. Control
 // plane, start-up only; pure.
 // Source: server/src/command_line_parser.cc; README of Triton's ONNX Runtime backend.
-import { echo } from '../../text.js';
-import { configError, switchOf, type Written } from '../values.js';
+import { echo } from '../../base/text.js';
+import { configError, switchOf, type Written } from '../values/values.js';
 import type { GivenPeerFlag, TakenPeerFlags } from './peers.js';
 
 type Given = GivenPeerFlag & { readonly text: string };

@@ -1,7 +1,7 @@
 // The flags of TensorFlow Serving and Triton that are none of ours: what becomes of those that were
 // given. Control plane, start-up only; loaded when a command line has one.
-import { echo } from '../../text.js';
-import { configError, type Written } from '../values.js';
+import { echo } from '../../base/text.js';
+import { configError, type Written } from '../values/values.js';
 import { mappedSettings } from './mapped.js';
 import { isHarmless, type PeerFlag } from './row.js';
 import { TENSORFLOW_SERVING_FLAGS } from './tensorflow-serving.js';

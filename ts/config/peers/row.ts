@@ -1,6 +1,6 @@
 // What a row of the tables of other servers' flags is, and short forms that make rows. Control
 // plane; read when a command line has a flag that is not ours, and by what writes the docs.
-import { switchOf } from '../values.js';
+import { switchOf } from '../values/values.js';
 
 /** works: a flag here, by this name or another. mapped: ts/config/peers/mapped.ts says what it
  * means. no effect: taken with a warning. not yet, not here: refused by name. */

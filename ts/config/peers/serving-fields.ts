@@ -15,7 +15,9 @@ export const MODELS_CONFIG_FIELDS: FieldTable = {
     base_path: worksBut('absolute, or file://'),
     model_type: worksBut('TENSORFLOW'),
     ...works('model_platform'),
-    logging_config: worksBut('PredictionLog records in TFRecord files: docs/request-logging.md'),
+    logging_config: worksBut(
+      'PredictionLog records in TFRecord files: docs/guides/request-logging.md',
+    ),
     ...works('model_version_policy', 'version_labels'),
   },
   LoggingConfig: {

@@ -1,5 +1,5 @@
 // Names under `parameters` of config.pbtxt that are known, of all backends that are here, and what
-// becomes of each. Control plane; data only. Their values: ts/model-config/triton-checks.ts.
+// becomes of each. Control plane; data only. Their values: ts/models/config/triton-checks.ts.
 // Source: READMEs of Triton's ONNX Runtime and TensorFlow backends.
 import { noEffect, works, worksBut, type FieldRow } from './field-row.js';
 

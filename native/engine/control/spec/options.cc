@@ -146,7 +146,8 @@ Status check_option(const std::string& what, std::string_view scope, const std::
   if (Status text = check_text(what, key, value); !text.ok()) return text;
   const RuntimeOption* const option = find_option(scope, key);
   if (option == nullptr) {
-    return refused(what, key, "one that a model's configuration may set (docs/runtime-options.md)",
+    return refused(what, key,
+                   "one that a model's configuration may set (docs/reference/runtime-options.md)",
                    shown(value));
   }
   if (!fits(*option, value)) return refused(what, key, std::string(option->expected), shown(value));

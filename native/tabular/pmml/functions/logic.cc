@@ -125,7 +125,8 @@ Value if_mapped(Eval& eval, const CallNode& call) {
   return branch(eval, call, 1, &fallback);
 }
 
-// PMML's invalidValueTreatment, by number: ts/pmml/expressions/expression.ts has the same.
+// PMML's invalidValueTreatment, by number: ts/importers/pmml/expressions/expression.ts has the
+// same.
 enum class Treatment : int64_t { ReturnInvalid, AsIs, AsMissing };
 
 Treatment treatment_of(const Value& number) {

@@ -1,10 +1,10 @@
-// Every rule of tabular.md 2.1 and every error of its 2.3 has a test in this folder that says its
-// name.
+// Every rule of tabular.md 2.1 and every error of its section 2.3 has a test in this folder that
+// names it.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { packageRoot } from '../../../../ts/package-files.js';
+import { packageRoot } from '../../../../ts/base/package-files.js';
 
 const root = packageRoot();
 const FOLDER = join(root, 'test', 'conformance', 'tabular', 'rules');

@@ -1,5 +1,5 @@
 // TensorFlow's data types by the names that goldens use ("DT_FLOAT").
-import type { Dtype } from '../../../../ts/tensorflow/types.js';
+import type { Dtype } from '../../../../ts/importers/tensorflow/types.js';
 
 const PREFIX = 'DT_';
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { benchPage } from '../../../../ts/bench-command/page/page.js';
-import type { TuneTrial } from '../../../../ts/bench-command/types.js';
+import { benchPage } from '../../../../ts/cli/bench/page/page.js';
+import type { TuneTrial } from '../../../../ts/cli/bench/types.js';
 import { closedPoint, openPoint, pathPoints, reportOf } from '../reports.js';
 import { tunedReport } from '../tuned-report.js';
 

@@ -1,14 +1,8 @@
 // Axes: round ticks that hold all values, in order and inside the drawing.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { doubling, fitting, linear, logarithmic } from '../../../../ts/bench-command/page/scale.js';
-import {
-  bytes,
-  change,
-  count,
-  duration,
-  grouped,
-} from '../../../../ts/bench-command/page/numbers.js';
+import { doubling, fitting, linear, logarithmic } from '../../../../ts/cli/bench/page/scale.js';
+import { bytes, change, count, duration, grouped } from '../../../../ts/cli/bench/page/numbers.js';
 
 const inside = (place: number): boolean => place >= 10 - 1e-9 && place <= 110 + 1e-9;
 

@@ -1,8 +1,8 @@
 // A config.pbtxt with settings put in place of its own: only those are cut, in whatever form.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mergedConfig } from '../../../../ts/bench-command/tune/own-config.js';
-import { parseTritonConfig } from '../../../../ts/model-config/triton-config.js';
+import { mergedConfig } from '../../../../ts/cli/bench/tune/own-config.js';
+import { parseTritonConfig } from '../../../../ts/models/config/triton-config.js';
 
 const BASE = `# max_batch_size: 1 is a comment
 name: "m" # { not a bracket

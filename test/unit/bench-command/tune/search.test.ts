@@ -2,13 +2,9 @@
 // what it does when servers fail, time is up, or a result was luck.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  search,
-  type Found,
-  type SearchOptions,
-} from '../../../../ts/bench-command/tune/search.js';
-import { settingsKey } from '../../../../ts/bench-command/tune/words.js';
-import type { TuneTrial } from '../../../../ts/bench-command/types.js';
+import { search, type Found, type SearchOptions } from '../../../../ts/cli/bench/tune/search.js';
+import { settingsKey } from '../../../../ts/cli/bench/tune/words.js';
+import type { TuneTrial } from '../../../../ts/cli/bench/types.js';
 import { FakeServers, lossy, mixed, parallel, serial, wide, type FakeModel } from './servers.js';
 
 interface Ran {

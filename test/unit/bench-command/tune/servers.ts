@@ -5,7 +5,7 @@ import type {
   BenchPoint,
   StartTuned,
   TunedSettings,
-} from '../../../../ts/bench-command/types.js';
+} from '../../../../ts/cli/bench/types.js';
 import { closedPoint, latencyOf } from '../reports.js';
 
 export interface FakeModel {

@@ -1,15 +1,12 @@
 // The files of tuned settings, read by the readers of the server; words and the table.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  batchingParametersText,
-  configText,
-} from '../../../../ts/bench-command/tune/config-text.js';
-import { reportOf, trialTable } from '../../../../ts/bench-command/tune/report.js';
-import { settingsWords } from '../../../../ts/bench-command/tune/words.js';
-import type { TunedSettings, TuneTrial } from '../../../../ts/bench-command/types.js';
-import { parseBatchingParameters } from '../../../../ts/model-config/batching-parameters.js';
-import { parseTritonConfig } from '../../../../ts/model-config/triton-config.js';
+import { batchingParametersText, configText } from '../../../../ts/cli/bench/tune/config-text.js';
+import { reportOf, trialTable } from '../../../../ts/cli/bench/tune/report.js';
+import { settingsWords } from '../../../../ts/cli/bench/tune/words.js';
+import type { TunedSettings, TuneTrial } from '../../../../ts/cli/bench/types.js';
+import { parseBatchingParameters } from '../../../../ts/models/config/batching-parameters.js';
+import { parseTritonConfig } from '../../../../ts/models/config/triton-config.js';
 import { closedPoint } from '../reports.js';
 
 const FULL: TunedSettings = {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseServeConfig } from '../../../../ts/config/config.js';
 import type { TraceConfig } from '../../../../ts/config/observation/tracing.js';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 
 const CWD = '/somewhere';
 

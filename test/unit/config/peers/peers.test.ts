@@ -8,7 +8,7 @@ import { findFlag } from '../../../../ts/config/flags.js';
 import type { PeerFlag } from '../../../../ts/config/peers/row.js';
 import { TENSORFLOW_SERVING_FLAGS } from '../../../../ts/config/peers/tensorflow-serving.js';
 import { TRITON_FLAGS } from '../../../../ts/config/peers/triton.js';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 
 const CWD = '/somewhere';
 const ALL: readonly PeerFlag[] = [...TENSORFLOW_SERVING_FLAGS, ...TRITON_FLAGS];

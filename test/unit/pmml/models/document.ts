@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importPmml } from '../../../../ts/pmml/index.js';
-import type { Plan } from '../../../../ts/tabular/generated/plan.js';
+import { importPmml } from '../../../../ts/importers/pmml/index.js';
+import type { Plan } from '../../../../ts/importers/plan/generated/plan.js';
 import { type RunAnswer, type RunOptions, runPlan } from '../../tabular/run-plan.js';
 
 /** Fields as "x", a double; "c:string"; "n:integer"; "y:string=a,b", categorical with values. */

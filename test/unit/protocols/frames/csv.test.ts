@@ -1,7 +1,7 @@
 // CSV to V2 and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, type ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
 import type { Datatype, TensorInfo } from '../../../../ts/model/snapshot.js';
 import { csvColumns, csvText, parseCsv } from '../../../../ts/protocols/frames/csv.js';
 import { answerColumns, requestText } from '../../../../ts/protocols/frames/tensors.js';

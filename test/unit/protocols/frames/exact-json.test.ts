@@ -1,7 +1,7 @@
 // JSON with numbers as they are written.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, type ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
 import { exactText, parseExact } from '../../../../ts/protocols/frames/exact-json.js';
 
 test('what is read is written again, digit by digit', () => {

@@ -1,7 +1,7 @@
 // LeapFrames to V2 and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, type ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
 import {
   answerFrame,
   frameColumns,

@@ -1,11 +1,11 @@
 // The endpoints of frames: URLs, methods, errors, and what the engine is asked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import { V2_REST } from '../../../../ts/model/request-kinds.js';
-import type { CompletionTarget, EngineLink } from '../../../../ts/native/link.js';
+import type { CompletionTarget, EngineLink } from '../../../../ts/engine/link.js';
 import { framesRoute } from '../../../../ts/protocols/frames/route.js';
-import { UNCOUNTED } from '../../../../ts/transport/listener.js';
+import { UNCOUNTED } from '../../../../ts/listeners/http/listener.js';
 import { ask, begin, type Sent } from '../fake-http.js';
 import { model, registry, version } from '../snapshots.js';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deflateSync, gzipSync } from 'node:zlib';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { BodyRoute, LaterRoute, type Fail } from '../../../../ts/protocols/rest/body-route.js';
-import type { Route } from '../../../../ts/transport/listener.js';
+import type { Route } from '../../../../ts/listeners/http/listener.js';
 import { ask, begin, headOf } from '../fake-http.js';
 
 const fail: Fail = (exchange, code, message) => exchange.send(code, 'error', message);

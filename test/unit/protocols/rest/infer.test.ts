@@ -2,14 +2,14 @@
 // exchange that is used again has nothing of its last request.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import { V1_PREDICT } from '../../../../ts/model/request-kinds.js';
 import { InferRoute, type InferState } from '../../../../ts/protocols/rest/infer.js';
 import {
   UNCOUNTED,
   type HttpExchange,
   type RequestHead,
-} from '../../../../ts/transport/listener.js';
+} from '../../../../ts/listeners/http/listener.js';
 import { FakeNative, PENDING } from '../../native/fake-native.js';
 import { FakeExchange, headOf } from '../fake-http.js';
 

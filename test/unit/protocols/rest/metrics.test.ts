@@ -1,9 +1,12 @@
 // /metrics and TensorFlow Serving's path. Source: v2-protocol.md 4, tfserving.md 3.7.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { registryMetrics } from '../../../../ts/metrics/registry-metrics.js';
-import { metricsRoute, type MetricsContext } from '../../../../ts/protocols/rest/metrics.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import { registryMetrics } from '../../../../ts/server/observe/metrics/registry-metrics.js';
+import {
+  metricsRoute,
+  type MetricsContext,
+} from '../../../../ts/server/observe/metrics/metrics-route.js';
 import { ask, type Sent } from '../fake-http.js';
 import { FakeReadings } from '../fake-readings.js';
 import { model, registry, version } from '../snapshots.js';

@@ -1,9 +1,9 @@
 // Lists of models: pages, what each says of a model. Source of `models`: KServe's V1 protocol.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { listPage } from '../../../../ts/protocols/rest/model-list.js';
-import { v1ListJson } from '../../../../ts/protocols/serving/rest-documents.js';
+import { v1ListJson } from '../../../../ts/protocols/tfserving/rest-documents.js';
 import { modelListJson } from '../../../../ts/protocols/v2/documents.js';
 import { model, registry, version } from '../snapshots.js';
 

@@ -2,7 +2,7 @@
 // Source: tensorflow/core/framework/types.proto; tfserving.md 1.9, 1.10.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import {
   dtypeName,
   findServable,
@@ -10,8 +10,8 @@ import {
   statusVersions,
   withBlockedReason,
   type ServableTarget,
-} from '../../../../ts/protocols/serving/documents.js';
-import { tensorProtoJson } from '../../../../ts/protocols/serving/tensor-json.js';
+} from '../../../../ts/protocols/tfserving/documents.js';
+import { tensorProtoJson } from '../../../../ts/protocols/tfserving/tensor-json.js';
 import { encode, messageTypes } from '../raw-client.js';
 import { SERVING_REGISTRY } from './serving-snapshot.js';
 

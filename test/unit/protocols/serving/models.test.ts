@@ -1,7 +1,7 @@
 // ModelService. Source: tensorflow/serving model_service_impl.cc, get_model_status_impl.cc.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { encoded, outcome, servingRig, SPEC } from './serving-rig.js';
 
 const { control, readings, call, answered } = servingRig();

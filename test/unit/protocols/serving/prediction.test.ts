@@ -1,11 +1,11 @@
 // PredictionService.Predict, Classify, Regress and MultiInference. Source: tfserving.md 1.10, 2.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import type { InferError } from '../../../../ts/protocols/grpc/infer.js';
-import { truncated } from '../../../../ts/protocols/serving/grpc-spec.js';
-import { servingServices } from '../../../../ts/protocols/serving/grpc.js';
-import { GrpcStatus } from '../../../../ts/transport/grpc-call.js';
+import { truncated } from '../../../../ts/protocols/tfserving/grpc-spec.js';
+import { servingServices } from '../../../../ts/protocols/tfserving/grpc.js';
+import { GrpcStatus } from '../../../../ts/listeners/grpc/call.js';
 import { errorAnswer, missing } from '../missing.js';
 import { FakeControl } from '../../admin/fake-control.js';
 import { FakeReadings } from '../fake-readings.js';

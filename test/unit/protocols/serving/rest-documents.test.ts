@@ -2,8 +2,8 @@
 // get_model_metadata.proto as the REST handler prints them; its error texts.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { v1MetadataJson, v1StatusJson } from '../../../../ts/protocols/serving/rest-documents.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import { v1MetadataJson, v1StatusJson } from '../../../../ts/protocols/tfserving/rest-documents.js';
 import { INPUT, OUTPUT, model, registry, version } from '../snapshots.js';
 
 const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'opset 99 is not supported' };

@@ -1,11 +1,11 @@
 // TensorFlow Serving's gRPC services on a real socket, with an engine that the test answers for.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import type { MessageProtocol } from '../../../../ts/model/request-kinds.js';
-import type { CompletionTarget } from '../../../../ts/native/link.js';
+import type { CompletionTarget } from '../../../../ts/engine/link.js';
 import type { GrpcInfer, InferError } from '../../../../ts/protocols/grpc/infer.js';
-import { servingServices } from '../../../../ts/protocols/serving/grpc.js';
+import { servingServices } from '../../../../ts/protocols/tfserving/grpc.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
 import { FakeControl } from '../../admin/fake-control.js';
 import { GrpcServer } from '../grpc-server.js';

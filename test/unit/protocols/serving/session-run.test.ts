@@ -1,7 +1,7 @@
 // SessionService.SessionRun. Source: tensorflow/serving session_service.proto.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import { TF_PREDICT } from '../../../../ts/model/request-kinds.js';
 import { decode } from '../raw-client.js';
 import { encoded, outcome, servingRig, SPEC, types } from './serving-rig.js';

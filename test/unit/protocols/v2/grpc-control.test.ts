@@ -2,7 +2,7 @@
 // engine that the test answers for. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { timeoutUs } from '../../../../ts/protocols/grpc/infer.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
 import { FakeControl } from '../../admin/fake-control.js';

@@ -1,6 +1,6 @@
 // inference.GRPCInferenceService over a real socket. Test time only.
 import { after, before } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
 import { FakeControl } from '../../admin/fake-control.js';

@@ -1,12 +1,12 @@
 // inference.GRPCInferenceService over a real socket, with an engine that the test answers for.
 // Source: proto/wire/inference.proto; statuses:
-// docs/protocols/v2-rest.md.
+// docs/reference/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
-import type { EngineError } from '../../../../ts/native/missing.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
+import type { EngineError } from '../../../../ts/engine/missing.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
-import { GrpcStatus } from '../../../../ts/transport/grpc-call.js';
+import { GrpcStatus } from '../../../../ts/listeners/grpc/call.js';
 import { FakeControl } from '../../admin/fake-control.js';
 import { FakeReadings } from '../fake-readings.js';
 import { errorAnswer, missing } from '../missing.js';

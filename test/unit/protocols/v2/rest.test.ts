@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import type { EngineLink } from '../../../../ts/native/link.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import type { EngineLink } from '../../../../ts/engine/link.js';
 import { v2Route, type V2Context } from '../../../../ts/protocols/v2/rest.js';
 import { FakeControl, LOG_SETTINGS } from '../../admin/fake-control.js';
 import { ask, type Sent } from '../fake-http.js';

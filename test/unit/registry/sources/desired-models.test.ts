@@ -5,10 +5,10 @@ import {
   DesiredModels,
   sameDesired,
   notFound,
-} from '../../../../ts/registry/sources/desired-models.js';
-import type { Desired, Seen } from '../../../../ts/registry/sources/desired-models.js';
-import { ExplicitModels } from '../../../../ts/registry/sources/explicit-models.js';
-import type { FoundModel } from '../../../../ts/registry/sources/scan.js';
+} from '../../../../ts/models/registry/sources/desired-models.js';
+import type { Desired, Seen } from '../../../../ts/models/registry/sources/desired-models.js';
+import { ExplicitModels } from '../../../../ts/models/registry/sources/explicit-models.js';
+import type { FoundModel } from '../../../../ts/models/registry/sources/scan.js';
 import { found } from './found-model.js';
 import { CONFIG } from './source-setup.js';
 

@@ -1,6 +1,6 @@
 // A model as a look finds it, without a folder.
-import { NO_CONFIG } from '../../../../ts/registry/sources/scan.js';
-import type { FoundModel, FoundVersion } from '../../../../ts/registry/sources/scan.js';
+import { NO_CONFIG } from '../../../../ts/models/registry/sources/scan.js';
+import type { FoundModel, FoundVersion } from '../../../../ts/models/registry/sources/scan.js';
 
 /** "1a 2b": versions and their contents. */
 export function found(versions: string, more: Partial<FoundModel> = {}): FoundModel {

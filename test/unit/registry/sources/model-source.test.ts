@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import { filledFolder } from '../../temp-folder.js';
 import { settle } from '../fakes.js';
 import { POLL, setupSource, startSource, write } from './source-setup.js';

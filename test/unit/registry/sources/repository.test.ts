@@ -4,15 +4,15 @@ import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ModelSources } from '../../../../ts/config/config.js';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { scanPath, scanSources } from '../../../../ts/registry/sources/paths/scan-path.js';
-import type { ScanResult } from '../../../../ts/registry/sources/paths/scan-path.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import { scanPath, scanSources } from '../../../../ts/models/registry/sources/paths/scan-path.js';
+import type { ScanResult } from '../../../../ts/models/registry/sources/paths/scan-path.js';
 import {
   hasModel,
   listModels,
   scanRepository,
-} from '../../../../ts/registry/sources/repository.js';
-import { fingerprint, mapLimited } from '../../../../ts/registry/sources/scan.js';
+} from '../../../../ts/models/registry/sources/repository.js';
+import { fingerprint, mapLimited } from '../../../../ts/models/registry/sources/scan.js';
 import { filledFolder } from '../../temp-folder.js';
 
 function scan(sources: Partial<ModelSources>): Promise<ScanResult> {

@@ -1,9 +1,9 @@
 // What of a look is taken.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_CONFIG, type FoundModel } from '../../../../ts/registry/sources/scan.js';
-import { Settling, takeModel } from '../../../../ts/registry/sources/settle.js';
-import type { TakeRules } from '../../../../ts/registry/sources/settle.js';
+import { NO_CONFIG, type FoundModel } from '../../../../ts/models/registry/sources/scan.js';
+import { Settling, takeModel } from '../../../../ts/models/registry/sources/settle.js';
+import type { TakeRules } from '../../../../ts/models/registry/sources/settle.js';
 import { found } from './found-model.js';
 
 function contents(model: FoundModel | undefined): string {

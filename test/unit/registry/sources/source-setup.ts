@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import type { LoadedModel, ModelSpec } from '../../../../ts/model/engine-api.js';
-import { ModelSource } from '../../../../ts/registry/sources/model-source.js';
-import type { SourceConfig } from '../../../../ts/registry/sources/desired-models.js';
-import { Registry } from '../../../../ts/registry/registry.js';
-import type { RegistryOptions } from '../../../../ts/registry/registry.js';
+import { ModelSource } from '../../../../ts/models/registry/sources/model-source.js';
+import type { SourceConfig } from '../../../../ts/models/registry/sources/desired-models.js';
+import { Registry } from '../../../../ts/models/registry/registry.js';
+import type { RegistryOptions } from '../../../../ts/models/registry/registry.js';
 import { FakeClock, FakeEngine, loadedModel, quietLogger, settle } from '../fakes.js';
 
 /** Loads and unloads at once; files in `broken` fail. */

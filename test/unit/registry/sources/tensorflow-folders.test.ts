@@ -4,15 +4,15 @@ import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseTritonConfig } from '../../../../ts/model-config/triton-config.js';
-import type { TritonConfig } from '../../../../ts/model-config/types.js';
-import { desiredModel, type SpecSettings } from '../../../../ts/registry/desired.js';
-import { scanSources } from '../../../../ts/registry/sources/paths/scan-path.js';
+import { parseTritonConfig } from '../../../../ts/models/config/triton-config.js';
+import type { TritonConfig } from '../../../../ts/models/config/types.js';
+import { desiredModel, type SpecSettings } from '../../../../ts/models/registry/desired.js';
+import { scanSources } from '../../../../ts/models/registry/sources/paths/scan-path.js';
 import {
   type FoundModel,
   type FoundVersion,
   NO_CONFIG,
-} from '../../../../ts/registry/sources/scan.js';
+} from '../../../../ts/models/registry/sources/scan.js';
 import { filledFolder } from '../../temp-folder.js';
 
 /** "name/version: platform, path below the folder" of every version that a look at it finds. */

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { UploadFolders } from '../../../../ts/registry/sources/upload-folders.js';
+import { UploadFolders } from '../../../../ts/models/registry/sources/upload-folders.js';
 import { tempFolder } from '../../temp-folder.js';
 
 /** A folder as a server has it, beside which others are made. */

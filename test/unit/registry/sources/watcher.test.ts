@@ -1,8 +1,8 @@
 // When looks happen, on a clock that the test moves.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Watcher } from '../../../../ts/registry/sources/watcher.js';
-import type { Watched } from '../../../../ts/registry/sources/watcher.js';
+import { Watcher } from '../../../../ts/models/registry/sources/watcher.js';
+import type { Watched } from '../../../../ts/models/registry/sources/watcher.js';
 import { FakeClock, settle } from '../fakes.js';
 
 interface Setup {

@@ -4,9 +4,9 @@ import { equal, ok } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Sql } from '../../../../ts/spark/sql/ast.js';
-import { parseSelect } from '../../../../ts/spark/sql/parser.js';
-import { nameOf } from '../../../../ts/spark/sql/print.js';
+import type { Sql } from '../../../../ts/importers/spark/sql/ast.js';
+import { parseSelect } from '../../../../ts/importers/spark/sql/parser.js';
+import { nameOf } from '../../../../ts/importers/spark/sql/print.js';
 import { lowered } from './statements.js';
 
 const rows = JSON.parse(

@@ -1,8 +1,8 @@
 // What statements of SQLTransformer are read as, and what is refused of them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseSelect } from '../../../../ts/spark/sql/parser.js';
-import { sqlText } from '../../../../ts/spark/sql/print.js';
+import { parseSelect } from '../../../../ts/importers/spark/sql/parser.js';
+import { sqlText } from '../../../../ts/importers/spark/sql/print.js';
 import { lowered } from './statements.js';
 
 const names = (statement: string, columns: readonly string[]) =>

@@ -1,10 +1,10 @@
 // Statements of SQLTransformer over columns of a request, for tests.
-import type { Column } from '../../../../ts/tabular/builder.js';
-import { PlanBuilder } from '../../../../ts/tabular/builder.js';
-import type { Plan } from '../../../../ts/tabular/generated/plan.js';
-import { zoneOf } from '../../../../ts/tabular/zones.js';
-import { Problems } from '../../../../ts/tabular/problems.js';
-import { lowerSql, type SqlResult } from '../../../../ts/spark/sql/index.js';
+import type { Column } from '../../../../ts/importers/plan/builder.js';
+import { PlanBuilder } from '../../../../ts/importers/plan/builder.js';
+import type { Plan } from '../../../../ts/importers/plan/generated/plan.js';
+import { zoneOf } from '../../../../ts/importers/plan/zones.js';
+import { Problems } from '../../../../ts/importers/plan/problems.js';
+import { lowerSql, type SqlResult } from '../../../../ts/importers/spark/sql/index.js';
 
 export interface Statement {
   readonly plan: Plan;

@@ -1,9 +1,9 @@
 // Plans of models in memory, and what is told where there is none.
 import assert from 'node:assert/strict';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { lowerSpark } from '../../../../ts/spark/index.js';
-import type { TableSettings } from '../../../../ts/tabular/imported.js';
-import type { Plan, Stage } from '../../../../ts/tabular/generated/plan.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import { lowerSpark } from '../../../../ts/importers/spark/index.js';
+import type { TableSettings } from '../../../../ts/importers/plan/imported.js';
+import type { Plan, Stage } from '../../../../ts/importers/plan/generated/plan.js';
 import { modelFiles, openFiles, type StageSketch } from './model.js';
 
 export async function planOf(

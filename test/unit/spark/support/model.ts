@@ -1,5 +1,6 @@
-// Spark models in memory, for the tests of ts/spark: the files that PipelineModel.save writes.
-import type { ModelFiles } from '../../../../ts/spark/read/folder.js';
+// Spark models in memory, for the tests of ts/importers/spark: the files that PipelineModel.save
+// writes.
+import type { ModelFiles } from '../../../../ts/importers/spark/read/folder.js';
 import { type Codec, parquet, type Row, type Shape } from './parquet.js';
 
 export interface StageSketch {

@@ -1,5 +1,5 @@
-// Writes small parquet files for the tests of ts/spark: optional columns, lists, structures and
-// maps as Spark has them, one page a column, plain values.
+// Writes small parquet files for the tests of ts/importers/spark: optional columns, lists,
+// structures and maps as Spark has them, one page a column, plain values.
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 export type Kind = 'boolean' | 'byte' | 'int' | 'long' | 'float' | 'double' | 'string';

@@ -1,4 +1,4 @@
-// Stages as Spark writes them, for the tests of ts/spark.
+// Stages as Spark writes them, for the tests of ts/importers/spark.
 import { dense, MATRIX, type Row, type Shape, VECTOR } from './parquet.js';
 import type { StageSketch, TableSketch } from './model.js';
 

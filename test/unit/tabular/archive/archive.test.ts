@@ -4,9 +4,9 @@ import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { crc32 as nodesCrc32, gzipSync } from 'node:zlib';
-import { ErrorCode, type ServalError } from '../../../../ts/errors.js';
-import { plainCrc32 } from '../../../../ts/tabular/archive/crc32.js';
-import { openModelFiles } from '../../../../ts/tabular/archive/index.js';
+import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
+import { plainCrc32 } from '../../../../ts/importers/plan/archive/crc32.js';
+import { openModelFiles } from '../../../../ts/importers/plan/archive/index.js';
 import { filledFolder, tempFolder } from '../../temp-folder.js';
 import {
   archiveIn,

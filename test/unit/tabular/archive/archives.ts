@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateRawSync, gzipSync } from 'node:zlib';
 import { pack, type Header } from 'tar-stream';
-import { plainCrc32 } from '../../../../ts/tabular/archive/crc32.js';
+import { plainCrc32 } from '../../../../ts/importers/plan/archive/crc32.js';
 
 export interface ZipEntry {
   readonly name: string;

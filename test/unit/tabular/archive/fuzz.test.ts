@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { openModelFiles } from '../../../../ts/tabular/archive/index.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import { openModelFiles } from '../../../../ts/importers/plan/archive/index.js';
 import { tempFolder } from '../../temp-folder.js';
 import { archiveIn, tarOf, zipOf } from './archives.js';
 

@@ -1,8 +1,8 @@
 // Classifiers and what follows their scores, as Spark and MLeap answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Column, PlanBuilder } from '../../../../ts/tabular/builder.js';
-import * as ops from '../../../../ts/tabular/ops/index.js';
+import type { Column, PlanBuilder } from '../../../../ts/importers/plan/builder.js';
+import * as ops from '../../../../ts/importers/plan/ops/index.js';
 import type { GivenColumn, RunOptions } from '../run-plan.js';
 import { DOUBLE, frame, near, PLACE, VECTOR, vectors, WORDS } from './frames.js';
 

@@ -1,6 +1,6 @@
 // Plans of one operator or a few, run in C++: for tests of operators.
-import { type Column, PlanBuilder } from '../../../../ts/tabular/builder.js';
-import type { Type } from '../../../../ts/tabular/generated/plan.js';
+import { type Column, PlanBuilder } from '../../../../ts/importers/plan/builder.js';
+import type { Type } from '../../../../ts/importers/plan/generated/plan.js';
 import { type GivenColumn, type RunAnswer, type RunOptions, runPlan } from '../run-plan.js';
 
 export const PLACE = "stage 3 'op_1'";

@@ -1,9 +1,9 @@
 // Regressions, clusters and recommendations, as Spark and MLeap answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Column } from '../../../../ts/tabular/builder.js';
-import { symmetricEigen } from '../../../../ts/tabular/ops/gaussian.js';
-import * as ops from '../../../../ts/tabular/ops/index.js';
+import type { Column } from '../../../../ts/importers/plan/builder.js';
+import { symmetricEigen } from '../../../../ts/importers/plan/ops/gaussian.js';
+import * as ops from '../../../../ts/importers/plan/ops/index.js';
 import type { GivenColumn } from '../run-plan.js';
 import {
   DOUBLE,

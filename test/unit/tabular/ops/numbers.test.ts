@@ -1,8 +1,8 @@
 // Operators on one number of a row, as Spark and MLeap answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Column } from '../../../../ts/tabular/builder.js';
-import * as ops from '../../../../ts/tabular/ops/index.js';
+import type { Column } from '../../../../ts/importers/plan/builder.js';
+import * as ops from '../../../../ts/importers/plan/ops/index.js';
 import type { GivenColumn } from '../run-plan.js';
 import { DOUBLE, doubles, frame, map, near, PLACE, VECTOR, vectors } from './frames.js';
 

@@ -1,8 +1,8 @@
 // Operators that scale vectors, as Spark and MLeap answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Column, PlanBuilder } from '../../../../ts/tabular/builder.js';
-import * as ops from '../../../../ts/tabular/ops/index.js';
+import type { Column, PlanBuilder } from '../../../../ts/importers/plan/builder.js';
+import * as ops from '../../../../ts/importers/plan/ops/index.js';
 import { doubles, frame, map, near, PLACE, VECTOR, vectors } from './frames.js';
 
 const { NaN } = Number;

@@ -1,7 +1,7 @@
 // Operators between strings and indices, as Spark and MLeap answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as ops from '../../../../ts/tabular/ops/index.js';
+import * as ops from '../../../../ts/importers/plan/ops/index.js';
 import { DOUBLE, doubles, INT, map, PLACE, STRING, strings, WORDS, vectors } from './frames.js';
 
 const labels = ['b', 'a', 'c'];

@@ -2,9 +2,9 @@
 // answers with the same topics and seeds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MersenneTwister } from '../../../../ts/tabular/ops/mersenne-twister.js';
-import * as ops from '../../../../ts/tabular/ops/index.js';
-import { digamma } from '../../../../ts/tabular/ops/topics.js';
+import { MersenneTwister } from '../../../../ts/importers/plan/ops/mersenne-twister.js';
+import * as ops from '../../../../ts/importers/plan/ops/index.js';
+import { digamma } from '../../../../ts/importers/plan/ops/topics.js';
 import { map, near, PLACE, VECTOR, vectors } from './frames.js';
 
 const topics = Float64Array.from({ length: 12 }, (_, i) => {

@@ -8,8 +8,8 @@ import {
   intersection,
   volume,
   wholeBox,
-} from '../../../../ts/tensorflow/checkpoint/boxes.js';
-import type { Box } from '../../../../ts/tensorflow/checkpoint/boxes.js';
+} from '../../../../ts/importers/tensorflow/checkpoint/boxes.js';
+import type { Box } from '../../../../ts/importers/tensorflow/checkpoint/boxes.js';
 import { errorOf } from './support.js';
 import { randomNumbers } from './random.js';
 

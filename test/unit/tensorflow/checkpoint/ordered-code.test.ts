@@ -7,7 +7,7 @@ import {
   writeSigned,
   writeString,
   writeUint,
-} from '../../../../ts/tensorflow/checkpoint/ordered-code.js';
+} from '../../../../ts/importers/tensorflow/checkpoint/ordered-code.js';
 
 const text = (write: (out: number[]) => void): string => {
   const out: number[] = [];

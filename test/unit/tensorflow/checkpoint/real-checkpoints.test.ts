@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openCheckpoint } from '../../../../ts/tensorflow/checkpoint/index.js';
-import type { Checkpoint, Slice, Tensor } from '../../../../ts/tensorflow/types.js';
+import { openCheckpoint } from '../../../../ts/importers/tensorflow/checkpoint/index.js';
+import type { Checkpoint, Slice, Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { SAMPLES, haveSamples, sampleFiles, sampleFolders } from './samples.js';
 import { elements, floats } from './support.js';
 

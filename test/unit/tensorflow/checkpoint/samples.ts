@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { CheckpointFiles } from '../../../../ts/tensorflow/types.js';
+import type { CheckpointFiles } from '../../../../ts/importers/tensorflow/types.js';
 
 export const SAMPLES = resolve('../shared/models');
 

@@ -1,7 +1,7 @@
 // Snappy's raw format. Source: google/snappy format_description.txt.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unpackSnappy } from '../../../../ts/tensorflow/checkpoint/snappy.js';
+import { unpackSnappy } from '../../../../ts/importers/tensorflow/checkpoint/snappy.js';
 import { errorOf, hex, snappyLiterals, varint } from './support.js';
 
 const LIMIT = 1_000_000;

@@ -1,7 +1,7 @@
 // String tensors of version 2 data files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readStrings } from '../../../../ts/tensorflow/checkpoint/strings.js';
+import { readStrings } from '../../../../ts/importers/tensorflow/checkpoint/strings.js';
 import { errorOf, hex, stringTensor } from './support.js';
 
 const texts = (...values: readonly string[]): Buffer[] => values.map((v) => Buffer.from(v));

@@ -1,10 +1,10 @@
 // Makes checkpoint files of both versions for the tests, sound ones and damaged ones.
 import assert from 'node:assert/strict';
-import { ERRORS, ServalError } from '../../../../ts/errors.js';
-import { readChecked } from '../../../../ts/tensorflow/checkpoint/stored-tensor.js';
-import { sliceKey } from '../../../../ts/tensorflow/checkpoint/ordered-code.js';
-import type { Extent } from '../../../../ts/tensorflow/checkpoint/ordered-code.js';
-import type { Tensor } from '../../../../ts/tensorflow/types.js';
+import { ERRORS, ServalError } from '../../../../ts/base/errors.js';
+import { readChecked } from '../../../../ts/importers/tensorflow/checkpoint/stored-tensor.js';
+import { sliceKey } from '../../../../ts/importers/tensorflow/checkpoint/ordered-code.js';
+import type { Extent } from '../../../../ts/importers/tensorflow/checkpoint/ordered-code.js';
+import type { Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { crc32c, maskCrc } from '../../../../ts/protobuf/crc32c.js';
 import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
 

@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { readBlock } from '../../../../ts/tensorflow/checkpoint/block.js';
-import { TableFile } from '../../../../ts/tensorflow/checkpoint/table.js';
+import { readBlock } from '../../../../ts/importers/tensorflow/checkpoint/block.js';
+import { TableFile } from '../../../../ts/importers/tensorflow/checkpoint/table.js';
 import { tempFolder } from '../../temp-folder.js';
 import {
   block,

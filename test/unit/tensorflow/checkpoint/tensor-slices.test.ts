@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { openCheckpoint } from '../../../../ts/tensorflow/checkpoint/index.js';
-import type { Extent } from '../../../../ts/tensorflow/checkpoint/ordered-code.js';
-import type { Checkpoint, Slice } from '../../../../ts/tensorflow/types.js';
+import { openCheckpoint } from '../../../../ts/importers/tensorflow/checkpoint/index.js';
+import type { Extent } from '../../../../ts/importers/tensorflow/checkpoint/ordered-code.js';
+import type { Checkpoint, Slice } from '../../../../ts/importers/tensorflow/types.js';
 import { filledFolder } from '../../temp-folder.js';
 import {
   byKey,

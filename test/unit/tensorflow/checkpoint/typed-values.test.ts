@@ -1,8 +1,8 @@
 // The lists of values in version 1 files: each data type, packed and not, and counts that disagree.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readTypedValues } from '../../../../ts/tensorflow/checkpoint/typed-values.js';
-import type { Dtype } from '../../../../ts/tensorflow/types.js';
+import { readTypedValues } from '../../../../ts/importers/tensorflow/checkpoint/typed-values.js';
+import type { Dtype } from '../../../../ts/importers/tensorflow/types.js';
 import { elements, errorOf, hex } from './support.js';
 
 const read = (dtype: Dtype, count: number, ...pieces: readonly string[]): unknown =>

@@ -1,8 +1,8 @@
 // Switch and Merge outside of loops become StatelessIf: values, order, dead sides, what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
-import { functionalGraph } from '../../../../ts/tensorflow/control/index.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
+import { functionalGraph } from '../../../../ts/importers/tensorflow/control/index.js';
 import { errorText, invalid } from '../messages.js';
 import { graphOf, refOf, valuesOf } from './graphs.js';
 

@@ -1,15 +1,15 @@
 // Hand-written graphs of TensorFlow 1's control flow, and an evaluator of what they become: numbers
 // only, so that a test can compare values instead of the shape of the graph.
 import assert from 'node:assert/strict';
-import { functionalGraph } from '../../../../ts/tensorflow/control/index.js';
-import { madeFunction } from '../../../../ts/tensorflow/control/made-functions.js';
+import { functionalGraph } from '../../../../ts/importers/tensorflow/control/index.js';
+import { madeFunction } from '../../../../ts/importers/tensorflow/control/made-functions.js';
 import type {
   Attribute,
   FlatFunction,
   FlatGraph,
   FlatNode,
   Ref,
-} from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/types.js';
 
 export function refOf(text: string): Ref {
   const [node = '', output = '0'] = text.split(':');

@@ -1,7 +1,7 @@
 // Frames become StatelessWhile: values, nesting, invariants, and damaged loops.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import { errorText, invalid } from '../messages.js';
 import { graphOf, loopLines, replaced, valuesOf, without } from './graphs.js';
 

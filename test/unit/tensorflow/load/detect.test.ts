@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
-import { detectFormat } from '../../../../ts/tensorflow/load/detect.js';
-import { loadGraph } from '../../../../ts/tensorflow/load/index.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
+import { detectFormat } from '../../../../ts/importers/tensorflow/load/detect.js';
+import { loadGraph } from '../../../../ts/importers/tensorflow/load/index.js';
 import { filledFolder } from '../../temp-folder.js';
 import { errorText, invalid } from '../messages.js';
 

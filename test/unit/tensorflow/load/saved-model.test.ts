@@ -4,8 +4,11 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { loadGraph } from '../../../../ts/tensorflow/load/index.js';
-import { loadSavedModel, savedModelTags } from '../../../../ts/tensorflow/load/saved-model.js';
+import { loadGraph } from '../../../../ts/importers/tensorflow/load/index.js';
+import {
+  loadSavedModel,
+  savedModelTags,
+} from '../../../../ts/importers/tensorflow/load/saved-model.js';
 import { filledFolder, tempFolder } from '../../temp-folder.js';
 import { any, anyList, entry, graph, info, invalid, nodeList, savedModel } from '../messages.js';
 import type { MetaGraphText } from '../messages.js';

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { loadGraph } from '../../../../ts/tensorflow/load/index.js';
-import type { LoadedGraph } from '../../../../ts/tensorflow/types.js';
+import { loadGraph } from '../../../../ts/importers/tensorflow/load/index.js';
+import type { LoadedGraph } from '../../../../ts/importers/tensorflow/types.js';
 import { filledFolder } from '../../temp-folder.js';
 import {
   any,

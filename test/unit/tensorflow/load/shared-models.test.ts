@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { basename, relative } from 'node:path';
 import { test } from 'node:test';
-import { loadGraph } from '../../../../ts/tensorflow/load/index.js';
-import type { LoadedGraph, SignatureDef } from '../../../../ts/tensorflow/types.js';
+import { loadGraph } from '../../../../ts/importers/tensorflow/load/index.js';
+import type { LoadedGraph, SignatureDef } from '../../../../ts/importers/tensorflow/types.js';
 import { MODELS, sharedModel, versionFolders } from './support.js';
 
 /** "method(alias=tensor/dtype ...)->(...)". */

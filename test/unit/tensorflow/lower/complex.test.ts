@@ -2,7 +2,7 @@
 // one as an input or output.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodeDef, Tensor } from '../../../../ts/tensorflow/types.js';
+import type { NodeDef, Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { bool, constant, node, shape, type } from '../prepare/graphs.js';
 import { graphOf, lowered, modelOf, onnxText, signature } from './support.js';
 

@@ -1,8 +1,8 @@
 // Draws of random numbers: those that matter are warned of or refused, those that do not are gone.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import type { ImportedModel } from '../../../../ts/tensorflow/imported.js';
-import type { FunctionDef, NodeDef } from '../../../../ts/tensorflow/types.js';
+import type { ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
+import type { FunctionDef, NodeDef } from '../../../../ts/importers/tensorflow/types.js';
 import {
   constant,
   floats,

@@ -1,13 +1,13 @@
 // Which nodes change state, or come after one that does: what control edges are kept for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Effects } from '../../../../ts/tensorflow/lower/effects.js';
+import { Effects } from '../../../../ts/importers/tensorflow/lower/effects.js';
 import type {
   Attribute,
   FlatFunction,
   FlatGraph,
   FlatNode,
-} from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/types.js';
 import { func, list, ref } from '../prepare/graphs.js';
 
 function node(

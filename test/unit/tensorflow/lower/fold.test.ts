@@ -2,9 +2,9 @@
 // to the runtime.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foldNode } from '../../../../ts/tensorflow/lower/fold.js';
-import type { TensorValue, Value } from '../../../../ts/tensorflow/lower/values.js';
-import type { Dtype } from '../../../../ts/tensorflow/types.js';
+import { foldNode } from '../../../../ts/importers/tensorflow/lower/fold.js';
+import type { TensorValue, Value } from '../../../../ts/importers/tensorflow/lower/values.js';
+import type { Dtype } from '../../../../ts/importers/tensorflow/types.js';
 import { type Attrs, bool, int } from '../prepare/graphs.js';
 
 type Ints = readonly (number | undefined)[];

@@ -1,21 +1,21 @@
 // Building ONNX graphs: names, constants, the casts that the runtime's kernels need.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
 import {
   constantValue,
   GraphBuilder,
   ModelBuild,
   withInts,
-} from '../../../../ts/tensorflow/lower/graph-builder.js';
+} from '../../../../ts/importers/tensorflow/lower/graph-builder.js';
 import {
   numbersTensor,
   stringsTensor,
   tensorNumbers,
-} from '../../../../ts/tensorflow/lower/tensors.js';
-import type { TensorValue } from '../../../../ts/tensorflow/lower/values.js';
-import { WeightStore } from '../../../../ts/tensorflow/lower/weights.js';
-import type { Dtype, Shape } from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/lower/tensors.js';
+import type { TensorValue } from '../../../../ts/importers/tensorflow/lower/values.js';
+import { WeightStore } from '../../../../ts/importers/tensorflow/lower/weights.js';
+import type { Dtype, Shape } from '../../../../ts/importers/tensorflow/types.js';
 import { errorText } from '../messages.js';
 
 const builder = (): GraphBuilder => new GraphBuilder(new ModelBuild(new WeightStore('')));

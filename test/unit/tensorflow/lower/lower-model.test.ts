@@ -1,7 +1,7 @@
 // From signatures to ONNX graphs: cut at what is fed, names, what is shared, what blocks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoadedGraph, NodeDef } from '../../../../ts/tensorflow/types.js';
+import type { LoadedGraph, NodeDef } from '../../../../ts/importers/tensorflow/types.js';
 import { invalid } from '../messages.js';
 import {
   arg,

@@ -1,19 +1,19 @@
 // Lowers graphs written by hand, and reads what became of them out of the ONNX bytes.
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { ImportedGraph, ImportedModel } from '../../../../ts/tensorflow/imported.js';
-import { lowerModel } from '../../../../ts/tensorflow/lower/lower-model.js';
-import type { LowerOptions } from '../../../../ts/tensorflow/lower/lower-signature.js';
-import { OPERATORS } from '../../../../ts/tensorflow/ops/index.js';
-import { prepareModel } from '../../../../ts/tensorflow/prepare/index.js';
-import { OpTable } from '../../../../ts/tensorflow/proto/op-defs.js';
+import type { ImportedGraph, ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
+import { lowerModel } from '../../../../ts/importers/tensorflow/lower/lower-model.js';
+import type { LowerOptions } from '../../../../ts/importers/tensorflow/lower/lower-signature.js';
+import { OPERATORS } from '../../../../ts/importers/tensorflow/ops/index.js';
+import { prepareModel } from '../../../../ts/importers/tensorflow/prepare/index.js';
+import { OpTable } from '../../../../ts/importers/tensorflow/proto/op-defs.js';
 import type {
   Checkpoint,
   LoadedGraph,
   NodeDef,
   SignatureDef,
   TensorInfoDef,
-} from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/types.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
 import { tempFolder } from '../../temp-folder.js';
 import { graph, loaded } from '../prepare/graphs.js';

@@ -1,8 +1,8 @@
 // Taking out what no output needs: through chains, subgraphs and nodes with several outputs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { namesUsedBy, usedNodes } from '../../../../ts/tensorflow/lower/unused.js';
-import type { OnnxGraph, OnnxNode } from '../../../../ts/onnx/builder.js';
+import { namesUsedBy, usedNodes } from '../../../../ts/importers/tensorflow/lower/unused.js';
+import type { OnnxGraph, OnnxNode } from '../../../../ts/importers/onnx/builder.js';
 
 const node = (outputs: string, inputs: string, graph?: OnnxGraph): OnnxNode => ({
   op: 'Op',

@@ -8,16 +8,16 @@ import {
   tensorBytes,
   tensorNumbers,
   tensorStrings,
-} from '../../../../ts/tensorflow/lower/tensors.js';
+} from '../../../../ts/importers/tensorflow/lower/tensors.js';
 import {
   broadcastShapes,
   commonShape,
   elementType,
   isStatic,
   shapeText,
-} from '../../../../ts/tensorflow/lower/values.js';
-import { ErrorCode } from '../../../../ts/errors.js';
-import type { Dtype, Tensor } from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/lower/values.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
+import type { Dtype, Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { filledFolder } from '../../temp-folder.js';
 import { errorText, invalid } from '../messages.js';
 

@@ -6,7 +6,7 @@ import type {
   LoadedGraph,
   NodeDef,
   SignatureDef,
-} from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/types.js';
 import { checkpoint, constant, floats, node, shape, strings, type } from '../prepare/graphs.js';
 import { graphOf, lowered, modelOf, onnxText, signature } from './support.js';
 

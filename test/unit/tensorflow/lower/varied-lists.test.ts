@@ -2,8 +2,8 @@
 // signature is lowered again. Their answers: test/conformance/tensorflow/models.test.ts.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import type { ImportedModel } from '../../../../ts/tensorflow/imported.js';
-import type { NodeDef, Shape } from '../../../../ts/tensorflow/types.js';
+import type { ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
+import type { NodeDef, Shape } from '../../../../ts/importers/tensorflow/types.js';
 import { constant, int, int32s, int64s, node, shape, type } from '../prepare/graphs.js';
 import { graphOf, lowered, modelOf, opsOf, signature } from './support.js';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { numbersTensor } from '../../../../ts/tensorflow/lower/tensors.js';
-import { WeightStore } from '../../../../ts/tensorflow/lower/weights.js';
-import type { Tensor } from '../../../../ts/tensorflow/types.js';
+import { numbersTensor } from '../../../../ts/importers/tensorflow/lower/tensors.js';
+import { WeightStore } from '../../../../ts/importers/tensorflow/lower/weights.js';
+import type { Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { filledFolder, tempFolder } from '../../temp-folder.js';
 import { invalid } from '../messages.js';
 

@@ -3,8 +3,8 @@
 // answers stay the same is for the goldens (test/conformance/tensorflow/added-models.test.ts).
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import type { NodeDef, Shape } from '../../../../ts/tensorflow/types.js';
-import { Facts } from '../../../../ts/tensorflow/lower/facts.js';
+import type { NodeDef, Shape } from '../../../../ts/importers/tensorflow/types.js';
+import { Facts } from '../../../../ts/importers/tensorflow/lower/facts.js';
 import { constant, floats, int32s, list, node, shape, text, type } from '../prepare/graphs.js';
 import { graphOf, lowered, modelOf, opsOf, signature } from '../lower/support.js';
 

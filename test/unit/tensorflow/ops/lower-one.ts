@@ -1,16 +1,16 @@
 // Lowers one node without a graph around it: for tests of what lowerings say of shapes and known
 // integers, and of what they refuse.
-import { OpContext, UnsupportedError } from '../../../../ts/tensorflow/lower/context.js';
+import { OpContext, UnsupportedError } from '../../../../ts/importers/tensorflow/lower/context.js';
 import {
   constantValue,
   GraphBuilder,
   ModelBuild,
-} from '../../../../ts/tensorflow/lower/graph-builder.js';
-import { numbersTensor } from '../../../../ts/tensorflow/lower/tensors.js';
-import type { TensorValue, Value } from '../../../../ts/tensorflow/lower/values.js';
-import { WeightStore } from '../../../../ts/tensorflow/lower/weights.js';
-import { OPERATORS } from '../../../../ts/tensorflow/ops/index.js';
-import type { Attribute, Dtype, Shape } from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/lower/graph-builder.js';
+import { numbersTensor } from '../../../../ts/importers/tensorflow/lower/tensors.js';
+import type { TensorValue, Value } from '../../../../ts/importers/tensorflow/lower/values.js';
+import { WeightStore } from '../../../../ts/importers/tensorflow/lower/weights.js';
+import { OPERATORS } from '../../../../ts/importers/tensorflow/ops/index.js';
+import type { Attribute, Dtype, Shape } from '../../../../ts/importers/tensorflow/types.js';
 
 /** A tensor that is not known, or only in some integers. */
 export function tensor(

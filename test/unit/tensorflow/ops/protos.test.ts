@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
-import { readDescriptors, TYPES } from '../../../../ts/tensorflow/ops/protos/descriptors.js';
-import type { Attribute } from '../../../../ts/tensorflow/types.js';
+import {
+  readDescriptors,
+  TYPES,
+} from '../../../../ts/importers/tensorflow/ops/protos/descriptors.js';
+import type { Attribute } from '../../../../ts/importers/tensorflow/types.js';
 import { bool, list, text as textAttribute, types, utf8 } from '../prepare/graphs.js';
 import { invalid } from '../messages.js';
 import { lowerOne, refusal, tensor } from './lower-one.js';

@@ -8,25 +8,25 @@ import {
   OpContext,
   type Surroundings,
   UnsupportedError,
-} from '../../../../ts/tensorflow/lower/context.js';
+} from '../../../../ts/importers/tensorflow/lower/context.js';
 import {
   constantValue,
   GraphBuilder,
   ModelBuild,
-} from '../../../../ts/tensorflow/lower/graph-builder.js';
-import { numbersTensor, stringsTensor } from '../../../../ts/tensorflow/lower/tensors.js';
-import type { TensorValue, Value } from '../../../../ts/tensorflow/lower/values.js';
-import { WeightStore } from '../../../../ts/tensorflow/lower/weights.js';
-import { netstrings } from '../../../../ts/tensorflow/ops/tabular/attributes.js';
-import { TABULAR } from '../../../../ts/tensorflow/ops/tabular/index.js';
+} from '../../../../ts/importers/tensorflow/lower/graph-builder.js';
+import { numbersTensor, stringsTensor } from '../../../../ts/importers/tensorflow/lower/tensors.js';
+import type { TensorValue, Value } from '../../../../ts/importers/tensorflow/lower/values.js';
+import { WeightStore } from '../../../../ts/importers/tensorflow/lower/weights.js';
+import { netstrings } from '../../../../ts/importers/tensorflow/ops/tabular/attributes.js';
+import { TABULAR } from '../../../../ts/importers/tensorflow/ops/tabular/index.js';
 import type {
   Attribute,
   AttributeList,
   Dtype,
   Shape,
   TableContents,
-} from '../../../../ts/tensorflow/types.js';
-import type { OnnxNode } from '../../../../ts/onnx/builder.js';
+} from '../../../../ts/importers/tensorflow/types.js';
+import type { OnnxNode } from '../../../../ts/importers/onnx/builder.js';
 
 const NO_LIST: AttributeList = {
   bytes: [],

@@ -2,7 +2,7 @@
 // written, and what they refuse.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Attribute } from '../../../../ts/tensorflow/types.js';
+import type { Attribute } from '../../../../ts/importers/tensorflow/types.js';
 import { constant, int, ints, lowerOne, refusal, tensor, text, type } from './lower-one.js';
 
 const U = undefined;

@@ -1,7 +1,7 @@
 // Flattening: what inputs refer to, calls put in place, attributes, order of side effects, limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FunctionDef, NodeDef } from '../../../../ts/tensorflow/types.js';
+import type { FunctionDef, NodeDef } from '../../../../ts/importers/tensorflow/types.js';
 import { invalid } from '../messages.js';
 import {
   arg,

@@ -1,9 +1,9 @@
 // Graphs, functions and checkpoints written by hand for tests of preparing.
-import { OpTable } from '../../../../ts/tensorflow/proto/op-defs.js';
-import { prepareModel } from '../../../../ts/tensorflow/prepare/index.js';
-import { elementsOf } from '../../../../ts/tensorflow/prepare/tensors.js';
-import { openCheckpoint } from '../../../../ts/tensorflow/checkpoint/index.js';
-import { loadGraph } from '../../../../ts/tensorflow/load/index.js';
+import { OpTable } from '../../../../ts/importers/tensorflow/proto/op-defs.js';
+import { prepareModel } from '../../../../ts/importers/tensorflow/prepare/index.js';
+import { elementsOf } from '../../../../ts/importers/tensorflow/prepare/tensors.js';
+import { openCheckpoint } from '../../../../ts/importers/tensorflow/checkpoint/index.js';
+import { loadGraph } from '../../../../ts/importers/tensorflow/load/index.js';
 import type {
   ArgDef,
   Attribute,
@@ -20,7 +20,7 @@ import type {
   Shape,
   Slice,
   Tensor,
-} from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/types.js';
 
 export type Attrs = Readonly<Record<string, Attribute>>;
 

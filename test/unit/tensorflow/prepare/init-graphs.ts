@@ -1,5 +1,9 @@
 // Graphs that initialise variables, for tests of restore and init. Test time only.
-import type { LoadedGraph, NodeDef, PreparedModel } from '../../../../ts/tensorflow/types.js';
+import type {
+  LoadedGraph,
+  NodeDef,
+  PreparedModel,
+} from '../../../../ts/importers/tensorflow/types.js';
 import { graph, loaded, node, prepared, type } from './graphs.js';
 
 export const FLOAT = { T: type('float') };

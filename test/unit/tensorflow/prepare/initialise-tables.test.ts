@@ -3,7 +3,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { AssetDef, NodeDef, PreparedModel } from '../../../../ts/tensorflow/types.js';
+import type {
+  AssetDef,
+  NodeDef,
+  PreparedModel,
+} from '../../../../ts/importers/tensorflow/types.js';
 import { filledFolder } from '../../temp-folder.js';
 import { invalid } from '../messages.js';
 import {

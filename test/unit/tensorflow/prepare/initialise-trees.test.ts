@@ -1,7 +1,7 @@
 // Ensembles of trees and streams of quantiles while a model is initialised.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Initialised, NodeDef } from '../../../../ts/tensorflow/types.js';
+import type { Initialised, NodeDef } from '../../../../ts/importers/tensorflow/types.js';
 import { constant, floats, int64s, node, strings } from './graphs.js';
 import { run } from './init-graphs.js';
 

@@ -1,7 +1,7 @@
 // Restore and init: their order, shared names, and what a failure leaves behind. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodeDef } from '../../../../ts/tensorflow/types.js';
+import type { NodeDef } from '../../../../ts/importers/tensorflow/types.js';
 import { invalid } from '../messages.js';
 import {
   bool,

@@ -1,7 +1,7 @@
 // Operators that the interpreter runs: values, shapes, types, and what they refuse.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodeDef, Tensor } from '../../../../ts/tensorflow/types.js';
+import type { NodeDef, Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { invalid } from '../messages.js';
 import {
   type Attrs,

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { META_GRAPH_DEF } from '../../../../ts/protobuf/generated/tensorflow-graph.js';
 import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
-import { readMetaGraph } from '../../../../ts/tensorflow/proto/meta-graph.js';
-import { readSavedObjects } from '../../../../ts/tensorflow/proto/object-graph.js';
-import { encodeTextProto } from '../../../../ts/tensorflow/proto/text-wire.js';
+import { readMetaGraph } from '../../../../ts/importers/tensorflow/proto/meta-graph.js';
+import { readSavedObjects } from '../../../../ts/importers/tensorflow/proto/object-graph.js';
+import { encodeTextProto } from '../../../../ts/importers/tensorflow/proto/text-wire.js';
 import type {
   LoadedGraph,
   NodeDef,
   PreparedModel,
   SavedObjects,
   Tensor,
-} from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/types.js';
 import { invalid, readOf, utf8 } from '../messages.js';
 import {
   arg,

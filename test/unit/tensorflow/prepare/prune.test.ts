@@ -1,8 +1,12 @@
 // What tensors need: feeds cut, control edges followed to state changes only, circles.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkAcyclic, reachable, taintedNodes } from '../../../../ts/tensorflow/prepare/prune.js';
-import type { FlatGraph, Ref } from '../../../../ts/tensorflow/types.js';
+import {
+  checkAcyclic,
+  reachable,
+  taintedNodes,
+} from '../../../../ts/importers/tensorflow/prepare/prune.js';
+import type { FlatGraph, Ref } from '../../../../ts/importers/tensorflow/types.js';
 import { invalid } from '../messages.js';
 
 /** Lines "name op input input:1 ^control". */

@@ -1,8 +1,8 @@
 // The restore op: which tensor of the checkpoint, or which part of one, goes to which variable.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseShapeAndSlice } from '../../../../ts/tensorflow/prepare/kernels/restore.js';
-import type { Checkpoint, NodeDef, Tensor } from '../../../../ts/tensorflow/types.js';
+import { parseShapeAndSlice } from '../../../../ts/importers/tensorflow/prepare/kernels/restore.js';
+import type { Checkpoint, NodeDef, Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
 import { invalid } from '../messages.js';
 import {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { reachable } from '../../../../ts/tensorflow/prepare/prune.js';
+import { reachable } from '../../../../ts/importers/tensorflow/prepare/prune.js';
 import { sharedModel } from '../load/support.js';
 import { attribute, preparedFolder, values, variablesOf } from './graphs.js';
 

@@ -6,8 +6,8 @@ import type { TestContext } from 'node:test';
 import {
   readTextFile,
   type TextFileColumns,
-} from '../../../../ts/tensorflow/prepare/kernels/text-file.js';
-import type { Dtype } from '../../../../ts/tensorflow/types.js';
+} from '../../../../ts/importers/tensorflow/prepare/kernels/text-file.js';
+import type { Dtype } from '../../../../ts/importers/tensorflow/types.js';
 import { filledFolder } from '../../temp-folder.js';
 import { invalid } from '../messages.js';
 import { values } from './graphs.js';

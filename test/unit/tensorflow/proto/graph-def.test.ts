@@ -1,13 +1,13 @@
 // GraphDef, NodeDef, AttrValue, OpDef and FunctionDef from bytes; nesting and counts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAttrValue } from '../../../../ts/tensorflow/proto/attr-value.js';
-import { readGraphDef } from '../../../../ts/tensorflow/proto/graph-def.js';
+import { readAttrValue } from '../../../../ts/importers/tensorflow/proto/attr-value.js';
+import { readGraphDef } from '../../../../ts/importers/tensorflow/proto/graph-def.js';
 import {
   ITEMS_MAX,
   NESTING_MAX,
   ReadContext,
-} from '../../../../ts/tensorflow/proto/read-context.js';
+} from '../../../../ts/importers/tensorflow/proto/read-context.js';
 import {
   attr,
   entry,

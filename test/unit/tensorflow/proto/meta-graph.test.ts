@@ -1,9 +1,18 @@
 // SavedModel, MetaGraphDef, SignatureDef and the session bundle's manifest from bytes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAssetFile, readSignatures } from '../../../../ts/tensorflow/proto/manifest.js';
-import { readMetaGraph, readSavedModel } from '../../../../ts/tensorflow/proto/meta-graph.js';
-import { readSignatureDef, readTensorInfo } from '../../../../ts/tensorflow/proto/signature-def.js';
+import {
+  readAssetFile,
+  readSignatures,
+} from '../../../../ts/importers/tensorflow/proto/manifest.js';
+import {
+  readMetaGraph,
+  readSavedModel,
+} from '../../../../ts/importers/tensorflow/proto/meta-graph.js';
+import {
+  readSignatureDef,
+  readTensorInfo,
+} from '../../../../ts/importers/tensorflow/proto/signature-def.js';
 import {
   any,
   anyList,

@@ -1,8 +1,13 @@
 // The operator table: arguments by attributes, defaults, functions and the model's own operators.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OpTable } from '../../../../ts/tensorflow/proto/op-defs.js';
-import type { Attribute, Attributes, Dtype, OpDef } from '../../../../ts/tensorflow/types.js';
+import { OpTable } from '../../../../ts/importers/tensorflow/proto/op-defs.js';
+import type {
+  Attribute,
+  Attributes,
+  Dtype,
+  OpDef,
+} from '../../../../ts/importers/tensorflow/types.js';
 import { invalid, utf8 } from '../messages.js';
 
 const table = new OpTable();

@@ -1,9 +1,12 @@
 // TensorProto: typed values, raw content, what stays in the file, and limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EXPANDED_BYTES_MAX, ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
-import { readTensor } from '../../../../ts/tensorflow/proto/tensor-proto.js';
-import type { Tensor } from '../../../../ts/tensorflow/types.js';
+import {
+  EXPANDED_BYTES_MAX,
+  ReadContext,
+} from '../../../../ts/importers/tensorflow/proto/read-context.js';
+import { readTensor } from '../../../../ts/importers/tensorflow/proto/tensor-proto.js';
+import type { Tensor } from '../../../../ts/importers/tensorflow/types.js';
 import { invalid, message, readOf, readerOf, shape, textOf } from '../messages.js';
 import type { Fill } from '../messages.js';
 

@@ -1,11 +1,14 @@
 // Protobuf's text form of TensorFlow's messages, read through its binary form.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readGraphDef } from '../../../../ts/tensorflow/proto/graph-def.js';
-import { readMetaGraph } from '../../../../ts/tensorflow/proto/meta-graph.js';
+import { readGraphDef } from '../../../../ts/importers/tensorflow/proto/graph-def.js';
+import { readMetaGraph } from '../../../../ts/importers/tensorflow/proto/meta-graph.js';
 import { GRAPH_DEF, META_GRAPH_DEF } from '../../../../ts/protobuf/generated/tensorflow-graph.js';
-import { encodeTextProto, looksLikeText } from '../../../../ts/tensorflow/proto/text-wire.js';
-import type { Attribute, GraphDef } from '../../../../ts/tensorflow/types.js';
+import {
+  encodeTextProto,
+  looksLikeText,
+} from '../../../../ts/importers/tensorflow/proto/text-wire.js';
+import type { Attribute, GraphDef } from '../../../../ts/importers/tensorflow/types.js';
 import { graph, invalid, message, metaGraph, readOf, utf8 } from '../messages.js';
 
 function graphOf(text: string): GraphDef {

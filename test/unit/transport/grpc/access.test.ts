@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { CONTROL_CHANGE, HEALTH, INFERENCE } from '../../../../ts/access/groups.js';
 import { digestOf } from '../../../../ts/access/keys.js';
 import { OPEN_POLICY, callAccess, type Policy } from '../../../../ts/access/policy.js';
-import { nativeAccess, type AccessOf } from '../../../../ts/transport/grpc/access.js';
+import { nativeAccess, type AccessOf } from '../../../../ts/listeners/grpc/access.js';
 
 const POLICY: Policy = {
   ...OPEN_POLICY,

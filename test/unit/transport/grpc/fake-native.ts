@@ -1,13 +1,13 @@
 // An addon of the tests' own: packs gRPC events as engine.fbs says, and keeps what it is told to
 // do.
-import type { NativeAccess } from '../../../../ts/transport/grpc/access.js';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { ListenerEvent } from '../../../../ts/model/generated/engine.js';
+import type { NativeAccess } from '../../../../ts/listeners/grpc/access.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import { ListenerEvent } from '../../../../ts/base/generated/engine.js';
 import type {
   NativeGrpcCalls,
   NativeGrpcLink,
   NativeGrpcOptions,
-} from '../../../../ts/transport/grpc/native-binding.js';
+} from '../../../../ts/listeners/grpc/native-binding.js';
 
 /** One event, packed. */
 export function packed(

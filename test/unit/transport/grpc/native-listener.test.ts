@@ -2,8 +2,8 @@
 // engine leaves to be worded, a drain, and how it starts.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import { ListenerCommand, ListenerEvent } from '../../../../ts/model/generated/engine.js';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import { ListenerCommand, ListenerEvent } from '../../../../ts/base/generated/engine.js';
 import {
   GrpcStatus,
   PLAIN_WORDING,
@@ -11,12 +11,12 @@ import {
   type GrpcService,
   type GrpcStreamCall,
   type GrpcUnaryCall,
-} from '../../../../ts/transport/grpc-call.js';
+} from '../../../../ts/listeners/grpc/call.js';
 import {
   NativeGrpcListener,
   type NativeGrpcListenerOptions,
-} from '../../../../ts/transport/grpc/native-listener.js';
-import { GRPC_CONNECTION_DEFAULTS } from '../../../../ts/transport/grpc/settings.js';
+} from '../../../../ts/listeners/grpc/native-listener.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../../../ts/listeners/grpc/settings.js';
 import { deadlineBytes, FakeNative, packed } from './fake-native.js';
 
 const THREADS = 2;

@@ -1,7 +1,7 @@
 // Lengths of requests: what is refused, and how it is said.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { codingProblem } from '../../../../ts/transport/http/request-framing.js';
+import { codingProblem } from '../../../../ts/listeners/http/request-framing.js';
 
 const textOf = (body: string | undefined): unknown =>
   body === undefined ? undefined : (JSON.parse(body) as { error: string }).error;

@@ -4,15 +4,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { ErrorCode } from '../../../../ts/errors.js';
-import {
-  EventWord,
-  ListenerCommand,
-  ListenerEvent,
-} from '../../../../ts/model/generated/engine.js';
-import type { HttpExchange, RequestHead, Route } from '../../../../ts/transport/listener.js';
-import type { NativeHttpCalls } from '../../../../ts/transport/native-http/binding.js';
-import { NativeHttpListener } from '../../../../ts/transport/native-http/listener.js';
+import { ErrorCode } from '../../../../ts/base/errors.js';
+import { EventWord, ListenerCommand, ListenerEvent } from '../../../../ts/base/generated/engine.js';
+import type { HttpExchange, RequestHead, Route } from '../../../../ts/listeners/http/listener.js';
+import type { NativeHttpCalls } from '../../../../ts/listeners/http/native-binding.js';
+import { NativeHttpListener } from '../../../../ts/listeners/http/native-listener.js';
 
 const PORT = 8000;
 const JSON_TYPE = 'application/json';

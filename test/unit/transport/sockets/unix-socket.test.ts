@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeRoom } from '../../../../ts/transport/sockets/unix-socket.js';
+import { makeRoom } from '../../../../ts/listeners/unix-socket.js';
 import { tempFolder } from '../../temp-folder.js';
 
 test('nothing is there', async (context) => {

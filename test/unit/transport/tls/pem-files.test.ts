@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { PemFiles } from '../../../../ts/transport/tls/pem-files.js';
-import type { PemSource, ServerTls } from '../../../../ts/transport/tls/settings.js';
+import { PemFiles } from '../../../../ts/listeners/tls/pem-files.js';
+import type { PemSource, ServerTls } from '../../../../ts/listeners/tls/settings.js';
 import { Certificates } from '../../../e2e/support/certificates.js';
 
 describe('PEM files', () => {

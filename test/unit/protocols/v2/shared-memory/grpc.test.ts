@@ -1,7 +1,7 @@
 // The shared memory calls of inference.GRPCInferenceService over a real socket.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { ErrorCode, ServalError } from '../../../../../ts/errors.js';
+import { ErrorCode, ServalError } from '../../../../../ts/base/errors.js';
 import { inferenceService } from '../../../../../ts/protocols/v2/grpc.js';
 import { CUDA_REGION, FakeControl, REGION } from '../../../admin/fake-control.js';
 import { GrpcServer } from '../../grpc-server.js';

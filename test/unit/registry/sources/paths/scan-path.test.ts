@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { modelPath } from '../../../../../ts/config/model-path.js';
-import { ServalError } from '../../../../../ts/errors.js';
-import { scanPath, scanSources } from '../../../../../ts/registry/sources/paths/scan-path.js';
+import { modelPath } from '../../../../../ts/config/values/model-path.js';
+import { ServalError } from '../../../../../ts/base/errors.js';
+import {
+  scanPath,
+  scanSources,
+} from '../../../../../ts/models/registry/sources/paths/scan-path.js';
 import { filledFolder } from '../../../temp-folder.js';
 
 async function served(folder: string, ...paths: readonly string[]): Promise<string[]> {

@@ -7,9 +7,13 @@ import { test } from 'node:test';
 import {
   INTERNAL_FUNCTIONS,
   REWRITTEN_FUNCTIONS,
-} from '../../../../../ts/spark/sql/tables/composite.js';
-import { SQL_ALIASES, SQL_FUNCTIONS, SQL_TRIES } from '../../../../../ts/spark/sql/functions.js';
-import { REFUSED_FUNCTIONS } from '../../../../../ts/spark/sql/tables/refused.js';
+} from '../../../../../ts/importers/spark/sql/tables/composite.js';
+import {
+  SQL_ALIASES,
+  SQL_FUNCTIONS,
+  SQL_TRIES,
+} from '../../../../../ts/importers/spark/sql/functions.js';
+import { REFUSED_FUNCTIONS } from '../../../../../ts/importers/spark/sql/tables/refused.js';
 import { lowered } from '../statements.js';
 
 const PATH = join('test', 'fixtures', 'tabular', 'functions', 'functions.json');

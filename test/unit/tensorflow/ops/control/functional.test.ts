@@ -1,7 +1,7 @@
 // If, Case, While and lists in whole graphs: what they become, and what is refused or limited.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { FunctionDef, NodeDef } from '../../../../../ts/tensorflow/types.js';
+import type { FunctionDef, NodeDef } from '../../../../../ts/importers/tensorflow/types.js';
 import { graphOf, lowered, modelOf, opsOf, signature } from '../../lower/support.js';
 import {
   arg,

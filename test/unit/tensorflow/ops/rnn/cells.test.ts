@@ -2,12 +2,16 @@
 // that differ from them in one thing only, which must stay loops.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { numbersTensor } from '../../../../../ts/tensorflow/lower/tensors.js';
-import type { Value } from '../../../../../ts/tensorflow/lower/values.js';
-import { gruOf, lstmOf, rnnOf } from '../../../../../ts/tensorflow/ops/rnn/cells.js';
-import { Pattern } from '../../../../../ts/tensorflow/ops/rnn/patterns.js';
-import { sequenceOf } from '../../../../../ts/tensorflow/ops/rnn/sequences.js';
-import type { Attribute, FlatFunction, FlatNode } from '../../../../../ts/tensorflow/types.js';
+import { numbersTensor } from '../../../../../ts/importers/tensorflow/lower/tensors.js';
+import type { Value } from '../../../../../ts/importers/tensorflow/lower/values.js';
+import { gruOf, lstmOf, rnnOf } from '../../../../../ts/importers/tensorflow/ops/rnn/cells.js';
+import { Pattern } from '../../../../../ts/importers/tensorflow/ops/rnn/patterns.js';
+import { sequenceOf } from '../../../../../ts/importers/tensorflow/ops/rnn/sequences.js';
+import type {
+  Attribute,
+  FlatFunction,
+  FlatNode,
+} from '../../../../../ts/importers/tensorflow/types.js';
 import { refOf } from '../../control/graphs.js';
 
 const UNITS = 5;

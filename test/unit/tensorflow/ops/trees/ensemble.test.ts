@@ -1,8 +1,8 @@
 // Serialised tree ensembles as lists of nodes, and bytes that are none.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServalError } from '../../../../../ts/errors.js';
-import { readEnsemble } from '../../../../../ts/tensorflow/ops/trees/ensemble.js';
+import { ServalError } from '../../../../../ts/base/errors.js';
+import { readEnsemble } from '../../../../../ts/importers/tensorflow/ops/trees/ensemble.js';
 
 type Bytes = readonly number[];
 

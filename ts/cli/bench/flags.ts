@@ -1,0 +1,92 @@
+// The flags of `serval bench`. Data only; control plane.
+import { flag } from '../../config/values/flag-row.js';
+import { type FlagRow } from '../../config/values/flag-row.js';
+import { SERVE_FLAGS } from '../../config/flags.js';
+import { MODEL_SETTINGS } from '../../library/settings.js';
+import { BENCH_THREADS_MAX } from '../../base/limits.js';
+import { TUNE_FLAGS } from './tune/flags.js';
+
+const TEXT = { kind: 'text' } as const;
+const LIST = { kind: 'text-list' } as const;
+const whole = (min: number, max: number) => ({ kind: 'int', min, max }) as const;
+const OF_SERVERS = ['http-threads', 'http-listener', 'grpc-threads'];
+/** Flags that the load controls itself. */
+const NOT_TAKEN = ['log-level', 'log-format', 'model-config-name'];
+
+export const PATHS = flag(
+  'paths',
+  'LIST',
+  TEXT,
+  '',
+  'of engine,rest-json,rest-binary,grpc (these), v1-json,grpc-predict',
+);
+export const CONCURRENCY = flag(
+  'concurrency',
+  'N,N,...',
+  TEXT,
+  '1,4,16',
+  'closed loops: requests in flight',
+);
+export const RATE = flag(
+  'rate',
+  'R,R,...',
+  TEXT,
+  '30%,60%,90%',
+  'open loops: requests a second, or parts of what closed loops reached; none',
+);
+export const BATCH = flag('batch', 'N,N,...', TEXT, '1', 'rows of a request');
+export const SECONDS = flag('seconds', 'S', TEXT, '2', 'of each measurement');
+export const WARMUP = flag('warmup-seconds', 'S', TEXT, '0.5', 'before each, not counted');
+export const ARRIVALS = flag(
+  'arrivals',
+  'KIND',
+  { kind: 'choice', choices: ['poisson', 'constant'] },
+  'poisson',
+  'open loops: requests come as those of independent callers do, or evenly',
+);
+export const SEED = flag('seed', 'N', whole(0, 4_294_967_295), 1, 'other values, other arrivals');
+export const LOAD_THREADS = flag(
+  'load-threads',
+  'N',
+  whole(0, BENCH_THREADS_MAX),
+  0,
+  'threads that send; 0: one, or more where the machine has 8 cores',
+);
+
+export const HTTP2 = flag(
+  'http2',
+  '',
+  { kind: 'bool' },
+  'false',
+  'REST over HTTP/2: prior knowledge, ALPN with TLS',
+);
+
+/** Flags of `serval serve` and the library that are passed on. */
+export const HANDED_ON: readonly FlagRow[] = SERVE_FLAGS.filter(
+  ({ name }) =>
+    (MODEL_SETTINGS.includes(name) && !NOT_TAKEN.includes(name)) || OF_SERVERS.includes(name),
+);
+
+export const BENCH_FLAGS: readonly FlagRow[] = [
+  PATHS,
+  CONCURRENCY,
+  RATE,
+  BATCH,
+  SECONDS,
+  WARMUP,
+  ARRIVALS,
+  flag('input', 'NAME=VALUE', LIST, '', 'as `serval predict` takes it; others are random'),
+  flag('shape', 'NAME=N,N,...', LIST, '', 'sizes of free dimensions; may be repeated'),
+  SEED,
+  LOAD_THREADS,
+  HTTP2,
+  flag('json', 'FILE', TEXT, '', 'the report as JSON; "-" is stdout, in place of the table'),
+  flag('html', 'FILE', TEXT, '', 'the report as a page with drawings, one file'),
+  ...TUNE_FLAGS,
+  flag('model', 'NAME', TEXT, '', 'which one, where PATH or the URL has several'),
+  flag('model-version', 'V', TEXT, '', 'which version (the highest)'),
+  flag('signature', 'NAME', TEXT, '', 'by v1-json and grpc-predict (serving_default)'),
+  flag('header', 'NAME: VALUE', LIST, '', 'sent to the URL, for keys; may be repeated'),
+  flag('tls-ca', 'FILE', TEXT, '', 'who signed the certificate of the URL (PEM)'),
+  ...HANDED_ON,
+];

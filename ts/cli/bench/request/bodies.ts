@@ -1,0 +1,279 @@
+// Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
+// docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
+import { configError } from '../../../config/values/values.js';
+import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { elementValues } from '../../../library/elements.js';
+import { elementCount } from '../../../library/flatten.js';
+import { columnsOf, tableBody } from '../../../library/table-request.js';
+import { encodeInputs, tensorBody, type RequestBody } from '../../../library/tensor-request.js';
+import type { EncodedTensor, InputInfo, Inputs } from '../../../library/types.js';
+import { BENCH_ELEMENTS_MAX, BENCH_REQUEST_BYTES_MAX } from '../../../base/limits.js';
+import { ProtobufWriter } from '../../../protobuf/writer.js';
+import type { LoadRequest } from '../load/sender.js';
+import { callOf, carrierOf } from '../paths.js';
+import type { BenchPath } from '../types.js';
+import { prefixed } from './message-prefix.js';
+import { requestPath, type RequestPlace } from './place.js';
+import { columnsOfRows, tensorsOfRows } from './rows.js';
+import { predictMessage, predictTableMessage, v1Body, v1TableBody } from './serving-bodies.js';
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+export interface RequestModel {
+  readonly inputs: readonly InputInfo[];
+  readonly isTable: boolean;
+  /** Whether every output has the same rows, if known: V1's row format needs it. */
+  readonly rowsOut: boolean;
+}
+
+/**
+ * The request of a path; `batch` 0: unchanged. The engine needs no place. Errors: InvalidArgument;
+ * Unimplemented: the path has no such request.
+ */
+export function loadRequest(
+  path: BenchPath,
+  {
+    model,
+    values,
+    batch,
+    place,
+  }: {
+    readonly model: RequestModel;
+    readonly values: Inputs | Rows;
+    readonly batch: number;
+    readonly place: RequestPlace | undefined;
+  },
+): LoadRequest {
+  const wanted = { path, model, batch, place };
+  const isTable = model.isTable || (path === 'v1-json' && Array.isArray(values));
+  const request = isTable
+    ? tableRequest(wanted, values)
+    : tensorRequest(wanted, Array.isArray(values) ? columnsOf(values as Rows) : (values as Inputs));
+  const body = carriedBody(path, request, place);
+  checkSize('bytes', body.length, BENCH_REQUEST_BYTES_MAX);
+  const { jsonBytes } = request;
+  if (place === undefined) return { path: '', fields: [], body, jsonBytes };
+  if (carrierOf(path) === 'grpc') {
+    return { path: callOf(path), fields: Object.entries(place.headers), body, jsonBytes };
+  }
+  const fields = [...typeFields(jsonBytes), ...Object.entries(place.headers)];
+  return { path: requestPath(path, place), fields, body, jsonBytes };
+}
+
+function checkSize(what: string, got: number, most: number): void {
+  if (got <= most) return;
+  const text = `expected at most ${most} ${what} in a request, got ${Math.ceil(got)}`;
+  throw configError('--batch', text);
+}
+
+/** How often the available rows are repeated in a request. */
+const timesOf = ([rows = 1]: readonly number[], batch: number): number =>
+  batch === 0 ? 1 : batch / Math.max(1, rows);
+
+/** Adds gRPC's prefix and V2's model name. */
+function carriedBody(
+  path: BenchPath,
+  { body }: RequestBody,
+  place: RequestPlace | undefined,
+): Uint8Array {
+  const rest = new Uint8Array(body);
+  if (path === 'grpc-predict') return prefixed(rest);
+  if (path !== 'grpc' || place === undefined) return rest;
+  const names = new ProtobufWriter().string(1, place.model);
+  if (place.version !== '') names.string(2, place.version);
+  return prefixed(Buffer.concat([names.concat(), rest]));
+}
+
+interface Wanted {
+  readonly path: BenchPath;
+  readonly model: RequestModel;
+  readonly batch: number;
+  readonly place: RequestPlace | undefined;
+}
+
+const plainBody = (bytes: Uint8Array): RequestBody => ({
+  body: new Uint8Array(bytes).buffer,
+  jsonBytes: -1,
+});
+
+/** The place of a path that goes to a server. */
+function placed(place: RequestPlace | undefined): RequestPlace {
+  if (place === undefined) throw new TypeError('a request without a place');
+  return place;
+}
+
+function tensorRequest({ path, model, batch, place }: Wanted, values: Inputs): RequestBody {
+  const own = encodeInputs(model.inputs, values);
+  const all = (size: (tensor: EncodedTensor) => number): number =>
+    own.reduce((sum, one) => sum + size(one) * timesOf(one.shape, batch), 0);
+  checkSize(
+    'bytes',
+    all(({ bytes }) => bytes.length),
+    BENCH_REQUEST_BYTES_MAX,
+  );
+  const count = all(({ shape }) => elementCount(shape));
+  const isJson = path === 'rest-json' || path === 'v1-json';
+  if (isJson) checkSize('values of JSON', count, BENCH_ELEMENTS_MAX);
+  const tensors = batch > 0 ? tensorsOfRows(own, batch) : own;
+  switch (path) {
+    case 'engine':
+    case 'rest-binary':
+      return tensorBody(tensors, {});
+    case 'rest-json':
+      return jsonBody(tensors);
+    case 'grpc':
+      return { body: tensorMessage(tensors), jsonBytes: -1 };
+    case 'v1-json':
+      return plainBody(v1Body(tensors, placed(place).signature, batch > 0 && model.rowsOut));
+    case 'grpc-predict':
+      return plainBody(predictMessage(tensors, placed(place)));
+  }
+}
+
+function tableRequest(
+  { path, model: { inputs }, batch, place }: Wanted,
+  values: Inputs | Rows,
+): RequestBody {
+  const columns = Array.isArray(values) ? columnsOf(values as Rows) : (values as Inputs);
+  checkSize('cells', Object.keys(columns).length * batch, BENCH_ELEMENTS_MAX);
+  const own = batch > 0 ? columnsOfRows(columns, batch) : columns;
+  switch (path) {
+    case 'engine':
+    case 'rest-json':
+      return tableBody(inputs, own, {});
+    case 'rest-binary': {
+      const text = 'models of columns are sent as JSON or by gRPC';
+      throw new ServalError(ErrorCode.Unimplemented, text);
+    }
+    case 'grpc':
+      return { body: tableMessage(tableBody(inputs, own, {}).body), jsonBytes: -1 };
+    case 'v1-json':
+      return plainBody(v1TableBody(own, placed(place).signature));
+    case 'grpc-predict':
+      return plainBody(predictTableMessage(inputs, own, placed(place)));
+  }
+}
+
+/** V2's JSON, as sent by clients without binary data. */
+function jsonBody(tensors: readonly EncodedTensor[]): RequestBody {
+  const inputs = tensors.map(({ name, datatype, shape, bytes, parameters }) => {
+    const values = Array.from(elementValues(datatype, bytes) as ArrayLike<unknown>);
+    const texts = values.map((value) => jsonValue(name, datatype, value));
+    const own = {
+      name,
+      datatype,
+      shape,
+      ...(Object.keys(parameters).length > 0 && { parameters }),
+    };
+    return `${JSON.stringify(own).slice(0, -1)},"data":[${texts.join(',')}]}`;
+  });
+  const text = Buffer.from(`{"inputs":[${inputs.join(',')}]}`);
+  return { body: new Uint8Array(text).buffer, jsonBytes: -1 };
+}
+
+function jsonValue(name: string, datatype: string, value: unknown): string {
+  if (datatype === 'BOOL') return value === 0 ? 'false' : 'true';
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'number' && Number.isFinite(value)) {
+    // Enough digits to distinguish adjacent floats.
+    return String(datatype === 'FP32' ? Number(value.toPrecision(9)) : value);
+  }
+  const what = typeof value === 'number' ? String(value) : 'bytes that are no text';
+  throw new ServalError(ErrorCode.Unimplemented, `input '${name}': JSON has no ${what}`);
+}
+
+const INPUTS = 5;
+const RAW_CONTENTS = 7;
+
+/** ModelInferRequest without the model's name, which comes first. */
+function tensorMessage(tensors: readonly EncodedTensor[]): ArrayBuffer {
+  const writer = new ProtobufWriter();
+  for (const { name, datatype, shape, parameters } of tensors) {
+    writer.message(INPUTS, (input) => {
+      input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
+      writeParameters(input, 4, parameters);
+    });
+  }
+  for (const { bytes } of tensors) writer.bytes(RAW_CONTENTS, bytes);
+  return new Uint8Array(writer.concat()).buffer;
+}
+
+function writeParameters(
+  writer: ProtobufWriter,
+  field: number,
+  parameters: Readonly<Record<string, unknown>>,
+): void {
+  for (const [name, value] of Object.entries(parameters)) {
+    writer.message(field, (entry) => {
+      entry.string(1, name).message(2, (choice) => {
+        if (typeof value === 'boolean') choice.varint(1, value ? 1 : 0);
+        else if (typeof value === 'string') choice.string(3, value);
+        else if (Number.isSafeInteger(value)) choice.varint(2, value as number);
+        else choice.double(4, Number(value));
+      });
+    });
+  }
+}
+
+interface JsonColumn {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly data: readonly unknown[];
+}
+
+/** InferTensorContents, by datatype: field and form. */
+const CONTENTS: Readonly<Record<string, readonly [number, 'varint' | 'float' | 'double']>> = {
+  BOOL: [1, 'varint'],
+  INT8: [2, 'varint'],
+  INT16: [2, 'varint'],
+  INT32: [2, 'varint'],
+  INT64: [3, 'varint'],
+  UINT8: [4, 'varint'],
+  UINT16: [4, 'varint'],
+  UINT32: [4, 'varint'],
+  UINT64: [5, 'varint'],
+  FP32: [6, 'float'],
+  FP64: [7, 'double'],
+  VECTOR: [7, 'double'],
+};
+const BYTES_CONTENTS = 8;
+const CONTENTS_FIELD = 5;
+
+/** The same for a tabular model, from its JSON. */
+function tableMessage(body: ArrayBuffer): ArrayBuffer {
+  const json = JSON.parse(Buffer.from(body).toString('utf8')) as {
+    readonly parameters?: Readonly<Record<string, unknown>>;
+    readonly inputs: readonly JsonColumn[];
+  };
+  const writer = new ProtobufWriter();
+  writeParameters(writer, 4, json.parameters ?? {});
+  for (const { name, datatype, shape, parameters = {}, data } of json.inputs) {
+    const values = data.flat(Infinity);
+    if (shape.some((dim) => dim < 0) || values.includes(null)) {
+      const text = `input '${name}': cells that are missing or lists of several lengths`;
+      throw new ServalError(ErrorCode.Unimplemented, `${text} are sent as JSON`);
+    }
+    writer.message(INPUTS, (input) => {
+      input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
+      writeParameters(input, 4, parameters);
+      input.message(CONTENTS_FIELD, (contents) => {
+        const [field, form] = CONTENTS[datatype] ?? [BYTES_CONTENTS, undefined];
+        if (form !== undefined) contents.packed(field, form, values.map(Number));
+        else for (const value of values) contents.bytes(field, Buffer.from(String(value)));
+      });
+    });
+  }
+  return new Uint8Array(writer.concat()).buffer;
+}
+
+/** REST headers that describe a body. */
+const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
+  jsonBytes < 0
+    ? [['content-type', 'application/json']]
+    : [
+        ['content-type', 'application/octet-stream'],
+        ['inference-header-content-length', String(jsonBytes)],
+      ];

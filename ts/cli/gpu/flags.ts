@@ -1,0 +1,18 @@
+// The flags of `serval gpu` and `serval doctor`. Data only; control plane.
+import { flag, type FlagRow } from '../../config/values/flag-row.js';
+import { SERVE_FLAGS } from '../../config/flags.js';
+
+const TEXT = { kind: 'text' } as const;
+const BOOL = { kind: 'bool' } as const;
+
+export const GPU_FLAGS: readonly FlagRow[] = [
+  flag('tensorrt', 'BOOL', BOOL, 'false', "TensorRT 10 as well (3.7 GB, from NVIDIA's index)"),
+  flag('to', 'DIR', TEXT, '', 'the folder (SERVAL_GPU_FOLDER, else ~/.local/share/serval/gpu)'),
+  flag('index-url', 'URL', TEXT, '', "the package index (pip's configuration, else PyPI)"),
+];
+
+export const DOCTOR_FLAGS: readonly FlagRow[] = [
+  flag('json', 'BOOL', BOOL, 'false', 'one JSON object'),
+  flag('folder', 'DIR', TEXT, '', 'the folder (SERVAL_GPU_FOLDER, else ~/.local/share/serval/gpu)'),
+  ...SERVE_FLAGS.filter((row) => row.name === 'onnxruntime-library'),
+];

@@ -1,0 +1,85 @@
+// `serval inspect` of a TensorRT engine: the file is opaque, so this reports its configuration.
+// Control plane. Loads nothing.
+import { stat } from 'node:fs/promises';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import { planHead } from '../../models/placement/plan/load.js';
+import { planModel, planProblem } from '../../models/placement/plan/wrapper.js';
+import { datatypeOfConfig } from '../../model/datatype.js';
+import type { PlanTensor } from '../../model/engine-api.js';
+import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
+import { planOf } from '../../models/config/engine-settings.js';
+import type { FoundModel, FoundVersion } from '../../models/registry/sources/repository.js';
+
+/** What `--json` prints. */
+export interface PlanReport {
+  readonly name: string;
+  readonly version: string;
+  readonly versions: readonly string[];
+  readonly path: string;
+  readonly format: string;
+  readonly platform: string;
+  readonly bytes: number;
+  readonly signatures: readonly SignatureInfo[];
+}
+
+/**
+ * Errors: ModelInvalid: no engine, a configuration that cannot be served, or one that names no
+ * tensors.
+ */
+export async function planReport(model: FoundModel, version: FoundVersion): Promise<PlanReport> {
+  const { path } = version;
+  const { config = {}, problem } = model.config;
+  const { size } = await stat(path);
+  const why = problem || planProblem(await planHead(path), size);
+  if (why) throw invalid(path, why);
+  const plan = planOf(config);
+  try {
+    planModel(plan, 'model.plan');
+  } catch (error) {
+    throw invalid(path, (error as Error).message);
+  }
+  const signature: SignatureInfo = {
+    name: 'serving_default',
+    inputs: plan.inputs.map(tensorInfo),
+    outputs: plan.outputs.map(tensorInfo),
+  };
+  return {
+    name: model.name,
+    version: version.version,
+    versions: model.versions.map((one) => one.version),
+    path,
+    format: version.format,
+    platform: version.platform,
+    bytes: size,
+    signatures: [signature],
+  };
+}
+
+function tensorInfo({ name, type, dims }: PlanTensor): TensorInfo {
+  return {
+    name,
+    datatype: datatypeOfConfig(type) ?? 'BYTES',
+    shape: dims,
+    symbols: dims.map(() => ''),
+    unknownRank: false,
+  };
+}
+
+/** The report for people; with a final newline. Pure. */
+export function planText(
+  report: PlanReport,
+  signatureText: (signature: SignatureInfo) => string,
+): string {
+  const rows = [
+    ['model', report.name],
+    ['version', `${report.version} of ${report.versions.join(', ')}`],
+    ['file', report.path],
+    ['size', `${report.bytes} bytes`],
+    ['format', `TensorRT engine (${report.platform}); tensors as config.pbtxt has them`],
+  ] as const;
+  const head = rows.map(([key, value]) => `${key.padEnd(9)}${value}\n`).join('');
+  return head + report.signatures.map(signatureText).join('');
+}
+
+const invalid = (path: string, message: string): ServalError =>
+  new ServalError(ErrorCode.ModelInvalid, `${path}: ${message}`);

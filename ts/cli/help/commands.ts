@@ -1,0 +1,265 @@
+// The table of commands, from which `serval help`, the pages of each command, shell completion and
+// the manual page are made, and the flags of commands other than `serve`. Control plane; data only.
+// The flags of `serve` are in ts/config/flags.ts.
+import { SERVE_FLAGS } from '../../config/flags.js';
+import type { FlagRow } from '../../config/values/flag-row.js';
+import { BENCH_FLAGS } from '../bench/flags.js';
+import { IMPORT_FLAGS, INSPECT_FLAGS } from '../model-flags.js';
+import { DOCTOR_FLAGS, GPU_FLAGS } from '../gpu/flags.js';
+import { PREDICT_FLAGS } from '../predict/flags.js';
+
+export interface Example {
+  readonly line: string;
+  readonly what: string;
+}
+
+export interface CommandRow {
+  readonly name: string;
+  /** The arguments after the name in the usage line. */
+  readonly takes: string;
+  /** One line. */
+  readonly summary: string;
+  /** Sentences of its page. */
+  readonly about: string;
+  readonly flags: readonly FlagRow[];
+  /** Flags shown on the short page; the long one has all. Default: all. */
+  readonly common?: readonly string[];
+  readonly examples: readonly Example[];
+  /** Completion of plain arguments: paths, the commands' names, or some of these words. */
+  readonly completes: 'paths' | 'commands' | readonly string[];
+}
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+const SERVE: CommandRow = {
+  name: 'serve',
+  takes: '[PATH ...] [flags]',
+  summary: 'serve models over REST and gRPC',
+  about:
+    'A PATH is a model file (x.onnx, x.pb, x.pmml, an archive), a model folder, or a repository of ' +
+    '<name>/<version>/model.onnx; several may be given. What is printed at start can be pasted. ' +
+    'SIGTERM drains, SIGHUP reads the models anew.',
+  flags: SERVE_FLAGS.filter((row) => row.positional !== true),
+  common: [
+    ...['model-repository', 'model-base-path', 'model-config-file', 'model-control-mode'],
+    ...['host', 'http-port', 'grpc-port', 'tls-cert', 'tls-key', 'api-key-file'],
+    ...['access-log', 'log-format', 'memory-limit', 'drain-seconds', 'config'],
+  ],
+  examples: [
+    { line: 'serval serve model.onnx', what: 'one model, by the name of its file' },
+    { line: 'serval serve /models', what: 'all models of a repository' },
+    {
+      line: 'serval serve --model-name half --model-base-path /models/half',
+      what: 'as TensorFlow Serving does: the newest version, and those that come',
+    },
+    {
+      line: 'serval serve --model-repository /models --model-control-mode explicit --load-model m',
+      what: "as Triton does: what is loaded is the repository API's business",
+    },
+    { line: 'serval serve --config serval.yaml --http-port 0', what: 'settings from a file' },
+  ],
+  completes: 'paths',
+};
+
+const PREDICT: CommandRow = {
+  name: 'predict',
+  takes: 'PATH|URL [--input NAME=VALUE | --random]',
+  summary: 'call a model once, without a server or at its URL',
+  about:
+    'A PATH is loaded and run in this process; a URL is http://HOST:PORT/v2/models/NAME (or /v1), ' +
+    'or grpc://HOST:PORT the same way; https and grpcs with TLS. ' +
+    'VALUE is JSON, text for an input of BYTES, @file.json, @file.npy, @photo.png (or .jpg) for ' +
+    'pixels, @photo.png?scale=1/255&resize=224x224, or @file for BYTES; ' +
+    '--input @file.json has all inputs. --random fills what is not given.',
+  flags: PREDICT_FLAGS,
+  common: [
+    ...['input', 'random', 'batch', 'seed', 'output', 'json'],
+    ...['model', 'model-version', 'signature', 'header'],
+  ],
+  examples: [
+    { line: "serval predict model.onnx --input 'x=[1, 2, 5]'", what: 'without a server' },
+    { line: 'serval predict /models --model m --random --batch 2', what: 'any values' },
+    {
+      line: 'serval predict http://localhost:8000/v2/models/m --input x=@x.npy --json',
+      what: 'at a server; for programs',
+    },
+    {
+      line: 'serval predict grpc://localhost:8001/v2/models/m --random',
+      what: "over gRPC; TensorFlow's API where the server has no V2",
+    },
+  ],
+  completes: 'paths',
+};
+
+const BENCH: CommandRow = {
+  name: 'bench',
+  takes: 'PATH|URL [flags]',
+  summary: 'measure how fast a model answers, alone and behind each protocol',
+  about:
+    'A PATH gets a server of its own on free ports; a URL is http:// or ' +
+    "grpc://HOST:PORT/v2/models/NAME, or /v1/models/NAME by TensorFlow Serving's APIs. Closed " +
+    'loops keep so many requests in flight, open loops send so many a second whatever comes ' +
+    'back; latencies of these count from when a request was due. Inputs are random where --input ' +
+    'does not give them.',
+  flags: BENCH_FLAGS,
+  common: [
+    ...['paths', 'concurrency', 'rate', 'batch', 'seconds', 'input', 'shape', 'json', 'html'],
+    ...['tune', 'latency-bound', 'tune-seconds', 'config-out'],
+    ...['model', 'header', 'load-threads', 'instances', 'intra-op-threads'],
+  ],
+  examples: [
+    { line: 'serval bench model.onnx', what: 'the engine alone, REST and gRPC' },
+    { line: 'serval bench model.onnx --batch 1,8,32 --concurrency 1,8', what: 'sweeps' },
+    {
+      line: 'serval bench model.onnx --paths grpc --rate 500,1000,2000',
+      what: 'latency at these rates',
+    },
+    {
+      line: 'serval bench http://localhost:8000/v2/models/m --json report.json',
+      what: 'a running server; for programs',
+    },
+    {
+      line: 'serval bench http://localhost:8501/v1/models/m',
+      what: 'a TensorFlow Serving',
+    },
+    {
+      line: 'serval bench model.onnx --tune --latency-bound 20ms --html tune.html',
+      what: 'looks for the best config.pbtxt',
+    },
+  ],
+  completes: 'paths',
+};
+
+const INSPECT: CommandRow = {
+  name: 'inspect',
+  takes: 'PATH [--json]',
+  summary: 'show what a model takes and gives',
+  about:
+    'Of one model: inputs, outputs, shapes, size, opset, producer; of a TensorFlow model its tags, ' +
+    'signatures and operators; of a Spark, MLeap or PMML model its fields, outputs and stages. Of a ' +
+    'folder of several models: a line each. Sizes count data outside of the model file.',
+  flags: INSPECT_FLAGS,
+  examples: [
+    { line: 'serval inspect model.onnx', what: 'inputs, outputs, types, shapes' },
+    { line: 'serval inspect /models', what: 'a line for each model' },
+    { line: 'serval inspect saved_model --json', what: 'for programs' },
+  ],
+  completes: 'paths',
+};
+
+const IMPORT: CommandRow = {
+  name: 'import',
+  takes: 'PATH --out FILE',
+  summary: 'write a TensorFlow model as ONNX, others as their plan',
+  about:
+    'What `serve` does in memory while such a model loads. A signature that cannot be ' +
+    'written is named on stderr, and the exit code is 1.',
+  flags: IMPORT_FLAGS,
+  examples: [
+    { line: 'serval import saved_model --out model.onnx', what: 'a file for each signature' },
+    { line: 'serval import iris.pmml --out iris.plan', what: 'the plan of a model of columns' },
+  ],
+  completes: 'paths',
+};
+
+const GPU: CommandRow = {
+  name: 'gpu',
+  takes: 'install [--tensorrt] [--to DIR]',
+  summary: "install NVIDIA's libraries and ONNX Runtime for GPUs",
+  about:
+    "From the package index of pip's configuration, else PyPI: 1.4 GB, checked by their hashes; " +
+    'only the libraries are unpacked. What is there stays; a run that was cut goes on.',
+  flags: GPU_FLAGS,
+  examples: [
+    { line: 'serval gpu install', what: 'where servers find it' },
+    { line: 'serval gpu install --tensorrt --to /opt/serval-gpu', what: 'with TensorRT 10' },
+  ],
+  completes: ['install'],
+};
+
+const DOCTOR: CommandRow = {
+  name: 'doctor',
+  takes: '[--json]',
+  summary: 'say what this machine has for models on GPUs',
+  about:
+    'The driver, its devices, each library found or missing, the providers that load, and a ' +
+    'verdict. The exit code is 0 where models can run on a GPU, 1 where they run on the CPU.',
+  flags: DOCTOR_FLAGS,
+  examples: [{ line: 'serval doctor', what: 'what is there, what is missing, what to do' }],
+  completes: [],
+};
+
+const KEY: CommandRow = {
+  name: 'key',
+  takes: 'NAME GROUP[,GROUP...]',
+  summary: 'make an API key',
+  about:
+    'Its line for --api-key-file goes to stdout, the key itself, which is kept nowhere, to stderr.',
+  flags: [],
+  examples: [
+    { line: 'serval key alice inference,metadata >> keys', what: 'a key that may call models' },
+  ],
+  completes: [],
+};
+
+const COMPLETION: CommandRow = {
+  name: 'completion',
+  takes: 'bash|zsh|fish',
+  summary: "print a shell's completion of these commands",
+  about: 'It completes commands, flags, values and paths, and runs no program of ours to do so.',
+  flags: [],
+  examples: [
+    { line: 'source <(serval completion bash)', what: 'now; in ~/.bashrc: always' },
+    {
+      line: 'serval completion zsh > "${fpath[1]}/_serval"',
+      what: 'a folder of $fpath; begin a new shell then',
+    },
+    {
+      line: 'serval completion fish > ~/.config/fish/completions/serval.fish',
+      what: 'for fish',
+    },
+  ],
+  completes: SHELLS,
+};
+
+const VERSION: CommandRow = {
+  name: 'version',
+  takes: '',
+  summary: 'show the version; also -v and --version, anywhere',
+  about: 'Prints "serval" and its version.',
+  flags: [],
+  examples: [{ line: 'serval version', what: 'or serval -v' }],
+  completes: [],
+};
+
+const HELP: CommandRow = {
+  name: 'help',
+  takes: '[COMMAND] [all]',
+  summary: 'show this text, or the page of a command; also -h and --help',
+  about: 'With "all": every setting of the command (serval serve --help all).',
+  flags: [],
+  examples: [
+    { line: 'serval help serve', what: 'what most need' },
+    { line: 'serval serve --help all', what: 'every setting, by groups' },
+  ],
+  completes: 'commands',
+};
+
+/** In the order of the overview. */
+export const COMMANDS: readonly CommandRow[] = [
+  SERVE,
+  PREDICT,
+  BENCH,
+  INSPECT,
+  IMPORT,
+  GPU,
+  DOCTOR,
+  KEY,
+  COMPLETION,
+  VERSION,
+  HELP,
+];
+
+export function findCommand(name: string): CommandRow | undefined {
+  return COMMANDS.find((row) => row.name === name);
+}

@@ -1,0 +1,19 @@
+// Flags of `serval inspect` and `serval import`. Control plane, start-up only; data only.
+import { SERVE_FLAGS } from '../config/flags.js';
+import { flag, type FlagRow } from '../config/values/flag-row.js';
+
+const text = (name: string, value: string, help: string): FlagRow =>
+  flag(name, value, { kind: 'text' }, '', help);
+const ofServe = (...names: readonly string[]): readonly FlagRow[] =>
+  SERVE_FLAGS.filter((row) => names.includes(row.name));
+
+export const INSPECT_FLAGS: readonly FlagRow[] = [
+  flag('json', 'BOOL', { kind: 'bool' }, 'false', 'JSON: an object, of several models a list'),
+  ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
+];
+
+export const IMPORT_FLAGS: readonly FlagRow[] = [
+  text('out', 'FILE', 'the ONNX file; constants go to FILE.data'),
+  text('signature', 'NAME', 'only this one (default: all, a file each)'),
+  ...ofServe('saved-model-tags', 'allow-random'),
+];

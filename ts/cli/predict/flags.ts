@@ -1,0 +1,38 @@
+// The flags of `serval predict`. Data only; control plane.
+import { flag } from '../../config/values/flag-row.js';
+import { type FlagRow } from '../../config/values/flag-row.js';
+import { SERVE_FLAGS } from '../../config/flags.js';
+import { MODEL_SETTINGS } from '../../library/settings.js';
+
+const TEXT = { kind: 'text' } as const;
+const LIST = { kind: 'text-list' } as const;
+const BOOL = { kind: 'bool' } as const;
+const whole = (min: number, max: number) => ({ kind: 'int', min, max }) as const;
+export const BATCH = flag(
+  'batch',
+  'N',
+  whole(1, 1_000_000),
+  1,
+  '--random: rows of free dimensions',
+);
+export const SEED = flag('seed', 'N', whole(0, 4_294_967_295), 1, '--random: other values');
+
+export const PREDICT_FLAGS: readonly FlagRow[] = [
+  flag(
+    'input',
+    'NAME=VALUE',
+    LIST,
+    '',
+    'JSON, @file.json, .npy, .png or .jpg, @file (BYTES); or @request.json',
+  ),
+  flag('random', '', BOOL, 'false', 'random values for inputs that --input does not give'),
+  BATCH,
+  SEED,
+  flag('output', 'NAME', LIST, '', 'answer this one; may be repeated (all)'),
+  flag('json', '', BOOL, 'false', 'one JSON object'),
+  flag('model', 'NAME', TEXT, '', 'which one, where PATH or the URL has several'),
+  flag('model-version', 'V', TEXT, '', 'which version (the highest)'),
+  flag('signature', 'NAME', TEXT, '', 'of a TensorFlow model (serving_default)'),
+  flag('header', 'NAME: VALUE', LIST, '', 'sent to the URL, for keys; may be repeated'),
+  ...SERVE_FLAGS.filter((row) => MODEL_SETTINGS.includes(row.name)),
+];

@@ -1,0 +1,164 @@
+// V2 over gRPC: metadata, and one ModelInfer with raw tensors. Control plane.
+// Source: proto/wire/inference.proto.
+import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { columnsOf } from '../../../library/table-request.js';
+import { elementValues } from '../../../library/elements.js';
+import { byName, encodeInputs } from '../../../library/tensor-request.js';
+import type {
+  EncodedTensor,
+  InputInfo,
+  Inputs,
+  Outputs,
+  Parameters,
+} from '../../../library/types.js';
+import { TABULAR_PLATFORMS } from '../../../model/platforms.js';
+import type { Datatype } from '../../../model/snapshot.js';
+import { MODEL_METADATA_RESPONSE } from '../../../protobuf/generated/inference.js';
+import { WireReader } from '../../../protobuf/reader.js';
+import { decodeWire } from '../../../protobuf/schema-read.js';
+import { read } from '../../../protobuf/schema.js';
+import { ProtobufWriter } from '../../../protobuf/writer.js';
+import type { Callable, RemoteTarget } from '../remote.js';
+import type { Channel } from './channel.js';
+import { typedBytes } from './contents.js';
+import { columnTensors, tensorColumns } from './columns.js';
+
+const SERVICE = '/inference.GRPCInferenceService';
+
+/** One tensor of a response. */
+export interface AnswerTensor {
+  readonly name: string;
+  readonly datatype: Datatype;
+  readonly shape: readonly number[];
+  /** Text parameters only. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** In the form of raw contents. */
+  readonly bytes: Uint8Array;
+}
+
+export async function openV2(channel: Channel, target: RemoteTarget): Promise<Callable> {
+  const asked = new ProtobufWriter().string(1, target.model).string(2, target.version);
+  const reply = await channel.call(`${SERVICE}/ModelMetadata`, asked.toBuffer());
+  const { value } = decodeWire(reply, MODEL_METADATA_RESPONSE, 'ModelMetadataResponse');
+  const inputs = read.children(value, 'inputs').map(
+    (one): InputInfo => ({
+      name: read.text(one, 'name'),
+      datatype: read.text(one, 'datatype') as Datatype,
+      shape: read.ints(one, 'shape'),
+      unknownRank: false,
+    }),
+  );
+  const platform = read.text(value, 'platform');
+  const isTable = Object.values(TABULAR_PLATFORMS).some((one) => one === platform);
+  return {
+    name: target.model,
+    version: target.version || (read.texts(value, 'versions').at(-1) ?? ''),
+    inputs,
+    isTable,
+    infer: async (values, { outputs = [], parameters = {} }) => {
+      const columns = Array.isArray(values) ? columnsOf(values) : (values as Inputs);
+      const tensors = isTable ? columnTensors(inputs, columns) : encodeInputs(inputs, columns);
+      const more = isTable ? { string_datatype: 'STRING', ...parameters } : parameters;
+      const message = inferRequest(target, tensors, outputs, more);
+      const answer = answerTensors(await channel.call(`${SERVICE}/ModelInfer`, message));
+      return isTable ? tensorColumns(answer) : tensorsOf(answer);
+    },
+    close: () => Promise.resolve(channel.close()),
+  };
+}
+
+function inferRequest(
+  { model, version }: RemoteTarget,
+  tensors: readonly EncodedTensor[],
+  outputs: readonly string[],
+  parameters: Parameters,
+): Buffer {
+  const out = new ProtobufWriter().string(1, model).string(2, version);
+  writeParameters(out, 4, parameters);
+  for (const { name, datatype, shape, parameters: own } of tensors) {
+    out.message(5, (tensor) => {
+      tensor.string(1, name).string(2, datatype).packed(3, 'varint', shape);
+      writeParameters(tensor, 4, own);
+    });
+  }
+  for (const name of outputs) out.message(6, (output) => output.string(1, name));
+  for (const { bytes } of tensors) out.bytes(7, bytes);
+  return out.toBuffer();
+}
+
+function writeParameters(out: ProtobufWriter, field: number, parameters: Parameters): void {
+  for (const [name, value] of Object.entries(parameters)) {
+    out.message(field, (entry) => {
+      entry.string(1, name).message(2, (choice) => {
+        if (typeof value === 'boolean') choice.varint(1, Number(value));
+        else if (typeof value === 'string') choice.string(3, value);
+        else if (Number.isSafeInteger(value)) choice.varint(2, value);
+        else choice.double(4, value);
+      });
+    });
+  }
+}
+
+/** Errors: Internal: not a V2 response. */
+export function answerTensors(message: Buffer): readonly AnswerTensor[] {
+  const reader = new WireReader(message, 'ModelInferResponse', 0, ErrorCode.Internal);
+  const tensors: ReturnType<typeof readTensor>[] = [];
+  const raws: Uint8Array[] = [];
+  while (reader.next()) {
+    if (reader.field === 5) tensors.push(readTensor(reader.nested('outputs')));
+    else if (reader.field === 6) raws.push(reader.view());
+    else reader.skip();
+  }
+  let next = 0;
+  return tensors.map(({ contents, ...tensor }) => {
+    const { name, datatype } = tensor;
+    const bytes = contents === undefined ? raws[next++] : typedBytes(contents, datatype);
+    if (bytes !== undefined) return { ...tensor, bytes };
+    throw new ServalError(ErrorCode.Internal, `output '${name}': an answer without contents`);
+  });
+}
+
+function readTensor(reader: WireReader) {
+  let [name, datatype] = ['', ''];
+  let contents: WireReader | undefined;
+  const shape: number[] = [];
+  const parameters = new Map<string, string>();
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else if (reader.field === 2) datatype = reader.string();
+    else if (reader.field === 3) {
+      reader.varints(({ low, high }) => {
+        shape.push(Number(BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low))));
+      });
+    } else if (reader.field === 4) readParameter(reader.nested('parameters'), parameters);
+    else if (reader.field === 5) contents = reader.nested('InferTensorContents');
+    else reader.skip();
+  }
+  return { name, datatype: datatype as Datatype, shape, parameters, contents };
+}
+
+function readParameter(reader: WireReader, into: Map<string, string>): void {
+  let key = '';
+  let text: string | undefined;
+  while (reader.next()) {
+    if (reader.field === 1) key = reader.string();
+    else if (reader.field === 2) {
+      const choice = reader.nested('InferParameter');
+      while (choice.next()) {
+        if (choice.field === 3) text = choice.string();
+        else choice.skip();
+      }
+    } else reader.skip();
+  }
+  if (text !== undefined) into.set(key, text);
+}
+
+const tensorsOf = (tensors: readonly AnswerTensor[]): Outputs =>
+  byName(
+    tensors.map(({ name, datatype, shape, bytes }) => ({
+      name,
+      datatype,
+      shape,
+      data: elementValues(datatype, bytes),
+    })),
+  );

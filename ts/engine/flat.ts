@@ -1,0 +1,69 @@
+// What this side sends the engine as tables of engine.fbs, and what it answers. Control plane, any
+// thread.
+import type { EngineStats, LoadedModel, ModelRoute, ModelSpec } from '../model/engine-api.js';
+import type {
+  RequestLogBatch,
+  RequestLogRate,
+  TraceRules,
+  TraceTake,
+} from '../base/generated/engine.js';
+import {
+  ENGINE_STATS,
+  MODEL_INFO,
+  MODEL_SPEC,
+  REQUEST_LOG_BATCH,
+  REQUEST_LOG_RATES,
+  ROUTE_TABLE,
+  TRACE_RULES,
+  TRACE_TAKE,
+} from './generated/tables.js';
+import { readTable, writeTable } from '../model/table-codec.js';
+
+/** ModelSpec bytes; see writeTable() for what it throws. */
+export function writeModelSpec(spec: ModelSpec): Uint8Array {
+  const serverOptions = (spec.providers ?? []).flatMap(({ name, setByServer = [] }) =>
+    setByServer.length === 0 ? [] : [{ provider: name, options: setByServer }],
+  );
+  return writeTable(MODEL_SPEC, serverOptions.length === 0 ? spec : { ...spec, serverOptions });
+}
+
+/** What a load answered. */
+export const readModelInfo = (bytes: Uint8Array): LoadedModel => readTable(MODEL_INFO, bytes);
+
+/** EngineStats bytes as an object. */
+export const readStats = (bytes: Uint8Array): EngineStats => readTable(ENGINE_STATS, bytes);
+
+/** TraceRules bytes; see writeTable() for what it throws. */
+export const writeTraceRules = (rules: TraceRules): Uint8Array => writeTable(TRACE_RULES, rules);
+
+/** What takeTraces() answered. */
+export const readTraces = (bytes: Uint8Array): TraceTake => readTable(TRACE_TAKE, bytes);
+
+/** RequestLogRates bytes. */
+export const writeLogRates = (rates: readonly RequestLogRate[]): Uint8Array =>
+  writeTable(REQUEST_LOG_RATES, { rates });
+
+/** What the engine logged. */
+export const readLogBatch = (bytes: Uint8Array): RequestLogBatch =>
+  readTable(REQUEST_LOG_BATCH, bytes);
+
+/** RouteTable bytes. */
+export function writeRoutes(
+  epoch: number,
+  models: readonly ModelRoute[],
+  removed: readonly string[],
+): Uint8Array {
+  const there = models.map((model) => ({
+    ...model,
+    gone: false,
+    labels: Object.entries(model.labels).map(([label, version]) => ({ label, version })),
+  }));
+  const gone = removed.map((name) => ({
+    name,
+    defaultVersion: -1,
+    versions: [],
+    labels: [],
+    gone: true,
+  }));
+  return writeTable(ROUTE_TABLE, { epoch, models: [...there, ...gone] });
+}

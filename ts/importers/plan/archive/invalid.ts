@@ -1,0 +1,15 @@
+// The error of an archive that is not taken. Control plane; pure.
+import { ErrorCode, ServalError } from '../../../base/errors.js';
+
+const NAME_CHARS_SHOWN = 200;
+
+/** ModelInvalid: "<path>: <what>". */
+export function archiveInvalid(path: string, what: string): ServalError {
+  return new ServalError(ErrorCode.ModelInvalid, `${path}: ${what}`);
+}
+
+/** A name out of an archive, fit for an error text. */
+export function quoted(name: string): string {
+  const cut = name.length > NAME_CHARS_SHOWN;
+  return JSON.stringify(cut ? `${name.slice(0, NAME_CHARS_SHOWN)}...` : name);
+}

@@ -1,0 +1,259 @@
+// Makes a plan (proto/plan.fbs): columns, stages and expressions, by the importers of tabular
+// models. Importer's worker thread; pure.
+import { writeTable } from '../../model/table-codec.js';
+import { type Column, type Expression, flatten } from './expression.js';
+import type { Attribute, Field, Output, Plan, Stage, Type, Value, Zone } from './generated/plan.js';
+import { PLAN } from './generated/tables.js';
+
+export { call, type Column, columnRef, constant, type Expression } from './expression.js';
+
+/** Of one kind each; see the kind's own text in docs/reference/tabular-plan.md. */
+export type AttributeValue =
+  | number // integer or real, as the kind asks
+  | boolean
+  | string
+  | Float64Array // reals
+  | Int32Array // integers
+  | readonly string[] // texts
+  | { readonly real: number }
+  | { readonly values: readonly Value[] }
+  | { readonly expressions: readonly Expression[] }
+  | { readonly blocks: readonly Block[] };
+
+/** Properties of a column that a SQL statement derives, beside its expression. */
+export interface SqlDerivation {
+  /** The expression's text, for errors. */
+  readonly written: string;
+  /** In Spark's ANSI mode. */
+  readonly ansi: boolean;
+  /** The items' type, in lists. */
+  readonly element?: Type | undefined;
+}
+
+export interface Block {
+  readonly stages: readonly Stage[];
+}
+
+export type FieldOptions = Omit<Field, 'column'>;
+
+export type OutputOptions = Omit<Output, 'column'> & { readonly column: Column };
+
+export type Attributes = Readonly<Record<string, AttributeValue | undefined>>;
+
+interface ColumnEntry {
+  readonly name: string;
+  readonly type: Type;
+  readonly element?: Type;
+  filled: boolean;
+}
+
+const IDENTIFIER = 'SVTP';
+const INT32_MIN = -(2 ** 31);
+const INT32_MAX = 2 ** 31 - 1;
+
+/** What a scalar attribute says: both members where it is an integer, for the kind to choose. */
+function ofNumber(name: string, value: number): Attribute {
+  const reals = Float64Array.of(value);
+  const isInteger = Number.isInteger(value) && value >= INT32_MIN && value <= INT32_MAX;
+  return isInteger ? { name, reals, integers: Int32Array.of(value) } : { name, reals };
+}
+
+const isTexts = (value: AttributeValue): value is readonly string[] => Array.isArray(value);
+
+export class PlanBuilder {
+  /** May be set until finish(). */
+  nanIsMissing = false;
+  timezone = '';
+  readonly #zones = new Map<string, Zone>();
+  readonly #format: string;
+  readonly #producer: string;
+  readonly #columns: ColumnEntry[] = [];
+  readonly #fields: (FieldOptions & { readonly column: Column })[] = [];
+  readonly #outputs: OutputOptions[] = [];
+  readonly #names = { field: new Set<string>(), output: new Set<string>() };
+  #stages: Stage[] = [];
+  #open = 0;
+  #fault: string | undefined;
+
+  constructor(format: 'spark' | 'mleap' | 'pmml', producer: string) {
+    this.#format = format;
+    this.#producer = producer;
+  }
+
+  /** A new column. `name` is for error texts. */
+  column(name: string, type: Type, element?: Type): Column {
+    const entry = { name, type, filled: false };
+    this.#columns.push(element === undefined ? entry : { ...entry, element });
+    return (this.#columns.length - 1) as Column;
+  }
+
+  typeOf(column: Column): Type {
+    return this.#entry(column).type;
+  }
+
+  /** Of what a List holds. */
+  elementOf(column: Column): Type {
+    return this.#entry(column).element ?? 'any';
+  }
+
+  nameOf(column: Column): string {
+    return this.#entry(column).name;
+  }
+
+  /** A field of requests, with a column of its own. */
+  field(options: FieldOptions): Column {
+    this.#once('field', options.name);
+    const column = this.column(options.name, options.any ? 'any' : options.type, options.element);
+    this.#entry(column).filled = true;
+    this.#fields.push({ ...options, column });
+    return column;
+  }
+
+  output(options: OutputOptions): void {
+    this.#once('output', options.name);
+    this.#read(options.column, `output '${options.name}'`);
+    this.#outputs.push(options);
+  }
+
+  /** Stages may ask for the clocks of this zone, by its name. */
+  useZone(zone: Zone): void {
+    this.#zones.set(zone.name, zone);
+  }
+
+  /**
+   * Appends to the innermost open block. `place`: where in the model, for errors. Attributes that
+   * are undefined are left out. Errors: RangeError where an expression is too large.
+   */
+  stage(
+    kind: string,
+    inputs: readonly Column[],
+    outputs: readonly Column[],
+    attributes: Attributes,
+    place: string,
+  ): void {
+    const at = `${kind} at ${place}`;
+    for (const column of inputs) this.#read(column, at);
+    const given = Object.entries(attributes)
+      .filter((pair): pair is [string, AttributeValue] => pair[1] !== undefined)
+      .map(([name, value]) => this.#attribute(name, value, at));
+    for (const column of outputs) {
+      const entry = this.#entry(column);
+      if (entry.filled) this.#fail(`${at} fills column '${entry.name}', which is filled already`);
+      entry.filled = true;
+    }
+    this.#stages.push({ kind, place, inputs, outputs, attributes: given });
+  }
+
+  /** As derive(), of SQL that errors name by its text; `ansi`: in Spark's ANSI mode. */
+  deriveSql(
+    name: string,
+    type: Type,
+    expression: Expression,
+    place: string,
+    { written, ansi, element }: SqlDerivation,
+  ): Column {
+    const column = this.column(name, type, element);
+    const attributes = {
+      expressions: { expressions: [expression] },
+      written: [written],
+      ansi,
+      // Spark puts expressions into those that read them: only what is read fails.
+      deferred: ansi,
+    };
+    this.stage('derive', [], [column], attributes, place);
+    return column;
+  }
+
+  /** A new column that an expression fills, over every row. */
+  derive(name: string, type: Type, expression: Expression, place: string, element?: Type): Column {
+    const column = this.column(name, type, element);
+    this.stage('derive', [], [column], { expressions: { expressions: [expression] } }, place);
+    return column;
+  }
+
+  /** As derive(); a row that the expression fails for is refused only where the column is read. */
+  deriveLate(name: string, type: Type, expression: Expression, place: string): Column {
+    const column = this.column(name, type);
+    const attributes = { expressions: { expressions: [expression] }, deferred: true };
+    this.stage('derive', [], [column], attributes, place);
+    return column;
+  }
+
+  /**
+   * The stages that `fill` appends, as a block of its own. Columns that they fill may be read by
+   * stages behind the one that gets the block, which sees to it that they are missing where the
+   * block was not run.
+   */
+  block(fill: () => void): Block {
+    const outer = this.#stages;
+    const stages: Stage[] = [];
+    this.#stages = stages;
+    this.#open += 1;
+    try {
+      fill();
+    } finally {
+      this.#stages = outer;
+      this.#open -= 1;
+    }
+    return { stages };
+  }
+
+  /**
+   * The plan. Errors: RangeError naming the stage where a column is read before it is filled, or
+   * filled twice, and a name that two fields or outputs have.
+   */
+  finish(): Plan {
+    if (this.#open !== 0) throw new RangeError('a plan is finished in a block');
+    if (this.#fault !== undefined) throw new RangeError(this.#fault);
+    return {
+      format: this.#format,
+      producer: this.#producer,
+      fields: this.#fields,
+      outputs: this.#outputs,
+      columns: this.#columns.map(({ filled: _, ...column }) => column),
+      block: { stages: this.#stages },
+      nanIsMissing: this.nanIsMissing,
+      timezone: this.timezone,
+      zones: [...this.#zones.values()],
+    };
+  }
+
+  #entry(column: Column): ColumnEntry {
+    const entry = this.#columns[column];
+    if (entry === undefined) throw new RangeError(`column ${column} is not of this plan`);
+    return entry;
+  }
+
+  #fail(fault: string): void {
+    this.#fault ??= fault;
+  }
+
+  #once(what: 'field' | 'output', name: string): void {
+    if (this.#names[what].has(name)) this.#fail(`two ${what}s are called '${name}'`);
+    this.#names[what].add(name);
+  }
+
+  #read(column: Column, reader: string): void {
+    const { name, filled } = this.#entry(column);
+    if (!filled) this.#fail(`${reader} reads column '${name}' before it is filled`);
+  }
+
+  #attribute(name: string, value: AttributeValue, at: string): Attribute {
+    if (typeof value === 'number') return ofNumber(name, value);
+    if (typeof value === 'boolean') return { name, integers: Int32Array.of(value ? 1 : 0) };
+    if (typeof value === 'string') return { name, texts: [value] };
+    if (value instanceof Float64Array) return { name, reals: value };
+    if (value instanceof Int32Array) return { name, integers: value };
+    if ('real' in value) return { name, reals: Float64Array.of(value.real) };
+    if (isTexts(value)) return { name, texts: value };
+    if ('values' in value) return { name, values: value.values };
+    if ('blocks' in value) return { name, blocks: value.blocks };
+    const read = (column: Column) => this.#read(column, at);
+    return { name, expressions: value.expressions.map((one) => flatten(one, read)) };
+  }
+}
+
+/** The plan's bytes, for the engine. */
+export function encodePlan(plan: Plan): Uint8Array {
+  return writeTable(PLAN, plan, IDENTIFIER);
+}

@@ -1,0 +1,123 @@
+// What the import of a model of columns gives, beside the plan's file: what people and documents
+// are told. Plain data: it is posted from the importer's worker thread and kept in the model cache.
+import type { Datatype } from '../../model/snapshot.js';
+import type { Block, Field, Output, Plan, Type } from './generated/plan.js';
+import { exampleValue } from './example-value.js';
+import { mayBeLeftOut } from './needs.js';
+import type { Verification } from './verification.js';
+import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
+
+export type TableFormat = 'spark' | 'mleap' | 'pmml';
+
+/** What a model's configuration says to its importer. */
+export interface TableSettings {
+  /** Of wall clocks, "Europe/Berlin"; "" = UTC. */
+  readonly timezone: string;
+  /** "true" or "false": whether Spark's SQL is ANSI; "" = as the model's version of Spark does. */
+  readonly ansi: string;
+}
+
+/** A field of requests, or an output of answers. */
+export interface ImportedColumn {
+  readonly name: string;
+  /** As V2 metadata has it. */
+  readonly datatype: Datatype;
+  readonly shape: readonly number[];
+  /** "double", "vector[4]", "list of string"; "any" before it where requests say it. */
+  readonly type: string;
+  /** Of fields: requests for the default outputs may leave it out.
+   * Of outputs: only where it is asked for. */
+  readonly optional: boolean;
+  /** Of fields: the request says the type. */
+  readonly open: boolean;
+  /** For people: label, allowed values; "" = nothing. */
+  readonly about: string;
+  /** Of fields: a value that the model takes, as a token of JSON, where it says so. */
+  readonly example?: string | undefined;
+}
+
+export interface StageUse {
+  readonly kind: string;
+  /** Nested ones included. */
+  readonly count: number;
+}
+
+export interface ImportedTable {
+  readonly format: TableFormat;
+  /** "Spark 3.5.5"; "" = the model does not say. */
+  readonly producer: string;
+  /** The plan's file. */
+  readonly plan: string;
+  readonly planBytes: number;
+  readonly fields: readonly ImportedColumn[];
+  readonly outputs: readonly ImportedColumn[];
+  /** By their first appearance. */
+  readonly stages: readonly StageUse[];
+  /** Wall clocks' zone; "" = UTC. */
+  readonly timezone: string;
+  readonly warnings: readonly string[];
+  /** What its own file says that it answers. */
+  readonly verification?: Verification;
+}
+
+/** `plan` for people. `examples`: of fields, where their document says more. Pure. */
+export function describePlan(
+  plan: Plan,
+  examples: Readonly<Record<string, string>> = {},
+): Pick<ImportedTable, 'producer' | 'fields' | 'outputs' | 'stages' | 'timezone'> {
+  const isOptional = mayBeLeftOut(plan);
+  return {
+    producer: plan.producer,
+    fields: plan.fields.map((field) => ({
+      name: field.name,
+      ...inV2(field),
+      type: fieldType(field),
+      optional: isOptional(field),
+      open: field.any === true,
+      about: field.about ?? '',
+      example: Object.hasOwn(examples, field.name)
+        ? examples[field.name]
+        : exampleValue(plan, field),
+    })),
+    outputs: plan.outputs.map((output) => ({
+      name: output.name,
+      ...inV2(output),
+      type: typeText(output),
+      optional: output.extra === true,
+      open: false,
+      about: '',
+    })),
+    stages: stageUses(plan.block),
+    timezone: plan.timezone,
+  };
+}
+
+function inV2(column: FullType): Pick<ImportedColumn, 'datatype' | 'shape'> {
+  return { datatype: datatypeOfType(column), shape: shapeOfType(column) };
+}
+
+function fieldType(field: Field): string {
+  const { precision = 0, scale = 0 } = field;
+  const text = precision > 0 ? `decimal(${precision},${scale})` : typeText(field);
+  if (field.any !== true) return text;
+  return field.type === 'any' ? text : `any (${text})`;
+}
+
+function typeText({ type, element, size = -1 }: Pick<Output, 'type' | 'element' | 'size'>): string {
+  if (type === 'list') return `list of ${elementText(element)}`;
+  return type === 'vector' && size >= 0 ? `vector[${size}]` : type;
+}
+
+const elementText = (element: Type | undefined): string => element ?? 'any';
+
+function stageUses(block: Block): readonly StageUse[] {
+  const counts = new Map<string, number>();
+  const visit = ({ stages }: Block): void => {
+    for (const { kind, attributes } of stages) {
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+      for (const { blocks = [] } of attributes) blocks.forEach(visit);
+    }
+  };
+  visit(block);
+  return [...counts].map(([kind, count]) => ({ kind, count }));
+}

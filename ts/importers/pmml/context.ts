@@ -1,0 +1,130 @@
+// What a PMML model element sees while it is lowered, and what it answers with: the seam between
+// the document's common parts (ts/importers/pmml) and the model elements
+// (ts/importers/pmml/models). Importer's worker thread.
+import type { Block, Column, Expression, PlanBuilder } from '../plan/builder.js';
+import type { Problems } from '../plan/problems.js';
+import type { XmlElement } from './xml/reader.js';
+
+/** PMML's optype of a field. */
+export type Optype = 'continuous' | 'categorical' | 'ordinal';
+
+/** What is known of a field, wherever it comes from. */
+export interface FieldInfo {
+  /** PMML's name: 'double', 'string', 'dateDaysSince[1960]'. */
+  readonly dataType: string;
+  readonly optype: Optype;
+  /** Its valid values as listed (DataField, or of a DerivedField); empty: none listed. */
+  readonly values: readonly string[];
+}
+
+export interface TargetInfo extends FieldInfo {
+  readonly name: string;
+}
+
+/** A column of vectors, one number per label. */
+export interface LabelledVector {
+  readonly column: Column; // Type.Vector, labels.length long in every row that is not missing
+  readonly labels: readonly string[];
+  /** The labels in the document's order, where that is another one: of equals the first wins. */
+  readonly written?: readonly string[];
+}
+
+/**
+ * Columns that a model fills. What is absent cannot be asked for by an Output: that is a problem.
+ * `predicted` is before Targets, which the caller applies: Double for regression; for
+ * classification of the target's own type (ModelContext.classify makes it); for clustering the
+ * String that PMML calls the entity's id.
+ */
+export interface ModelResult {
+  readonly predicted?: Column;
+  /** The results by target, for a model that names its targets itself: several ones, or those of
+   * the segments that it chooses from. `predicted` is then the first one, or the chosen one. */
+  readonly byTarget?: ReadonlyMap<string, ModelResult>;
+  /** Outputs of the segment that was chosen, which the whole model answers too. */
+  readonly outputs?: readonly SegmentOutput[];
+  /** Targets were applied inside: those of this model are not. */
+  readonly isSettled?: boolean;
+  /** predictedDisplayValue where it is not the predicted value. */
+  readonly display?: Column;
+  readonly probabilities?: LabelledVector;
+  readonly confidences?: LabelledVector;
+  /** The document says no confidence: all are 0, and are answered only where an Output asks. */
+  readonly confidencesUnsaid?: boolean;
+  readonly affinities?: LabelledVector;
+  /** What "better" is of the affinities: for rank. Default 'largest' (similarity). */
+  readonly affinityOrder?: 'largest' | 'smallest';
+  /** entityId, clusterId, rule id of the winner. */
+  readonly entityId?: Column; // String
+  /** Of rank 1, 2, ...: neighbours of a nearest neighbour model. */
+  readonly entityIds?: Column; // List of String
+  readonly entityAffinities?: Column; // Vector, of the same order as entityIds
+  readonly reasonCodes?: Column; // List of String, rank 1 first
+  readonly standardError?: Column;
+  readonly warning?: Column;
+  /** Rules of an association model: which ones, by OutputField algorithm. */
+  readonly rules?: AssociationResult;
+  /** Votes, not probabilities: without an Output they are not answered as probabilities. */
+  readonly probabilitiesAreVotes?: boolean;
+}
+
+/** A column of an Output, by its name. */
+export interface SegmentOutput {
+  readonly name: string;
+  readonly column: Column;
+  /** isFinalResult is not false. */
+  readonly final: boolean;
+}
+
+/** What ruleValue outputs ask of an association model: one List or scalar column per output. */
+export interface AssociationResult {
+  /** The OutputField's column, by its own algorithm, rank, rankBasis, isMultiValued. */
+  column(outputField: XmlElement): Column;
+}
+
+export interface ModelContext {
+  readonly plan: PlanBuilder;
+  readonly problems: Problems;
+  /** "line 12 <TreeModel>", for problems and stages. */
+  place(element: XmlElement): string;
+  /** The model element's functionName. */
+  readonly functionName: string;
+  /** The column of an active or derived field, filled before the next stage. A value may be
+   * missing, or (invalidValueTreatment asIs) not valid. Errors: a problem, and any column. */
+  field(name: string, at: XmlElement): Column;
+  /** The column of a field of which each row has a list. */
+  list(name: string, at: XmlElement): Column;
+  fieldInfo(name: string): FieldInfo;
+  /** Is there such a field? */
+  hasField(name: string): boolean;
+  /** An expression element: Constant, FieldRef, NormContinuous, ..., Apply. */
+  expression(element: XmlElement): Expression;
+  /** A predicate element: a Bool, missing where it is unknown. */
+  predicate(element: XmlElement): Expression;
+  /** A value as a field of that dataType has it. */
+  constant(text: string, dataType: string): Expression;
+  /** A new column filled with the expression, cast to dataType. */
+  derive(name: string, expression: Expression, dataType: string, at: XmlElement): Column;
+  /** As derive(), of what the model reads: a row that fails is refused only where it is read. */
+  input(name: string, expression: Expression, dataType: string, at: XmlElement): Column;
+  /** The columns as one Vector column of doubles; missing where one is. */
+  vector(columns: readonly Column[], at: XmlElement): Column;
+  /** The label of the largest number (NaN is the largest), the first one of equals; missing where
+   * the vector is. Of the target's dataType. */
+  classify(scores: LabelledVector, at: XmlElement): Column;
+  /** The (first) target of the MiningSchema, if there is one. */
+  readonly target?: TargetInfo;
+  readonly targets: readonly TargetInfo[];
+  /** Labels of a classification: the target's values, then those of `found` that it has not. */
+  labels(found: readonly string[]): string[];
+  /** The stages that `fill` appends, as a block that reads fields of requests only. */
+  aside(fill: () => void): Block;
+  /** The field of requests of that name, if there is one. */
+  dataField(name: string): { readonly column: Column; readonly dataType: string } | undefined;
+  /** Lowers a model inside this one, with its own MiningSchema, LocalTransformations, Targets. */
+  lowerModel(element: XmlElement): ModelResult;
+}
+
+/** Fills columns for one model element. What it cannot do is noted in context.problems. */
+export type LowerModel = (model: XmlElement, context: ModelContext) => ModelResult;
+
+export type ModelTable = Readonly<Record<string, LowerModel>>;

@@ -1,0 +1,178 @@
+// Finds the model file (or folder) of a version by names alone. Control plane; pure. Source:
+// tensorflow-import.md 1.1, 3.1; tabular.md 1; Triton's default_model_filename by platform.
+import { extname } from 'node:path';
+import { TABULAR_PLATFORMS } from '../../model/platforms.js';
+
+/** A tabular model; the format of an archive is determined when it is loaded. */
+export type TabularFormat = 'spark' | 'mleap' | 'pmml' | 'archive';
+
+/** `tensorflow`: SavedModel, session bundle or GraphDef, determined when it is loaded. */
+export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'plan' | 'null';
+
+export interface ModelFile {
+  readonly format: ModelFormat;
+  /**
+   * V2 metadata's `platform`: Triton's names, which clients compare; "" = determined by the load.
+   */
+  readonly platform: string;
+  /** Below the version's folder; "" = the folder itself. */
+  readonly name: string;
+}
+
+/** Triton's name of ONNX models on ONNX Runtime. */
+export const ONNX_PLATFORM = 'onnxruntime_onnx';
+export const SAVED_MODEL_PLATFORM = 'tensorflow_savedmodel';
+export const GRAPH_DEF_PLATFORM = 'tensorflow_graphdef';
+/** Triton's name of TensorRT engines, and of their file. */
+export const PLAN_PLATFORM = 'tensorrt_plan';
+export const PLAN_FILE = 'model.plan';
+const PLATFORMS: Readonly<Record<TabularFormat, string>> = { ...TABULAR_PLATFORMS, archive: '' };
+
+const ONNX_EXTENSION = '.onnx';
+const PLAN_EXTENSION = '.plan';
+const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphdef']);
+const PMML_EXTENSION = '.pmml';
+/** PMML by its extension. */
+const XML_EXTENSION = '.xml';
+/** PMML compressed with gzip. */
+const PMML_GZIP_EXTENSIONS = ['.pmml.gz', '.xml.gz'] as const;
+/** Longest first. A gzip-compressed tar may have any of the last three. */
+const ARCHIVE_EXTENSIONS = ['.tar.gz', '.zip', '.tar', '.tgz', '.gz'] as const;
+/** Files that mark a folder as a SavedModel or a session bundle. */
+const FOLDER_MARKS: ReadonlySet<string> = new Set([
+  'saved_model.pb',
+  'saved_model.pbtxt',
+  'saved_model.cpb',
+  'export.meta',
+]);
+const SAVED_MODEL_FOLDER = 'model.savedmodel';
+/** Contents of an MLeap bundle. */
+const BUNDLE_PARTS = ['bundle.json', 'root'] as const;
+/** Contents of every stage that Spark saves; one of the others is present too. */
+const SPARK_METADATA = 'metadata';
+const SPARK_PARTS: ReadonlySet<string> = new Set(['stages', 'data', 'bestModel', 'pipelineModel']);
+/** The base name of files that are models in any folder. */
+const MODEL_STEM = 'model';
+/** A version's folder, which is not a model. */
+const VERSION = /^\d+$/;
+/** Files commonly found beside models that are not models. */
+const NO_MODELS: ReadonlySet<string> = new Set([
+  'fingerprint.pb',
+  'keras_metadata.pb',
+  'batching_params.pbtxt',
+  'config.pbtxt',
+  'saved_model_config.pb',
+  'schema.json',
+]);
+/** Known formats that cannot be loaded: loading them reports that, and what to do. */
+const REFUSED: ReadonlySet<string> = new Set(['.keras', '.h5', '.hdf5', '.tflite']);
+
+const isTabular = (format: string): format is TabularFormat => Object.hasOwn(PLATFORMS, format);
+
+/** The tabular format; undefined if it is not one. */
+export function tabularFormat(format: ModelFormat): TabularFormat | undefined {
+  return isTabular(format) ? format : undefined;
+}
+
+function tabularFile(format: TabularFormat, name: string): ModelFile {
+  return { format, platform: PLATFORMS[format], name };
+}
+
+const planFile = (name: string): ModelFile => ({ format: 'plan', platform: PLAN_PLATFORM, name });
+
+/** The extension, with both parts of a compressed file's name ("x.tar.gz": ".tar.gz"). */
+export function modelExtension(name: string): string {
+  const isIt = (one: string) => name.endsWith(one) && name !== one;
+  const packed = PMML_GZIP_EXTENSIONS.find(isIt) ?? ARCHIVE_EXTENSIONS.find(isIt);
+  return packed ?? extname(name);
+}
+
+const isPmml = (name: string): boolean => /^\.pmml(\.gz)?$/.test(modelExtension(name));
+
+/** The kind of a file with this name; undefined: not a model. */
+export function modelFileOf(name: string): ModelFile | undefined {
+  const extension = extname(name);
+  if (extension === ONNX_EXTENSION) return { format: 'onnx', platform: ONNX_PLATFORM, name };
+  if (extension === PLAN_EXTENSION) return planFile(name);
+  if (extension === '.savedmodel') {
+    return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name };
+  }
+  if (extension === PMML_EXTENSION || extension === XML_EXTENSION) return tabularFile('pmml', name);
+  if (PMML_GZIP_EXTENSIONS.some((one) => one === modelExtension(name))) {
+    return tabularFile('pmml', name);
+  }
+  if (ARCHIVE_EXTENSIONS.some((one) => one === modelExtension(name))) {
+    return tabularFile('archive', name);
+  }
+  if (!GRAPH_EXTENSIONS.has(extension) || NO_MODELS.has(name)) return undefined;
+  return { format: 'tensorflow', platform: GRAPH_DEF_PLATFORM, name };
+}
+
+/**
+ * The model among the names of a version's folder. `wanted`: the file named by its configuration
+ * (or Serval's own rule); if it does not exist, files of other systems are found by their own
+ * names. `platform`: as the configuration states; "" = unspecified.
+ */
+export function findModelFile(
+  names: readonly string[],
+  wanted: string,
+  platform = '',
+): ModelFile | undefined {
+  const told = (['spark', 'mleap', 'pmml'] as const).find(
+    (one) => TABULAR_PLATFORMS[one] === platform,
+  );
+  if (names.includes(wanted)) {
+    if (told !== undefined) return tabularFile(told, wanted);
+    if (platform === PLAN_PLATFORM) return planFile(wanted);
+    return modelFileOf(wanted) ?? { format: 'onnx', platform: ONNX_PLATFORM, name: wanted };
+  }
+  if (names.some((name) => FOLDER_MARKS.has(name))) {
+    return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: '' };
+  }
+  if (names.includes(SAVED_MODEL_FOLDER)) return modelFileOf(SAVED_MODEL_FOLDER);
+  if (names.includes(PLAN_FILE)) return planFile(PLAN_FILE);
+  const tabular = findTabular(names, told);
+  if (tabular !== undefined) return tabular;
+  const graphs = names
+    .flatMap((name) => modelFileOf(name) ?? [])
+    .filter((file) => file.format === 'tensorflow');
+  const [graph] = graphs;
+  if (graph !== undefined && graphs.length === 1) return graph;
+  const refused = names.find((name) => REFUSED.has(extname(name)));
+  return refused === undefined
+    ? undefined
+    : { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: refused };
+}
+
+/**
+ * A model written by Spark, MLeap or a PMML producer. XML files and archives are common: they are
+ * models only if named "model", or if nothing else is in the folder. `told`: the format that the
+ * configuration states: any name is then valid.
+ */
+function findTabular(
+  names: readonly string[],
+  told: TabularFormat | undefined,
+): ModelFile | undefined {
+  if (BUNDLE_PARTS.every((name) => names.includes(name))) return tabularFile('mleap', '');
+  if (names.includes(SPARK_METADATA) && names.some((name) => SPARK_PARTS.has(name))) {
+    return tabularFile('spark', '');
+  }
+  const documents = names.filter(isPmml);
+  const [document] = documents;
+  if (document !== undefined && documents.length === 1) return tabularFile('pmml', document);
+  const others = names.filter((name) => !name.startsWith('.') && !NO_MODELS.has(name));
+  const candidates = others.filter((name) => {
+    const format = modelFileOf(name)?.format;
+    return (told !== undefined && !VERSION.test(name)) || format === 'pmml' || format === 'archive';
+  });
+  const named = candidates.filter((name) => stemOf(name) === MODEL_STEM);
+  const found = named.length === 1 ? named[0] : others.length === 1 ? candidates[0] : undefined;
+  if (found === undefined) return undefined;
+  return told === undefined ? modelFileOf(found) : tabularFile(told, found);
+}
+
+/** A model's name, from its file's name. */
+export function stemOf(name: string): string {
+  const extension = modelExtension(name);
+  return extension === '' ? name : name.slice(0, -extension.length);
+}

@@ -1,0 +1,70 @@
+// Goes through the stages of a Spark model, into pipelines and wrappers, and lowers each one by its
+// class. What is wrong is noted with its place, and the rest is looked at all the same. Importer's
+// worker thread.
+import { SPARK_NESTING_MAX, SPARK_STAGES_MAX } from '../../../base/limits.js';
+import type { StageFolder } from '../read/folder.js';
+import { StageProblem } from '../read/problem.js';
+import { LOWERINGS } from './kinds.js';
+import { type Model, Stage } from './stage.js';
+
+/** Where a stage is: numbers of stages in pipelines, from the outermost. */
+type Path = readonly number[];
+
+/** Lowers the stage in the folder, with what is in it. */
+export async function lowerFolder(model: Model, folder: StageFolder, path: Path): Promise<void> {
+  const { type, uid } = folder.metadata;
+  const place = path.length === 0 ? `model '${uid}'` : `stage ${path.join('.')} '${uid}'`;
+  if (model.stages >= SPARK_STAGES_MAX) {
+    throw new StageProblem(`more than ${SPARK_STAGES_MAX} stages`);
+  }
+  if (path.length > SPARK_NESTING_MAX) {
+    model.problems.add(place, `more than ${SPARK_NESTING_MAX} pipelines inside each other`);
+    return;
+  }
+  const inner = WRAPPERS[type];
+  if (type === 'PipelineModel' || type === 'Pipeline') {
+    await within(model, place, () => lowerPipeline(model, folder, path));
+  } else if (inner !== undefined) {
+    await within(model, place, async () => lowerFolder(model, await folder.child(inner), path));
+  } else {
+    await lowerStage(model, folder, place);
+  }
+}
+
+// The best one of the models tried, and a formula's own stages.
+const WRAPPERS: Readonly<Record<string, string>> = {
+  CrossValidatorModel: 'bestModel',
+  TrainValidationSplitModel: 'bestModel',
+  RFormulaModel: 'pipelineModel',
+};
+
+async function lowerPipeline(model: Model, folder: StageFolder, path: Path): Promise<void> {
+  for (const [i, name] of folder.stageNames().entries()) {
+    const place = `stage ${[...path, i].join('.')}`;
+    await within(model, place, async () =>
+      lowerFolder(model, await folder.child(name), [...path, i]),
+    );
+  }
+}
+
+async function lowerStage(model: Model, folder: StageFolder, place: string): Promise<void> {
+  const { type, className } = folder.metadata;
+  await within(model, place, async () => {
+    const lower = Object.hasOwn(LOWERINGS, type) ? LOWERINGS[type] : undefined;
+    if (lower === undefined) {
+      throw new StageProblem(`stages of class ${className} are not supported`);
+    }
+    if (typeof lower === 'string') throw new StageProblem(`${className}: ${lower}`);
+    await lower(new Stage(model, folder, place));
+  });
+  model.stages += 1;
+}
+
+async function within(model: Model, place: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof StageProblem)) throw error;
+    model.problems.add(place, error.message);
+  }
+}

@@ -1,0 +1,13 @@
+// Takes out of a plan what none of its outputs needs: stages, and fields. Pure; importer's worker
+// thread.
+import type { Plan } from '../../plan/generated/plan.js';
+import { neededColumns, stagesNeeded } from '../../plan/needs.js';
+
+export function liveColumns(plan: Plan): Plan {
+  const live = neededColumns(plan, plan.outputs);
+  return {
+    ...plan,
+    fields: plan.fields.filter(({ column }) => live.has(column)),
+    block: { ...plan.block, stages: stagesNeeded(plan, live) },
+  };
+}

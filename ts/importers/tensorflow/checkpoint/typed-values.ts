@@ -1,0 +1,181 @@
+// The elements of a version 1 slice: TensorProto's lists of typed values, without data type or
+// shape. As many values as elements: nothing repeats, as it would in a constant. Control plane;
+// pure.
+// Source: tensorflow/core/util/saved_tensor_slice_util.{h,cc}, core/framework/tensor.proto.
+import { WireReader } from '../../../protobuf/reader.js';
+import { CHECKPOINT_STRINGS_MAX } from '../../../base/limits.js';
+import { DATA_TYPES, elementBytes } from '../../../model/datatype.js';
+import type { Dtype, TensorData } from '../types.js';
+import { allocate, invalid, unimplemented } from './bytes.js';
+
+const STRING_FIELD = 8;
+const SIGN_BIT = 0x80000000;
+
+/** How elements are listed: raw parts of a fixed size, or varints within a range. */
+type Form =
+  | { readonly field: number; readonly fixed: 4 | 8 }
+  | { readonly field: number; readonly min: number; readonly max: number }
+  | { readonly field: number; readonly wide: true };
+
+/** undefined: types whose elements are in no list of numbers. */
+function formOf(dtype: Dtype): Form | undefined {
+  const { valueField: field, bytes, kind } = DATA_TYPES[dtype];
+  switch (kind) {
+    case 'text':
+    case 'handle':
+      return undefined;
+    case 'complex':
+      return { field, fixed: bytes === 8 ? 4 : 8 };
+    case 'float':
+      if (bytes === 4 || bytes === 8) return { field, fixed: bytes };
+      break;
+    case 'signed':
+      if (bytes === 8) return { field, wide: true };
+      return { field, min: -(2 ** (8 * bytes - 1)), max: 2 ** (8 * bytes - 1) - 1 };
+    case 'unsigned':
+      if (bytes === 8) return { field, wide: true };
+      break;
+    case 'bool':
+      return { field, min: 0, max: 1 };
+  }
+  return { field, min: 0, max: 2 ** (8 * bytes) - 1 };
+}
+
+/**
+ * `count` elements from the pieces of a TensorProto. Numbers that lie in one packed list are a view
+ * of it. Errors: ModelInvalid (damaged, another number of values, out of the type's range),
+ * Unimplemented for a data type that has no list.
+ */
+export function readTypedValues(
+  pieces: readonly Uint8Array[],
+  dtype: Dtype,
+  count: number,
+  where: string,
+): TensorData {
+  const readers = pieces.map((piece) => new WireReader(piece, `${where}: TensorProto`));
+  const available = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  // Each value takes a byte at least: memory is asked for only where there are bytes for it.
+  if (count > available) {
+    throw invalid(where, `expected ${count} values, got ${available} bytes for them`);
+  }
+  if (dtype === 'string') return { kind: 'strings', values: readStrings(readers, count, where) };
+  const form = formOf(dtype);
+  if (form === undefined) throw unimplemented(where, `elements of the data type ${dtype}`);
+  const bytes =
+    'fixed' in form
+      ? readFixed(readers, form.field, form.fixed, count * elementBytes(dtype), where)
+      : readVarints(readers, form, dtype, count, where);
+  return { kind: 'bytes', bytes };
+}
+
+function readStrings(readers: readonly WireReader[], count: number, where: string): Uint8Array[] {
+  if (count > CHECKPOINT_STRINGS_MAX) {
+    throw invalid(where, `expected at most ${CHECKPOINT_STRINGS_MAX} strings, got ${count}`);
+  }
+  const values: Uint8Array[] = [];
+  eachField(readers, STRING_FIELD, (reader) => {
+    if (values.length === count) throw invalid(where, `expected ${count} values, got more`);
+    // Copied: views would keep a block of the file in memory.
+    values.push(reader.view().slice());
+  });
+  checkCount(values.length, count, where);
+  return values;
+}
+
+function readFixed(
+  readers: readonly WireReader[],
+  field: number,
+  size: 4 | 8,
+  bytes: number,
+  where: string,
+): Uint8Array {
+  let out: Uint8Array | undefined;
+  let filled = 0;
+  eachField(readers, field, (reader) => {
+    const part = reader.fixed(size);
+    if (filled + part.length > bytes) {
+      throw invalid(where, `expected ${bytes / size} values, got more`);
+    }
+    if (part.length === bytes) out = part;
+    else (out ??= allocate(bytes, where)).set(part, filled);
+    filled += part.length;
+  });
+  checkCount(filled / size, bytes / size, where);
+  return out === undefined ? new Uint8Array(0) : unshared(out);
+}
+
+/** A small view would keep a large block of the file in memory. */
+function unshared(view: Uint8Array): Uint8Array {
+  return view.length * 2 < view.buffer.byteLength ? view.slice() : view;
+}
+
+function readVarints(
+  readers: readonly WireReader[],
+  form: Exclude<Form, { readonly fixed: 4 | 8 }>,
+  dtype: Dtype,
+  count: number,
+  where: string,
+): Uint8Array {
+  const out = allocate(count * elementBytes(dtype), where);
+  const put = 'wide' in form ? putWide(out) : putNarrow(out, form, dtype, where);
+  let found = 0;
+  eachField(readers, form.field, (reader) => {
+    reader.varints(({ low, high }) => {
+      if (found === count) throw invalid(where, `expected ${count} values, got more`);
+      put(found, low, high);
+      found += 1;
+    });
+  });
+  checkCount(found, count, where);
+  return out;
+}
+
+type Put = (index: number, low: number, high: number) => void;
+
+function putWide(out: Uint8Array): Put {
+  const view = new DataView(out.buffer);
+  return (index, low, high) => {
+    view.setUint32(index * 8, low, true);
+    view.setUint32(index * 8 + 4, high, true);
+  };
+}
+
+function putNarrow(
+  out: Uint8Array,
+  range: { readonly min: number; readonly max: number },
+  dtype: Dtype,
+  where: string,
+): Put {
+  const view = new DataView(out.buffer);
+  const size = elementBytes(dtype);
+  const isSigned = range.min < 0;
+  return (index, low, high) => {
+    // Negative numbers are sign-extended to 64 bits.
+    const extended = isSigned && low >= SIGN_BIT ? 0xffffffff : 0;
+    const value = isSigned ? low | 0 : low;
+    if (high !== extended || value < range.min || value > range.max) {
+      const whole = BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low));
+      throw invalid(where, `value ${index}: ${whole} does not fit ${dtype}`);
+    }
+    if (size === 1) view.setUint8(index, low);
+    else if (size === 2) view.setUint16(index * 2, low & 0xffff, true);
+    else view.setUint32(index * 4, low, true);
+  };
+}
+
+function eachField(
+  readers: readonly WireReader[],
+  field: number,
+  use: (reader: WireReader) => void,
+): void {
+  for (const reader of readers) {
+    while (reader.next()) {
+      if (reader.field === field) use(reader);
+      else reader.skip();
+    }
+  }
+}
+
+function checkCount(got: number, expected: number, where: string): void {
+  if (got !== expected) throw invalid(where, `expected ${expected} values, got ${got}`);
+}

@@ -1,0 +1,108 @@
+// Which TensorFlow format a version's folder, or a file, holds. Importer's worker thread; looks at
+// names only, reads no content.
+import { basename, dirname, extname, join } from 'node:path';
+import { ErrorCode, ServalError } from '../../../base/errors.js';
+import type { LoadedGraph } from '../types.js';
+import { folderNames, isFile, isFolder } from './model-file.js';
+
+export type Format = LoadedGraph['format'];
+
+/** Where a model's message is. */
+export interface Located {
+  readonly format: Format;
+  /** The folder that variables and assets are in. */
+  readonly folder: string;
+  /** The file with the message. */
+  readonly file: string;
+}
+
+const SAVED_MODEL_FILES = ['saved_model.pb', 'saved_model.pbtxt'];
+const SESSION_BUNDLE_FILE = 'export.meta';
+/** Triton's names: a SavedModel's folder and a graph inside a version's folder. */
+const TRITON_SAVED_MODEL = 'model.savedmodel';
+const TRITON_GRAPH = 'model.graphdef';
+const GRAPH_EXTENSIONS = new Set(['.pb', '.pbtxt', '.graphdef']);
+/** What lies beside a SavedModel or configures a server; no graphs. */
+const NO_GRAPHS = new Set([
+  'fingerprint.pb',
+  'keras_metadata.pb',
+  'config.pbtxt',
+  'saved_model.cpb',
+  'saved_model_config.pb',
+]);
+/** Formats of other importers: their folder may hold a Keras file that was the source. */
+const OTHER_FORMATS = new Set(['.onnx', '.ort', '.plan', '.engine', '.trt']);
+const SPLIT_FILE = 'saved_model.cpb';
+
+/** undefined: nothing of TensorFlow's. Errors: Unimplemented for a split SavedModel, a Keras file
+ * and TensorFlow Lite, each with what to do instead. */
+export function detectFormat(path: string): Format | undefined {
+  return locate(path)?.format;
+}
+
+/** The same, with the place. */
+export function locate(path: string): Located | undefined {
+  if (isFolder(path)) return locateInFolder(path);
+  if (!isFile(path)) return undefined;
+  const name = basename(path);
+  const folder = dirname(path);
+  if (SAVED_MODEL_FILES.includes(name)) return { format: 'saved-model', folder, file: path };
+  if (name === SESSION_BUNDLE_FILE) return { format: 'session-bundle', folder, file: path };
+  if (isGraphName(name)) return { format: 'frozen-graph', folder, file: path };
+  refuseOthers(folder, [name]);
+  return undefined;
+}
+
+function locateInFolder(folder: string): Located | undefined {
+  for (const name of SAVED_MODEL_FILES) {
+    const file = join(folder, name);
+    if (isFile(file)) return { format: 'saved-model', folder, file };
+  }
+  const meta = join(folder, SESSION_BUNDLE_FILE);
+  if (isFile(meta)) return { format: 'session-bundle', folder, file: meta };
+  const inner = join(folder, TRITON_SAVED_MODEL);
+  if (isFolder(inner)) return locateInFolder(inner);
+  const names = folderNames(folder);
+  const graphs = names.includes(TRITON_GRAPH) ? [TRITON_GRAPH] : names.filter(isGraphName);
+  const [graph] = graphs;
+  if (graph !== undefined && graphs.length === 1 && isFile(join(folder, graph))) {
+    return { format: 'frozen-graph', folder, file: join(folder, graph) };
+  }
+  if (!names.some((name) => OTHER_FORMATS.has(extname(name)))) refuseOthers(folder, names);
+  return undefined;
+}
+
+function isGraphName(name: string): boolean {
+  return GRAPH_EXTENSIONS.has(extname(name)) && !NO_GRAPHS.has(name) && !name.startsWith('.');
+}
+
+function refuseOthers(folder: string, names: readonly string[]): void {
+  for (const name of names) {
+    const what = otherFormat(name);
+    if (what === undefined) continue;
+    throw new ServalError(ErrorCode.Unimplemented, `${join(folder, name)}: ${what}`);
+  }
+}
+
+/** What is wrong with it; undefined where it is nothing of TensorFlow's. */
+function otherFormat(name: string): string | undefined {
+  if (name === SPLIT_FILE) {
+    return (
+      'a SavedModel split into several files is not read; expected saved_model.pb: save the ' +
+      'model again with variables outside of the graph, or below 2 GiB'
+    );
+  }
+  switch (extname(name).toLowerCase()) {
+    case '.keras':
+    case '.h5':
+    case '.hdf5':
+      return (
+        'a Keras file holds no graph; expected a SavedModel: load it with ' +
+        'keras.models.load_model(...) and write one with model.export("<folder>/1")'
+      );
+    case '.tflite':
+      return 'TensorFlow Lite is not read; expected the SavedModel that it was converted from';
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,35 @@
+// From a model's version folder, or one of its files, to its graph, signatures, assets and
+// checkpoint. Importer's worker thread.
+import { SAVED_MODEL_TAGS } from '../../../model/platforms.js';
+import { modelInvalid } from '../proto/read-context.js';
+import type { LoadedGraph } from '../types.js';
+import { locate } from './detect.js';
+import { loadFrozenGraph } from './frozen-graph.js';
+import type { FrozenOptions } from './frozen-graph.js';
+import { loadSavedModelFile } from './saved-model.js';
+import { loadSessionBundle } from './session-bundle.js';
+
+/** `inputs` and `outputs` are for frozen graphs, `tags` for SavedModels. */
+export interface LoadOptions extends FrozenOptions {
+  /** Default: serve. */
+  readonly tags?: readonly string[];
+}
+
+/** Errors: ModelInvalid: nothing of TensorFlow's, damaged, above a limit; Unimplemented: a format
+ * of TensorFlow's that is not read. */
+export function loadGraph(path: string, options: LoadOptions = {}): LoadedGraph {
+  const place = locate(path);
+  switch (place?.format) {
+    case 'saved-model':
+      return loadSavedModelFile(place.folder, place.file, options.tags ?? SAVED_MODEL_TAGS);
+    case 'session-bundle':
+      return loadSessionBundle(place.folder);
+    case 'frozen-graph':
+      return loadFrozenGraph(place.file, options);
+    case undefined:
+      throw modelInvalid(
+        `${path}: expected saved_model.pb, saved_model.pbtxt, export.meta or one ` +
+          'file *.pb, *.pbtxt or *.graphdef, got none of them',
+      );
+  }
+}

@@ -1,0 +1,164 @@
+// Reads a TreeEnsemble, as BoostedTreesSerializeEnsemble writes it: its nodes as the lists that our
+// operator takes. Importer's worker thread; pure.
+// Source: tensorflow/core/kernels/boosted_trees/boosted_trees.proto (2.8).
+import { ErrorCode, ServalError } from '../../../../base/errors.js';
+import { TREE_NODES_MAX } from '../../../../base/limits.js';
+import { WireReader } from '../../../../protobuf/reader.js';
+
+/** Nodes of all trees, one after the other. Children are counted within their tree. */
+export interface Ensemble {
+  readonly treeSizes: number[];
+  readonly treeWeights: number[];
+  /** By node: 0 a leaf, 1 a split by "at most", 2 a split by "equal". */
+  readonly kinds: number[];
+  readonly features: number[];
+  readonly dimensions: number[];
+  readonly values: number[];
+  readonly lefts: number[];
+  readonly rights: number[];
+  /** The values of each leaf. */
+  readonly leaves: (readonly number[])[];
+}
+
+/** Errors: ModelInvalid: bytes that are no such message, more than TREE_NODES_MAX nodes, trees
+ * without weights; nodes and leaves of kinds that TensorFlow's own operator does not serve. */
+export function readEnsemble(bytes: Uint8Array): Ensemble {
+  const made = emptyEnsemble();
+  const reader = new WireReader(bytes, 'TreeEnsemble');
+  while (reader.next()) {
+    if (reader.field === 1) readTree(reader.nested('Tree'), made);
+    else if (reader.field === 2) readFloats(reader, made.treeWeights);
+    else reader.skip();
+  }
+  const [trees, weights] = [made.treeSizes.length, made.treeWeights.length];
+  if (trees !== weights) throw invalid(`${trees} trees with ${weights} weights`);
+  return made;
+}
+
+function emptyEnsemble(): Ensemble {
+  return {
+    treeSizes: [],
+    treeWeights: [],
+    kinds: [],
+    features: [],
+    dimensions: [],
+    values: [],
+    lefts: [],
+    rights: [],
+    leaves: [],
+  };
+}
+
+function readTree(reader: WireReader, made: Ensemble): void {
+  const before = made.kinds.length;
+  while (reader.next()) {
+    if (reader.field === 1) readNode(reader.nested('Node'), made);
+    else reader.skip();
+  }
+  if (made.kinds.length === before) throw invalid(`tree ${made.treeSizes.length} has no nodes`);
+  made.treeSizes.push(made.kinds.length - before);
+}
+
+interface Split {
+  feature: number;
+  value: number;
+  left: number;
+  right: number;
+  dimension: number;
+}
+
+function readNode(reader: WireReader, made: Ensemble): void {
+  let kind: number | undefined;
+  let leaf: readonly number[] | undefined;
+  let split: Split = { feature: 0, value: 0, left: 0, right: 0, dimension: 0 };
+  while (reader.next()) {
+    const { field } = reader;
+    if (field === 1) {
+      kind = 0;
+      leaf = readLeaf(reader.nested('Leaf'));
+    } else if (field === 2 || field === 3) {
+      kind = field - 1;
+      split = readSplit(reader.nested('a split'));
+    } else if (field === 4) {
+      throw invalid('a node of kind DenseSplit, which no operator of TensorFlow serves');
+    } else {
+      reader.skip();
+    }
+  }
+  if (kind === undefined) throw invalid(`node ${made.kinds.length} is of no kind`);
+  if (made.kinds.length >= TREE_NODES_MAX) throw invalid(`more than ${TREE_NODES_MAX} nodes`);
+  if (kind === 0) made.leaves.push(leaf ?? []);
+  made.kinds.push(kind);
+  made.features.push(split.feature);
+  made.dimensions.push(split.dimension);
+  made.values.push(split.value);
+  made.lefts.push(split.left);
+  made.rights.push(split.right);
+}
+
+/** BucketizedSplit or CategoricalSplit. Which way a missing value goes is for training only. */
+function readSplit(reader: WireReader): Split {
+  const split: Split = { feature: 0, value: 0, left: 0, right: 0, dimension: 0 };
+  while (reader.next()) {
+    switch (reader.field) {
+      case 1:
+        split.feature = int32(reader);
+        break;
+      case 2:
+        split.value = int32(reader);
+        break;
+      case 3:
+        split.left = int32(reader);
+        break;
+      case 4:
+        split.right = int32(reader);
+        break;
+      case 5:
+        split.dimension = int32(reader);
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return split;
+}
+
+function readLeaf(reader: WireReader): readonly number[] {
+  let scalar = 0;
+  let vector: number[] | undefined;
+  while (reader.next()) {
+    if (reader.field === 1) {
+      vector = [];
+      const values = reader.nested('Vector');
+      while (values.next()) {
+        if (values.field === 1) readFloats(values, vector);
+        else values.skip();
+      }
+    } else if (reader.field === 2) {
+      throw invalid('a leaf of sparse values, which no operator of TensorFlow serves');
+    } else if (reader.field === 3) {
+      const [value = 0] = floatsOf(reader.fixed(4));
+      scalar = value;
+    } else {
+      reader.skip();
+    }
+  }
+  return vector ?? [scalar];
+}
+
+function int32(reader: WireReader): number {
+  reader.varint();
+  return reader.low | 0;
+}
+
+function readFloats(reader: WireReader, into: number[]): void {
+  for (const value of floatsOf(reader.fixed(4))) into.push(value);
+}
+
+function floatsOf(bytes: Uint8Array): number[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Array.from({ length: bytes.byteLength / 4 }, (_, i) => view.getFloat32(i * 4, true));
+}
+
+const invalid = (text: string): ServalError =>
+  new ServalError(ErrorCode.ModelInvalid, `TreeEnsemble: ${text}`);

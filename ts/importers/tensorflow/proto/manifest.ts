@@ -1,0 +1,124 @@
+// Reads what a session bundle says of itself in its collections: tensorflow.serving.Signatures and
+// AssetFile. Importer's worker thread; pure.
+// Source: tensorflow/contrib/session_bundle/manifest.proto.
+import type { WireReader } from '../../../protobuf/reader.js';
+import { OBJECT_ITEMS, readMapEntry } from './read-context.js';
+import type { ReadContext } from './read-context.js';
+import type { AssetBinding } from './signature-def.js';
+
+/** Tensor names; "" = not said. */
+export type ManifestSignature =
+  | { readonly kind: 'regression'; readonly input: string; readonly output: string }
+  | {
+      readonly kind: 'classification';
+      readonly input: string;
+      readonly classes: string;
+      readonly scores: string;
+    }
+  | { readonly kind: 'generic'; readonly tensors: ReadonlyMap<string, string> }
+  | { readonly kind: 'none' };
+
+export interface ManifestSignatures {
+  readonly defaultSignature: ManifestSignature | undefined;
+  readonly named: ReadonlyMap<string, ManifestSignature>;
+}
+
+export function readSignatures(reader: WireReader, context: ReadContext): ManifestSignatures {
+  const named = new Map<string, ManifestSignature>();
+  let defaultSignature: ManifestSignature | undefined;
+  while (reader.next()) {
+    if (reader.field === 1) {
+      defaultSignature = readSignature(reader.nested('Signature'), context);
+    } else if (reader.field === 2) {
+      context.count(OBJECT_ITEMS);
+      named.set(
+        ...readMapEntry<ManifestSignature>(
+          reader.nested('NamedSignaturesEntry'),
+          (value) => readSignature(value.nested('Signature'), context),
+          () => ({ kind: 'none' }),
+        ),
+      );
+    } else {
+      reader.skip();
+    }
+  }
+  return { defaultSignature, named };
+}
+
+function readSignature(reader: WireReader, context: ReadContext): ManifestSignature {
+  let found: ManifestSignature = { kind: 'none' };
+  while (reader.next()) {
+    switch (reader.field) {
+      case 1: {
+        const [, input, output] = readBindings(reader.nested('RegressionSignature'));
+        found = { kind: 'regression', input: input ?? '', output: output ?? '' };
+        break;
+      }
+      case 2: {
+        const [, input, classes, scores] = readBindings(reader.nested('ClassificationSignature'));
+        found = {
+          kind: 'classification',
+          input: input ?? '',
+          classes: classes ?? '',
+          scores: scores ?? '',
+        };
+        break;
+      }
+      case 3:
+        found = { kind: 'generic', tensors: readGeneric(reader, context) };
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return found;
+}
+
+/** Tensor names by field number, 1 to 3. */
+function readBindings(reader: WireReader): readonly (string | undefined)[] {
+  const names: (string | undefined)[] = [];
+  while (reader.next()) {
+    if (reader.field <= 3) names[reader.field] = readBinding(reader.nested('TensorBinding'));
+    else reader.skip();
+  }
+  return names;
+}
+
+function readBinding(reader: WireReader): string {
+  let name = '';
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else reader.skip();
+  }
+  return name;
+}
+
+function readGeneric(outer: WireReader, context: ReadContext): ReadonlyMap<string, string> {
+  const tensors = new Map<string, string>();
+  const reader = outer.nested('GenericSignature');
+  while (reader.next()) {
+    if (reader.field === 1) {
+      context.count(OBJECT_ITEMS);
+      tensors.set(
+        ...readMapEntry(
+          reader.nested('GenericSignature.MapEntry'),
+          (value) => readBinding(value.nested('TensorBinding')),
+          () => '',
+        ),
+      );
+    } else {
+      reader.skip();
+    }
+  }
+  return tensors;
+}
+
+export function readAssetFile(reader: WireReader): AssetBinding {
+  const binding = { tensorName: '', fileName: '' };
+  while (reader.next()) {
+    if (reader.field === 1) binding.tensorName = readBinding(reader.nested('TensorBinding'));
+    else if (reader.field === 2) binding.fileName = reader.string();
+    else reader.skip();
+  }
+  return binding;
+}

@@ -1,0 +1,239 @@
+// Reads tensorflow.SavedModel and MetaGraphDef with its SaverDef and collections. Importer's worker
+// thread; pure. Source: tensorflow/core/protobuf/{saved_model,meta_graph,saver}.proto.
+import { ServalError } from '../../../base/errors.js';
+import type { WireReader } from '../../../protobuf/reader.js';
+import type { GraphDef, OpDef, SignatureDef } from '../types.js';
+import { readGraphDef } from './graph-def.js';
+import { readOpList } from './op-def.js';
+import { NODE_ITEMS, OBJECT_ITEMS, readMapEntry } from './read-context.js';
+import type { ReadContext } from './read-context.js';
+import { readAssetFileDef, readSignatureDef } from './signature-def.js';
+import type { AssetBinding } from './signature-def.js';
+
+export interface SaverDef {
+  readonly filenameTensor: string;
+  readonly restoreOp: string;
+}
+
+/** google.protobuf.Any: the full name of its message, and where that begins. */
+export interface AnyMessage {
+  readonly typeName: string;
+  /** Read it with a reader of its own. */
+  readonly message: () => WireReader;
+}
+
+/** CollectionDef; the kinds that say nothing of serving are not read. */
+export type Collection =
+  | { readonly kind: 'nodes'; readonly values: readonly string[] }
+  | { readonly kind: 'any'; readonly values: readonly AnyMessage[] }
+  | { readonly kind: 'other' };
+
+/** What can be known of a meta graph without reading its graph. */
+export interface MetaInfo {
+  readonly tags: readonly string[];
+  readonly tensorflowVersion: string;
+}
+
+export interface MetaGraphDef extends MetaInfo {
+  /** OpDefs of the ops used; empty when they are missing or not readable. */
+  readonly ops: readonly OpDef[];
+  readonly graph: GraphDef;
+  readonly saver: SaverDef | undefined;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly signatures: ReadonlyMap<string, SignatureDef>;
+  readonly assets: readonly AssetBinding[];
+  /** SavedObjectGraph: there is one (TensorFlow 2); read it with a reader of its own. */
+  readonly objectGraph: (() => WireReader) | undefined;
+}
+
+/** Each meta graph of a SavedModel: its head, and what reads all of it. */
+export interface MetaGraphHead extends MetaInfo {
+  readonly read: () => MetaGraphDef;
+}
+
+/** Only the heads are read. Errors: ModelInvalid. */
+export function readSavedModel(reader: WireReader, context: ReadContext): readonly MetaGraphHead[] {
+  const heads: MetaGraphHead[] = [];
+  while (reader.next()) {
+    if (reader.field !== 2) {
+      reader.skip();
+      continue;
+    }
+    context.count(NODE_ITEMS);
+    const inner = reader.nested('MetaGraphDef');
+    const head = readHead(inner.again(), context);
+    heads.push({ ...head, read: () => readMetaGraph(inner.again(), context) });
+  }
+  return heads;
+}
+
+function readHead(reader: WireReader, context: ReadContext): MetaInfo {
+  let head: MetaInfo = { tags: [], tensorflowVersion: '' };
+  while (reader.next()) {
+    if (reader.field === 1) {
+      head = readMetaInfo(reader.nested('MetaGraphDef.MetaInfoDef'), context, false);
+    } else {
+      reader.skip();
+    }
+  }
+  return head;
+}
+
+/** Errors: ModelInvalid. */
+export function readMetaGraph(reader: WireReader, context: ReadContext): MetaGraphDef {
+  const signatures = new Map<string, SignatureDef>();
+  const collections = new Map<string, Collection>();
+  const assets: AssetBinding[] = [];
+  let info: MetaInfo & { readonly ops: readonly OpDef[] } = {
+    tags: [],
+    tensorflowVersion: '',
+    ops: [],
+  };
+  let graph: GraphDef = { nodes: [], functions: new Map(), producer: 0 };
+  let saver: SaverDef | undefined;
+  let objectGraph: (() => WireReader) | undefined;
+  while (reader.next()) {
+    switch (reader.field) {
+      case 1:
+        info = readMetaInfo(reader.nested('MetaGraphDef.MetaInfoDef'), context, true);
+        break;
+      case 2:
+        graph = readGraphDef(reader.nested('GraphDef'), context);
+        break;
+      case 3:
+        saver = readSaverDef(reader.nested('SaverDef'));
+        break;
+      case 4:
+        collections.set(
+          ...readMapEntry<Collection>(
+            reader.nested('MetaGraphDef.CollectionDefEntry'),
+            (value) => readCollection(value.nested('CollectionDef'), context),
+            () => ({ kind: 'other' }),
+          ),
+        );
+        break;
+      case 5:
+        signatures.set(
+          ...readMapEntry(
+            reader.nested('MetaGraphDef.SignatureDefEntry'),
+            (value) => readSignatureDef(value.nested('SignatureDef'), context),
+            emptySignature,
+          ),
+        );
+        break;
+      case 6:
+        assets.push(readAssetFileDef(reader.nested('AssetFileDef'), context));
+        break;
+      case 7: {
+        const object = reader.nested('SavedObjectGraph');
+        objectGraph = () => object.again();
+        break;
+      }
+      default:
+        reader.skip();
+    }
+  }
+  return { ...info, graph, saver, collections, signatures, assets, objectGraph };
+}
+
+function emptySignature(): SignatureDef {
+  return { methodName: '', inputs: new Map(), outputs: new Map(), defaults: new Map() };
+}
+
+function readMetaInfo(
+  reader: WireReader,
+  context: ReadContext,
+  withOps: boolean,
+): MetaInfo & { readonly ops: readonly OpDef[] } {
+  const tags: string[] = [];
+  let tensorflowVersion = '';
+  let ops: readonly OpDef[] = [];
+  while (reader.next()) {
+    switch (reader.field) {
+      case 2: {
+        // In the very first schema this was any bytes: what is no OpList is none.
+        const view = withOps ? reader.nested('OpList') : undefined;
+        if (view === undefined) reader.skip();
+        else ops = opListOrNone(view, context);
+        break;
+      }
+      case 4:
+        context.count(OBJECT_ITEMS);
+        tags.push(reader.string());
+        break;
+      case 5:
+        tensorflowVersion = reader.string();
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return { tags, tensorflowVersion, ops };
+}
+
+function opListOrNone(reader: WireReader, context: ReadContext): readonly OpDef[] {
+  try {
+    return readOpList(reader, context);
+  } catch (error) {
+    if (error instanceof ServalError) return [];
+    throw error;
+  }
+}
+
+function readSaverDef(reader: WireReader): SaverDef | undefined {
+  let filenameTensor = '';
+  let restoreOp = '';
+  while (reader.next()) {
+    if (reader.field === 1) filenameTensor = reader.string();
+    else if (reader.field === 3) restoreOp = reader.string();
+    else reader.skip();
+  }
+  return restoreOp === '' ? undefined : { filenameTensor, restoreOp };
+}
+
+function readCollection(reader: WireReader, context: ReadContext): Collection {
+  let found: Collection = { kind: 'other' };
+  while (reader.next()) {
+    if (reader.field === 1) {
+      const list = reader.nested('CollectionDef.NodeList');
+      found = { kind: 'nodes', values: listValues(list, context, () => list.string()) };
+    } else if (reader.field === 5) {
+      const list = reader.nested('CollectionDef.AnyList');
+      const read = (): AnyMessage => readAny(list.nested('google.protobuf.Any'));
+      found = { kind: 'any', values: listValues(list, context, read) };
+    } else {
+      reader.skip();
+    }
+  }
+  return found;
+}
+
+function listValues<T>(reader: WireReader, context: ReadContext, read: () => T): readonly T[] {
+  const values: T[] = [];
+  while (reader.next()) {
+    if (reader.field === 1) {
+      context.count(OBJECT_ITEMS);
+      values.push(read());
+    } else {
+      reader.skip();
+    }
+  }
+  return values;
+}
+
+function readAny(reader: WireReader): AnyMessage {
+  let url = '';
+  let value: WireReader | undefined;
+  while (reader.next()) {
+    if (reader.field === 1) url = reader.string();
+    else if (reader.field === 2) value = reader.nested('google.protobuf.Any.value');
+    else reader.skip();
+  }
+  const inner = value ?? reader;
+  return { typeName: url.slice(url.lastIndexOf('/') + 1), message: () => emptyOr(inner, value) };
+}
+
+/** An Any without a value holds the empty message: a reader at its end. */
+function emptyOr(end: WireReader, value: WireReader | undefined): WireReader {
+  return value === undefined ? end : value.again();
+}

@@ -1,0 +1,93 @@
+// Reads tensorflow.OpDef and OpList. Importer's worker thread; pure.
+// Source: tensorflow/core/framework/op_def.proto.
+import type { WireReader } from '../../../protobuf/reader.js';
+import type { ArgDef, Attribute, OpDef } from '../types.js';
+import { readAttrValue } from './attr-value.js';
+import { dtypeOfCode } from '../../../model/datatype.js';
+import { OBJECT_ITEMS, readBool } from './read-context.js';
+import type { ReadContext } from './read-context.js';
+
+export function readOpList(reader: WireReader, context: ReadContext): readonly OpDef[] {
+  const ops: OpDef[] = [];
+  while (reader.next()) {
+    if (reader.field === 1) ops.push(readOpDef(reader.nested('OpDef'), context));
+    else reader.skip();
+  }
+  return ops;
+}
+
+export function readOpDef(reader: WireReader, context: ReadContext): OpDef {
+  const inputs: ArgDef[] = [];
+  const outputs: ArgDef[] = [];
+  const defaults = new Map<string, Attribute>();
+  let name = '';
+  let isStateful = false;
+  context.count(OBJECT_ITEMS);
+  while (reader.next()) {
+    switch (reader.field) {
+      case 1:
+        name = reader.string();
+        break;
+      case 2:
+        inputs.push(readArgDef(reader.nested('OpDef.ArgDef'), context));
+        break;
+      case 3:
+        outputs.push(readArgDef(reader.nested('OpDef.ArgDef'), context));
+        break;
+      case 4:
+        readDefault(reader.nested('OpDef.AttrDef'), defaults, context);
+        break;
+      case 17:
+        isStateful = readBool(reader);
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return { name, inputs, outputs, defaults, isStateful };
+}
+
+function readArgDef(reader: WireReader, context: ReadContext): ArgDef {
+  const arg = { name: '', typeAttr: '', numberAttr: '', typeListAttr: '', isRef: false };
+  let code = 0;
+  context.count(OBJECT_ITEMS);
+  while (reader.next()) {
+    switch (reader.field) {
+      case 1:
+        arg.name = reader.string();
+        break;
+      case 3:
+        reader.varint();
+        code = reader.low;
+        break;
+      case 4:
+        arg.typeAttr = reader.string();
+        break;
+      case 5:
+        arg.numberAttr = reader.string();
+        break;
+      case 6:
+        arg.typeListAttr = reader.string();
+        break;
+      case 16:
+        arg.isRef = readBool(reader);
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  const type = dtypeOfCode(code);
+  return type === undefined ? arg : { ...arg, type };
+}
+
+function readDefault(reader: WireReader, into: Map<string, Attribute>, context: ReadContext): void {
+  let name = '';
+  let value: Attribute | undefined;
+  context.count(OBJECT_ITEMS);
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else if (reader.field === 3) value = readAttrValue(reader.nested('AttrValue'), context);
+    else reader.skip();
+  }
+  if (value !== undefined) into.set(name, value);
+}

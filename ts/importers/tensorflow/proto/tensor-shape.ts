@@ -1,0 +1,65 @@
+// Reads tensorflow.TensorShapeProto. Importer's worker thread; pure.
+// Source: tensorflow/core/framework/tensor_shape.proto.
+import type { WireReader } from '../../../protobuf/reader.js';
+import type { Shape, TensorShapeDef } from '../types.js';
+import { modelInvalid, readBool, readInt64 } from './read-context.js';
+
+/** TensorFlow's own limit. */
+export const RANK_MAX = 254;
+
+interface Dim {
+  readonly size: bigint;
+  readonly name: string;
+}
+
+interface Dims {
+  readonly unknownRank: boolean;
+  readonly dims: readonly Dim[];
+}
+
+/** As it stands in the file. */
+export function readShapeDef(reader: WireReader): TensorShapeDef {
+  const { unknownRank, dims } = readDims(reader);
+  return { unknownRank, dims: dims.map(({ size, name }) => ({ size: String(size), name })) };
+}
+
+/** A negative size is an unknown one. */
+export function readShape(reader: WireReader): Shape {
+  const { unknownRank, dims } = readDims(reader);
+  if (unknownRank) return undefined;
+  return dims.map(({ size }) => (size < 0n ? undefined : Number(size)));
+}
+
+/** The shape of a tensor, every size known. Errors: ModelInvalid. */
+export function readFullShape(reader: WireReader): readonly number[] {
+  const { unknownRank, dims } = readDims(reader);
+  if (unknownRank) throw modelInvalid('TensorProto: expected a full shape, got unknown rank');
+  const sizes = dims.map(({ size }) => Number(size));
+  if (sizes.every((size) => size >= 0 && Number.isSafeInteger(size))) return sizes;
+  throw modelInvalid(`TensorProto: expected a full shape, got [${sizes.join(',')}]`);
+}
+
+function readDims(reader: WireReader): Dims {
+  const dims: Dim[] = [];
+  let unknownRank = false;
+  while (reader.next()) {
+    if (reader.field === 2) dims.push(readDim(reader.nested('TensorShapeProto.Dim')));
+    else if (reader.field === 3) unknownRank = readBool(reader);
+    else reader.skip();
+    if (dims.length > RANK_MAX) {
+      throw modelInvalid(`TensorShapeProto: expected at most ${RANK_MAX} dimensions, got more`);
+    }
+  }
+  return { unknownRank, dims };
+}
+
+function readDim(reader: WireReader): Dim {
+  let size = 0n;
+  let name = '';
+  while (reader.next()) {
+    if (reader.field === 1) size = readInt64(reader);
+    else if (reader.field === 2) name = reader.string();
+    else reader.skip();
+  }
+  return { size, name };
+}

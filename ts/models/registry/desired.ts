@@ -1,0 +1,176 @@
+// Builds the registry's desired state from the models found and the settings. Pure; control plane.
+import { createHash } from 'node:crypto';
+import type { ModelSettings } from '../../config/config.js';
+import { batchingSettings } from '../config/batching-parameters.js';
+import {
+  autoBatching,
+  engineSettings,
+  isTrue,
+  placementOf,
+  planOf,
+} from '../config/engine-settings.js';
+import { read } from '../../protobuf/schema.js';
+import type { BatchingParameters } from '../../model/batching-parameters.js';
+import type { TritonConfig } from '../config/types.js';
+import type { ModelSpec } from '../../model/engine-api.js';
+import type { Labels } from './labels.js';
+import { GRAPH_DEF_PLATFORM, tabularFormat } from '../../importers/run/model-files.js';
+import {
+  parameterOf,
+  tableSettingsOf,
+  wrongWith,
+  type FoundModel,
+  type FoundVersion,
+} from './sources/scan.js';
+
+export interface DesiredVersion {
+  /** Decimal text, no leading zeros. */
+  readonly version: string;
+  readonly spec: ModelSpec;
+  readonly format: string;
+  /** V2 metadata's `platform`. */
+  readonly platform: string;
+  /** Changes if the files or the configuration change; the version is then reloaded. */
+  readonly revision: string;
+  /** The version's folder. */
+  readonly folder: string;
+  readonly config?: TritonConfig | undefined;
+  /** Why the version is not loaded at all. */
+  readonly problem?: string | undefined;
+}
+
+/** A desired model. Without versions it is known and never ready. */
+export interface DesiredModel {
+  readonly name: string;
+  readonly versions: readonly DesiredVersion[];
+  readonly labels: Labels;
+  /** Why it has no version; "" if it has one. */
+  readonly problem?: string;
+  /** Whether the server's readiness depends on it. Default: true. */
+  readonly required?: boolean;
+}
+
+/** Settings applied to every model before its own configuration. */
+export interface SpecSettings {
+  readonly model: ModelSettings;
+  /** For models of base paths; undefined: no batching. */
+  readonly batching: BatchingParameters | undefined;
+  /** For repository models without a configuration; 0: no batching. */
+  readonly defaultMaxBatchSize: number;
+  /** --saved-model-tags. */
+  readonly savedModelTags: readonly string[];
+  /** --allow-random. Absent: yes. */
+  readonly allowRandom?: boolean;
+}
+
+export function desiredModel(
+  model: FoundModel,
+  settings: SpecSettings,
+  labels: Labels,
+  required: boolean,
+): DesiredModel {
+  const { config, problem } = model.config;
+  const configRevision = revisionOf(config) + (model.config.schema?.revision ?? '');
+  const versions = model.versions.map(
+    (one): DesiredVersion => ({
+      version: one.version,
+      spec: specOf(model, one, settings),
+      format: one.format,
+      platform: one.platform,
+      revision: `${one.revision}${configRevision}`,
+      folder: one.folder,
+      config,
+      problem: problem || one.problem || undefined,
+    }),
+  );
+  // A configuration error explains more than the missing files that result from it.
+  const missing = versions.length > 0 ? '' : problem || wrongWith(model).join('; ');
+  return { name: model.name, versions, labels, required, problem: missing };
+}
+
+/**
+ * Settings of all models, overridden by the source's batching settings, overridden by the model's
+ * own.
+ */
+function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings): ModelSpec {
+  const { config, classLabels } = model.config;
+  const { version, path } = found;
+  return {
+    name: model.name,
+    version,
+    backend: 'onnxruntime',
+    path,
+    ...importerOf(model, found, settings),
+    ...settings.model,
+    ...batchingOf(model, found, settings),
+    ...(config && { placement: placementOf(config) }),
+    ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize)),
+  };
+}
+
+/**
+ * The importer that compiles the model to ONNX or to a plan, with its options from Triton's
+ * configuration.
+ */
+function importerOf(
+  model: FoundModel,
+  found: FoundVersion,
+  settings: SpecSettings,
+): Partial<ModelSpec> {
+  const { format, platform } = found;
+  const { config } = model.config;
+  if (tabularFormat(format) !== undefined) return tabularImporter(model, found);
+  if (format === 'plan') return { plan: planOf(config ?? {}) };
+  if (format !== 'tensorflow') return {};
+  const tag = parameterOf(config, 'TF_GRAPH_TAG');
+  const signature = parameterOf(config, 'TF_SIGNATURE_DEF');
+  const own = parameterOf(config, 'serval.allow_random');
+  const allowRandom = own === '' ? settings.allowRandom !== false : isTrue(own);
+  const names = (list: string): readonly string[] =>
+    (platform === GRAPH_DEF_PLATFORM ? read.children(config ?? {}, list) : []).map((tensor) =>
+      read.text(tensor, 'name'),
+    );
+  return {
+    importer: {
+      format,
+      tags: tag === '' ? settings.savedModelTags : [tag],
+      inputs: names('input'),
+      outputs: names('output'),
+      signature,
+      ...(!allowRandom && { allowRandom }),
+    },
+  };
+}
+
+function tabularImporter(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
+  const format = tabularFormat(found.format);
+  if (format === undefined) return {};
+  return { backend: 'tabular', importer: { format, ...tableSettingsOf(model, found) } };
+}
+
+function batchingOf(
+  model: FoundModel,
+  found: FoundVersion,
+  settings: SpecSettings,
+): Partial<ModelSpec> {
+  switch (model.source) {
+    case 'file':
+      return {};
+    case 'base-path': {
+      const parameters = found.batching ?? settings.batching;
+      return parameters === undefined ? {} : batchingSettings(parameters);
+    }
+    case 'model-folder':
+    case 'repository': {
+      const rows = settings.defaultMaxBatchSize;
+      return model.config.config === undefined && rows > 0 ? autoBatching(rows) : {};
+    }
+  }
+}
+
+/** The version policy selects versions but does not change them. */
+function revisionOf(config: TritonConfig | undefined): string {
+  if (config === undefined) return '';
+  const { version_policy: _, ...rest } = config;
+  return `:${createHash('sha1').update(JSON.stringify(rest)).digest('base64url')}`;
+}

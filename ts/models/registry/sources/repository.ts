@@ -1,0 +1,347 @@
+// Finds the models of a repository (PATH, --model-repository), with each model's config.pbtxt.
+// Control plane. Reads folders and configuration, never model files; a problem of one model is
+// reported with it and does not affect the others.
+import { createHash } from 'node:crypto';
+import { basename, extname, isAbsolute, join } from 'node:path';
+import { MODELS_MAX } from '../../../base/limits.js';
+import { echo } from '../../../base/text.js';
+import { read } from '../../../protobuf/schema.js';
+import { readConfigText } from '../../../protobuf/text-format.js';
+import { readLabels } from '../../config/label-file.js';
+import { modelFileOf, PLAN_FILE, PLAN_PLATFORM } from '../../../importers/run/model-files.js';
+import { NULL_BACKEND, PLAN_BACKEND } from '../../config/triton-checks.js';
+import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';
+import type { TritonConfigResult } from '../../config/triton-config.js';
+import type { TritonConfig } from '../../config/types.js';
+import type { ConfigProblem } from '../../../protobuf/problem.js';
+import {
+  checkModelName,
+  fingerprint,
+  invalid,
+  isGone,
+  listFolder,
+  mapLimited,
+  MODEL_EXTENSION,
+  MODEL_FILE,
+  NO_CONFIG,
+  parameterOf,
+  requirePath,
+  scanVersions,
+  SINGLE_VERSION,
+  tryStat,
+  unreadableModel,
+} from './scan.js';
+import type { FoundConfig, FoundModel, FoundSchema, SourceKind } from './scan.js';
+import { parseVersion } from '../../../model/version-policy.js';
+import type { VersionPolicy } from '../../../model/version-policy.js';
+
+export type {
+  FoundModel,
+  FoundVersion,
+  ScannedModel,
+  ScannedVersion,
+  SourceKind,
+} from './scan.js';
+
+export const TRITON_CONFIG_FILE = 'config.pbtxt';
+/** Folder for recovered files in the root of a file system. */
+const LOST_AND_FOUND = 'lost+found';
+const SEARCHED_FOLDERS_MAX = 64;
+/** Folder of configurations with custom names. */
+const CONFIGS_FOLDER = 'configs';
+/** The parameter that names the schema of a tabular model. */
+const SCHEMA_PARAMETER = 'schema';
+
+/** Contents of one PATH or repository. */
+export interface SourceScan {
+  readonly models: readonly FoundModel[];
+  /** Problems of the source itself, without the models' own; includes notes. */
+  readonly problems: readonly string[];
+  /** Notes about ignored settings and files. Absent: none. */
+  readonly notes?: readonly string[];
+  /** false: its contents are unknown now. */
+  readonly readable: boolean;
+}
+
+export interface ScanRules {
+  /** Overrides the configurations' policies. */
+  readonly policy?: VersionPolicy;
+  /** Filter: models of other names are not scanned. Default: all. */
+  readonly wants?: (name: string) => boolean;
+  /** Results of an earlier scan. */
+  readonly before?: (name: string) => FoundModel | undefined;
+  /** Whether a model may be served without config.pbtxt. Default: true. */
+  readonly autoComplete?: boolean;
+  /** configs/NAME.pbtxt replaces config.pbtxt if it exists. Default: "", none. */
+  readonly configName?: string;
+  /** A configuration that replaces the folder's own. */
+  readonly configOf?: (name: string, folder: string) => Promise<FoundConfig> | undefined;
+}
+
+const MODELS_AT_ONCE = 16;
+
+/** Never rejects for problems on disk, except for too many models. */
+export async function scanRepository(path: string, rules: ScanRules): Promise<SourceScan> {
+  const names = await listFolder(path);
+  if (names instanceof Error) return unreadable(path, names);
+  const problems: string[] = [];
+  const notes: string[] = [];
+  const wanted = names.filter((name) => !name.startsWith('.') && (rules.wants?.(name) ?? true));
+  const found = await mapLimited(wanted, MODELS_AT_ONCE, async (name) => {
+    const isKnown = rules.before?.(name) !== undefined;
+    if (rules.wants === undefined && !isKnown && (await isNoModel(path, name))) {
+      notes.push(`${join(path, name)} is ignored: it is a folder without a model`);
+      return undefined;
+    }
+    const model = await scanRepositoryModel(path, name, rules);
+    if (model !== undefined || extname(name) !== MODEL_EXTENSION) return model;
+    const where = join(path, basename(name, MODEL_EXTENSION), SINGLE_VERSION, MODEL_FILE);
+    problems.push(`${join(path, name)} is not served: in a repository it would be ${where}`);
+    return undefined;
+  });
+  const models = found.filter((model) => model !== undefined);
+  if (models.length > MODELS_MAX) throw invalid(path, `expected at most ${MODELS_MAX} models`);
+  const empty = models.length === 0 && rules.wants === undefined;
+  if (empty) problems.push(`${path} holds no model folder`);
+  problems.push(...notes);
+  return { models, problems: problems.sort(), notes, readable: true };
+}
+
+/**
+ * Whether a folder is not meant to be a model: the file system's lost+found, or a folder without
+ * versions, configuration or any file that could be a model.
+ */
+async function isNoModel(path: string, name: string): Promise<boolean> {
+  const folder = join(path, name);
+  const stats = await tryStat(folder);
+  if (stats instanceof Error || !stats.isDirectory()) return false;
+  return name === LOST_AND_FOUND || !(await mayHoldModel(folder, 1));
+}
+
+/** `deeper`: how many levels of nested folders are searched too, for a misplaced model. */
+async function mayHoldModel(folder: string, deeper: number): Promise<boolean> {
+  const names = await listFolder(folder);
+  if (names instanceof Error) return !isNoFolder(names);
+  const mark = (name: string): boolean =>
+    name === TRITON_CONFIG_FILE || name === CONFIGS_FOLDER || /^[+-]?\d+$/.test(name);
+  if (names.some((name) => mark(name) || modelFileOf(name) !== undefined)) return true;
+  const { foreignIn } = await import('../../../importers/run/foreign-files.js');
+  if ((await foreignIn(folder, names)) !== undefined) return true;
+  if (deeper === 0) return false;
+  for (const name of names.slice(0, SEARCHED_FOLDERS_MAX)) {
+    if (await mayHoldModel(join(folder, name), deeper - 1)) return true;
+  }
+  return false;
+}
+
+const isNoFolder = (error: Error): boolean => (error as NodeJS.ErrnoException).code === 'ENOTDIR';
+
+/** The model of that name; undefined if it is not a folder. */
+export async function scanRepositoryModel(
+  path: string,
+  name: string,
+  rules: ScanRules,
+): Promise<FoundModel | undefined> {
+  const folder = join(path, name);
+  const stats = await tryStat(folder);
+  if (stats instanceof Error) return unreadableModel(name, folder, 'repository', stats);
+  return stats.isDirectory() ? scanModel(name, folder, 'repository', rules) : undefined;
+}
+
+/** Whether listModels() has the name, without scanning the others. */
+export async function hasModel(path: string, name: string): Promise<boolean> {
+  const names = await listFolder(path);
+  // Compared with the entries, not used as a path: a name may contain slashes and dots.
+  if (names instanceof Error || name.startsWith('.') || !names.includes(name)) return false;
+  const stats = await tryStat(join(path, name));
+  return !(stats instanceof Error) && stats.isDirectory();
+}
+
+/** Names of the folders in a repository; empty if it cannot be read. */
+export async function listModels(path: string): Promise<readonly string[]> {
+  const names = await listFolder(path);
+  if (names instanceof Error) return [];
+  const visible = names.filter((name) => !name.startsWith('.'));
+  const folders = await mapLimited(visible, MODELS_AT_ONCE, async (name) => {
+    const stats = await tryStat(join(path, name));
+    const isFolder = !(stats instanceof Error) && stats.isDirectory();
+    return isFolder && !(await isNoModel(path, name));
+  });
+  return visible.filter((_, i) => folders[i]);
+}
+
+/** One model folder: version folders, or only a model file. */
+export async function scanModel(
+  name: string,
+  basePath: string,
+  source: SourceKind,
+  rules: ScanRules,
+): Promise<FoundModel> {
+  checkModelName(name, basePath);
+  const names = await listFolder(basePath);
+  if (names instanceof Error) return unreadableModel(name, basePath, source, names);
+  const found = await (rules.configOf?.(name, basePath) ??
+    readConfig(name, basePath, names, rules));
+  if (found instanceof Error) return unreadableModel(name, basePath, source, found);
+  const before = rules.before?.(name);
+  const settings = found.config ?? before?.config.config;
+  const problems = [...found.warnings];
+  if (found.problem !== '') problems.push(found.problem);
+  const versions = await scanVersions(
+    {
+      basePath,
+      names,
+      modelFile: configuredFile(settings),
+      platform: configuredPlatform(settings),
+      policy: rules.policy ?? versionPolicyOf(settings),
+      parse: parseVersion,
+      before: before?.basePath === basePath ? before.versions : [],
+    },
+    problems,
+  );
+  return {
+    name,
+    basePath,
+    versions,
+    source,
+    problems,
+    readable: true,
+    config: found,
+    labels: {},
+    pending: [],
+  };
+}
+
+async function readConfig(
+  name: string,
+  folder: string,
+  names: readonly string[],
+  rules: ScanRules,
+): Promise<FoundConfig | Error> {
+  const named = await namedConfig(folder, names, rules.configName ?? '');
+  if (named instanceof Error) return named;
+  const path = named ?? join(folder, TRITON_CONFIG_FILE);
+  if (named === undefined && !names.includes(TRITON_CONFIG_FILE)) {
+    if (rules.autoComplete ?? true) return NO_CONFIG;
+    const problem = `${path}: no such file: expected one, as --disable-auto-complete-config is on`;
+    return { ...NO_CONFIG, problem, revision: 'none' };
+  }
+  let text: string;
+  try {
+    text = await readConfigText(path);
+  } catch (error) {
+    return error as Error;
+  }
+  return foundConfig(folder, text, parseTritonConfig(text, path, name), path);
+}
+
+/**
+ * The path of configs/NAME.pbtxt; undefined if it does not exist: the model's other configuration
+ * is then used, as in Triton. Source: core/src/model_lifecycle.cc GetModelConfigFullPath.
+ */
+async function namedConfig(
+  folder: string,
+  names: readonly string[],
+  configName: string,
+): Promise<string | Error | undefined> {
+  if (configName === '' || !names.includes(CONFIGS_FOLDER)) return undefined;
+  const path = join(folder, CONFIGS_FOLDER, `${configName}.pbtxt`);
+  const stats = await tryStat(path);
+  if (!(stats instanceof Error)) return path;
+  return (await isGone(path, stats)) ? undefined : stats;
+}
+
+/**
+ * A configuration that was read from `path` or sent by a client, with the label files that it
+ * names.
+ */
+export async function foundConfig(
+  folder: string,
+  text: string,
+  result: TritonConfigResult,
+  path = join(folder, TRITON_CONFIG_FILE),
+): Promise<FoundConfig> {
+  const { config, problems } = result;
+  const notes = result.warnings.map(problemText);
+  if (config === undefined) {
+    const problem = problems.map(problemText).join('; ');
+    return { ...NO_CONFIG, problem, notes, warnings: notes, revision: digest([text, problem]) };
+  }
+  const { labels, problems: wrongLabels } = await readLabels(folder, config);
+  const warnings = [...notes, ...wrongLabels.map(problemText)];
+  const found = await configuredSchema(folder, config, path);
+  if (typeof found === 'string') {
+    return { ...NO_CONFIG, problem: found, notes, warnings, revision: digest([text, found]) };
+  }
+  const schema = found === undefined ? {} : { schema: found };
+  const revision = digest([text, ...warnings, ...[...labels].flat(2), found?.revision ?? '']);
+  return { config, classLabels: labels, ...schema, problem: '', notes, warnings, revision };
+}
+
+/**
+ * The schema file named by the parameter "schema" in the model's folder, its problem, or neither.
+ */
+async function configuredSchema(
+  folder: string,
+  config: TritonConfig,
+  configPath: string,
+): Promise<FoundSchema | string | undefined> {
+  const name = parameterOf(config, SCHEMA_PARAMETER);
+  if (name === '') return undefined;
+  const place = `${configPath}: parameters "${SCHEMA_PARAMETER}"`;
+  if (isAbsolute(name) || name.includes('\0') || name.split(/[\\/]/).includes('..')) {
+    return `${place}: expected a file in the model's folder, got ${echo(name)}`;
+  }
+  const path = join(folder, name);
+  const stats = await tryStat(path);
+  if (stats instanceof Error) return `${place}: cannot read ${path}: ${stats.message}`;
+  return { path, revision: await fingerprint(path) };
+}
+
+function problemText({ place, message }: ConfigProblem): string {
+  return `${place}: ${message}`;
+}
+
+function digest(parts: readonly string[]): string {
+  return createHash('sha1').update(JSON.stringify(parts)).digest('base64url');
+}
+
+/** Returns undefined if versions have no file. */
+function configuredFile(config: TritonConfig | undefined): string | undefined {
+  if (config?.['backend'] === NULL_BACKEND) return undefined;
+  const standard = configuredPlatform(config) === PLAN_PLATFORM ? PLAN_FILE : MODEL_FILE;
+  return String(config?.['default_model_filename'] || standard);
+}
+
+/** The platform that the configuration states; "" = none. */
+function configuredPlatform(config: TritonConfig | undefined): string {
+  const platform = read.text(config ?? {}, 'platform');
+  const isPlan = platform === '' && read.text(config ?? {}, 'backend') === PLAN_BACKEND;
+  return isPlan ? PLAN_PLATFORM : platform;
+}
+
+export function unreadable(path: string, error: Error): SourceScan {
+  return { models: [], problems: [`cannot read ${path}: ${error.message}`], readable: false };
+}
+
+export async function requireFolder(path: string): Promise<void> {
+  if (!(await requirePath(path)).isDirectory()) throw invalid(path, 'expected a folder');
+}
+
+/** Removes models with duplicate names, keeping the first; sorted by name. */
+export function distinctModels(
+  found: readonly FoundModel[],
+  problems: string[],
+): readonly FoundModel[] {
+  const byName = new Map<string, FoundModel>();
+  for (const model of found) {
+    const first = byName.get(model.name);
+    if (first === undefined) {
+      byName.set(model.name, model);
+      continue;
+    }
+    const [kept, left] = [first.basePath, model.basePath];
+    problems.push(`model '${model.name}' is in ${kept} and in ${left}: the first is served`);
+  }
+  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}

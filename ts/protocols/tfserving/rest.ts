@@ -1,0 +1,167 @@
+// TensorFlow Serving's REST API. Hot path (predict, classify, regress) and documents; the
+// listener's thread.
+// Source: tensorflow/serving http_rest_api_handler; docs/reference/protocols/v1-rest.md.
+import { INFERENCE, METADATA } from '../../access/groups.js';
+import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
+import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
+import type { Missing } from '../../engine/missing.js';
+import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS } from '../../model/request-kinds.js';
+import {
+  ofCall,
+  type HttpExchange,
+  type RequestHead,
+  type Route,
+} from '../../listeners/http/listener.js';
+import {
+  DocumentRoute,
+  errorBody,
+  errorHeaders,
+  InferRoute,
+  type InferState,
+  type RestContext,
+} from '../rest/infer.js';
+import { findServable, withBlockedReason } from './documents.js';
+import { v1ListJson, v1MetadataJson, v1StatusJson } from './rest-documents.js';
+
+const JSON_TYPE = 'application/json';
+const NAME = '([^/:]+)';
+const WHICH = '(?:/versions/(\\d+)|/labels/([^/:]+))?';
+const POST_URL = new RegExp(`^/v1/models/${NAME}${WHICH}:(classify|regress|predict)$`, 'i');
+const GET_URL = new RegExp(`^/v1/models(?:/${NAME})?${WHICH}(/metadata)?$`, 'i');
+const LIST_URL = /^\/v1\/models$/i;
+const METADATA_MODEL = /^\/v1\/models\/metadata$/i;
+const VERBS: Readonly<Record<string, number>> = {
+  predict: V1_PREDICT,
+  classify: V1_CLASSIFY,
+  regress: V1_REGRESS,
+};
+// Clients match TensorFlow Serving's text; Serval's own, which says more, follows it. Source:
+// tfserving.md 1.10.
+const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
+
+function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
+  exchange.note(code);
+  exchange.send(ERRORS[code].v1Http, JSON_TYPE, errorBody(message), errorHeaders(code));
+}
+
+/** Throws ServalError if the percent-encoding is invalid. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ServalError(ErrorCode.InvalidArgument, `Malformed request: bad escape in ${text}`);
+  }
+}
+
+function malformed(head: RequestHead): ServalError {
+  const query = head.query();
+  const url = query === '' ? head.path() : `${head.path()}?${query}`;
+  return new ServalError(ErrorCode.InvalidArgument, `Malformed request: ${head.method()} ${url}`);
+}
+
+/** predict, classify and regress. Exactly one of `version` and `lookupError` is set. */
+class V1InferRoute extends InferRoute {
+  constructor(
+    context: RestContext,
+    protocol: number,
+    private readonly version: VersionSnapshot | undefined,
+    private readonly lookupError: ServalError | undefined,
+  ) {
+    super(context, protocol, version?.handle ?? 0);
+  }
+
+  protected readHead(head: RequestHead): void {
+    if (head.query() !== '') throw malformed(head);
+  }
+
+  protected succeed({ exchange }: InferState, body: Uint8Array): void {
+    exchange.send(200, JSON_TYPE, body);
+  }
+
+  protected fail(
+    exchange: HttpExchange,
+    code: ErrorCode,
+    message: string,
+    missing?: Missing,
+  ): void {
+    // The engine checked the body first, as TensorFlow Serving does, and found only the model
+    // missing; the reason is known here.
+    const known = code === ErrorCode.ModelNotFound ? this.lookupError : undefined;
+    if (known !== undefined) fail(exchange, known.code, known.message);
+    else if (code === ErrorCode.QueueFull) fail(exchange, code, `${QUEUE_FULL}: ${message}`);
+    else fail(exchange, code, withBlockedReason(this.version, message, missing?.signature));
+  }
+}
+
+function documentRoute({ snapshot, shown }: ListenerSnapshots, path: string): Route {
+  return new DocumentRoute((head, exchange) => {
+    exchange.isConstant = true;
+    try {
+      if (LIST_URL.test(path)) {
+        exchange.send(200, JSON_TYPE, v1ListJson(shown, head.query()));
+        return;
+      }
+      const match = head.query() === '' ? GET_URL.exec(path) : null;
+      if (match === null) throw malformed(head);
+      const [, name = '', version, label, metadata] = match;
+      // The match is greedy upstream: /v1/models/metadata is a model of that name.
+      const bare = METADATA_MODEL.test(path);
+      const target = {
+        name: bare ? 'metadata' : decoded(name),
+        version,
+        label: label === undefined ? undefined : decoded(label),
+      };
+      const text =
+        metadata === undefined || bare
+          ? v1StatusJson(shown, target)
+          : v1MetadataJson(snapshot, target);
+      exchange.send(200, JSON_TYPE, text);
+    } catch (error) {
+      if (!(error instanceof ServalError)) throw error;
+      fail(exchange, error.code, error.message);
+    }
+  });
+}
+
+function inferRoute(context: RestContext, snapshot: RegistrySnapshot, path: string): Route {
+  const match = POST_URL.exec(path);
+  const [, name = '', version, label, verb = ''] = match ?? [];
+  // The verb is matched in any case, but only its lower-case form is valid.
+  if (match === null || verb !== verb.toLowerCase()) {
+    return new DocumentRoute((head, exchange) => {
+      const error = malformed(head);
+      fail(exchange, error.code, error.message);
+    });
+  }
+  let found: VersionSnapshot | undefined;
+  let lookupError: ServalError | undefined;
+  try {
+    const target = { name: decoded(name), version, label: label && decoded(label) };
+    found = findServable(snapshot, target);
+  } catch (error) {
+    if (!(error instanceof ServalError)) throw error;
+    lookupError = error;
+  }
+  return new V1InferRoute(context, VERBS[verb] ?? V1_PREDICT, found, lookupError);
+}
+
+/** The route of a URL under /v1/. The listener caches it until the snapshot changes. */
+export function v1Route(
+  context: RestContext,
+  snapshots: ListenerSnapshots,
+  method: string,
+  path: string,
+): Route {
+  if (method === 'POST') return ofCall(INFERENCE, inferRoute(context, snapshots.snapshot, path));
+  if (method === 'GET') return ofCall(METADATA, documentRoute(snapshots, path));
+  const route = new DocumentRoute((head, exchange) => {
+    if (method === 'OPTIONS') {
+      const fromBrowser = /https?:\/\//.test(head.header('origin'));
+      exchange.send(fromBrowser ? 200 : 400, JSON_TYPE, '');
+      return;
+    }
+    const error = malformed(head);
+    fail(exchange, error.code, error.message);
+  });
+  return ofCall(METADATA, route);
+}
