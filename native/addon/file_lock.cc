@@ -1,4 +1,5 @@
-// See file_lock.h: flock(), which knows nothing of process ids and so of no containers either.
+// The lock of a file: flock(), which does not depend on process ids and so not on containers
+// either.
 #include "addon/file_lock.h"
 
 #include <sys/file.h>

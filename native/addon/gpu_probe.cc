@@ -1,4 +1,5 @@
-// See gpu_probe.h. What is opened is never closed: another call may be in it.
+// Probes of the GPU driver and of libraries. A library that was opened is never closed: another
+// call may be using it.
 #include "addon/gpu_probe.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// What this machine has for GPUs, for `serval doctor`: the driver's answer, and whether a library
+// The GPU support of this machine, for `serval doctor`: the driver's answer, and whether a library
 // can be opened. Control plane; any thread.
 #pragma once
 

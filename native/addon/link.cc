@@ -82,7 +82,7 @@ uint32_t Link::generation_of(Request& request) {
   return request.response_generation;
 }
 
-// As what the request is traced that was just handed over, if it is.
+// Reports the trace ids of the request that was just handed over, if it is traced.
 void Link::report_trace() {
   TraceId trace_id;
   SpanId span_id;

@@ -53,7 +53,7 @@ class Link final : public LaneHooks {
 
   // Writes the control words of an answer; returns the code JavaScript gets.
   uint32_t report(const Answer& answer);
-  // What an answer that is given at once is written to: slot 0's response, emptied.
+  // The buffer of an immediate response: slot 0's, emptied.
   ByteBuffer& clear_answer();
   // Puts an error's text there.
   uint32_t report_error(const Error& error);

@@ -1,4 +1,4 @@
-// See load_client.h.
+// The load client's calls. Control plane; JavaScript's thread.
 #include "addon/load_client.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-// See observation.h. JavaScript's thread.
+// The calls for logs, traces and statistics. Control plane; JavaScript's thread.
 #include "addon/observation.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// See receive_limit.h. uWebSockets.js neither sets the option nor tells its descriptors: they are
-// found among the process's own. Control plane; any thread.
+// The receive buffers of uWebSockets.js, which neither sets the option nor tells its descriptors:
+// they are found among the process's own. Control plane; any thread.
 #include "addon/receive_limit.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-// See shared_memory.h.
+// The calls for clients' shared memory. Control plane; JavaScript's thread.
 #include "addon/shared_memory.h"
 
 namespace serval {

@@ -1,4 +1,4 @@
-// See thread_probe.h.
+// A count of threads that can be started. Control plane; any thread.
 #include "addon/thread_probe.h"
 
 #include <condition_variable>

@@ -1,5 +1,6 @@
-// See turn.h. libuv's own header is in no package that the build uses: the few calls are declared
-// here. They are part of libuv 1.x's stable ABI, which Node exports. Source: docs.libuv.org.
+// The end of an event-loop iteration. No package that the build uses has libuv's header, so the few
+// calls are declared here. They are part of libuv 1.x's stable ABI, which Node exports. Source:
+// docs.libuv.org.
 #include "addon/turn.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// See engine.h. Control plane: load threads, and the thread that asks.
+// The engine's loads, unloads and warm-ups. Control plane: load threads, and the calling thread.
 #include "engine/control/engine.h"
 
 #include <algorithm>

@@ -84,7 +84,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   SharedRegions& shared_regions() { return shared_regions_; }
   // Threads that unpack compressed bodies.
   TaskThreads& inflating() { return inflating_; }
-  // Where large blocks of memory are freed.
+  // Threads that free large blocks of memory.
   TaskThreads& freeing() { return freeing_; }
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }

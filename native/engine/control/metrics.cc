@@ -43,8 +43,8 @@ void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
   writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
 }
 
-// Of this process and those of isolated models together; nothing before a model runs on a GPU.
-// Source: v2-protocol.md 10.
+// Writes the sums over this process and those of isolated models; nothing before a model runs on a
+// GPU. Source: v2-protocol.md 10.
 void write_pinned_metrics(const std::vector<IsolatedReading>& processes, MetricsWriter& writer) {
   gpu::PinnedReading pool = gpu::PinnedPool::process().read();
   pool.fallbacks += isolated_fallbacks();
@@ -73,7 +73,7 @@ void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
   writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
 }
 
-// Of models on GPUs; nothing where there are none.
+// Writes the memory of models on GPUs; nothing if there are none.
 void write_device_bytes(const EngineTable& table, MetricsWriter& writer) {
   bool began = false;
   table.models.each([&](Model& model) {

@@ -1,4 +1,4 @@
-// See task_threads.h.
+// Threads for control tasks. Control plane; any thread.
 #include "engine/control/task_threads.h"
 
 #include <malloc.h>

@@ -15,8 +15,8 @@
 
 namespace serval {
 
-// What a call returns at once. Pending: a completion with `ticket` follows. Otherwise the response
-// (or the error's text) is in slot 0.
+// The immediate result of a call. Pending: a completion with `ticket` follows. Otherwise the
+// response (or the error's text) is in slot 0.
 struct Answer {
   ErrorCode code = ErrorCode::Ok;
   bool pending = false;

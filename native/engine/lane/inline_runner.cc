@@ -1,4 +1,4 @@
-// See inline_runner.h. Hot path; the listener's thread.
+// Watched runs on the listener's thread. Hot path; the listener's thread.
 #include "engine/lane/inline_runner.h"
 
 #include <algorithm>

@@ -24,10 +24,10 @@ class InlineRunner {
   // Serves `input` into `out`, as serve() does. `limit_ns`: how long it may take, beside the limit
   // of the model's policy. False when it took too long and was ended: it is to be queued.
   bool run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns, Request& out);
-  // What the last run spent on the request.
+  // Nanoseconds that the last run spent on the request.
   uint64_t spent_ns() const { return memory_.times.input_ns + memory_.times.infer_ns; }
 
-  // What a V1 body for an unknown model is answered first, if there is fault to be found with it.
+  // Checks a V1 body for an unknown model: a fault in it is answered before the missing model is.
   // Source: tfserving.md 1.3.
   Status check_unknown(Protocol protocol, std::span<const uint8_t> body);
 

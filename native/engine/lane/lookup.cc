@@ -1,4 +1,4 @@
-// See lookup.h. Hot path; the listener's thread.
+// Look-up of models by name. Hot path; the listener's thread.
 #include "engine/lane/lookup.h"
 
 #include <optional>

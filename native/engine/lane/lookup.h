@@ -26,8 +26,8 @@ Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
 // memory is out.
 bool put_stream_error(std::string_view id, std::string_view text, Request& out);
 
-// What a failed look-up is answered, in the response of `out`: what is missing, or the error's
-// text, which on a stream is in a reply. Answers the code.
+// Writes the response to a failed look-up into `out`: the missing part, or the error's text, which
+// on a stream is inside a reply. Returns the code.
 ErrorCode put_lookup_error(Protocol protocol, const Error& problem, const WireModelRef& ref,
                            Request& out);
 

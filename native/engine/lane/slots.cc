@@ -1,4 +1,4 @@
-// See slots.h. Hot path; the listener's thread.
+// Slots, tickets and kept memory. Hot path; the listener's thread.
 #include "engine/lane/slots.h"
 
 #include <sys/mman.h>
@@ -13,7 +13,8 @@ namespace {
 constexpr uint32_t kSlotBits = 14;
 constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
 constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
-// What free slots of a lane keep together: so much, and so large a part of the budget.
+// Limits of the memory that the free slots of a lane keep together: bytes, and a fraction of the
+// budget.
 constexpr uint64_t kRetainedBytesMax = 64u << 20;
 constexpr uint64_t kRetainedPart = 16;
 

@@ -1,5 +1,5 @@
-// What all parts of a lane share: the engine, its current table, the memory budget, the home of the
-// lane's requests, and their slots. Hot path; the listener's thread.
+// The state that all parts of a lane share: the engine, its current table, the memory budget, the
+// home of the lane's requests, and their slots. Hot path; the listener's thread.
 #pragma once
 
 #include <memory>

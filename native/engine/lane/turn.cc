@@ -1,4 +1,5 @@
-// See turn.h. Hot path (queued requests); the listener's thread.
+// Wake-ups at the end of an event-loop iteration. Hot path (queued requests); the listener's
+// thread.
 #include "engine/lane/turn.h"
 
 #include <algorithm>

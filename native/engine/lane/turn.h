@@ -1,5 +1,6 @@
-// What one turn of the listener's thread queued for batching: its models' instances hear of it when
-// the turn ends, of all at once. Hot path (queued requests); the listener's thread.
+// The requests that one event-loop iteration of the listener's thread queued for batching: the
+// models' instances are woken once, when the iteration ends. Hot path (queued requests); the
+// listener's thread.
 #pragma once
 
 #include <memory>

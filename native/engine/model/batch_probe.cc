@@ -1,4 +1,4 @@
-// See batch_probe.h.
+// The probe of a model's batching. Control plane: the loading thread.
 #include "engine/model/batch_probe.h"
 
 #include <pthread.h>

@@ -29,8 +29,9 @@ struct BatchFinding {
 BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes, BackendModel& backend,
                             uint64_t limit_ns = kProbeNs);
 
-// What BatchPolicy.mode comes to: batched is what a configuration asks for by name or what is
-// proven. `tabular`: the first dim is known to be the rows, whatever the others are.
+// The mode that BatchPolicy.mode results in: a model is batched if a configuration asks for it by
+// name or if it is proven. `tabular`: the first dimension is known to be the rows, whatever the
+// other dimensions are.
 BatchMode effective_mode(const BatchPolicy& policy, const ModelShapes& shapes, bool stateful,
                          BatchProof proof, bool tabular = false);
 

@@ -15,7 +15,7 @@ namespace serval {
 
 namespace {
 
-// Where a batch for a GPU is gathered; null: in memory of the batch's own.
+// The memory in which a batch for a GPU is gathered; null: the batch's own memory.
 InputPlaces* places_of(Replica& replica, BackendScratch& scratch) {
   return replica.backend().info().on_gpu ? &scratch : nullptr;
 }
@@ -241,7 +241,8 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
   const ReplicaUse use(model_, replica_index);
   Replica& replica = model_.replica(use.index());
   batch.finished.clear();
-  // Who went away while the batch was formed is not run; its neighbours do not wait for it.
+  // Requests whose client left while the batch was formed are not run; the others do not wait for
+  // them.
   std::vector<Member*> gone;
   std::erase_if(batch.members, [&](Member* member) {
     if (!member->request->cancel.cancelled()) return false;
@@ -258,7 +259,7 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
   for (Member* member : batch.members) run_alone(batch, *member, replica);
 }
 
-// What one large batch took is not held for ever.
+// Shrinks memory that one large batch needed.
 void Batcher::trim(Batch& batch) {
   for (ByteBuffer& bytes : batch.memory.bytes) bytes.shrink(kGatherKeepBytes);
   for (ByteBuffer& bytes : batch.memory.states) bytes.shrink(kGatherKeepBytes);

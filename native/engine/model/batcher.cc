@@ -1,4 +1,4 @@
-// See batcher.h. Forming: hot path (queued requests). Thread: instance.
+// Formation of batches. Hot path (queued requests). Thread: instance.
 #include "engine/model/batcher.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ void Batcher::admit(Request* request) {
         const TensorView& input_view = member->decoded.inputs[i];
         member->joinable &= input_view.shape.rank() > 0 && member->rows > 0 &&
                             input_view.shape[0] == static_cast<int64_t>(member->rows);
-        // What was proved was proved of the declared shape; TensorFlow's signatures only say it.
+        // The proof holds for the declared shape, which TensorFlow's signatures only state.
         if (by_proof && i < signature.inputs.size() && signature.inputs[i].unchecked) {
           member->joinable &= fits_declared(signature.inputs[i], input_view.shape);
         }
@@ -191,7 +191,8 @@ bool Batcher::next_batch(Batch& batch) {
     size_t count = 0;
     const bool idle = formed_.empty();
     if (room != 0) {
-      // What is there already is taken without waiting; only then is it worth waiting for more.
+      // Requests that are in the queue are taken without waiting; only then is it worth waiting for
+      // more.
       count = queue.take(taken_,
                          formed_.empty()      ? kNever
                          : until_ns == kNever ? 0

@@ -40,7 +40,7 @@ class Batcher {
     Status done;
     PieceOutputs pieces;
   };
-  // What one instance works with.
+  // The working memory of one instance.
   struct Batch {
     uint64_t sequence = 0;
     std::vector<Member*> members;

@@ -1,4 +1,5 @@
-// See model.h. Scratches, attend and wake: hot path, any thread; stop: control plane.
+// The life of a model and its instances. Scratches, attend and wake: hot path, any thread; stop:
+// control plane.
 #include "engine/model/model.h"
 
 #include <algorithm>

@@ -48,7 +48,7 @@ class Replica {
   // A scratch for one run; give it back. Any thread.
   std::unique_ptr<BackendScratch> take_scratch();
   void give_scratch(std::unique_ptr<BackendScratch> scratch);
-  // What runs on its device now; counted where a model has several.
+  // Runs on its device now; counted if a model has several devices.
   std::atomic<int>& running() { return running_; }
 
  private:
@@ -83,7 +83,7 @@ class ReplicaUse {
 using StartThread = std::thread (*)(std::function<void()> run);
 inline std::thread start_thread(std::function<void()> run) { return std::thread(std::move(run)); }
 
-// What the engine lends to its models. Outlives them.
+// Services that the engine lends to its models. They outlive the models.
 struct ModelServices {
   AccessLog* access_log = nullptr;
   bool records = true;             // statistics and metrics
@@ -109,7 +109,7 @@ class Model final : public Timed {
   const std::string& version_text() const { return version_text_; }
   size_t replica_count() const { return replicas_.size(); }
   Replica& replica(size_t index) { return *replicas_[index % replicas_.size()]; }
-  // As clients see them: the backend's, with the configuration's dims.
+  // The signatures that clients see: the backend's, with the configuration's dimensions.
   const std::vector<Signature>& signatures() const { return shapes_.signatures(); }
   const ModelShapes& shapes() const { return shapes_; }
   const BackendModelInfo& info() { return replicas_[0]->backend().info(); }
@@ -119,18 +119,18 @@ class Model final : public Timed {
   RunningRequests& running() { return running_; }
   ModelCounters& counters() { return counters_; }
   ModelStats& stats() { return stats_; }
-  // Of the model and its queue. Control plane, any thread.
+  // Statistics of the model and its queue. Control plane, any thread.
   StatsReading read_stats();
   const ModelServices& services() const { return services_; }
   // Which requests are logged; null where there is no log.
   RequestTap* tap() const { return tap_.get(); }
 
-  // What BatchPolicy.mode came to, and what the probe found.
+  // The mode that BatchPolicy.mode resulted in, and the finding of the probe.
   BatchMode batch_mode() const { return batch_mode_; }
   // Whether its inputs may lie on a GPU, wherever it runs.
   bool takes_device_memory() const { return takes_device_memory_; }
   const BatchFinding& batch_finding() const { return batch_finding_; }
-  // Of a tabular model, else null.
+  // The schema of a tabular model, else null.
   const TableSchema* table() const { return table_.get(); }
   // Runs change what later runs see.
   bool stateful() { return info().stateful; }
@@ -155,7 +155,7 @@ class Model final : public Timed {
   void stop();
   // Instance threads that run something now.
   std::atomic<int>& busy() { return busy_; }
-  // What its requests are traced by; null without a tracer. Set when rules change.
+  // The sampler of the model's traces; null without a tracer. Set when rules change.
   std::atomic<TraceSampler*>& trace_sampler() { return trace_sampler_; }
   uint64_t expire() override;
 

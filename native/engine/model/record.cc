@@ -1,4 +1,4 @@
-// See record.h. Hot path, any thread.
+// Statistics, logs and traces of ended requests. Hot path, any thread.
 #include "engine/model/record.h"
 
 #include "engine/observe/tracer.h"

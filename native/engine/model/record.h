@@ -13,7 +13,7 @@
 
 namespace serval {
 
-// As logs call it.
+// The protocol's name in logs.
 std::string_view protocol_name(Protocol protocol);
 
 // Counts one request, writes it to the access log where it is sampled, and to the tracer.

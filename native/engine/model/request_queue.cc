@@ -1,4 +1,4 @@
-// See request_queue.h. Hot path (queued requests), any thread.
+// A model's bounded queue. Hot path (queued requests), any thread.
 #include "engine/model/request_queue.h"
 
 #include <algorithm>

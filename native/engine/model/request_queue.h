@@ -65,7 +65,7 @@ class RequestQueue {
   void expire(std::vector<Request*>& late);
   // now_ns() before which expire() has nothing to do; kNever = nothing at all.
   uint64_t next_expiry_ns();
-  // Where there is no consumer, and none starts: what waits, which nobody would take.
+  // Returns the waiting requests if there is no consumer and none starts: nobody would take them.
   std::vector<Request*> strand();
   // Wakes everyone; returns what was waiting.
   std::vector<Request*> close();
@@ -78,7 +78,7 @@ class RequestQueue {
   size_t waiting();
   // The most that wait at the level of this priority.
   size_t limit_of(uint64_t priority) const;
-  // What its level does with a request that waited too long.
+  // The action of the priority's level for a request that waited too long.
   TimeoutAction action_of(uint64_t priority) const;
   // The level a request of this priority goes to: 1..levels, 0 where there are none.
   uint32_t level_of(uint64_t priority) const;

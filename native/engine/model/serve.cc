@@ -41,7 +41,7 @@ TfTensorForm tf_form(const ServeSettings& settings) {
   return settings.tf_tensor_content ? TfTensorForm::Content : TfTensorForm::Typed;
 }
 
-// Of the protocols that know no tabular models.
+// The error of protocols that do not support tabular models.
 Error no_table(const Model& model) {
   return make_error(
       ErrorCode::Unimplemented,
@@ -141,7 +141,7 @@ Error too_many_rows(Protocol protocol, const Model& model, uint32_t rows) {
                           model.spec().name + "', got " + std::to_string(rows));
 }
 
-// Where the first dim is the batch, it is one number.
+// If the first dimension is the batch, all inputs must agree on it.
 Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
   const uint32_t limit = model.spec().batch.request_rows_max;
   const bool batched = model.batch_mode() == BatchMode::On;

@@ -45,8 +45,8 @@ inline ServeInput input_of(const Request& request, const CancelFlag* cancel) {
 bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
            const ServeSettings& settings, ServeMemory& memory, Request& out);
 
-// What a run is told of the request. What is over a response's limit as it lies in memory could not
-// be answered.
+// The options of a request's run. Outputs that exceed the response limit in memory could not be
+// encoded either.
 inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* cancel,
                               const Limits& limits) {
   RunOptions options(cancel);
@@ -56,7 +56,7 @@ inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* c
   return options;
 }
 
-// Where an error is that a signature is missing: says in data which, and of what.
+// Adds to an error about a missing signature, as data, which signature and of which model.
 void explain_signature(const Model& model, Error& error);
 
 // Bytes to tensors as the client sent them, not checked against the signature. Errors: those of the

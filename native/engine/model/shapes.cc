@@ -1,4 +1,4 @@
-// See shapes.h. make(): control plane; the rest: hot path, any thread.
+// Tensors as a configuration presents them. make(): control plane; the rest: hot path, any thread.
 #include "engine/model/shapes.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See request_log.h. What is copied is copied before the lock is taken; the lock covers one move.
+// The request log. Bytes are copied before the lock is taken; the lock covers one move. Any thread.
 #include "engine/observe/request_log.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace serval {
 namespace {
 
 constexpr double kWhole = 4294967296.0;  // a rate of 1 in RequestTap's steps
-// What an entry takes beside its bytes, about: it bounds how many empty ones wait.
+// Approximate size of an entry beside its bytes: it bounds the number of empty entries that wait.
 constexpr size_t kEntryBytes = 512;
 
 uint64_t step_of(double rate) {

@@ -31,7 +31,7 @@ struct LogRate {
   bool tensorflow = false;  // all become TensorFlow Serving's messages
 };
 
-// Of all versions of one model.
+// The tap of all versions of one model.
 class RequestTap {
  public:
   explicit RequestTap(LogRate rate) { set(rate); }
@@ -85,7 +85,7 @@ struct LoggedEntry {
   std::span<const uint8_t> request() const { return bytes.bytes().subspan(response_bytes); }
 };
 
-// What became of requests since the last time.
+// Outcomes of logged requests since the last count.
 struct LogCounts {
   uint64_t written = 0;    // records in files
   uint64_t unwritten = 0;  // a file could not be written
@@ -99,7 +99,7 @@ struct LogTotals {
 
 class RequestLog {
  public:
-  // What waits is charged to `budget`, and is no more than an eighth of it. Borrows it.
+  // Entries that wait are charged to `budget`, and are no more than an eighth of it. Borrows it.
   explicit RequestLog(MemoryBudget& budget);
 
   // The tap of all versions of the model, which lives as long as somebody has it.
@@ -121,9 +121,9 @@ class RequestLog {
   Taken take(size_t bytes_max);
   // Counts entries that were taken and could not be handed over.
   void drop(uint64_t entries);
-  // What became of entries that were taken, and how many logs are stopped now.
+  // Adds the outcomes of entries that were taken, and sets how many logs are stopped now.
   void count(const LogCounts& counts);
-  // Of the process so far.
+  // The totals of the process so far.
   LogTotals totals() const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace serval {
 
-// What is asked for.
+// A rule's settings.
 struct TraceRate {
   bool on = false;
   uint32_t one_in = 0;  // 0 = only those whose caller traces them

@@ -1,5 +1,5 @@
-// What is recorded of a request that has ended: statistics, access log and traces read it. Data
-// only; hot path, any thread.
+// The record of a request that has ended, as statistics, access log and traces read it. Data only;
+// hot path, any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// See tracer.h. Traced requests and control plane.
+// Rules and records of traces. Traced requests and control plane; any thread.
 #include "engine/observe/tracer.h"
 
 #include <algorithm>

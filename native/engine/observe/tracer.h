@@ -79,7 +79,7 @@ class Tracer {
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
  private:
-  // What outlives its request.
+  // The part of a traced request that outlives it.
   struct Record {
     Trace trace;
     std::string model, version, id;

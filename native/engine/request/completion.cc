@@ -1,4 +1,4 @@
-// See completion.h. Hot path (queued requests); any thread.
+// The queue of finished requests. Hot path (queued requests); any thread.
 #include "engine/request/completion.h"
 
 #include <utility>

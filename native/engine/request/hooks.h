@@ -1,4 +1,4 @@
-// What the addon does for a lane. Hot path; each call says whose thread it is on.
+// Services of a lane's owner for the lane. Hot path; each call names its thread.
 #pragma once
 
 namespace serval {

@@ -1,4 +1,4 @@
-// What is missing, as bytes. See missing.h. Any thread.
+// The bytes of a missing model, version, label or signature. Any thread.
 #include "engine/request/missing.h"
 
 #include "base/generated/engine_generated.h"

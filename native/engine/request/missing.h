@@ -1,5 +1,6 @@
-// What a request names and the engine has not. It goes on as data: JavaScript words it, or a gRPC
-// listener (calls/missing_words). Any thread.
+// The model, version, label or signature that a request names and the engine does not have. It
+// travels as data: JavaScript words it, or a gRPC listener (calls/missing_words). Hot path
+// (errors); any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace serval {
 
-// As fb::Missing has it. Borrows all but the version.
+// The fields of fb::Missing. Borrows all but the version.
 struct Missing {
   // Unknown labels and bad numbers are invalid_argument.
   ErrorCode code() const;
@@ -24,7 +25,7 @@ struct Missing {
   bool known = false;  // the registry knows more of it
 };
 
-// What is missing, for a log: who is answered has it in the protocol's words.
+// The text of a missing part for a log; the client gets it in its protocol's words.
 std::string text_of_missing(const Error& error);
 
 }  // namespace serval

@@ -1,4 +1,4 @@
-// What the kinds of requests have in common. Data only; any thread.
+// Properties of the kinds of requests. Data only; any thread.
 #pragma once
 
 #include <cstddef>

@@ -27,9 +27,9 @@ struct TaskGroup;
 struct Request {
   uint32_t slot = 0;
   uint32_t use = 0;  // counts the slot's uses; part of the ticket
-  // Where it is, as the listener's thread knows it. Queued: waiting, running or completed. Taken:
-  // its answer is being handed over. Kept: the answer was, and is still read. Tasks: its tasks are
-  // queued as requests of their own, which use its bytes.
+  // The request's stage, as the listener's thread knows it. Queued: waiting, running or completed.
+  // Taken: its response is being handed over. Kept: the response was handed over and is still read.
+  // Tasks: its tasks are queued as separate requests, which use its bytes.
   enum class Stage : uint8_t { Free, Body, Queued, Control, Taken, Kept, Tasks };
   Stage stage = Stage::Free;
   Protocol protocol = Protocol::V1Predict;

@@ -1,4 +1,4 @@
-// See trace.h. Traced requests only, any thread.
+// Trace ids and W3C trace contexts. Traced requests only, any thread.
 #include "engine/request/trace.h"
 
 #include <sys/random.h>
@@ -20,7 +20,7 @@ constexpr size_t kFlagsAt = 53;
 constexpr size_t kParentBytes = 55;
 constexpr uint8_t kSampled = 1;
 
-// Of a lower-case digit; -1 for all else.
+// The value of a lower-case hexadecimal digit; -1 for anything else.
 int digit_of(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
   if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
@@ -77,7 +77,7 @@ std::optional<TraceParent> parse_trace_parent(std::string_view parent, std::stri
       !read_hex(parent.substr(kFlagsAt), flags)) {
     return std::nullopt;
   }
-  // Of a later version, what is behind is not ours to read.
+  // A later version may have more after these fields, which is ignored.
   const bool longer = parent.size() > kParentBytes;
   if (version[0] == 0xff || (version[0] == 0 && longer) ||
       (longer && parent[kParentBytes] != '-') || is_zero(read.trace_id) || is_zero(read.span_id)) {

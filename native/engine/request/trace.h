@@ -1,5 +1,5 @@
-// What a traced request carries with it, and the context that its caller sent. A request that is
-// not traced has none of it. Any thread; one at a time has a request's.
+// The trace of a request, and the context that its caller sent. A request that is not traced has
+// none. Hot path; any thread, one at a time has a request's.
 #pragma once
 
 #include <array>
@@ -39,9 +39,9 @@ struct TraceParent {
   std::string state;
 };
 
-// Of the headers traceparent and tracestate; nothing where the first is not one, as the standard
-// has it. A state that is longer than 512 bytes, or no text, is left out.
-// Source: W3C Trace Context 3.2, 3.3.
+// Parses the headers traceparent and tracestate. Returns nothing if the first is invalid, as the
+// standard says. A state that is longer than 512 bytes, or not text, is left out. Source: W3C Trace
+// Context 3.2, 3.3.
 std::optional<TraceParent> parse_trace_parent(std::string_view parent, std::string_view state);
 
 // "00-<trace>-<span>-01": the header of a traced request's answer.

@@ -1,4 +1,4 @@
-// See fault_guard.h. The handler uses atomics without locks and mmap, which on Linux is a bare
+// The handler of missing pages. It uses atomics without locks and mmap, which on Linux is a bare
 // system call: both are safe in a signal handler.
 #include "engine/shm/fault_guard.h"
 

@@ -13,7 +13,7 @@ namespace serval {
 // still use stay mapped after they are unregistered.
 inline constexpr size_t kGuardedRegionsMax = 4096;
 
-// What the handler knows of one region. Written by guard_region() and its owner only.
+// The handler's view of one region. Written by guard_region() and its owner only.
 struct GuardedRegion {
   std::atomic<uintptr_t> begin{0};  // 0 = free
   std::atomic<uintptr_t> end{0};

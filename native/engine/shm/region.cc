@@ -1,4 +1,4 @@
-// See region.h: what both kinds share, and memory of a GPU. Control plane.
+// The parts that both kinds of regions share, and memory of a GPU. Control plane.
 #include "engine/shm/region.h"
 
 #include <cstring>

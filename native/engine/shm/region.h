@@ -15,7 +15,7 @@ namespace serval {
 
 enum class RegionKind : uint8_t { System, Cuda };
 
-// What a client says of a region. Source: Triton's system and CUDA shared memory extensions.
+// A client's description of a region. Source: Triton's system and CUDA shared memory extensions.
 struct RegionSpec {
   std::string name;
   std::string key;      // System: of shm_open(): a name below /dev/shm, "/" in front or not

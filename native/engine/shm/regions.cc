@@ -1,4 +1,4 @@
-// See regions.h. Changed on the main thread; looked up by any.
+// The table of registered regions. Changed on the main thread; read by any.
 #include "engine/shm/regions.h"
 
 #include <utility>

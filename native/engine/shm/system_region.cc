@@ -1,4 +1,4 @@
-// See region.h: POSIX shared memory. Opened on the main thread; checked by any.
+// POSIX shared memory. Opened on the main thread; checked by any.
 #include "engine/shm/region.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kFolder = "/dev/shm";
 constexpr size_t kFileNameMax = 255;
-// What Triton keeps for its Python backend. Source: Triton's shared memory manager.
+// Prefix that Triton reserves for its Python backend. Source: Triton's shared memory manager.
 constexpr std::string_view kReservedPrefix = "triton_python_backend_shm_region_";
 
 // Closes what was opened, unless it is taken.

@@ -1,4 +1,4 @@
-// See tensors.h. Hot path of requests that name a region; any thread.
+// Tensors in shared memory. Hot path of requests that name a region; any thread.
 #include "engine/shm/tensors.h"
 
 #include <algorithm>

@@ -33,7 +33,7 @@ Status attach_shared(const SharedRegions* regions, const Signature& signature, b
 // Whether what the request read and wrote was there all the time. Errors: invalid_argument.
 Status check_shared(const DecodedRequest& request);
 
-// What a request is answered whose run failed: with memory that went away under it, or as it was.
+// The error of a failed run: memory that was removed while it ran, or else `failed` itself.
 Status blame_shared(const DecodedRequest& request, Status failed);
 
 // The request has run: checks what it read, and writes outputs[i] of those request.outputs[i] that

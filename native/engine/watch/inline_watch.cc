@@ -1,4 +1,4 @@
-// See inline_watch.h. Thread: its own, but add(), remove() and wake().
+// The watch of inline runs. Thread: its own, except add(), remove() and wake().
 #include "engine/watch/inline_watch.h"
 
 #include <pthread.h>

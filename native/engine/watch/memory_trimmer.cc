@@ -1,4 +1,4 @@
-// See memory_trimmer.h.
+// The release of memory after a burst. Thread: sv-trim, except note() and finish().
 #include "engine/watch/memory_trimmer.h"
 
 #include <malloc.h>

@@ -1,4 +1,5 @@
-// See tf_request.h. Source: tfserving.md 2 "PredictRequest", "ClassificationRequest".
+// Requests as TensorFlow Serving's messages. Source: tfserving.md 2 "PredictRequest",
+// "ClassificationRequest".
 #include "engine/control/request_log/tf_request.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See codec.h. Control plane, any thread.
+// The tables of models and statistics. Control plane, any thread.
 #include "engine/control/spec/codec.h"
 
 #include <algorithm>
@@ -258,7 +258,7 @@ ServerOptions server_options(const fb::ModelSpec& from) {
   return options;
 }
 
-// What a configuration says: batching, queueing, tensors, devices.
+// Reads the model's configuration: batching, queueing, tensors, devices.
 Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (from.exec_mode() > ExecMode::MAX) {
     return out_of_range("exec_mode", static_cast<int64_t>(from.exec_mode()), "0, 1 or 2");

@@ -1,4 +1,4 @@
-// See options.h. Control plane, any thread.
+// Checks of ONNX Runtime's options. Control plane, any thread.
 #include "engine/control/spec/options.h"
 
 #include <sys/stat.h>

@@ -12,7 +12,7 @@
 
 namespace serval {
 
-// Of a provider the names of options that the command line or the server itself set.
+// For each provider the names of options that the command line or the server itself set.
 using ServerOptions = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 // Checks spec.session_config and the options of spec.providers that are not in `own`;
