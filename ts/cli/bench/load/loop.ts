@@ -5,6 +5,7 @@
 // time. open: requests are due by the clock, whatever comes back; latencies are of requests that
 // were due in the measured time, from that moment on, also where the client itself was late: what
 // waits because the server is slow is not left out (coordinated omission).
+import { performance } from 'node:perf_hooks';
 import { randomNumbers } from '../../predict/inputs.js';
 import { Histogram } from './histogram.js';
 import type { Pacer } from './pacer.js';
