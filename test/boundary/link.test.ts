@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadBinding, type NativeBinding } from '../../ts/engine/binding.js';
+import type { EngineOptions } from '../../ts/engine/open-link.js';
 import { readTraces, writeTraceRules } from '../../ts/engine/flat.js';
 import { ErrorCode } from '../../ts/base/errors.js';
 import { V1_PREDICT, V2_REST } from '../../ts/model/request-kinds.js';
@@ -83,6 +84,30 @@ test('wrong types throw TypeError that names the argument', async () => {
       /attached already/,
     );
     assert.throws(() => native.mapSlot(12345), RangeError);
+  });
+});
+
+test('refuses an unknown or mistyped option of attach() by its name', async () => {
+  const attach = (options: object): unknown =>
+    call(loadBinding(), 'attach', [options, () => undefined]);
+  await withEngine(() => {
+    const own = { name: 'TypeError' };
+    assert.throws(() => attach({ bodyByteMax: 1 }), {
+      ...own,
+      message: 'attach: unknown option bodyByteMax',
+    });
+    assert.throws(() => attach({ metrics: 1 }), {
+      ...own,
+      message: 'attach: metrics: expected a boolean',
+    });
+    assert.throws(() => attach({ jsonDepthMax: -1 }), {
+      ...own,
+      message: 'attach: jsonDepthMax: expected a number of 0 or more',
+    });
+    // @ts-expect-error: a misspelt option does not compile.
+    const misspelt: EngineOptions = { bodyByteMax: 1 };
+    assert.ok(misspelt);
+    return Promise.resolve();
   });
 });
 

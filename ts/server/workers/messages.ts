@@ -6,6 +6,7 @@ import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
 import type { AccessLogSettings } from '../../config/observation/access-log-settings.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../../base/logger.js';
 import type { HttpListenerKind } from '../../listeners/http/kind.js';
+import type { EngineOptions } from '../../engine/open-link.js';
 import type { SnapshotChange } from '../../models/registry/snapshot-build.js';
 import type { GrpcTransportSettings } from '../../listeners/grpc/settings.js';
 import type { Cut } from '../../listeners/cut.js';
@@ -22,24 +23,17 @@ export interface ListenerSettings {
   readonly clientShm: boolean;
   /** Of GPUs too. */
   readonly cudaShm?: boolean;
+  /** The thread attaches to the engine by these. */
+  readonly engine: EngineOptions;
   readonly bodyBytesMax: number;
-  readonly jsonDepthMax: number;
-  /** What requests and answers may hold in all. */
+  /** Bytes that all requests and responses together may hold. */
   readonly memoryLimitBytes: number;
-  readonly intraOpThreads: number;
-  readonly onnxruntimeLibrary: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** undefined: stderr. */
   readonly logFile: string | undefined;
   /** False: nothing is counted, and no path answers metrics. */
   readonly metricsAllowed: boolean;
-  /** How long a REST request may take before it is answered DeadlineExceeded; 0 = any time. */
-  readonly restTimeoutUs: number;
-  readonly tfTensorContent: boolean;
-  readonly tfCheckMethod: boolean;
-  /** One word: 1 where callers' trace context counts. */
-  readonly tracing: SharedArrayBuffer;
   /** Absent: there is no access log. */
   readonly accessLog?: AccessLogSettings;
   /** Who may call what, until it is told anew. */
