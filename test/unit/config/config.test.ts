@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { ACCESS_FLAGS } from '../../../ts/config/access-flags.js';
 import { TRACE_FLAGS } from '../../../ts/config/observation/trace-flags.js';
 import { canonicalName, nearestFlag, SERVE_FLAGS } from '../../../ts/config/flags.js';
-import { parseConfigText } from '../../../ts/config/file.js';
 import { parseFlags } from '../../../ts/config/command-line.js';
 import { parseServeConfig } from '../../../ts/config/config.js';
 import type { Config } from '../../../ts/config/config.js';
@@ -548,11 +547,6 @@ test('errors of the file carry line and column', async (t) => {
     const folder = filledFolder(t, { 'c.yaml': text });
     await refuses(['m', `--config=${folder}/c.yaml`], message);
   }
-});
-
-test('an empty file and a file of comments set nothing', async () => {
-  assert.equal((await parseConfigText('', 'c.yaml')).size, 0);
-  assert.equal((await parseConfigText('# nothing\n', 'c.yaml')).size, 0);
 });
 
 test('a file above the limit is refused', async (t) => {

@@ -33,7 +33,7 @@ class SharedTensors : public EngineTest {
     Request* done = next();
     if (done == nullptr) return {ErrorCode::Internal, "no answer"};
     const std::pair<ErrorCode, std::string> out{done->code, text(*done)};
-    lane_->release(*done);
+    lane_->slots().release(*done);
     return out;
   }
 
@@ -331,7 +331,7 @@ TEST_F(SharedTensors, TogetherInABatch) {
     Request* done = next();
     ASSERT_NE(done, nullptr);
     EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-    const int which = asked[lane_->ticket_of(*done)];
+    const int which = asked[lane_->slots().ticket_of(*done)];
     const auto value = static_cast<float>(which);
     const std::string raw = raw_of<float>({value, -value});
     if (which % 2 == 0) {
@@ -339,7 +339,7 @@ TEST_F(SharedTensors, TogetherInABatch) {
     } else {
       EXPECT_TRUE(text(*done).ends_with(raw));
     }
-    lane_->release(*done);
+    lane_->slots().release(*done);
   }
 }
 

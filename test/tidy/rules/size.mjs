@@ -1,6 +1,6 @@
 // Sizes: files, functions, lines, folders, blobs. Limits stand in limits.json. Test time only.
-import { functionsIn } from './functions.mjs';
-import { folderOf } from './source-files.mjs';
+import { functionsIn } from '../functions.mjs';
+import { folderOf } from '../source-files.mjs';
 
 // A `violation` is {path, line, message}; every rule returns a list of them.
 

@@ -2,7 +2,7 @@
 // cited sections, the generated code. Test time only.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { lineAt } from './lexer.mjs';
+import { lineAt } from '../lexer.mjs';
 
 const REQUIRED = [
   'README.md',

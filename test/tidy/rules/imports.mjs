@@ -1,7 +1,7 @@
 // Who may include or import whom (STYLE, Imports). Test time only.
 import { posix } from 'node:path';
-import { lineAt, splitSource } from './lexer.mjs';
-import { filesUnder } from './source-files.mjs';
+import { lineAt, splitSource } from '../lexer.mjs';
+import { filesUnder } from '../source-files.mjs';
 
 // Library -> what its files may include, by prefix of the path under native/.
 const NATIVE_MAY_INCLUDE = {
