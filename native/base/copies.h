@@ -1,5 +1,5 @@
-// Hot path, any thread. Counts request tensor bytes on their way from the body to the backend:
-// copied or viewed. docs/explanation/threads-and-copies.md budgets them; test/boundary compares.
+// Hot path, any thread. Counts request tensor bytes between the body and the backend as copied or
+// viewed. docs/explanation/threads-and-copies.md budgets the copies; test/boundary compares.
 // Relaxed atomics: one add per tensor.
 #pragma once
 

@@ -77,7 +77,7 @@ test('each way that trace and sources can disagree is named', () => {
   assert.match(page('serving/json.cc', 'serving/plain.cc')[0], /no file/);
   const unmarked = { 'native/codec/v2/wire.cc': 'void decode() { peek(); }' };
   assert.match(disagree(unmarked)[0], /no comment "Hot path: decode/);
-  const stray = { 'native/engine/serve.cc': '// Hot path: decode. Serves.' };
+  const stray = { 'native/engine/model/serve.cc': '// Hot path: decode. Serves.' };
   assert.match(disagree(stray)[0], /no such row for this file/);
   const unknown = { 'native/addon/exports.cc': '// Hot path: receive. Hot path: submit.\nSubmit' };
   assert.match(disagree(unknown)[0], /no such row for this file/);

@@ -1,4 +1,4 @@
-// What `serval doctor` comes to: the first obstacle and its remedy.
+// The conclusion of `serval doctor`: the first obstacle and its remedy.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
