@@ -57,7 +57,7 @@ describe('TFRecord', () => {
     assert.deepEqual(await recordsOf(join(path, 'assets.extra', 'file')), []);
   });
 
-  it('refuses what is no regular file', async (context) => {
+  it('refuses what is not a regular file', async (context) => {
     const folder = tempFolder(context);
     mkdirSync(join(folder, 'records'));
     execFileSync('mkfifo', [join(folder, 'pipe')]);

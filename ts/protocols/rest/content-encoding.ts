@@ -128,14 +128,14 @@ export async function unpack(
       if (bytes > bytesMax) {
         throw new ServalError(
           ErrorCode.BodyTooLarge,
-          `request body is over the limit of ${bytesMax} bytes once unpacked (${coding})`,
+          `request body is over the limit of ${bytesMax} bytes after decompression (${coding})`,
         );
       }
       if (!take(2 * part.length)) {
         // counted once more for the whole
         throw new ServalError(
           ErrorCode.MemoryFull,
-          `no memory for a request body of more than ${bytes} bytes once unpacked`,
+          `no memory for a request body of more than ${bytes} bytes after decompression`,
         );
       }
       parts.push(part);
@@ -145,7 +145,7 @@ export async function unpack(
     throw error instanceof ServalError ? error : malformed(coding, (error as Error).message);
   }
   const left = body.length - unpacker.bytesWritten;
-  if (left !== 0) throw malformed(coding, `${left} bytes behind its end`);
+  if (left !== 0) throw malformed(coding, `${left} bytes after its end`);
   return Buffer.concat(parts, bytes);
 }
 
