@@ -1,5 +1,6 @@
 // Reads and writes the raw form of BYTES tensors, and writes that of any tensor. Hot path, any
-// thread. Source: v2-protocol.md 1.3 "layout".
+// thread.
+// Source: v2-protocol.md 1.3 "layout".
 #include "codec/bytes_tensor.h"
 
 #include <cstring>

@@ -9,7 +9,10 @@ const REQUIRED = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'CODE_OF_CONDUCT.md',
+  'SECURITY.md',
   'LICENSE',
+  'docs/README.md',
   'docs/reference/errors.md',
   '.ci/run',
 ];
@@ -28,8 +31,7 @@ export function requiredFiles({ files }) {
 
 const STAGES = ['receive', 'route', 'queue', 'decode', 'check', 'run', 'encode', 'reply'];
 
-// Rows `| stage | native/x.cc | function, function (note) | ...` of ARCHITECTURE.md's section
-// "Request trace".
+// Rows `| stage | native/x.cc | function, function (note) | ...` of the section "Request trace".
 export function traceRows(text) {
   const rows = [];
   let inside = false;
@@ -60,7 +62,7 @@ export function traceComments(files) {
 }
 
 export function requestTrace({ files }) {
-  const page = 'ARCHITECTURE.md';
+  const page = 'docs/reference/request-trace.md';
   const text = textOf(files, page);
   if (text === undefined) return [{ path: page, line: 1, message: 'missing: the request trace' }];
   const rows = traceRows(text);

@@ -12,6 +12,7 @@ import * as imports from './rules-imports.mjs';
 import * as links from './rules-links.mjs';
 import * as size from './rules-size.mjs';
 import { readTree } from './source-files.mjs';
+import * as tables from './rules-tables.mjs';
 import * as words from './rules-words.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -38,6 +39,10 @@ const RULES = {
   'error-pages': documents.errorPages,
   changelog: documents.changelog,
   'relative-links': links.relativeLinks,
+  'native-calls': tables.nativeCalls,
+  rooms: tables.rooms,
+  'page-sizes': tables.pageSizes,
+  'named-paths': tables.namedPaths,
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
   'peer-tables': documents.peerTables,
