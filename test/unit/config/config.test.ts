@@ -172,10 +172,8 @@ test('defaults are those of the issue', async () => {
   } satisfies Config);
 });
 
-/**
- * Flags tested elsewhere: plain arguments, command line only, not with --model-base-path, TLS,
- * batching; access and tracing have their own files.
- */
+/** Flags tested elsewhere: plain arguments, command line only, not with --model-base-path, TLS,
+ * batching; access and tracing have their own files. */
 const ELSEWHERE = new Set([
   ...['paths', 'config', 'model-config-file', 'ssl-config-file', 'platform-config-file'],
   ...[...ACCESS_FLAGS, ...TRACE_FLAGS].map((row) => row.name),
