@@ -19,7 +19,7 @@
 #include "addon/receive_limit.h"
 #include "addon/shared_memory.h"
 #include "addon/thread_probe.h"
-#include "engine/spec/codec.h"
+#include "engine/control/spec/codec.h"
 
 namespace serval {
 

@@ -1,5 +1,5 @@
-// The listeners' worker threads as the main thread sees them: ports, failures, snapshots that are
-// acknowledged, control calls, drain.
+// The listeners' worker threads as the main thread sees them: ports, failures, acknowledged
+// snapshots, control calls, drain.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
@@ -198,7 +198,7 @@ describe('listener threads', () => {
     });
     await pool.stop();
     assert.equal(await reservePort(HOST, httpPort), httpPort);
-    await pool.publish(snapshotOf(1)); // nobody is left who could acknowledge it
+    await pool.publish(snapshotOf(1)); // no thread is left to acknowledge it
     assert.deepEqual(lost, []);
   });
 

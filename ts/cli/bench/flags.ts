@@ -10,7 +10,7 @@ const TEXT = { kind: 'text' } as const;
 const LIST = { kind: 'text-list' } as const;
 const whole = (min: number, max: number) => ({ kind: 'int', min, max }) as const;
 const OF_SERVERS = ['http-threads', 'http-listener', 'grpc-threads'];
-/** The load's own business. */
+/** Flags that the load controls itself. */
 const NOT_TAKEN = ['log-level', 'log-format', 'model-config-name'];
 
 export const PATHS = flag(
@@ -61,7 +61,7 @@ export const HTTP2 = flag(
   'REST over HTTP/2: prior knowledge, ALPN with TLS',
 );
 
-/** What `serval serve` and the library take, and is handed on. */
+/** Flags of `serval serve` and the library that are passed on. */
 export const HANDED_ON: readonly FlagRow[] = SERVE_FLAGS.filter(
   ({ name }) =>
     (MODEL_SETTINGS.includes(name) && !NOT_TAKEN.includes(name)) || OF_SERVERS.includes(name),

@@ -1,4 +1,4 @@
-// What the flags of `serval bench` say, checked. Control plane.
+// Parses and checks the flags of `serval bench`. Control plane.
 import { resolve } from 'node:path';
 import type { ParsedFlags } from '../../config/command-line.js';
 import type { FlagRow } from '../../config/values/flag-row.js';
@@ -38,24 +38,24 @@ import type { BenchPath } from './types.js';
 const BATCH_MAX = 1_000_000;
 const SECONDS_MIN = 0.05;
 
-/** Requests a second, or a part (0.6) of what closed loops reached. */
+/** Requests per second, or a fraction (0.6) of the rate of closed loops. */
 export type RateOption =
   | { readonly kind: 'absolute'; readonly perSecond: number }
   | { readonly kind: 'part'; readonly part: number };
 
 export interface SweepOptions {
-  /** undefined: all that the target has. */
+  /** undefined: all that the target supports. */
   readonly paths: readonly BenchPath[] | undefined;
   readonly concurrency: readonly number[];
   readonly rates: readonly RateOption[];
   readonly batches: readonly number[];
-  /** Whether --batch was given: otherwise a model without rows is measured as it is. */
+  /** Whether --batch was given: otherwise a model without rows is measured without batches. */
   readonly batchGiven: boolean;
   readonly seconds: number;
   readonly warmupSeconds: number;
 }
 
-/** Where and with what, by the flags. Errors: InvalidArgument. */
+/** Target and settings from the flags. Errors: InvalidArgument. */
 export function measureOptions(target: string, { settings }: ParsedFlags): MeasureOptions {
   const list = (name: string): readonly string[] => settings.get(name)?.texts ?? [];
   const text = (name: string): string | undefined => {
@@ -82,7 +82,7 @@ export function measureOptions(target: string, { settings }: ParsedFlags): Measu
   };
 }
 
-/** What is measured, by the flags. Errors: InvalidArgument. */
+/** The measurements, from the flags. Errors: InvalidArgument. */
 export function sweepOptions({ settings }: ParsedFlags): SweepOptions {
   const sweep: SweepOptions = {
     paths: sweepPaths(settings),

@@ -1,5 +1,5 @@
-// What `serval inspect` says of a TensorRT engine: the file itself is closed, so it is what its
-// configuration says. Control plane. Loads nothing.
+// `serval inspect` of a TensorRT engine: the file is opaque, so this reports its configuration.
+// Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { planHead } from '../../models/placement/plan/load.js';
@@ -22,8 +22,10 @@ export interface PlanReport {
   readonly signatures: readonly SignatureInfo[];
 }
 
-/** Errors: ModelInvalid: no engine, a configuration that cannot be served, or that names no
- * tensors. */
+/**
+ * Errors: ModelInvalid: no engine, a configuration that cannot be served, or one that names no
+ * tensors.
+ */
 export async function planReport(model: FoundModel, version: FoundVersion): Promise<PlanReport> {
   const { path } = version;
   const { config = {}, problem } = model.config;

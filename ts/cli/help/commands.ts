@@ -1,6 +1,6 @@
-// The table of commands: what `serval help`, the pages of each command, shell completion and the
-// manual page are made from, and the flags that commands other than `serve` take. Control plane;
-// data only. The flags of `serve` are in ts/config/flags.ts.
+// The table of commands, from which `serval help`, the pages of each command, shell completion and
+// the manual page are made, and the flags of commands other than `serve`. Control plane; data only.
+// The flags of `serve` are in ts/config/flags.ts.
 import { SERVE_FLAGS } from '../../config/flags.js';
 import type { FlagRow } from '../../config/values/flag-row.js';
 import { BENCH_FLAGS } from '../bench/flags.js';
@@ -15,17 +15,17 @@ export interface Example {
 
 export interface CommandRow {
   readonly name: string;
-  /** What stands behind the name in the usage line. */
+  /** The arguments after the name in the usage line. */
   readonly takes: string;
   /** One line. */
   readonly summary: string;
   /** Sentences of its page. */
   readonly about: string;
   readonly flags: readonly FlagRow[];
-  /** Flags that the short page shows; the long one has all. Default: all. */
+  /** Flags shown on the short page; the long one has all. Default: all. */
   readonly common?: readonly string[];
   readonly examples: readonly Example[];
-  /** What plain arguments are: paths, the commands' names, or some of these words. */
+  /** Completion of plain arguments: paths, the commands' names, or some of these words. */
   readonly completes: 'paths' | 'commands' | readonly string[];
 }
 

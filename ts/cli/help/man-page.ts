@@ -51,7 +51,7 @@ function flagText(row: FlagRow): readonly string[] {
   return ['.TP', `${names.join(', ')} \\fI${roff(row.value)}\\fR`, roff(helpOf(row))];
 }
 
-/** Backslashes and dashes as they stand; no line begins with a request of roff's. */
+/** Escapes backslashes and dashes, and lines that would begin with a roff request. */
 function roff(text: string): string {
   const plain = text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll('"', '\\(dq');
   return /^[.']/.test(plain) ? `\\&${plain}` : plain;

@@ -1,6 +1,6 @@
-// Reads what an ONNX file says of itself: the top-level fields of ModelProto. The graph and its
-// weights are skipped, not read: a file of gigabytes costs a few small reads. Control plane.
-// Source: field numbers of onnx/onnx.proto; protobuf wire format.
+// Reads an ONNX file's own description: the top-level fields of ModelProto. The graph and its
+// weights are skipped: a file of gigabytes costs a few small reads. Control plane. Source: field
+// numbers of onnx/onnx.proto; protobuf wire format.
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -27,7 +27,7 @@ export interface OnnxHeader {
   readonly opsets: readonly OnnxOpset[];
   readonly metadata: readonly (readonly [key: string, value: string])[];
   readonly fileBytes: number;
-  /** Of the serialized graph, weights included. */
+  /** Size of the serialized graph, including weights. */
   readonly graphBytes: number;
 }
 
@@ -136,7 +136,7 @@ class Source {
     throw this.fail(start, `expected a number of at most ${VARINT_BYTES_MAX} bytes`);
   }
 
-  /** A length that the file has room for. */
+  /** A length that fits the rest of the file. */
   async length(field: number): Promise<number> {
     const start = this.offset;
     const length = await this.varint();

@@ -1,13 +1,13 @@
-// Models of tabular tools and of Apple's and MLflow's formats, recognised by content, with the way
-// to a model that Serval loads. Control plane; pure. Source: XGBoost's doc/model.schema and
+// Recognises models of tabular tools and of Apple's and MLflow's formats by content, and names the
+// way to a model that Serval loads. Control plane; pure. Source: XGBoost's doc/model.schema and
 // Universal Binary JSON; LightGBM's gbdt_model_text.cpp; CatBoost's model_format.fbs ("CBM1");
 // H2O's hex.genmodel MojoReaderBackend; coremltools' Model.proto; MLflow's "MLmodel" format;
 // PyTorch's torch/export/pt2_archive.
 
-/** In what torch.export saves, before and since PyTorch 2.7. */
+/** Entries in archives of torch.export, before and since PyTorch 2.7. */
 const EXPORTED_PROGRAM = /(^|\/)(serialized_exported_program\.json|archive_format)$/;
 
-/** A file of one of the tools, by its name and its front; undefined: of none. */
+/** The tool of a file, by its name and its front; undefined: none. */
 export function toolKind(name: string, head: Buffer, text: string): string | undefined {
   const stem = name.replace(/\.[^.]*$/, '');
   if (isXgboost(head, text)) {
@@ -37,7 +37,7 @@ export function toolKind(name: string, head: Buffer, text: string): string | und
   return isCoreMl(head, text) ? coreMl() : undefined;
 }
 
-/** An archive of one of the tools, by the names in it; undefined: of none. */
+/** The tool of an archive, by its entry names; undefined: none. */
 export function toolArchive(name: string, names: readonly string[]): string | undefined {
   const stem = name.replace(/\.[^.]*$/, '');
   const isMojo = names.some((one) => /^(domains|trees|experimental)\//.test(one));
@@ -57,7 +57,7 @@ export function toolArchive(name: string, names: readonly string[]): string | un
   return undefined;
 }
 
-/** JSON, Universal Binary JSON, and the binary forms before XGBoost 2. */
+/** JSON, Universal Binary JSON, and the binary formats before XGBoost 2. */
 function isXgboost(head: Buffer, text: string): boolean {
   if (text.startsWith('binf') || text.startsWith('bs64\t')) return true;
   const isUbj = head[0] === 0x7b && head[1] === 0x4c && text.slice(2, 24).includes('learner');
@@ -66,7 +66,7 @@ function isXgboost(head: Buffer, text: string): boolean {
   return /^\s*\{/.test(text) && /"learner"\s*:\s*\{/.test(text);
 }
 
-/** A booster that was pickled or snapshotted has its parts first. */
+/** A pickled or snapshotted booster has its parts first. */
 function isUbjWith(head: Buffer, text: string, key: string): boolean {
   return head[0] === 0x7b && head[1] === 0x4c && text.slice(10, 10 + key.length) === key;
 }
@@ -76,7 +76,7 @@ function isCatboostJson(text: string): boolean {
   return /"(oblivious_trees|ctr_data|features_info)"\s*:/.test(text) && !/"learner"/.test(text);
 }
 
-/** YAML with the flavors that the folder has. */
+/** YAML that lists the flavors of the folder. */
 function isMlflow(text: string): boolean {
   return /^flavors:\s*$/m.test(text) && /^\s+(python_function|loader_module|[a-z_]+):/m.test(text);
 }
@@ -105,8 +105,10 @@ function mlflowKind(text: string): string {
   return `describes an MLflow model${named}, which MLflow serves from Python; ${way}`;
 }
 
-/** A package's manifest, or a protocol buffer: its version, then a description that begins with an
- * input. (ONNX has its version and a text there.) */
+/**
+ * A package's manifest, or a protocol buffer: its version, then a description that begins with an
+ * input. (ONNX has its version followed by a text there.)
+ */
 function isCoreMl(head: Buffer, text: string): boolean {
   if (/^\s*\{/.test(text)) return /"itemInfoEntries"/.test(text) && /com\.apple\.CoreML/.test(text);
   if (head[0] !== 0x08 || head[2] !== 0x12) return false;

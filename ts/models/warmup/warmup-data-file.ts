@@ -1,6 +1,6 @@
 // Opens <model folder>/warmup/<file>, and nothing outside that folder: neither ".." nor a symbolic
-// link leads out of it. Control plane.
-// Source: Triton's model configuration, ModelWarmup.Input.input_data_file.
+// link can leave it. Control plane. Source: Triton's model configuration,
+// ModelWarmup.Input.input_data_file.
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -8,9 +8,11 @@ import { isAbsolute, join, sep } from 'node:path';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { WARMUP_BYTES_MAX } from '../../model/infer/tensor.js';
 
-/** The first `bytes` bytes of the file, or all of it when undefined.
- * Errors: InvalidArgument for a path out of the folder and for a file that is too short;
- * ModelInvalid for one that cannot be read. */
+/**
+ * Reads the first `bytes` bytes of the file, or all of it if undefined. Errors: InvalidArgument for
+ * a path outside the folder and for a file that is too short; ModelInvalid for one that cannot be
+ * read.
+ */
 export async function readWarmupDataFile(
   modelFolder: string,
   file: string,

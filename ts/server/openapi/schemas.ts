@@ -5,7 +5,7 @@ import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Anything. */
+/** Accepts any value. */
 const ANY: Schema = {};
 const TEXT: Schema = { type: 'string' };
 const OBJECT: Schema = { type: 'object', additionalProperties: true };
@@ -27,7 +27,7 @@ function elementSchema({ datatype }: TensorInfo): Schema {
   return { type: kind === 'float' ? 'number' : 'integer' };
 }
 
-/** One input of a V2 request. A model of columns takes missing values and shapes of its own. */
+/** One input of a V2 request. A tabular model accepts missing values and any shape. */
 function v2Input(input: TensorInfo, isTable: boolean): Schema {
   const { name, datatype, shape, unknownRank } = input;
   const rank = unknownRank || isTable ? {} : { minItems: shape.length, maxItems: shape.length };
@@ -49,7 +49,7 @@ function v2Input(input: TensorInfo, isTable: boolean): Schema {
   };
 }
 
-/** A V2 request's schemas by name, the request's own `name` + "InferRequest". */
+/** Schemas of a V2 request by name; the request's own is `name` + "InferRequest". */
 export function v2Schemas(
   name: string,
   { inputs }: SignatureInfo,
@@ -76,7 +76,7 @@ export function v2Schemas(
   return { ...Object.fromEntries(named), [`${name}InferRequest`]: request };
 }
 
-/** Lists in lists. */
+/** Nested lists. */
 function nested(element: Schema, shape: readonly number[]): Schema {
   return shape.reduceRight<Schema>(
     (items, dim) => ({
@@ -88,7 +88,7 @@ function nested(element: Schema, shape: readonly number[]): Schema {
   );
 }
 
-/** One instance's part of an input: what is behind its first dimension. */
+/** One instance's part of an input: the trailing dimensions after the first. */
 function rowPart(input: TensorInfo, isTable: boolean): Schema {
   if (isTable || input.unknownRank || dataTypeOf(input.datatype).kind === 'text') return ANY;
   return { ...nested(elementSchema(input), input.shape.slice(1)), description: shapeText(input) };
@@ -119,7 +119,7 @@ export function v1Schema(
   };
 }
 
-/** What requests and answers of all models have in common. */
+/** Schemas shared by the requests and responses of all models. */
 export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: { type: 'object', required: ['error'], properties: { error: TEXT } },
   RequestedOutput: {

@@ -1,4 +1,4 @@
-// Access as the server has it: the policy of the settings and of the key file, while that changes.
+// The server's access policy, from the settings and the key file, updated when the file changes.
 // Control plane, main thread.
 import { policyOf, type AccessConfig } from '../../config/access.js';
 import type { Logger } from '../../base/logger.js';
@@ -30,12 +30,12 @@ export class ServerAccess {
     return this.#policy;
   }
 
-  /** Tells `follower` of each policy that follows; it settles when that counts. */
+  /** Calls `follower` with each later policy; its promise settles when the policy is in effect. */
   follow(follower: (policy: Policy) => Promise<void>): void {
     this.#followers.push(follower);
   }
 
-  /** Reads the key file anew. */
+  /** Rereads the key file. */
   reload(): void {
     this.#file?.reload();
   }

@@ -1,4 +1,4 @@
-// The part of the page about what `--tune` tried: best against defaults, a drawing, a table, the
+// The page's part about the trials of `--tune`: best against defaults, a plot, a table, the
 // configuration, the steps. Control plane; pure.
 import { settingsWords } from '../tune/words.js';
 import type { TuneReport, TuneTrial } from '../types.js';
@@ -9,7 +9,7 @@ import { plotFigure, X_FROM, X_TO, type Mark, type Series } from './plot.js';
 import { linear } from './scale.js';
 import { askedWords, fastest } from './groups.js';
 
-/** What stands for a trial in the drawing: its best point, or else its fastest. */
+/** The point that represents a trial in the plot: its best, or else its fastest. */
 const shownPoint = (trial: TuneTrial) => trial.best ?? fastest(trial.points);
 
 function cards(report: TuneReport, best: TuneTrial): Markup {

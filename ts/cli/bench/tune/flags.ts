@@ -1,5 +1,4 @@
-// The flags of `serval bench --tune`. Data, but for the question whether it is asked for; control
-// plane.
+// The flags of `serval bench --tune`. Data, plus a check whether it is requested; control plane.
 import type { ParsedFlags } from '../../../config/command-line.js';
 import { flag, type FlagRow } from '../../../config/values/flag-row.js';
 import { boolValue } from '../../../config/values/values.js';

@@ -1,5 +1,5 @@
-// `serval bench MODEL --tune`: what the search is asked for by the flags, what it says while it
-// runs, and what is printed and written at its end. Control plane, main thread.
+// `serval bench MODEL --tune`: reads the search's flags, prints its progress, and prints and writes
+// its result. Control plane, main thread.
 import { asUsage, UsageError } from '../../usage.js';
 import { modelPath } from '../../../config/values/model-path.js';
 import type { ParsedFlags } from '../../../config/command-line.js';
@@ -19,13 +19,13 @@ import { mergedConfig, ownConfig } from './own-config.js';
 import { reportOf, trialTable } from './report.js';
 import { search } from './search.js';
 
-/** Requests in flight at most, where --concurrency does not say. */
+/** Maximum requests in flight without --concurrency. */
 const CONCURRENCY_MAX = 64;
 const UNITS: Readonly<Record<string, number>> = { us: 1, ms: 1000, s: 1_000_000 };
 const EXIT_INTERRUPTED = 130;
 
 export interface TuneSettings {
-  /** undefined: gRPC, or what the model has. */
+  /** undefined: gRPC, or what the model supports. */
   readonly path: BenchPath | undefined;
   readonly batch: number;
   readonly batchGiven: boolean;
@@ -41,11 +41,11 @@ export interface TuneSettings {
 export interface Tuned {
   readonly model: Bench['model'];
   readonly report: TuneReport;
-  /** Of the best settings. */
+  /** Points of the best settings. */
   readonly points: readonly BenchPoint[];
 }
 
-/** Errors: InvalidArgument: flags that say nothing to a search, or need it. */
+/** Errors: InvalidArgument: flags that do not apply to a search, or that require it. */
 export function tuneSettings({ settings }: ParsedFlags, sweep: SweepOptions): TuneSettings {
   const text = (name: string): string | undefined => {
     const written = settings.get(name);
@@ -97,7 +97,7 @@ function latencyBound(text: string | undefined): number | undefined {
   );
 }
 
-/** Errors: UsageError; those of measureOf(), where the model is not served by its defaults. */
+/** Errors: UsageError; those of measureOf(), if the model is not served by its defaults. */
 export async function tuneModel(
   options: MeasureOptions,
   flags: ParsedFlags,
@@ -143,13 +143,13 @@ export async function tuneModel(
   }
 }
 
-/** What was measured again counts: it was for longer. */
+/** Later measurements win: they ran for longer. */
 function lastOfEach(points: readonly BenchPoint[]): readonly BenchPoint[] {
   const last = new Map(points.map((point) => [point.concurrency, point]));
   return [...last.values()].sort((a, b) => a.concurrency - b.concurrency);
 }
 
-/** What the model is, found in this process. */
+/** Facts about the model, found in this process. */
 async function known(
   options: MeasureOptions,
   tuning: TuneSettings,
@@ -163,7 +163,7 @@ async function known(
   return { model, hasRows };
 }
 
-/** The bar of each measurement; how many come is not known before. */
+/** The bar of each measurement; their number is not known in advance. */
 function withProgress(start: StartTuned, progress: Progress, seconds: number): StartTuned {
   return async (settings) => {
     const server = await start(settings);
@@ -177,7 +177,7 @@ function withProgress(start: StartTuned, progress: Progress, seconds: number): S
   };
 }
 
-/** The first Ctrl-C ends the search with what it has, the second one the process. */
+/** The first Ctrl-C ends the search with its current results, the second one the process. */
 function stopOnSignal(): { isAsked(): boolean; end(): void } {
   let count = 0;
   const asked = (): void => {

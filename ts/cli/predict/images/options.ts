@@ -1,15 +1,15 @@
-// What stands behind a picture's name in --input: `@photo.png?scale=1/255&resize=224x224`. Pure;
-// control plane.
+// Options after an image's name in --input: `@photo.png?scale=1/255&resize=224x224`. Pure; control
+// plane.
 import { configError } from '../../../config/values/values.js';
 import { echo } from '../../../base/text.js';
 
 export interface PictureOptions {
-  /** Letters of the dimensions: n, h, w, c; undefined: as the model's shape shows. */
+  /** Letters of the dimensions: n, h, w, c; undefined: derived from the model's shape. */
   readonly layout: string | undefined;
-  /** undefined: the picture's own. */
+  /** undefined: the image's own size. */
   readonly size: { readonly width: number; readonly height: number } | undefined;
   readonly color: 'rgb' | 'bgr' | 'gray';
-  /** Whether transparent pixels may lose their transparency. */
+  /** Whether the alpha channel may be dropped. */
   readonly dropsAlpha: boolean;
   /** value = (pixel * scale - mean) / std; one number, or one for each channel. */
   readonly scale: number;
@@ -26,8 +26,10 @@ const LAYOUTS: readonly string[] = ['nhwc', 'nchw', 'hwc', 'chw', 'nhw', 'hw'];
 const COLORS: readonly string[] = ['rgb', 'bgr', 'gray'];
 const KNOWN = 'scale, mean, std, resize, layout, color, alpha';
 
-/** The file and what is to be done with it; undefined: the name is no picture's.
- * Errors: InvalidArgument naming the option. */
+/**
+ * The file and its options; undefined: the name is not an image's. Errors: InvalidArgument naming
+ * the option.
+ */
 export function pictureFile(
   text: string,
 ): { readonly path: string; readonly options: PictureOptions } | undefined {

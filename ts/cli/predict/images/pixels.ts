@@ -1,16 +1,16 @@
-// A picture as the values of an input: channels, size, layout and numbers as the model has them, or
-// as the options say. What would be a guess is an error that names the option. Pure; control plane.
+// Converts an image to the values of an input: channels, size, layout and numbers as the model or
+// the options say. Ambiguity is an error that names the option. Pure; control plane.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { dataTypeOf } from '../../../model/datatype.js';
 import type { InputInfo } from '../../../library/types.js';
 import type { PictureOptions } from './options.js';
 import type { Picture } from './png.js';
 
-/** Where each letter stands in the input's shape. */
+/** Position of each letter in the input's shape. */
 interface Layout {
   readonly letters: string;
   readonly channels: number;
-  /** undefined: free. */
+  /** undefined: dynamic. */
   readonly width: number | undefined;
   readonly height: number | undefined;
 }
@@ -75,7 +75,7 @@ function layoutOf(
   return { letters, channels, width: free(dim('w')), height: free(dim('h')) };
 }
 
-/** undefined: the shape does not show it. */
+/** undefined: the shape does not tell. */
 function shownLayout(shape: readonly number[]): string | undefined {
   const batch = shape.length === 4 ? 'n' : '';
   if (shape.length !== 3 && shape.length !== 4) return undefined;
@@ -84,7 +84,7 @@ function shownLayout(shape: readonly number[]): string | undefined {
   return isChannels(first) && !isChannels(last) ? `${batch}chw` : undefined;
 }
 
-/** Nothing is lost but where that was asked for. */
+/** Drops no information unless requested. */
 function coloredAs(
   picture: Picture,
   channels: number,
@@ -106,7 +106,7 @@ function coloredAs(
       if (color !== 'gray' && (r !== g || g !== b)) {
         throw bad('takes one channel, and the picture has colors: ?color=gray makes it gray');
       }
-      // ITU-R 601, as Pillow and TensorFlow have it.
+      // ITU-R 601, as in Pillow and TensorFlow.
       out[i] = r === g && g === b ? r : Math.round(0.299 * r + 0.587 * g + 0.114 * b);
     } else {
       order.forEach((c, at) => {
@@ -122,7 +122,7 @@ function coloredAs(
   return { width, height, channels, data: out };
 }
 
-/** Bilinear between the centers of pixels, without smoothing first: tf.image.resize. */
+/** Bilinear between pixel centers, without antialiasing: tf.image.resize. */
 function resized(
   { width, height, channels, data }: Picture,
   to: { readonly width: number; readonly height: number },

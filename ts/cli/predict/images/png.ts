@@ -1,17 +1,17 @@
-// Reads a PNG picture: every color type, depth and order of rows. Pure; control plane.
-// Source: PNG specification, third edition (W3C), 7 to 11 and 13.8. Chunks' CRCs are not looked at:
-// what they guard of the pixels, zlib's checksum guards too.
+// Reads a PNG image: every color type, depth and interlacing. Pure; control plane. Source: PNG
+// specification, third edition (W3C), 7 to 11 and 13.8. CRCs of chunks are not checked: zlib's
+// checksum already protects the pixels.
 import { inflateSync } from 'node:zlib';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import { PICTURE_PIXELS_MAX } from '../../../base/limits.js';
 
-/** Pixels row by row, from the top; channels together. */
+/** Pixels row by row, from the top; channels interleaved. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
   /** 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
   readonly channels: number;
-  /** 0 to 255, of 16-bit pictures to 65535. */
+  /** 0 to 255, or to 65535 for 16-bit images. */
   readonly data: Uint8Array | Uint16Array;
 }
 
@@ -19,13 +19,13 @@ interface Header {
   readonly width: number;
   readonly height: number;
   readonly depth: number;
-  /** Of the file: samples of a pixel; 1 of a palette. */
+  /** Samples per pixel in the file; 1 for a palette. */
   readonly samples: number;
   readonly colorType: number;
   readonly isInterlaced: boolean;
 }
 
-/** One pass of Adam7, or all of the picture. */
+/** One pass of Adam7, or the whole image. */
 interface Pass {
   readonly x: number;
   readonly y: number;
@@ -108,7 +108,7 @@ function readHeader(body: Buffer): Header {
   return { width, height, depth, samples, colorType, isInterlaced: interlace === 1 };
 }
 
-/** Bytes of a row behind its filter's. */
+/** Bytes of a row after its filter byte. */
 const rowBytes = ({ depth, samples }: Header, pixels: number): number =>
   Math.ceil((pixels * depth * samples) / 8);
 
@@ -117,7 +117,7 @@ const sizeOf = ({ width, height }: Header, { x, y, stepX, stepY }: Pass) => ({
   rows: Math.max(0, Math.ceil((height - y) / stepY)),
 });
 
-/** All samples in their places, each as it is in the file. */
+/** All samples in their positions, with the file's values. */
 function unpacked(header: Header, packed: Buffer): Uint8Array | Uint16Array {
   const passes = header.isInterlaced ? ADAM7 : WHOLE;
   const total = passes.reduce((sum, pass) => {
@@ -158,7 +158,7 @@ function inflated(packed: Buffer, total: number): Uint8Array {
   return bytes;
 }
 
-/** Source: PNG 9. In place. */
+/** Source: PNG 9. Works in place. */
 function unfilter(filter: number, line: Uint8Array, above: Uint8Array, pixelBytes: number): void {
   if (filter > 4) throw bad(`there is no filter ${filter}`);
   for (let i = 0; filter !== 0 && i < line.length; i += 1) {
@@ -221,7 +221,7 @@ function toPicture(
   const own = header.samples;
   const isKeyed = transparency !== undefined && (colorType === GRAY || colorType === RGB);
   const key = isKeyed ? keyOf(transparency, own) : undefined;
-  // 1, 2 and 4 bits reach as far as 8 do.
+  // Scales 1, 2 and 4 bits to the range of 8.
   const factor = depth < 8 ? 255 / (2 ** depth - 1) : 1;
   if (key === undefined && factor === 1) return { width, height, channels: own, data: samples };
   const channels = key === undefined ? own : own + 1;

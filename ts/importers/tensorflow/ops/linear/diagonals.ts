@@ -1,6 +1,6 @@
-// Diagonals and bands of matrices. Tier T1.
-// Source: tensorflow/core/kernels/linalg/{matrix_band_part,matrix_diag,matrix_set_diag}_op.cc.
-// Importer's worker thread.
+// Diagonals and bands of matrices. Source:
+// tensorflow/core/kernels/linalg/{matrix_band_part,matrix_diag,matrix_set_diag}_op.cc. Importer's
+// worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import {

@@ -1,5 +1,4 @@
-// Einsum. Tier T1. Source: tensorflow/core/kernels/linalg/einsum_op_impl.h.
-// Importer's worker thread.
+// Einsum. Source: tensorflow/core/kernels/linalg/einsum_op_impl.h. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import { broadcastShapes } from '../../lower/values.js';

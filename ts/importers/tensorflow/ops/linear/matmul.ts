@@ -1,6 +1,4 @@
-// Matrix products. Tier T1.
-// Source: tensorflow/core/kernels/matmul_op_impl.h.
-// Importer's worker thread.
+// Matrix products. Source: tensorflow/core/kernels/matmul_op_impl.h. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Dtype, Shape } from '../../types.js';
 import { broadcastShapes } from '../../lower/values.js';

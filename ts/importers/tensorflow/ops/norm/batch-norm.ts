@@ -1,6 +1,5 @@
-// Batch normalisation. Tier T1. With batch statistics (is_training) it is written out. Importer's
-// worker thread.
-// Source: tensorflow/core/kernels/{fused_batch_norm_op,batch_norm_op}.cc.
+// Batch normalisation. With batch statistics (is_training) it is written out. Importer's worker
+// thread. Source: tensorflow/core/kernels/{fused_batch_norm_op,batch_norm_op}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { dtypeBytes, isStatic } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';

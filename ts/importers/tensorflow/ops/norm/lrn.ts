@@ -1,5 +1,5 @@
-// Local response normalisation. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/lrn_op.cc.
+// Local response normalisation. Importer's worker thread. Source:
+// tensorflow/core/kernels/lrn_op.cc.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from '../conv/layout.js';
 

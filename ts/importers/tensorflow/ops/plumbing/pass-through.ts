@@ -1,5 +1,5 @@
-// Operators that hand their input on, and those that do nothing while a model is served. Tier T0.
-// Importer's worker thread.
+// Operators that hand their input on, and those that do nothing while a model is served. Importer's
+// worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import type { Value } from '../../lower/values.js';
 

@@ -1,5 +1,5 @@
-// Variables: read, and assigned while a model is served (state of the version). Tier T0.
-// Importer's worker thread.
+// Variables: read, and assigned while a model is served (state of the version). Importer's worker
+// thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 

@@ -1,7 +1,6 @@
-// Rounding to the numbers that a quantised tensor could hold; the result stays float. Tier T1.
-// Ranges are computed by the graph: at load time where they are constants. Importer's worker
-// thread.
-// Source: tensorflow/core/kernels/{fake_quant_ops_functor,quantize_and_dequantize_op}.h.
+// Rounding to the numbers that a quantised tensor could hold; the result stays float. Ranges are
+// computed by the graph: at load time where they are constants. Importer's worker thread. Source:
+// tensorflow/core/kernels/{fake_quant_ops_functor,quantize_and_dequantize_op}.h.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, div, equal, less, max, min, mul, number, sub, where } from '../arithmetic/algebra.js';

@@ -1,5 +1,5 @@
-// Quantised integers and back. Tier T1. Ranges must be constants. Importer's worker thread.
-// Source: tensorflow/core/kernels/{quantize_op,dequantize_op}.cc and quantization_utils.h.
+// Quantised integers and back. Ranges must be constants. Importer's worker thread. Source:
+// tensorflow/core/kernels/{quantize_op,dequantize_op}.cc and quantization_utils.h.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Dtype } from '../../types.js';

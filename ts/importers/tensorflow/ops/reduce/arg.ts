@@ -1,6 +1,5 @@
-// Where the largest and smallest elements are. Tier T1. The first of equal ones in both.
-// Source: tensorflow/core/kernels/argmax_op.cc.
-// Importer's worker thread.
+// Where the largest and smallest elements are. The first of equal ones in both. Source:
+// tensorflow/core/kernels/argmax_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Dtype } from '../../types.js';

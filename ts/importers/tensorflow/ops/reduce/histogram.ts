@@ -1,5 +1,5 @@
-// Counts of values by bins of equal width. Tier T3.
-// Source: tensorflow/core/kernels/histogram_op.cc. Importer's worker thread.
+// Counts of values by bins of equal width. Source: tensorflow/core/kernels/histogram_op.cc.
+// Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { div, less, max, min, mul, not, oneUnlessAny, sub } from '../arithmetic/algebra.js';
 

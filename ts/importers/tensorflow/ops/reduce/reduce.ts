@@ -1,5 +1,4 @@
-// Reductions. Tier T1. Source: tensorflow/core/kernels/reduction_ops_common.h.
-// Importer's worker thread.
+// Reductions. Source: tensorflow/core/kernels/reduction_ops_common.h. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import { isFloating } from '../../lower/values.js';

@@ -1,5 +1,5 @@
-// Running sums, products and logarithms of sums. Tier T1.
-// Source: tensorflow/core/kernels/scan_ops.h. Importer's worker thread.
+// Running sums, products and logarithms of sums. Source: tensorflow/core/kernels/scan_ops.h.
+// Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { GraphBuilder } from '../../lower/graph-builder.js';
 import { elementType } from '../../lower/values.js';

@@ -1,5 +1,5 @@
 // Recurrent cells that TensorFlow has as one operator: one step, or all steps as an ONNX Scan.
-// Tier T2. Importer's worker thread. Source: tensorflow/core/kernels/rnn/{lstm_ops,gru_ops}.
+// Importer's worker thread. Source: tensorflow/core/kernels/rnn/{lstm_ops,gru_ops}.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { elementType, type TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';

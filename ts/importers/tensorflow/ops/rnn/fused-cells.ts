@@ -1,6 +1,6 @@
 // Keras' recurrent layers: a While around the standard cell becomes one ONNX LSTM, GRU or RNN. Only
 // where the body is exactly that cell; anything else (masks, other activations, dropout) stays a
-// loop. Importer's worker thread; tier T2. Source: tensorflow-import.md 4.3 "RNN fusing".
+// loop. Importer's worker thread. Source: tensorflow-import.md 4.3 "RNN fusing".
 import type { OpContext } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { ListValue, TensorValue, Value } from '../../lower/values.js';

@@ -1,5 +1,5 @@
-// ReverseSequence: the first elements of each row, backwards. Tier T2. Importer's worker thread.
-// Source: tensorflow/core/kernels/reverse_sequence_op.
+// ReverseSequence: the first elements of each row, backwards. Importer's worker thread. Source:
+// tensorflow/core/kernels/reverse_sequence_op.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { add } from '../arithmetic/algebra.js';
 import { checkedIndices, sizeOfAxis } from '../arithmetic/checks.js';

@@ -1,6 +1,5 @@
-// Choosing between tensors, and where elements are. Tier T1.
-// Source: tensorflow/core/kernels/{cwise_op_select,cwise_op_clip,where_op}.cc.
-// Importer's worker thread.
+// Choosing between tensors, and where elements are. Source:
+// tensorflow/core/kernels/{cwise_op_select,cwise_op_clip,where_op}.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { less, max, min, sub, where } from '../arithmetic/algebra.js';

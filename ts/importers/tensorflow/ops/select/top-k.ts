@@ -1,6 +1,5 @@
-// The largest elements, by an operator of ours that orders NaN as TensorFlow does. Tier T1.
-// Source: tensorflow/core/kernels/topk_op.cc.
-// Importer's worker thread.
+// The largest elements, by an operator of ours that orders NaN as TensorFlow does. Source:
+// tensorflow/core/kernels/topk_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { computable, typeNumber } from '../tabular/attributes.js';

@@ -1,5 +1,4 @@
-// Bitcast. Tier T1. Source: tensorflow/core/ops/array_ops.cc.
-// Importer's worker thread.
+// Bitcast. Source: tensorflow/core/ops/array_ops.cc. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { dtypeBytes } from '../../lower/values.js';
 import type { Dtype, Shape } from '../../types.js';

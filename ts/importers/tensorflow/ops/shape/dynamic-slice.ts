@@ -1,7 +1,6 @@
 // XLA's slices at places that the run says, which are moved to where all of the slice is inside of
-// the tensor. Caches of text generators are read and written so. Tier T1.
-// Source: openxla.org/xla/operation_semantics (DynamicSlice, DynamicUpdateSlice).
-// Importer's worker thread.
+// the tensor. Caches of text generators are read and written so. Source:
+// openxla.org/xla/operation_semantics (DynamicSlice, DynamicUpdateSlice). Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';

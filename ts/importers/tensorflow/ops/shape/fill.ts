@@ -1,5 +1,4 @@
-// Tensors made of numbers and shapes, and copies of tensors. Tier T1.
-// Importer's worker thread.
+// Tensors made of numbers and shapes, and copies of tensors. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import { numbersTensor, stringsTensor } from '../../lower/tensors.js';

@@ -1,6 +1,5 @@
-// Elements and slices by index. Tier T1. An index below 0 is an error in TensorFlow and counts from
-// the end in ONNX: indices are checked before.
-// Source: tensorflow/core/kernels/{gather_op,gather_nd_op}.cc.
+// Elements and slices by index. An index below 0 is an error in TensorFlow and counts from the end
+// in ONNX: indices are checked before. Source: tensorflow/core/kernels/{gather_op,gather_nd_op}.cc.
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';

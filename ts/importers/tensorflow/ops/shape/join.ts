@@ -1,6 +1,5 @@
-// Putting tensors together and taking them apart. Tier T1.
-// Source: tensorflow/core/kernels/{pack,concat,split,split_v,unpack}_op.cc.
-// Importer's worker thread.
+// Putting tensors together and taking them apart. Source:
+// tensorflow/core/kernels/{pack,concat,split,split_v,unpack}_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';

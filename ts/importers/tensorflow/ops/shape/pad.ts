@@ -1,5 +1,4 @@
-// Padding. Tier T1. Source: tensorflow/core/kernels/{pad_op,mirror_pad_op}.cc.
-// Importer's worker thread.
+// Padding. Source: tensorflow/core/kernels/{pad_op,mirror_pad_op}.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import type { TensorValue } from '../../lower/values.js';

@@ -1,5 +1,4 @@
-// Shapes themselves, and operators that only change them. Tier T1.
-// Importer's worker thread.
+// Shapes themselves, and operators that only change them. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import { isStatic } from '../../lower/values.js';

@@ -1,6 +1,5 @@
-// Reversing and turning axes. Tier T1.
-// Source: tensorflow/core/kernels/{reverse_op,roll_op}.cc.
-// Importer's worker thread.
+// Reversing and turning axes. Source: tensorflow/core/kernels/{reverse_op,roll_op}.cc. Importer's
+// worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { binary, max, sub } from '../arithmetic/algebra.js';

@@ -1,5 +1,4 @@
-// Slice. Tier T1. Source: tensorflow/core/kernels/slice_op.cc.
-// Importer's worker thread.
+// Slice. Source: tensorflow/core/kernels/slice_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 

@@ -1,6 +1,5 @@
-// StridedSlice with all its masks. Tier T1.
-// Source: tensorflow/core/util/strided_slice_op.cc.
-// Importer's worker thread.
+// StridedSlice with all its masks. Source: tensorflow/core/util/strided_slice_op.cc. Importer's
+// worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { sliceLength } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';

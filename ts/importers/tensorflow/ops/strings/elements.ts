@@ -1,6 +1,5 @@
 // Strings one at a time: case, blanks, length, substrings, base64, regular expressions. All by
-// operators of ours. Tier T4. Importer's worker thread.
-// Source: tensorflow/core/ops/string_ops.cc.
+// operators of ours. Importer's worker thread. Source: tensorflow/core/ops/string_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';

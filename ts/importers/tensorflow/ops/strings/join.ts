@@ -1,4 +1,4 @@
-// Strings put together and taken apart: joins, n-grams, splits. All by operators of ours. Tier T4.
+// Strings put together and taken apart: joins, n-grams, splits. All by operators of ours.
 // Importer's worker thread. Source: tensorflow/core/ops/string_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';

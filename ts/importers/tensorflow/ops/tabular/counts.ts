@@ -1,5 +1,5 @@
-// Counts by value as sparse tensors. Tier T3. Source: tensorflow/core/kernels/count_ops.cc.
-// Importer's worker thread.
+// Counts by value as sparse tensors. Source: tensorflow/core/kernels/count_ops.cc. Importer's
+// worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import {

@@ -1,6 +1,6 @@
-// Parsing of tf.train.Example: ParseExample in its three forms, by one operator of ours. Tier T3.
-// Names of examples (for error texts only) are not passed on. Importer's worker thread.
-// Source: tensorflow/core/ops/parsing_ops.cc.
+// Parsing of tf.train.Example: ParseExample in its three forms, by one operator of ours. Names of
+// examples (for error texts only) are not passed on. Importer's worker thread. Source:
+// tensorflow/core/ops/parsing_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OutputSpec } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';

@@ -1,6 +1,5 @@
-// Hashes of strings and crossed columns, by operators of ours. Tier T3.
-// Source: tensorflow/core/kernels/string_to_hash_bucket_op.h, sparse_cross_op.cc.
-// Importer's worker thread.
+// Hashes of strings and crossed columns, by operators of ours. Source:
+// tensorflow/core/kernels/string_to_hash_bucket_op.h, sparse_cross_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';

@@ -1,5 +1,5 @@
-// Ragged tensors in their row partitions, and counting, by operators of ours. Tier T3.
-// Source: tensorflow/core/kernels/ragged_*_op.cc, bincount_op.cc. Importer's worker thread.
+// Ragged tensors in their row partitions, and counting, by operators of ours. Source:
+// tensorflow/core/kernels/ragged_*_op.cc, bincount_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';

@@ -1,6 +1,6 @@
-// Scattering into tensors. Tier T3. Where an index comes twice: all are added (min, max), the last
-// one counts where they replace. Source: tensorflow/core/kernels/scatter_nd_op.cc.
-// Importer's worker thread.
+// Scattering into tensors. Where an index comes twice: all are added (min, max), the last one
+// counts where they replace. Source: tensorflow/core/kernels/scatter_nd_op.cc. Importer's worker
+// thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { numbersTensor } from '../../lower/tensors.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';

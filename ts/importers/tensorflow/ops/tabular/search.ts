@@ -1,4 +1,4 @@
-// Differences of lists, places in sorted rows, coordinates of flat indices. Tier T3. Source:
+// Differences of lists, places in sorted rows, coordinates of flat indices. Source:
 // tensorflow/core/kernels/{list_diff,searchsorted,unravel_index}_op.cc. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';

@@ -1,5 +1,5 @@
-// Reductions by segment ids, by operators of ours. Tier T3.
-// Source: tensorflow/core/kernels/segment_reduction_ops_impl.h. Importer's worker thread.
+// Reductions by segment ids, by operators of ours. Source:
+// tensorflow/core/kernels/segment_reduction_ops_impl.h. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import type { Dtype } from '../../types.js';
 import { computable } from './attributes.js';

@@ -1,6 +1,5 @@
-// Distinct values, partitions and buckets, by operators of ours. Tier T3.
-// Source: tensorflow/core/kernels/unique_op.cc, dynamic_*_op.cc, bucketize_op.cc.
-// Importer's worker thread.
+// Distinct values, partitions and buckets, by operators of ours. Source:
+// tensorflow/core/kernels/unique_op.cc, dynamic_*_op.cc, bucketize_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';

@@ -1,4 +1,4 @@
-// Reductions and arithmetic of sparse tensors. Tier T3. Source: tensorflow/core/kernels/
+// Reductions and arithmetic of sparse tensors. Source: tensorflow/core/kernels/
 // {sparse_reduce_op,sparse_dense_binary_op_shared,sparse_softmax_op}.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { numbersTensor } from '../../lower/tensors.js';

@@ -1,4 +1,4 @@
-// Sparse tensors, by operators of ours. Tier T3. Source: the kernels of the same names in
+// Sparse tensors, by operators of ours. Source: the kernels of the same names in
 // tensorflow/core/kernels. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
