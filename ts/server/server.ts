@@ -9,7 +9,7 @@ import type { ModelControl } from '../protocols/control.js';
 import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
-import type { Config } from '../config/config.js';
+import { engineSettings, type Config } from '../config/config.js';
 import { sharesPort } from '../config/serving.js';
 import { checkSharedTls, transportTls, type TransportTls } from './workers/transport-tls.js';
 import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
@@ -144,7 +144,7 @@ function listenerPool(
   const own = engineOptions(config);
   const settings = {
     engine: { ...own, tracing: traces.word },
-    bodyBytesMax: own.bodyBytesMax,
+    bodyBytesMax: config.bodyBytesMax,
     inflatedBytesMax: own.inflatedBytesMax,
     memoryLimitBytes: own.memoryLimitBytes,
     host: config.host,
@@ -218,19 +218,12 @@ function adminSettings(
 
 function engineOptions(config: Config) {
   return {
-    bodyBytesMax: config.bodyBytesMax,
+    ...engineSettings(config),
     inflatedBytesMax: Math.min(config.bodyBytesMax, INFLATED_BYTES_MAX),
-    jsonDepthMax: config.jsonDepthMax,
-    intraOpThreads: config.model.intraOpThreads,
-    onnxruntimeLibrary: config.onnxruntimeLibrary,
     loadThreads: config.control.loadsAtOnce || LOADS_AT_ONCE,
     memoryLimitBytes: config.memoryLimitBytes || defaultMemoryLimit(readMemoryFacts()),
-    pinnedPoolBytes: config.pinnedPoolBytes,
     restTimeoutUs: config.restTimeoutMs * 1000,
-    metrics: config.metrics.allowed,
     unloadMsMax: config.drainSeconds * 1000,
-    tfTensorContent: config.servingApi.tensorContent,
-    tfCheckMethod: config.servingApi.checkMethod,
     isolate: config.isolate,
     isolatesGpus: true,
   } satisfies EngineOptions;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';
-import type { AccessLogSettings } from '../../../ts/config/observation/access-log-settings.js';
+import type { AccessLogSettings } from '../../../ts/config/config.js';
 import { Asked } from '../../../ts/listeners/http/answer-log.js';
 import { AnswerLines } from '../../../ts/server/workers/answer-lines.js';
 

@@ -2,7 +2,7 @@
 // the format of native/stats/access_log. Control plane; a listener's thread.
 import { ERRORS, ErrorCode } from '../../base/errors.js';
 import { ACCESS_NAME_CHARS_MAX, ACCESS_REASON_CHARS_MAX } from '../../base/limits.js';
-import type { AccessLogSettings } from '../../config/observation/access-log-settings.js';
+import type { AccessLogSettings } from '../../config/config.js';
 import { visibleJson } from '../../base/text.js';
 import type { AnswerLog, Asked } from '../../listeners/http/answer-log.js';
 
