@@ -106,7 +106,7 @@ test('two of one name are an error that names both', async (t) => {
   );
   assert.match(await refused(folder, 'repo', 'm=a.onnx'), /^a\.onnx: model 'm' is also in repo\/m/);
   const twins = filledFolder(t, { 'm/a.onnx': 'x', 'm/a.pmml': 'x' });
-  assert.match(await refused(twins, 'm'), /^m\/a\.pmml: model 'a' is in m\/a\.onnx too/);
+  assert.match(await refused(twins, 'm'), /^m\/a\.pmml: model 'a' is also in m\/a\.onnx/);
 });
 
 test('one name for several models is refused', async (t) => {
