@@ -120,7 +120,7 @@ describe('lines of answers', () => {
         protocol: 'http',
         code: 'INVALID_ARGUMENT',
         status: 400,
-        reason: 'Bad Request: this is no request of HTTP/1.1',
+        reason: 'Bad Request: not an HTTP/1.1 request',
       },
     ]);
   });

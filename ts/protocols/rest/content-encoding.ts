@@ -117,7 +117,7 @@ export async function unpack(
   { bytesMax, take }: UnpackLimits,
 ): Promise<Buffer> {
   if (coding === 'zstd' && !hasWholeFrames(body))
-    throw malformed(coding, 'a frame is cut or broken');
+    throw malformed(coding, 'a frame is truncated or corrupt');
   const unpacker = unpackerOf(coding, body);
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -166,7 +166,7 @@ export function pack(coding: PackedName, body: Buffer): Promise<Buffer> {
     const done = (error: Error | null, result: Buffer): void => {
       if (error === null) resolve(result);
       else {
-        const text = `cannot compress the answer: ${error.message}`;
+        const text = `cannot compress the response: ${error.message}`;
         reject(new ServalError(ErrorCode.Internal, text));
       }
     };

@@ -82,7 +82,7 @@ export class AnswerLines implements AnswerLog {
   unread(line: string): void {
     if (!this.#samples(true)) return;
     const status = Number(line.slice(0, 3));
-    const reason = `${line.slice(4)}: this is no request of HTTP/1.1`;
+    const reason = `${line.slice(4)}: not an HTTP/1.1 request`;
     this.#write({ protocol: 'http', code: nameOfStatus(status), status, ...this.#why(reason) });
   }
 
