@@ -1,7 +1,7 @@
-// The house style, checked: sizes, imports, words, headers, form, and that documents agree with the
-// sources. Plain Node, but for the formatters. Prints each violation as path:line and, at the end,
-// "N passed, N failed, N skipped" over the rules. Raised limits stand with their argument in
-// limits.json. Test time only.
+// Checks the house style: sizes, imports, words, headers, formatting, and that documents agree with
+// the sources. Plain Node apart from the formatters. Prints each violation as path:line and, at the
+// end, "N passed, N failed, N skipped" over the rules. limits.json holds the raised limits with
+// their reasons. Test time only.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
