@@ -1,4 +1,4 @@
-// The life of a lane and of its tickets. Completions are hot, the rest is control plane. Thread:
+// The life of a lane and of its tickets. Hot path for completions, control plane otherwise. Thread:
 // the listener's.
 #include "engine/lane/lane.h"
 

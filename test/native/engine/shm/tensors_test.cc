@@ -148,7 +148,7 @@ TEST_F(SharedTensors, TextIsReadAndWrittenWithItsLengths) {
   EXPECT_EQ(sent(11).first, ErrorCode::Ok);
   EXPECT_EQ(memory.get(11, 1000), raw);
   EXPECT_EQ(sent(12).second,
-            "input 'x': BYTES data: 1 bytes left over behind 2 elements at byte 11");
+            "input 'x': BYTES data: 1 bytes left over after 2 elements at byte 11");
   memory.put("\377", 103);
   EXPECT_NE(sent(11).second.find("overruns the data"), std::string::npos);
 }

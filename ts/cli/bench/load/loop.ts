@@ -5,6 +5,7 @@
 // time. open: requests are due by the clock, independent of responses; latencies are of requests
 // that were due in the measured time, from that moment on, even if the client itself was late:
 // waiting caused by a slow server is included (no coordinated omission).
+import { performance } from 'node:perf_hooks';
 import { randomNumbers } from '../../predict/inputs.js';
 import { Histogram } from './histogram.js';
 import type { Pacer } from './pacer.js';
@@ -91,7 +92,7 @@ export class Loop {
     }
     if (this.#owed > 0) {
       this.#failed += this.#owed;
-      this.#firstError ??= `no answer ${(graceMs / 1000).toFixed(1)} s after the end`;
+      this.#firstError ??= `no response ${(graceMs / 1000).toFixed(1)} s after the end`;
     }
   }
 
@@ -139,7 +140,7 @@ export class Loop {
         this.#waiting.push(this.#due);
         if (counts) this.#owed += 1;
       } else if (counts) {
-        this.#fail(`more than ${WAITING_MAX} requests wait to be sent`);
+        this.#fail(`more than ${WAITING_MAX} requests are waiting to be sent`);
       }
       this.#due += this.#gap();
     }

@@ -2,8 +2,8 @@
 // alike. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { napiHeader, nativeCycles, nativeRanks } from './native-ranks.mjs';
-import { sourceFile } from '../source-files.mjs';
+import { napiHeader, nativeCycles, nativeRanks } from './rules/ranks.mjs';
+import { sourceFile } from './source-files.mjs';
 
 const tree = (...pairs) => ({ files: pairs.map(([path, text]) => sourceFile(path, text)) });
 const include = (...targets) => targets.map((target) => `#include "${target}"\n`).join('');
