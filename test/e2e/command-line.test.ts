@@ -1,5 +1,5 @@
-// What the commands print and take: the ready line and table, lines to paste, inspect, version,
-// configuration files, the spellings of other servers. Source: the issue's command line section.
+// Output and arguments of the commands: the ready line and table, lines to copy, inspect, version,
+// configuration files, the spellings of other servers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ describe('command line', () => {
     assert.deepEqual(jsonOf(response), { predictions: [3.5, 4, 5.5] });
   };
 
-  /** `serval serve` with its output for people; settles when it is ready. */
+  /** `serval serve` with its human-readable output; settles when it is ready. */
   const startedForPeople = async (context: TestContext, path: string): Promise<ServalProcess> => {
     const server = new ServalProcess(['serve', ...ANY_PORTS, path]);
     context.after(() => server.stop());

@@ -1,6 +1,6 @@
-// The pages "coming from TensorFlow Serving", "coming from Triton" and "security": every command
-// on them is run, in order, against the fixture models, with the page's own variables set to a
-// temporary folder and free ports. support/doc-blocks.ts says what the fences mean.
+// The pages "coming from TensorFlow Serving", "coming from Triton" and "security": every command on
+// them is run, in order, against the fixture models, with the page's own variables set to a
+// temporary folder and free ports. support/doc-blocks.ts explains the fences.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ class Serving {
     });
   }
 
-  /** Settles when it says that it is ready. */
+  /** Settles when it reports that it is ready. */
   async ready(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`not ready: ${this.output}`)), DEADLINE_MS);
@@ -122,7 +122,7 @@ class Page {
     }
   }
 
-  /** Ends what serves; it must have ended well. */
+  /** Ends the serving command, which must exit successfully. */
   async end(): Promise<void> {
     if (this.serving === undefined) return;
     const { serving } = this;

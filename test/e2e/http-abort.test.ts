@@ -1,5 +1,5 @@
-// Clients that go away, are slow, or stop in the middle: nothing of theirs may stay behind, and
-// nobody else may notice. Source: the "slow and aborted uploads".
+// Clients that leave, are slow, or stop halfway: nothing of theirs may remain, and no other client
+// may notice.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ const ROWS = '{"instances":[1.0,2.0,5.0]}';
 const PREDICTIONS = { predictions: [3.5, 4, 5.5] };
 const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
 const ONE = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
-/** More than a listener has tickets (16384): if aborts leaked any, none would be left. */
+/** More than a listener's tickets (16384): if aborts leaked any, none would be left. */
 const ABORTS = 17_000;
 const AT_ONCE = 100;
 
@@ -30,7 +30,7 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     const idle = ['--http-idle-seconds', '10'];
     server = await startServer([models, '--exec-mode', 'queued', ...idle, ...flags]);
     port = server.httpPort;
-    // They are looked at last: the server gives them some ten seconds.
+    // They are checked last: the server waits about ten seconds for them.
     stopped = await Promise.all(
       [
         'POST /v2/mod',
@@ -104,7 +104,7 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     const onceMs = Date.now() - begun;
     const gone = await Promise.all(Array.from({ length: 200 }, opened));
     await Promise.all(gone.map((connection) => connection.write(requestBytes('POST', SLOW, ONE))));
-    // The last one's bytes are in: whoever asks now stands behind all of them in the queue.
+    // The last one's bytes have arrived: a new request is queued after all of them.
     await serves();
     for (const connection of gone) connection.close();
     const after = Date.now();
@@ -134,7 +134,7 @@ overListeners('HTTP clients that go away', (flags, kind) => {
       await Promise.all(
         connections.map(async (connection, i) => {
           await connection.write(i % 2 === 0 ? large : requestBytes('POST', SLOW, ONE));
-          // Of the large ones, half are left in the middle of the answer (1 MB of JSON text).
+          // Half of the large ones are aborted in the middle of the response (1 MB of JSON text).
           if (i === 0) await new Promise((resolve) => connection.socket.once('data', resolve));
           if (i === 1) connection.socket.resetAndDestroy();
           else connection.close();
@@ -157,10 +157,10 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     }
   });
 
-  // uWebSockets.js holds one open request per connection: a client that sends the next one while
-  // the first waits for its model is disconnected. (Behind answered requests pipelining works:
-  // http-framing.test.ts.) What must not happen is a mixed-up answer or a lost ticket.
-  // node:http keeps the order of the answers instead.
+  // uWebSockets.js keeps one open request per connection: a client that sends the next one while
+  // the first waits for its model is disconnected. (Pipelining after answered requests works:
+  // http-framing.test.ts.) A mixed-up response or a lost ticket must not happen. node:http keeps
+  // the order of the responses instead.
   it('mixes up no answers where a request is pipelined behind one that still runs', async () => {
     for (let round = 0; round < 20; round += 1) {
       const connection = await opened();

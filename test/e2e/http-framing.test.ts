@@ -1,5 +1,5 @@
-// How a request travels must not matter: in pieces, many on one connection, in chunks; and what is
-// no HTTP must not hurt. Source: RFC 9112; seeds 000, 001.
+// The way in which a request is sent must not matter: in pieces, many on one connection, in chunks;
+// and bytes that are not HTTP must do no harm. Source: RFC 9112.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { overListeners } from './support/http-listeners.js';
@@ -62,8 +62,8 @@ overListeners('HTTP framing', (flags, kind) => {
     }
   });
 
-  // uWebSockets.js reads the URL's end and the version as one: a first line that is cut just there,
-  // of a later request of its connection, gets its 505, and nothing worse.
+  // uWebSockets.js reads the URL's end and the version as one: the first line of a later request on
+  // a connection, cut exactly there, gets its 505, and nothing worse.
   it('takes a later first line in two pieces, or refuses it at once and closes', async () => {
     const bytes = requestBytes('POST', PREDICT, ROWS);
     const version = bytes.indexOf(' HTTP/1.1\r\n');
@@ -136,7 +136,7 @@ overListeners('HTTP framing', (flags, kind) => {
         const response = await connection.response();
         assert.deepEqual(jsonOf(response), answer);
         if (kind === 'uws') {
-          // It reads chunks too loosely for anything to follow them: docs/guides/security.md.
+          // It reads chunks too loosely to allow anything after them: docs/guides/security.md.
           assert.equal(response.headers.get('connection'), 'close');
           assert.equal(await connection.rest(), '');
           continue;

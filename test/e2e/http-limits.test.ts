@@ -1,4 +1,4 @@
-// What is too much or broken on its way: bodies over the limit, compressed bombs, cut and wrong
+// Excessive and broken input: bodies over the limit, compressed bombs, truncated and invalid
 // compressed bodies, unknown codings, deep JSON, large heads. Source: v2-protocol.md 1.1, 10;
 // tfserving.md 1.1; RFC 1950-1952, 9110.
 import assert from 'node:assert/strict';
@@ -25,14 +25,14 @@ const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data
 const ROWS = '{"instances":[1.0,2.0,5.0]}';
 const GZIP = ['Content-Encoding: gzip'];
 const ZSTD = ['Content-Encoding: zstd'];
-/** As @types/node 20 does not know them. */
+/** Functions that @types/node 20 does not declare. */
 const zstd = zlib as unknown as Record<
   'zstdCompressSync' | 'zstdDecompressSync',
   (bytes: string | Buffer) => Buffer
 >;
 const DEFLATE = ['Content-Encoding: deflate'];
 
-/** `bytes` with the byte at `at` (from the end where negative) changed. */
+/** `bytes` with the byte at `at` (negative: from the end) changed. */
 function spoiled(bytes: Buffer, at: number): Buffer {
   const copy = Buffer.from(bytes);
   const index = at < 0 ? copy.length + at : at;
@@ -127,7 +127,7 @@ overListeners('HTTP limits', (flags, kind) => {
           [413, 'request body is over the limit of 100000 bytes'],
         );
         await connection.write(requestBytes('POST', INFER, TENSOR));
-        // uWebSockets.js reads nothing behind chunks: docs/guides/security.md.
+        // uWebSockets.js reads nothing after chunks: docs/guides/security.md.
         if (kind === 'uws') assert.equal(await connection.rest(), '');
         else assert.equal((await connection.response()).status, 200);
         connection.close();

@@ -1,5 +1,5 @@
-// Methods, queries and names of both REST protocols as they stand on the wire, through raw sockets
-// and through curl. Source: tfserving.md 1.1, 1.2; v2-protocol.md 1.1, 1.2; RFC 9110.
+// Methods, queries and names of both REST protocols as sent on the wire, through raw sockets and
+// through curl. Source: tfserving.md 1.1, 1.2; v2-protocol.md 1.1, 1.2; RFC 9110.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { startServer, type ServalProcess } from './support/serval-process.js';
 const ROWS = '{"instances":[1.0,2.0,5.0]}';
 const TENSOR = '{"inputs":[{"name":"x","datatype":"FP32","shape":[3],"data":[1,2,5]}]}';
 const VALUES = [3.5, 4, 5.5];
-/** As folders have them: a blank, a percent sign, a plus, an umlaut, a kanji. */
+/** Names of folders: with a blank, a percent sign, a plus, an umlaut, a kanji. */
 const NAMES = ['half plus three', '50%25', 'a+b', 'zwölf', '漢字', 'a;b=c', "it's"];
 
 overListeners('HTTP methods and URLs', (flags) => {

@@ -1,5 +1,5 @@
 // Triton's perf_analyzer, unmodified, in concurrency and request-rate mode over HTTP and gRPC: it
-// finishes, and its report has the server's side, which it makes of the statistics extension. The
+// finishes, and its report has the server's side, which comes from the statistics extension. The
 // program comes from test/env/perf-analyzer.sh. Source: v2-protocol.md 6.3, 11.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -11,13 +11,13 @@ import { startServer, type ServalProcess } from './support/serval-process.js';
 
 const MODEL = 'mlp';
 const WINDOW_MS = 500;
-// Is it working, not how fast: three windows need not agree closely on a shared machine.
+// This tests function, not speed: three windows need not agree closely on a shared machine.
 const STABILITY_PERCENT = 95;
 const TRIALS = 10;
 const RUN_MS = 60_000;
 const run = promisify(execFile);
 
-/** The first number behind `label`, which must be there. */
+/** The first number after `label`, which must exist. */
 function figure(report: string, label: string): number {
   const match = new RegExp(`${label}: *([0-9.]+)`).exec(report);
   assert.ok(match?.[1], `no "${label}" in\n${report}`);

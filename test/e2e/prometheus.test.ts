@@ -1,5 +1,5 @@
-// The metrics pages, read by Prometheus's own parser (test/e2e/python/test_metrics.py), and where
-// they are served. Source: v2-protocol.md 4; tfserving.md 3.7.
+// The metrics pages, read by Prometheus's own parser (test/e2e/python/test_metrics.py), and their
+// addresses. Source: v2-protocol.md 4; tfserving.md 3.7.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
-// How the server ends: the first signal drains, the second one ends it at once. Source: the issue's
-// command line section.
+// The end of the server: the first signal drains, the second one ends it at once.
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
@@ -23,7 +22,7 @@ const grpcRequest = (model: string): Buffer =>
     inputs: [{ name: 'input', datatype: 'FP32', shape: [1], contents: { fp32_contents: [7] } }],
   });
 
-/** Settles with true when the port takes no more connections. */
+/** Settles with true when the port accepts no more connections. */
 async function refuses(port: number): Promise<boolean> {
   for (;;) {
     const refused = await new Promise<boolean>((resolve) => {
@@ -63,7 +62,7 @@ overListeners('shutdown', (flags) => {
   const running = async (server: ServalProcess, path: string): Promise<RawConnection> => {
     const connection = await RawConnection.open(server.httpPort);
     await connection.write(requestBytes('POST', path, ONE));
-    // Behind it on the one listener: whatever was sent before has been read.
+    // It follows on the same listener: everything sent before has been read.
     await exchange(server.httpPort, 'GET', '/v2/health/live');
     return connection;
   };
@@ -146,7 +145,7 @@ overListeners('shutdown', (flags) => {
     await stream.reply(0);
     const call = client.unary(INFER, grpcRequest('slow_second'));
     stream.call.write(grpcRequest('slow_second'));
-    // Behind both on their connection.
+    // It follows both on their connection.
     const live = '/inference.GRPCInferenceService/ServerLive';
     assert.equal((await client.unary(live, Buffer.alloc(0))).code, 0);
     server.signal('SIGTERM');
@@ -197,7 +196,7 @@ overListeners('shutdown', (flags) => {
     assert.match(server.stderr, /"grpcRequests":1,"models":"endless: 2"/);
   });
 
-  // An hour to drain: each of these would hold the server for all of it.
+  // An hour to drain: each of these would delay the server for all of it.
   const silent: readonly (readonly [string, (server: ServalProcess) => Promise<unknown>])[] = [
     ['a silent HTTP connection', (server) => RawConnection.open(server.httpPort)],
     ['a silent gRPC connection', (server) => RawConnection.open(server.grpcPort)],

@@ -1,6 +1,6 @@
-// What the server does with what it is given to serve: good and broken models side by side, missing
-// paths and libraries, occupied ports, several listeners. Source: the issue's section on faults;
-// v2-protocol.md 1.1, 10; tfserving.md 1.8, 9.
+// Start-up with what the server is given: good and broken models side by side, missing paths and
+// libraries, occupied ports, several listeners. Source: v2-protocol.md 1.1, 10; tfserving.md 1.8,
+// 9.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -347,7 +347,7 @@ describe('start', () => {
     folders.add(models, 'slow_second', slowModel(1024, 12));
     const server = await started(context, [models, '--http-threads', '2', '--exec-mode', 'inline']);
     // With models run on the listeners' own threads a busy listener answers nothing: connections
-    // that are answered while another is busy are with the other thread.
+    // that are answered while another is busy belong to the other thread.
     const one = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
     const connections = await Promise.all(
       Array.from({ length: 40 }, () => RawConnection.open(server.httpPort)),

@@ -1,4 +1,4 @@
-// Models of columns by the official Python clients, unmodified: test/e2e/python/test_tabular.py.
+// Tabular models with the official Python clients, unmodified: test/e2e/python/test_tabular.py.
 // Every Python test is a test here.
 import { describe, it } from 'node:test';
 import { RulesServer } from '../conformance/tabular/rules/models.js';

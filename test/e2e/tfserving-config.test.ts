@@ -1,6 +1,6 @@
-// TensorFlow Serving's own sample files, served as they are but for their paths (and the platform:
-// the models here are ONNX): models.config, batching, monitoring. Source: tfserving.md 3.2, 3.5,
-// 3.7, 9. The samples lie beside the checkout; SERVAL_TFSERVING_CONFIGS names another folder.
+// TensorFlow Serving's own sample files, unchanged except for their paths (and the platform: the
+// models here are ONNX): models.config, batching, monitoring. Source: tfserving.md 3.2, 3.5, 3.7,
+// 9. The samples are beside the checkout; SERVAL_TFSERVING_CONFIGS names another folder.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

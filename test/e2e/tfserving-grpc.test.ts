@@ -1,6 +1,7 @@
-// TensorFlow Serving's official gRPC stubs, unmodified, against a real server: test/e2e/python/
-// test_tf_*.py, each Python test a test here. One server has ONNX models, one TensorFlow Serving's
-// own test models where they lie beside the checkout (SERVAL_TFSERVING_MODELS names another place).
+// TensorFlow Serving's official gRPC stubs, unmodified, against a real server:
+// test/e2e/python/test_tf_*.py, each Python test is a test here. One server has ONNX models, one
+// TensorFlow Serving's own test models if they are beside the checkout (SERVAL_TFSERVING_MODELS
+// names another folder).
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,7 +13,7 @@ import { startServer, type ServalProcess } from './support/serval-process.js';
 
 const MODELS = process.env['SERVAL_TFSERVING_MODELS'] ?? resolve('../shared/models/tfserving');
 
-/** Of the model that outlasts a deadline. */
+/** The delay of the model that outlasts a deadline. */
 const DELAY_MS = 500;
 
 /** Name -> folder. */

@@ -63,7 +63,7 @@ describe('control by tritonclient', () => {
       'half_plus_three',
       '--load-model',
       'slow_second',
-      // Nine runs of it, one after the other, may take a busy machine longer than REST's 30 s.
+      // Nine sequential runs may take a busy machine longer than REST's 30 s.
       '--rest-api-timeout-in-ms',
       '600000',
       '--trace-file',

@@ -17,7 +17,7 @@ test('lines of two writers are appended to what is there', (t) => {
   assert.equal(readFileSync(file, 'utf8'), 'before\na\nb\nc\n');
 });
 
-test('a file that was moved away, or removed, is begun anew within a second', (t) => {
+test('reopens a moved or removed file within a second', (t) => {
   const folder = filledFolder(t, {});
   const file = join(folder, 'serval.log');
   let ms = 0;

@@ -28,8 +28,8 @@ const HIDDEN = [
   ['\u{e0001}', '\\u{e0001}'],
 ] as const;
 
-describe('what nobody sees is shown', () => {
-  it('as an escape', () => {
+describe('shows invisible characters', () => {
+  it('as escapes', () => {
     for (const [char, escape] of HIDDEN) {
       assert.equal(visible(`a${char}b`), `a${escape}b`);
       assert.equal(visibleLines(`a${char}\nb`), `a${escape}\nb`);

@@ -1,5 +1,5 @@
-// The admin address over TLS: the certificate of HTTP, certificates of clients where they are asked
-// for, files read anew; and that nobody gets past it in plain text.
+// The admin address over TLS: HTTP's certificate, client certificates if they are required,
+// reloaded files; and that plain text is refused.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Agent, request, type RequestOptions } from 'node:https';
@@ -78,7 +78,7 @@ overListeners('the admin address over TLS', (flags, kind) => {
 
   it('asks for certificates of clients where HTTP does', async () => {
     const mutual = [...files(certificates.server), '--tls-client-ca', authority.certificate];
-    // HTTP itself stays in plain text, on whichever listener it is.
+    // HTTP itself stays in plain text, on either listener.
     const server = await start(...flags, ...mutual, '--http-use-ssl=false');
     const port = portOf(server);
     assert.equal((await exchange(server.httpPort, 'GET', '/v2/health/live')).status, 200);

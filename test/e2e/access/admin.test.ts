@@ -1,4 +1,4 @@
-// The admin address: what is answered there alone, and that no other entrance leads to it.
+// The admin address: calls that only it answers, and that no other address reaches them.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { request } from 'node:http';

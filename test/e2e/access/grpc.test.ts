@@ -1,5 +1,5 @@
-// Locks of gRPC, and attempts to get past them: over both listeners, from loopback, a unix socket
-// and another address of this machine.
+// Access rules of gRPC, and attempts to circumvent them: over both listeners, from loopback, a unix
+// socket and another address of this machine.
 import assert from 'node:assert/strict';
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const OK = 0;
 const DENIED = 7;
 const UNAUTHENTICATED = 16;
 
-/** Methods, with the group of their calls. What they answer to no bytes at all does not matter. */
+/** Methods, with the group of their calls. Their response to an empty message does not matter. */
 const UNARY: readonly (readonly [string, string])[] = [
   ['inference', `${V2}/ModelInfer`],
   ['inference', `${TF}.PredictionService/Predict`],
@@ -64,7 +64,7 @@ const lineOf = (group: string, key = keyOf(group)): string =>
 const same = (bytes: Buffer): Buffer => bytes;
 type Headers = Readonly<Record<string, string>>;
 
-/** Calls as raw bytes, with what headers are given. */
+/** Calls with raw bytes and the given headers. */
 class Caller {
   readonly #client: Client;
 
@@ -88,7 +88,7 @@ class Caller {
     });
   }
 
-  /** Opens a stream, says nothing more unless `ends`, and waits for its status. */
+  /** Opens a stream, sends nothing more unless `ends`, and waits for its status. */
   stream(path: string, headers: Headers = {}, ends = true): Promise<number> {
     const metadata = metadataOf(headers);
     const options = { deadline: Date.now() + DEADLINE_MS };
@@ -222,7 +222,7 @@ describe('gRPC with keys', () => {
     }
     running = false;
     await load;
-    // The streams of keys that are gone ended; one whose key stays goes on.
+    // Streams of removed keys have ended; a stream of a remaining key continues.
     assert.deepEqual(await Promise.all(revoked), [UNAUTHENTICATED, UNAUTHENTICATED]);
     assert.equal(await Promise.race([kept, 'open']), 'open');
     assert.equal(await code('second'), UNAUTHENTICATED);

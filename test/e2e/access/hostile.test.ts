@@ -1,6 +1,6 @@
-// What was tried at the locks and got nowhere, by kind: tries at keys, uploads, keys of shared
-// memory, changes from web pages and through proxies, names of hosts, TLS handshakes, and answers
-// that are looked at for bytes of the server. Over both HTTP listeners.
+// Attacks on access control that must fail, by kind: guessed keys, uploads, keys of shared memory,
+// changes from web pages and through proxies, host names, TLS handshakes, and responses that are
+// searched for bytes of the server. Over both HTTP listeners.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectTls } from 'node:tls';
@@ -35,7 +35,7 @@ overListeners('tries at the locks', (flags) => {
   let open: ServalProcess;
   let locked: ServalProcess;
 
-  /** One request on a connection of its own, with these headers. */
+  /** Sends one request on a new connection, with these headers. */
   async function asked(
     server: ServalProcess,
     method: string,

@@ -1,6 +1,6 @@
-// HandleReloadConfigRequest with whole messages: from another machine it changes nothing, whatever
-// it says, without a key or --allow-remote-control; with either it changes models, and logs
-// requests only where the server was started to. Source: tfserving.md 2, 3.8.
+// HandleReloadConfigRequest with complete messages: from another machine it changes nothing without
+// a key or --allow-remote-control; with either it changes models, and logs requests only below the
+// folder that the server was started with. Source: tfserving.md 2, 3.8.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const UNAUTHENTICATED = 16;
 const types = messageTypes();
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** A ReloadConfigRequest of one model; `prefix`: where its requests are to be logged. */
+/** A ReloadConfigRequest with one model; `prefix`: the path for its request log. */
 function message(name: string, basePath: string, prefix?: string): Buffer {
   const logging =
     prefix === undefined

@@ -1,5 +1,5 @@
-// Locks of REST, and attempts to get past them: over both listeners, from loopback and from another
-// address of this machine.
+// Access rules of REST, and attempts to circumvent them: over both listeners, from loopback and
+// from another address of this machine.
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const ROWS = '{"instances":[1.0]}';
 const LOAD = `/v2/repository/models/${MODEL}/load`;
 const EXPLICIT = ['--model-control-mode', 'explicit', '--load-model', MODEL];
 
-/** Every route, with the group of its calls. */
+/** Every route, with its group. */
 const ROUTES: readonly (readonly [string, string, string, string])[] = [
   ['inference', 'POST', `/v2/models/${MODEL}/infer`, TENSOR],
   ['inference', 'POST', `/v2/models/${MODEL}/versions/123/infer`, TENSOR],
@@ -69,7 +69,7 @@ overListeners('REST with keys', (flags) => {
   before(async () => {
     const models = folders.repository('access', [MODEL]);
     keyFile = join(folders.folder, 'keys.txt');
-    // metadata has more in it than its own: here each is alone.
+    // metadata includes other groups: here each is tested alone.
     const groups = GROUPS.filter((group) => group !== 'metadata');
     writeFileSync(
       keyFile,

@@ -1,5 +1,5 @@
-// Configurations that set options of ONNX Runtime, whichever way they come: none writes or reads a
-// file of the server's user, and each refusal names its option.
+// Configurations that set options of ONNX Runtime, from every source: none writes or reads a file
+// of the server's user, and each refusal names its option.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ describe('options of ONNX Runtime in a configuration', () => {
   const models = folders.repository('options', [MODEL]);
   let server: ServalProcess;
 
-  /** Options that wrote or read files, and what begins the message about each. */
+  /** Options that wrote or read files, and the beginning of each message. */
   const attacks: readonly (readonly [string, string])[] = [
     ['session.optimized_model_filepath', victim],
     ['session.optimized_model_filepath\0', victim],
@@ -52,7 +52,7 @@ describe('options of ONNX Runtime in a configuration', () => {
         isolation: { string_value: isolation },
       },
     });
-  /** As text format writes it. */
+  /** The option in text format. */
   const textOfOption = (name: string, value: string): string => {
     const quoted = (text: string): string => text.replaceAll('\0', '\\000');
     return `parameters { key: "${quoted(name)}" value { string_value: "${quoted(value)}" } }`;

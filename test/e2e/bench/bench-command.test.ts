@@ -1,5 +1,5 @@
 // `serval bench` of models of several kinds and of a running server, plain and with TLS: the table,
-// the report, what is refused, and that nothing is left running.
+// the report, refusals, and that no process is left running.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// `make bench-gpu` where there is no GPU: it says so and measures nothing; and one model scaled
-// down, over libraries that stand in for NVIDIA's: both sides answer alike, each row has figures.
+// `make bench-gpu` without a GPU: it says so and measures nothing; and one scaled-down model, over
+// stand-ins for NVIDIA's libraries: both sides give the same results, and each row has figures.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { noCompiler } from '../gpu/fake-libraries.js';
 const RUN = join(packageRoot(), 'bench', 'gpu', 'run.mjs');
 const NO_GPU = 2;
 const MS_MAX = 280_000;
-// What scripts/ensure-tools.sh asks for, for benchmarks.
+// The tools that scripts/ensure-tools.sh installs for benchmarks.
 const TOOLS = ['wrk', 'h2load', 'taskset', 'cmake'];
 
 function run(args: readonly string[], env: NodeJS.ProcessEnv = {}) {

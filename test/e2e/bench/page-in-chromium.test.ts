@@ -1,5 +1,5 @@
-// A bench page in a real browser: its own policy breaks nothing of it, nothing is asked for, and
-// all that is drawn can be seen, in light and dark mode, on a screen of a telephone too.
+// A bench page in a real browser: it complies with its own policy, makes no requests, and
+// everything drawn is visible, in light and dark mode, and on a phone's screen.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const REPORTS: Readonly<Record<string, BenchReport>> = {
   tuned: reportOf(pathPoints().slice(0, 6), { tuned: tunedReport() }),
 };
 
-/** In the page: texts and marks that lie outside of their drawing, or have no size. */
+/** Runs in the page: finds texts and marks that are outside of their drawing, or have no size. */
 const OUTSIDE = `[...document.querySelectorAll('figure > svg')].flatMap((svg) => {
   const box = svg.getBoundingClientRect();
   return [...svg.querySelectorAll('text, .mark')].filter((one) => {

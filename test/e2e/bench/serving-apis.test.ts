@@ -1,5 +1,5 @@
-// `serval bench` by TensorFlow Serving's APIs: V1's REST and PredictionService, of a model, of a
-// URL, of a server that has nothing else; labels, signatures, columns, and what is refused.
+// `serval bench` over TensorFlow Serving's APIs: V1's REST and PredictionService, for a model, a
+// URL, and a server without other APIs; labels, signatures, columns, and refusals.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,14 +13,14 @@ import { model as sharedModel } from '../tensorflow/support.js';
 
 const MODELS = join(packageRoot(), 'examples', 'models');
 const QUICK = ['--seconds=0.4', '--warmup-seconds=0.1', '--concurrency=2'];
-/** What a machine that others use too may need for one answer. */
+/** Seconds that a busy machine may need for a single response. */
 const LONGER = ['2', '6'];
 const CLOSED = '--rate=none';
 
 const folder = mkdtempSync(join(tmpdir(), 'serval-bench-v1-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The report in `file` of a bench, again with more time where none of a path was answered yet. */
+/** The report of a bench in `file`, repeated with more time if some path had no response yet. */
 async function reported(args: readonly string[], file: string): Promise<BenchReport> {
   for (const more of [[], ...LONGER.map((seconds) => [`--seconds=${seconds}`])]) {
     const { stderr } = await runServal(['bench', ...QUICK, ...args, '--json', file, ...more]);
@@ -34,7 +34,7 @@ async function reported(args: readonly string[], file: string): Promise<BenchRep
   throw new assert.AssertionError({ message: `no answer in time: ${args.join(' ')}` });
 }
 
-/** `paths`: all that were measured. */
+/** `paths`: all paths that were measured. */
 async function measured(paths: readonly string[], ...args: string[]): Promise<BenchReport> {
   const report = await reported(args, join(folder, 'report.json'));
   assert.deepEqual([...new Set(report.points.map(({ path }) => path))], paths);

@@ -1,5 +1,5 @@
-// `serval bench --tune`: the search over real servers, its table, page and report; and what it
-// prints, config.pbtxt and batching parameters, in a real server.
+// `serval bench --tune`: the search over real servers, its table, page and report; and its output,
+// config.pbtxt and batching parameters, in a real server.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// A server for a model under settings of its own: models of any name and kind, and what is refused.
+// A server for a model under its own settings: models of any name and kind, and refusals.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ for (const [target, model] of [
       const { failed, answered, firstError } = await tuned.measure(plan);
       assert.deepEqual([failed, firstError], [0, undefined]);
       assert.ok(answered > 0);
-      // What the configuration allows is what is served.
+      // The server serves what the configuration allows.
       if (model === 'add_sub') {
         await assert.rejects(tuned.measure({ ...plan, batch: 5 }), /batch.*4|4.*batch/);
       }

@@ -1,11 +1,11 @@
-// Debian's Chromium without a window, driven by playwright-core, which brings no browser of its
-// own. Test time only.
+// Debian's Chromium without a window, driven by playwright-core, which ships no browser. Test time
+// only.
 import { accessSync, constants } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Where it is; undefined: it is not here. */
+/** Its path; undefined if it is not installed. */
 export function chromiumFile(): string | undefined {
   return PLACES.find((path) => {
     try {
@@ -17,15 +17,15 @@ export function chromiumFile(): string | undefined {
   });
 }
 
-/** How long anything may take: the machine is shared. */
+/** The limit of any wait: the machine is shared. */
 export const LIMIT_MS = 60_000;
 
-/** What a page did that it should not. */
+/** Unwanted behaviour of a page. */
 export interface Watched {
   readonly page: Page;
-  /** Errors of scripts, refusals by the page's policy, what was logged. */
+  /** Errors of scripts, violations of the page's policy, log lines. */
   readonly problems: string[];
-  /** Every address that was asked for. */
+  /** Every requested address. */
   readonly requests: string[];
 }
 
@@ -36,7 +36,7 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args, timeout: LIMIT_MS });
 }
 
-/** A page in a context of its own. */
+/** Opens a page in a new context. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -49,7 +49,7 @@ export async function openPage(
   const problems: string[] = [];
   const requests: string[] = [];
   page.on('console', (message) => {
-    // Chromium logs each answer that is an error: the test looks at those itself.
+    // Chromium logs each error response: the test checks those itself.
     if (!message.text().startsWith('Failed to load resource')) problems.push(message.text());
   });
   page.on('pageerror', (error) => problems.push(String(error)));

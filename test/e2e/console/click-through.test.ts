@@ -1,5 +1,5 @@
-// The console in a real browser: every part is clicked through, nothing breaks its policy, and no
-// other host is asked.
+// The console in a real browser: every part is clicked through, nothing violates its policy, and no
+// other host is contacted.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { classModel, manyModels } from './models.js';
 const skip = chromiumFile() === undefined && 'no Chromium here (scripts/ensure-tools.sh test)';
 const GOOD = ['half_plus_three', 'mlp', 'image_identity', 'add_sub', 'text_identity'];
 const EXPLICIT = ['--model-control-mode', 'explicit', '--load-model', '*'];
-/** A picture of one blue point. */
+/** An image of one blue pixel. */
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 

@@ -1,5 +1,4 @@
-// The console's files as they come over HTTP, where they are, and lists of models; over both HTTP
-// listeners.
+// The console's files over HTTP, their addresses, and lists of models; over both HTTP listeners.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

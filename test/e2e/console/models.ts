@@ -1,5 +1,4 @@
-// Models for the console's tests: scores of four classes, and a thousand that are alike. Test time
-// only.
+// Models for the console's tests: scores of four classes, and a thousand copies. Test time only.
 import { linkSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OnnxModel } from '../../../ts/importers/onnx/builder.js';
@@ -19,7 +18,7 @@ export function classModel(): OnnxModel {
   };
 }
 
-/** A repository with so many copies of one model. */
+/** A repository with `count` copies of one model. */
 export function manyModels(folders: ModelFolders, count: number): string {
   const repository = join(folders.folder, 'many');
   mkdirSync(repository);

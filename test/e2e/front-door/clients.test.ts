@@ -31,7 +31,7 @@ function run(program: string, args: readonly string[], input = ''): Promise<Ran>
     const child = execFile(file, args, options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
     });
-    child.stdin?.on('error', () => undefined); // it need not read it
+    child.stdin?.on('error', () => undefined); // the child need not read it
     child.stdin?.end(input);
   });
 }

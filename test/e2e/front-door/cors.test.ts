@@ -1,6 +1,6 @@
-// Web pages of other origins: what they are told where they are let in, and what of it is there
-// where they are not. Over both HTTP listeners and on the admin address. Source: Fetch 3.2;
-// tfserving.md 1.1.
+// Web pages of other origins: the headers that they get if they are allowed, and that they get none
+// otherwise. Over both HTTP listeners and on the admin address. Source: Fetch 3.2; tfserving.md
+// 1.1.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const TENSOR = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1]}
 const UNLOAD = '/v2/repository/models/half_plus_three/unload';
 const LOAD = '/v2/repository/models/half_plus_three/load';
 const EXPLICIT = ['--model-control-mode', 'explicit', '--load-model', '*'];
-/** A route of each kind, and none. */
+/** A route of each kind, and an unknown one. */
 const PATHS = [INFER, '/v1/models/half_plus_three:predict', '/v2', UNLOAD, '/metrics', '/none'];
 
 const from = (origin: string): string => `Origin: ${origin}`;

@@ -1,4 +1,4 @@
-// Web pages of strangers must not change a server that their visitors reach; programs may, as ever.
+// Web pages of strangers must not change a server that their visitors reach; programs still may.
 // Over both HTTP listeners, every call that changes state. Source: issue triton#5558; Fetch.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
@@ -19,7 +19,8 @@ const STRANGERS = [
   ['Origin: null'],
   ['Sec-Fetch-Site: cross-site'],
   ['Sec-Fetch-Site: same-site', 'Origin: http://test'],
-  ['Sec-Fetch-Site: same-origin', 'Origin: http://test'], // Host: test, which is not the machine's
+  // Host: test, which is not this machine's name
+  ['Sec-Fetch-Site: same-origin', 'Origin: http://test'],
 ] as const;
 
 overListeners('Calls that change state', (flags) => {

@@ -1,5 +1,5 @@
-// Names of models, signatures, inputs and files with characters that nobody sees, or that turn the
-// rest of a line round: everywhere that people read they are shown as escapes.
+// Names of models, signatures, inputs and files with invisible characters, or with characters that
+// reverse the rest of a line: every text for people shows them as escapes.
 import assert from 'node:assert/strict';
 import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { until } from '../support/polling.js';
 import { exchange } from '../support/raw-http.js';
 import { runServal, ServalProcess } from '../support/serval-process.js';
 
-/** ESC, DEL, C1's CSI, a line separator, right-to-left override, no width, a tag. */
+/** ESC, DEL, C1's CSI, a line separator, right-to-left override, a zero-width space, a tag. */
 const ODD = 'a\x1b[2J\x7f\x9b\u2028\u202e\u200b\u{e0041}b';
 const SHOWN = 'a\\u001b[2J\\u007f\\u009b\\u2028\\u202e\\u200b\\u{e0041}b';
 const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -20,7 +20,7 @@ const repository = join(folders.folder, 'odd');
 const log = join(folders.folder, 'access.log');
 let server: ServalProcess;
 
-/** No line of it hides anything. */
+/** Checks that no line hides anything. */
 function isPlain(text: string, what: string): void {
   const found = HIDDEN.exec(text);
   const at = found === null ? '' : JSON.stringify(text.slice(found.index - 60, found.index + 9));

@@ -1,6 +1,6 @@
-// Requests that are right and that HTTP libraries refuse or hold up: HTTP/1.0, as proxies and
-// health checks send it, first lines in pieces, Expect in any case; and how long an idle connection
-// stays. Source: RFC 9110 10.1.1, RFC 9112 3, 9.3; nginx's proxy_pass, HAProxy's httpchk, ab.
+// Valid requests that HTTP libraries refuse or delay: HTTP/1.0, as proxies and health checks send
+// it, request lines in pieces, Expect in any case; and how long an idle connection is kept. Source:
+// RFC 9110 10.1.1, RFC 9112 3, 9.3; nginx's proxy_pass, HAProxy's httpchk, ab.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,7 +34,7 @@ overListeners('the front door', (flags, kind) => {
 
   const opened = (): Promise<RawConnection> => RawConnection.open(server.httpPort);
 
-  // uWebSockets.js does none of this (docs/reference/protocols/v2-rest.md).
+  // uWebSockets.js supports none of this (docs/reference/protocols/v2-rest.md).
   if (kind === 'native') {
     it('answers HTTP/1.0 and ends the connection', async () => {
       const health = await opened();
@@ -117,7 +117,7 @@ overListeners('the front door', (flags, kind) => {
     assert.ok(performance.now() - begun >= (IDLE_SECONDS - 1) * 1000);
   });
 
-  // uWebSockets.js has a limit of 10 s for what is between requests and for pauses of a body.
+  // uWebSockets.js has a limit of 10 s between requests and for pauses of a body.
   it('waits for a body that pauses, and closes what is idle after its answer', {
     skip: kind === 'uws' && 'uWebSockets.js has limits of its own',
   }, async () => {

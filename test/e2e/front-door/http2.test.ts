@@ -1,5 +1,5 @@
-// REST over HTTP/2, by prior knowledge and by ALPN, and one port for HTTP and gRPC: what Node's own
-// HTTP/2 client, curl and gRPC clients see.
+// REST over HTTP/2, by prior knowledge and by ALPN, and one port for HTTP and gRPC, with Node's own
+// HTTP/2 client, curl and gRPC clients.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -72,7 +72,7 @@ describe('REST over HTTP/2, by prior knowledge', () => {
 
   it('reads and writes gzip', async () => {
     const headers = ['Content-Encoding: gzip', 'Accept-Encoding: gzip'];
-    // Long ones are packed on another thread; the first request of a URL is JavaScript's.
+    // Long ones are compressed on another thread; JavaScript answers the first request of a URL.
     for (const length of [10, 10, 1000, 200_000, 200_000]) {
       const data = Array.from({ length }, (_, i) => i);
       const packed = gzipSync(

@@ -1,5 +1,5 @@
-// Listeners that are off, and ports that processes share: the flags of Triton and their answers.
-// Source: server/src/command_line_parser.cc (allow-http, allow-grpc, reuse-http-port,
+// Listeners that are switched off, and ports that processes share: Triton's flags and their
+// effects. Source: server/src/command_line_parser.cc (allow-http, allow-grpc, reuse-http-port,
 // reuse-grpc-port).
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
@@ -39,7 +39,7 @@ async function answersGrpc(port: number): Promise<void> {
   }
 }
 
-/** Whether somebody accepts. */
+/** True if connections are accepted. */
 const isOpen = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

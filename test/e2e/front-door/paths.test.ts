@@ -1,5 +1,6 @@
-// No answer names an absolute path of the server, over any protocol, to callers without the control
-// group; callers of its calls with a key, and those on the admin address, read the whole text.
+// No response contains an absolute path of the server, over any protocol, for callers without the
+// control group; callers with a key for that group, and those on the admin address, get the full
+// text.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +20,7 @@ const LOOSE = ['--strict-readiness=false'];
 const V2 = '/inference.GRPCInferenceService';
 const TF = '/tensorflow.serving';
 
-/** A repository of models that fail in different ways, beside one that serves. */
+/** A repository of models that fail in different ways, and one that serves. */
 function repositoryOf(folders: ModelFolders): string {
   const repository = folders.repository('some models', [GOOD]);
   const put = (path: string, content: string): void => {
@@ -47,7 +48,7 @@ const text = (field: number, value: string): Buffer =>
 const nested = (field: number, ...parts: readonly Buffer[]): Buffer =>
   bytesOf((writer) => writer.bytes(field, Buffer.concat(parts)));
 
-/** Every gRPC call that says something of a model or of the server. */
+/** Every gRPC call that reports on a model or on the server. */
 function calls(model: string, folder: string): readonly (readonly [string, Buffer])[] {
   const spec = nested(1, text(1, model));
   const elsewhere = [folder, join(folder, 'not there'), '/proc/self'].map((path) =>
@@ -68,7 +69,7 @@ function calls(model: string, folder: string): readonly (readonly [string, Buffe
   ];
 }
 
-/** What a call answers, error or not, as Latin-1. */
+/** The response of a call, error or not, as Latin-1. */
 function called(client: Client, path: string, body: Buffer, key = ''): Promise<string> {
   const same = (bytes: Buffer): Buffer => bytes;
   const metadata = new Metadata();
@@ -81,7 +82,7 @@ function called(client: Client, path: string, body: Buffer, key = ''): Promise<s
   });
 }
 
-/** Every REST request that says something of a model or of the server. */
+/** Every REST request that reports on a model or on the server. */
 function requests(model: string): readonly (readonly [string, string, string])[] {
   const name = encodeURIComponent(model);
   const overriding = JSON.stringify({

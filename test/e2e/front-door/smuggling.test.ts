@@ -1,6 +1,6 @@
-// Chunked bodies, large answers to them, and what follows them on their connection: bytes after a
-// request must never be answered as another one's. All other framing: framing/table.test.ts.
-// Source: RFC 9112 11.2.
+// Chunked bodies, large responses to them, and the bytes after them on their connection: bytes
+// after a request must never be answered as another client's request. All other framing:
+// framing/table.test.ts. Source: RFC 9112 11.2.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { PREDICT } from './framing/row.js';
@@ -60,7 +60,7 @@ overListeners('HTTP smuggling', (flags, kind) => {
       assert.deepEqual(jsonOf(await connection.response()), { predictions: [3.5] });
       if (kind !== 'uws' && close.length === 0) {
         connection.close();
-        continue; // it may be kept
+        continue; // the connection may be kept
       }
       await connection.write(requestBytes('GET', '/v2'));
       assert.equal(await connection.rest(), '');
@@ -96,7 +96,7 @@ overListeners('HTTP smuggling', (flags, kind) => {
   });
 });
 
-/** Sends a chunked body and reads the whole answer, whichever way its length is told. */
+/** Sends a chunked body and reads the whole response, with either form of its length. */
 async function fetchChunked(
   port: number,
   path: string,

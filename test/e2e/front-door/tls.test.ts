@@ -1,5 +1,5 @@
-// TLS on HTTP, over both listeners, as curl and openssl see it: certificates, versions, ALPN,
-// mutual TLS, files read anew while connections stay, and what is no TLS.
+// TLS on HTTP, over both listeners, with curl and openssl: certificates, versions, ALPN, mutual
+// TLS, files reloaded while connections stay, and bytes that are not TLS.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -28,12 +28,12 @@ function run(program: string, args: readonly string[], input = ''): Promise<Ran>
     const child = execFile(program, args, { timeout: 60_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
     });
-    child.stdin?.on('error', () => undefined); // it need not read it
+    child.stdin?.on('error', () => undefined); // the child need not read it
     child.stdin?.end(input);
   });
 }
 
-/** What is sent is answered on this connection: the answer's first line. */
+/** Sends bytes on this connection; returns the first line of the response. */
 function asked(socket: TLSSocket): Promise<string> {
   return new Promise((resolve, reject) => {
     socket.once('data', (data: Buffer) =>
@@ -84,7 +84,7 @@ overListeners('TLS on HTTP', (flags, kind) => {
       ['s_client', '-connect', `127.0.0.1:${at}`, '-CAfile', authority.certificate, ...args],
       'Q\n',
     );
-  /** The name of the certificate that new connections get. */
+  /** The name in the certificate that new connections get. */
   const nameShown = async (): Promise<string> => {
     const socket = await opened(port, { ca });
     const { CN = '' } = socket.getPeerCertificate().subject;
@@ -211,7 +211,7 @@ overListeners('TLS on HTTP', (flags, kind) => {
     certificates.replace(served, certificates.signed('second', authority));
     const read = 'HTTP certificates reloaded';
     await server.printed(({ stderr }) => stderr.includes(read));
-    // A connection that comes just as the port changes hands may be reset.
+    // A connection at the very moment of the port's handover may be reset.
     const shown = await nameShown().catch(() => nameShown());
     assert.equal(shown, 'second');
     assert.equal(await asked(socket), 'HTTP/1.1 200 OK');
@@ -230,7 +230,7 @@ overListeners('TLS on HTTP', (flags, kind) => {
     assert.equal(await asked(socket), 'HTTP/1.1 200 OK');
     assert.equal(await nameShown(), 'second');
     certificates.replace(served, certificates.signed('third', authority));
-    // A connection that comes just as the port changes hands may be reset.
+    // A connection at the very moment of the port's handover may be reset.
     const name = (): Promise<boolean> =>
       nameShown().then(
         (shown) => shown === 'third',

@@ -1,5 +1,5 @@
-// `serval doctor` and `serval gpu` as a person calls them, on a machine without a GPU and with
-// libraries that say that there is one.
+// `serval doctor` and `serval gpu` on the command line, on a machine without a GPU and with
+// libraries that pretend that there is one.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// ONNX files whose nodes hold TensorRT engines (EPContext), over a runtime that runs them on the
-// CPU (fake_contexts.h): where they run and from where, and why one is not served.
+// ONNX files whose nodes contain TensorRT engines (EPContext), over a runtime that runs them on the
+// CPU (fake_contexts.h): where they run, from which files, and why one is not served.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const ONLY_ON = 'which runs on TensorRT only (serval gpu install --tensorrt)';
 
 type Attributes = Readonly<Record<string, OnnxAttribute>>;
 
-/** y = EPContext(x). `guarded`: with an operator behind it that the model is rewritten for. */
+/** y = EPContext(x). `guarded`: followed by an operator for which the model is rewritten. */
 function contextModel(attributes: Attributes, guarded = false): Uint8Array {
   const value = { type: 'float', shape: ['n'] } as const;
   const engine = { op: 'EPContext', name: 'N', domain: 'com.microsoft', attributes, inputs: ['x'] };
@@ -108,7 +108,7 @@ describe('ONNX files of TensorRT engines', { skip: noCompiler }, () => {
   ] as const;
   type Lines = ReadonlyMap<unknown, Readonly<Record<string, unknown>>>;
 
-  /** What the log says of each model, once all are settled. */
+  /** The log lines about each model, once all are settled. */
   const outcome = async (server: ServalProcess): Promise<Lines> => {
     const told = (): Lines =>
       new Map(

@@ -1,4 +1,4 @@
-// Libraries of NVIDIA's names that a test builds, and a folder as `serval gpu install` leaves it.
+// Libraries with NVIDIA's names that a test builds, and a folder as `serval gpu install` leaves it.
 // Test time only.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,12 +9,14 @@ import { packageRoot } from '../../../ts/base/package-files.js';
 
 const COMPILER = 'c++';
 
-/** Why no library can be built; false: one can. */
+/** Why no library can be built; false if one can. */
 export const noCompiler =
   spawnSync(COMPILER, ['--version']).status === 0 ? false : `no ${COMPILER} on PATH`;
 
-/** Builds test/e2e/gpu/fakes/<source> (none: an empty library) as `folder`/`soname`. `more`:
- * further words for the compiler. */
+/**
+ * Builds test/e2e/gpu/fakes/<source> (none: an empty library) as `folder`/`soname`. `more`:
+ * additional arguments for the compiler.
+ */
 export function buildLibrary(
   folder: string,
   soname: string,

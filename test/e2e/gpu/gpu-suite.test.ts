@@ -1,5 +1,5 @@
-// `make test-gpu` where there is no GPU: it says so and does not pass; and all of its tests run
-// over libraries that stand in for NVIDIA's.
+// `make test-gpu` without a GPU: it says so and does not pass; and all of its tests run over
+// stand-ins for NVIDIA's libraries.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// Models on GPUs are in processes of their devices by themselves (fake_gpu_runtime.cc,
-// fake_cudart.cc): a device whose process is down takes no requests, an error of CUDA's that sticks
-// ends that process and no other, and the page of metrics has the numbers of both.
+// GPU models run in processes of their devices by default (fake_gpu_runtime.cc, fake_cudart.cc): a
+// device whose process is down gets no requests, a sticky CUDA error ends that process and no
+// other, and the metrics page has the numbers of both.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -51,7 +51,7 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
         ...['--model-repository', models, '--pinned-memory-pool-byte-size', String(POOL)],
         ...['--onnxruntime-library', join(gpu, 'libonnxruntime.so.1'), '--log-format', 'json'],
         ...['--model-control-mode', 'explicit', '--load-model', '*'],
-        // What others take meanwhile would count as a model's.
+        // Concurrent loads would be counted as this model's.
         ...['--num-load-threads', '1'],
       ],
       {
@@ -76,7 +76,7 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
   const isUp = (device: number, up: 0 | 1): Promise<boolean> =>
     until('a process to change', async () => (await of('up', device)) === up);
 
-  // Behind its process, which is up with the first model that it has loaded again.
+  // After its process has started, with the first model that it has reloaded.
   const answersAgain = (model: string): Promise<boolean> =>
     until(`${model} to answer again`, async () => (await statusOf(model)) === 200);
 
@@ -89,8 +89,8 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
 
   it('pin as much as the server was told to, and show it on its page', async () => {
     const total = (): Promise<number> => metric(server, 'nv_pinned_memory_pool_total_bytes');
-    // Its own pool, for the model that is not isolated, and those of the two devices: each is
-    // pinned by the first run there.
+    // The server's own pool, for the model that is not isolated, and those of the two devices: the
+    // first run on each pins it.
     await until('a run on each device', async () => {
       const many = await Promise.all(Array.from({ length: 32 }, () => statusOf('both')));
       assert.deepEqual(many, new Array(32).fill(200));
@@ -119,7 +119,7 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
   });
 
   it('go on with the other device while one is down', async () => {
-    // Each death makes the pause before the next start twice as long.
+    // Each death doubles the pause before the next start.
     for (let death = 0; death < 4; death++) {
       await isUp(0, 1);
       process.kill(await of('pid', 0), 'SIGKILL');

@@ -1,5 +1,5 @@
-// What a server that is killed leaves of TensorRT engines is removed by the next one, and nothing
-// of one that runs: over a runtime that runs engines on the CPU (fake_contexts.h).
+// TensorRT engine files of a killed server are removed by the next one, and those of a running one
+// are kept: over a runtime that runs engines on the CPU (fake_contexts.h).
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

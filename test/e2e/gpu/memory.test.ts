@@ -1,5 +1,5 @@
-// A server whose models run on a GPU that is none (fake_gpu_runtime.cc, fake_cudart.cc): answers,
-// batches, and the pool of pinned memory on the page of metrics.
+// A server with models on a fake GPU (fake_gpu_runtime.cc, fake_cudart.cc): responses, batches, and
+// the pool of pinned memory on the metrics page.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -95,7 +95,7 @@ describe('models on a GPU', { skip: noCompiler }, () => {
       logLines(server).find(
         (line) => line['message'] === 'model loaded' && line['model'] === name,
       )?.['nodes'];
-    assert.equal(nodesOf('single'), 'cpu 2'); // the fake providers take none
+    assert.equal(nodesOf('single'), 'cpu 2'); // the fake providers take no nodes
     assert.equal(nodesOf('on_cpu'), undefined);
   });
 

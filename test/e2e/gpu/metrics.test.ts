@@ -1,5 +1,5 @@
-// GPUs on the page of metrics by Triton's names, of a management library that the test builds; and
-// a page without them where there is none.
+// GPUs on the metrics page under Triton's names, from a management library that the test builds;
+// and a page without them if there is none.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,7 +44,8 @@ describe('metrics of GPUs', { skip: noCompiler }, () => {
 
   it('are not there where no library is', async () => {
     const empty = join(folder, 'empty');
-    // A library of this name that has nothing of it is as none, on a machine with a GPU as well.
+    // A library with this name but without its functions counts as missing, even on a machine with
+    // a GPU.
     buildLibrary(empty, 'libnvidia-ml.so.1');
     const server = await startServer([MODEL], { LD_LIBRARY_PATH: empty });
     try {

@@ -1,5 +1,5 @@
-// TensorRT engines on a machine without a GPU: what is found, what inspect says, and why nothing is
-// served, one model at a time.
+// TensorRT engines on a machine without a GPU: which ones are found, the output of inspect, and why
+// none is served, one model at a time.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Where a server puts models by itself, over a driver and a CUDA provider that only seem to be
-// there: who is chosen for a GPU fails by that provider's name, others serve, and the log says why.
+// Automatic placement of models, over a fake driver and CUDA provider: a model placed on a GPU
+// fails with that provider's name, others serve, and the log gives the reason.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ describe('models are placed', { skip: noCompiler }, () => {
   after(() => rmSync(root, { recursive: true }));
 
   type Line = Readonly<Record<string, unknown>>;
-  /** What the log says of each model once both are settled. */
+  /** The log lines about each model once both are settled. */
   const outcome = async (server: ServalProcess): Promise<ReadonlyMap<unknown, Line>> => {
     const told = (): readonly Line[] =>
       logLines(server).filter(({ message }) =>

@@ -1,5 +1,5 @@
-// CUDA graphs that are recorded beside other work of the process, on a GPU that is none: loads of
-// other models and requests of them succeed.
+// CUDA graphs that are recorded during other work of the process, on a fake GPU: loads of other
+// models and requests to them succeed.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

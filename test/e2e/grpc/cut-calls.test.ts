@@ -1,5 +1,5 @@
-// What a server says of gRPC calls that it had to cut when --drain-seconds were over: how many, and
-// which models they waited for. The same over both listeners, whoever answered them.
+// The server's report on gRPC calls that it had to cut after --drain-seconds: how many, and which
+// models they waited for. The same over both listeners, whatever answered them.
 import assert from 'node:assert/strict';
 import { type TestContext, after, before, describe, it } from 'node:test';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
@@ -14,7 +14,7 @@ const LIVE = '/inference.GRPCInferenceService/ServerLive';
 const PREDICT = '/tensorflow.serving.PredictionService/Predict';
 const SESSION_RUN = '/tensorflow.serving.SessionService/SessionRun';
 const WATCH = '/grpc.health.v1.Health/Watch';
-/** Nobody lives to see the end of so many trips. */
+/** No run of that many iterations ever ends. */
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const UNAVAILABLE = 14;
 const SHUTTING_DOWN = 'the server is shutting down';
@@ -61,11 +61,11 @@ describe('calls that are cut', () => {
     context.after(() => client.close());
     return [server, client];
   };
-  /** Settles when all that `client` sent before has begun: it is on one connection. */
+  /** Settles when all that `client` sent before has begun, because it is on one connection. */
   const begun = async (client: RawClient): Promise<void> => {
     assert.equal((await client.unary(LIVE, Buffer.alloc(0))).code, 0);
   };
-  /** Settles when so many requests of a model wait for the one that runs. */
+  /** Settles when `count` requests of a model wait for the running one. */
   const waiting = (server: ServalProcess, model: string, count: number): Promise<boolean> => {
     const line = `^nv_inference_pending_request_count\\{model="${model}".*\\} ${count}$`;
     return until(`${count} requests wait for ${model}`, async () => {
@@ -73,7 +73,7 @@ describe('calls that are cut', () => {
       return new RegExp(line, 'm').test(await response.text());
     });
   };
-  /** The last words of a server that is told to end. */
+  /** The last log line of a server that is terminated. */
   const lastWords = async (server: ServalProcess): Promise<unknown> => {
     server.signal('SIGTERM');
     assert.deepEqual(await server.ended, { code: 1, signal: null });

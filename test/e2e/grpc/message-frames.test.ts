@@ -1,5 +1,5 @@
-// Messages that are none: flags that gRPC does not know, and requests that end inside a message.
-// Over both listeners. Source: gRPC over HTTP2, "Requests".
+// Invalid messages: flags that gRPC does not know, and requests that end inside a message. Over
+// both listeners. Source: gRPC over HTTP2, "Requests".
 import assert from 'node:assert/strict';
 import { connect, type ClientHttp2Session } from 'node:http2';
 import { after, before, describe, it } from 'node:test';
@@ -46,7 +46,7 @@ describe('Messages that are none', () => {
         body[0] = flag;
         assert.equal(await status(path, body), INTERNAL, `${flag}`);
         assert.equal(await status(path, Buffer.concat([framed(message()), body])), INTERNAL);
-        // Not waited for: of its message nothing comes.
+        // The rest of its message is not awaited.
         assert.equal(await status(path, Buffer.from([flag, 0, 0, 1, 0, 1])), INTERNAL);
       }
     });

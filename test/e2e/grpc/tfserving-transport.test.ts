@@ -24,7 +24,7 @@ describe("TensorFlow Serving's stubs", () => {
     certificates.remove();
   });
 
-  /** A text proto with the PEM itself in it. */
+  /** A text proto that contains the PEM text. */
   const sslConfig = (isMutual: boolean): string => {
     const { server, authority } = certificates;
     const field = (name: string, path: string): string =>
@@ -50,7 +50,7 @@ describe("TensorFlow Serving's stubs", () => {
     ],
   };
 
-  // One process for all: it takes seconds to load TensorFlow.
+  // One process for all, because loading TensorFlow takes seconds.
   it('over TLS and unix sockets', { skip }, async (context) => {
     const addresses: Record<string, string> = {};
     const started = await Promise.all(

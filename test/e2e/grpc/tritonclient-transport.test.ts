@@ -1,6 +1,6 @@
-// tritonclient's gRPC clients, unmodified, over what gRPC can be carried by: TLS, certificates of
-// clients, certificates that change, unix sockets, connections that are pinged and retired. Every
-// test of test/e2e/python/transport is a test here, over each listener.
+// tritonclient's gRPC clients, unmodified, over every transport of gRPC: TLS, client certificates,
+// certificates that change, unix sockets, connections that are pinged and retired. Every test of
+// test/e2e/python/transport is a test here, over each listener.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';

@@ -1,6 +1,6 @@
-// A model in a process of its own answers what it answers in the server, byte by byte: all
-// datatypes, texts, no rows, several signatures' worth of shapes, outputs larger than a slot. And
-// loads that fail say the same.
+// A model in a separate process gives the same responses as in the server, byte by byte: all
+// datatypes, strings, no rows, shapes of several signatures, outputs larger than a slot. Failed
+// loads report the same errors.
 import assert from 'node:assert/strict';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -24,7 +24,7 @@ function valueOf(datatype: string, i: number): unknown {
   return i % 100;
 }
 
-/** A request whose free dims are `free`. */
+/** A request whose free dimensions are `free`. */
 function bodyOf(inputs: readonly TensorDoc[], free: number): string {
   return JSON.stringify({
     inputs: inputs.map(({ name, datatype, shape }) => {
@@ -91,7 +91,8 @@ describe('isolated models answer as others', () => {
     const pids = processesOf(isolated);
     assert.equal(pids.length, (await models()).length);
     const all = descriptorsOf(isolated.child.pid ?? 0);
-    const log = readlinkSync(`/proc/${isolated.child.pid}/fd/2`); // which they write to as well
+    // which the processes write to as well
+    const log = readlinkSync(`/proc/${isolated.child.pid}/fd/2`);
     const sockets = new Set(all.filter((text) => text.startsWith('socket:') && text !== log));
     for (const pid of pids) {
       const shared = descriptorsOf(pid).filter((text) => sockets.has(text));

@@ -1,5 +1,5 @@
-// The process of isolated models dies, by any signal and under load: those in flight are answered
-// 503 with the reason, it comes back, and no other model loses a request.
+// The process of isolated models dies, by any signal and under load: requests in flight are
+// answered 503 with the reason, it restarts, and no other model loses a request.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ describe('the process of isolated models ends', () => {
       async () => (await quick(server)) === 200,
       () => server.stderr,
     );
-  /** A request that waits in the process; settles when it has come there. */
+  /** A request that waits in the process; settles when it has arrived there. */
   const inFlight = async (server: ServalProcess, pid: number) => {
     const others = slotsOf(pid);
     const answer = exchange(server.httpPort, 'POST', pathOf('waits'), BODY);
@@ -83,7 +83,7 @@ describe('the process of isolated models ends', () => {
       const all = linesOf(server, ENDED);
       return all.length === 5 && all;
     });
-    // Each death in quick succession makes the pause twice as long.
+    // Each death in quick succession doubles the pause.
     assert.deepEqual(
       lines.map((line) => line['startsAgainInMs']),
       [100, 200, 400, 800, 1600],

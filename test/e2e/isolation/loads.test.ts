@@ -1,5 +1,5 @@
-// Isolated models of TensorFlow, and reloads beside a version that serves: one whose load ends its
-// process is a load error, and the version before it goes on in its own. Test time only.
+// Isolated TensorFlow models, and reloads beside a version that serves: a load that ends its
+// process is a load error, and the previous version continues in its own process. Test time only.
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { isThere, oneProcess, processesOf } from './support.js';
 const BODY = '{"inputs":[{"name":"x","datatype":"FP32","shape":[2],"data":[1,2]}]}';
 const NAME = 'half_plus_three';
 const PATH = `/v2/models/${NAME}/infer`;
-/** Of versions whose load is to be caught before it is done. */
+/** The number of versions whose load should be interrupted. */
 const TRIES = 8;
 
 describe('a TensorFlow model that is isolated', () => {
@@ -69,7 +69,8 @@ describe('a new version of an isolated model', () => {
       exchange(server.httpPort, 'POST', `/v2/repository/models/${NAME}/load`, '{}');
     let steady = new SteadyLoad(server.httpPort, PATH, BODY);
     let first = await oneProcess(server);
-    // A load may be quicker than whoever is to end it: then that serves, and another one comes.
+    // A load may be faster than the interruption: then the version serves, and another one is
+    // tried.
     let refused = '';
     for (let version = 200; refused === '' && version < 200 + TRIES; version += 1) {
       cpSync(join(models, NAME, '123'), join(models, NAME, `${version}`), { recursive: true });
@@ -98,7 +99,8 @@ describe('a new version of an isolated model', () => {
     await until('one process', () => processesOf(server).length === 1);
     assert.deepEqual(processesOf(server), [first]);
     assert.ok(isThere(first));
-    // Loaded undisturbed, the new version serves in a process of its own, the old one's is gone.
+    // After an undisturbed load, the new version serves in a new process, and the old one's is
+    // gone.
     assert.equal((await load()).status, 200);
     await until('the old process to be gone', () => !isThere(first));
     await oneProcess(server, first);

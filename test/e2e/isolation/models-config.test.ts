@@ -1,5 +1,5 @@
 // Models of TensorFlow Serving's models.config, isolated by name: the file has no field for it and
-// stays as TensorFlow Serving reads it.
+// stays valid for TensorFlow Serving.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// What a server says and does while the process of isolated models is down or stands still: the
-// model is not ready (and the server is), requests end at their deadline, and what the process
-// writes comes to the server's log. Test time only.
+// The server's reports and behaviour while the process of isolated models is down or stopped: the
+// model is not ready (and the server is), requests end at their deadline, and the process's output
+// is in the server's log. Test time only.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -49,7 +49,7 @@ describe('while the process of an isolated model', () => {
     const ready = async (): Promise<boolean> =>
       (await restReady()).status === 200 && (await grpcReady());
     let pid = 0;
-    // The last pause is of 1.6 s.
+    // The last pause is 1.6 s.
     for (let deaths = 0; deaths < 5; deaths += 1) {
       pid = await oneProcess(server, pid);
       await until('the model to be ready', ready, () => server.stderr);
@@ -65,7 +65,7 @@ describe('while the process of an isolated model', () => {
       reason,
       /its process ended by signal 9 \(SIGKILL\); it (starts again in|is being)/,
     );
-    // Of the version, and of the others, that is not said.
+    // This affects the version, not the other models.
     assert.equal((await get(server, '/v2/health/ready')).status, 200);
     assert.equal((await get(server, '/v2/models/half_plus_three/ready')).status, 200);
     assert.match((await get(server, '/v1/models/quick')).body.toString(), /"AVAILABLE"/);

@@ -1,5 +1,5 @@
-// A model of a group whose files went while its process was down: it alone stays down, with the
-// reason, and comes back when they do.
+// A model of a group whose files were removed while its process was down: it alone stays down, with
+// the reason, and returns with its files.
 import assert from 'node:assert/strict';
 import { appendFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ describe('a model that its process cannot load again', () => {
       async () => (await metric(server, 'serval_isolated_up')) === 1,
     );
     const pid = await oneProcess(server);
-    // While it is tried again and again, the other one has the process to itself.
+    // While its load is retried, the other model has the process to itself.
     await until('three tries', async () => {
       assert.deepEqual(v2Values(await ask(STAYS)), other);
       return linesOf(server, AGAIN).length >= 3;

@@ -1,4 +1,4 @@
-// Servers with isolated models, and what of their processes /proc tells. Test time only.
+// Servers with isolated models, and information about their processes from /proc. Test time only.
 import {
   existsSync,
   mkdirSync,
@@ -27,25 +27,25 @@ const entries = (path: string): readonly string[] => {
   }
 };
 
-/** The processes that the server started, and are there now. */
+/** The running processes that the server started. */
 export function processesOf(server: ServalProcess): readonly number[] {
   const tasks = `/proc/${server.child.pid}/task`;
   const texts = entries(tasks).map((task) => read(join(tasks, task, 'children')));
   return texts.flatMap((text) => text.split(' ').filter(Boolean).map(Number));
 }
 
-/** Whether it is there, and no zombie. */
+/** True if it exists and is not a zombie. */
 export function isThere(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && !/^State:\s+[ZX]/m.test(read(`/proc/${pid}/status`));
 }
 
-/** How many slots a process serves: each has a thread, from its first request on. */
+/** The number of slots that a process serves: each has a thread, from its first request on. */
 export function slotsOf(pid: number): number {
   const tasks = `/proc/${pid}/task`;
   return entries(tasks).filter((task) => read(join(tasks, task, 'comm')) === 'sv-slot\n').length;
 }
 
-/** What the descriptors of a process are: "socket:[123]". */
+/** The targets of a process's descriptors: "socket:[123]". */
 export function descriptorsOf(pid: number): readonly string[] {
   return entries(`/proc/${pid}/fd`).map((fd) => {
     try {
@@ -56,7 +56,7 @@ export function descriptorsOf(pid: number): readonly string[] {
   });
 }
 
-/** The one process, when there is one that is not `before`. */
+/** Resolves to the only process, when there is one other than `before`. */
 export function oneProcess(server: ServalProcess, before = 0): Promise<number> {
   return until(
     'one process of models',
@@ -68,13 +68,13 @@ export function oneProcess(server: ServalProcess, before = 0): Promise<number> {
   );
 }
 
-/** Log lines of a text. */
+/** The log lines that contain a text. */
 export function linesOf(server: ServalProcess, text: string): readonly Record<string, unknown>[] {
   const lines = server.stderr.split('\n').filter((line) => line.includes(text));
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** Writes a model of the null backend that answers `x` after `delayUs`. */
+/** Writes a model of the null backend that returns `x` after `delayUs`. */
 export function addWaiting(repository: string, name: string, delayUs: number, more: string): void {
   mkdirSync(join(repository, name, '1'), { recursive: true });
   const tensor = (of: string): string => `[{ name: "${of}" data_type: TYPE_FP32 dims: [ -1 ] }]`;
@@ -86,7 +86,7 @@ export function addWaiting(repository: string, name: string, delayUs: number, mo
   );
 }
 
-/** Of a configuration: isolated, in a group or alone. */
+/** The configuration text of an isolated model, in a group or alone. */
 export function isolated(group?: string): string {
   const one = (key: string, value: string): string =>
     `parameters { key: "${key}" value: { string_value: "${value}" } }\n`;

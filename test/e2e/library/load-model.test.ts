@@ -1,6 +1,5 @@
-// loadModel() of the built package, in a program of its own: every format, errors, a server beside
-// it, and a process that ends by itself. The examples of docs/guides/library.md are run as they
-// stand.
+// loadModel() of the built package, in a separate program: every format, errors, a server beside
+// it, and a process that ends by itself. The examples of docs/guides/library.md are run unchanged.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // Classifiers that end in ZipMap: the tensor is the output and the classes are its labels, over all
-// protocols; hand-made ones, and those that converters write, with the libraries' own answers.
+// protocols; hand-made ones, and those that converters write, with the libraries' own results.
 // Source: ONNX's ai.onnx.ml ZipMap-1; v2-protocol.md 2 (classification).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const ROW = [0.25, 0.5, 0.25, 0.125];
 const CLASSES = ['blue', 'größer', 'red'];
 const X: OnnxValue = { name: 'x', type: 'float', shape: ['n', 3] };
 
-/** p = x as maps from the classes, through `identities` further nodes; and y = x. */
+/** p = x as maps from the classes, through `identities` more nodes; and y = x. */
 function zipped(labels: object, identities = 0, others: readonly OnnxValue[] = []): OnnxModel {
   const name = (i: number): string => (i === identities ? 'p' : `p${i}`);
   return {
@@ -195,7 +195,7 @@ interface Classified {
   readonly rows?: readonly (readonly (readonly [string, number])[])[];
 }
 
-/** TensorFlow Serving's Classify of Examples that have one feature of floats. */
+/** TensorFlow Serving's Classify with Examples that have one feature of floats. */
 async function classifyOverGrpc(
   server: ServalProcess,
   model: string,
@@ -231,7 +231,7 @@ interface Case {
   readonly label: string;
   readonly probabilities: string;
   readonly rows: readonly (readonly number[])[];
-  /** null: its probabilities are a tensor already, whose columns have no names. */
+  /** null: its probabilities already are a tensor, whose columns have no names. */
   readonly classes: readonly string[] | null;
   readonly labels: readonly (string | number)[];
   readonly answers: readonly (readonly number[])[];
@@ -312,7 +312,7 @@ async function compare(server: ServalProcess, name: string, golden: Case): Promi
   assert.deepEqual(parameters, classes === null ? undefined : { labels: classes });
 }
 
-/** V1's classify and gRPC's Classify, which a model without names for its classes refuses. */
+/** V1's classify and gRPC's Classify, which a model without class names refuses. */
 async function compareClassify(server: ServalProcess, name: string, golden: Case): Promise<void> {
   const { rows, classes, answers } = golden;
   const examples = rows.map((row) => ({ [golden.input]: row }));

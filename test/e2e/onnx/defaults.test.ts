@@ -1,6 +1,6 @@
-// Inputs with a default in the graph (inputs that are initializers too): a request may leave them
-// out or feed them, over every protocol; and element types that no client has.
-// Source: ONNX's IR.md (optional inputs since IR version 4); ONNX Runtime answers the same.
+// Inputs with a default in the graph (inputs that are initializers as well): a request may omit or
+// feed them, over every protocol; and element types that no client has. Source: ONNX's IR.md
+// (optional inputs since IR version 4); ONNX Runtime gives the same results.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import {
   written,
 } from './support.js';
 
-/** y = x * scale + shift[0], where scale is 2 and shift [10] unless the request says so. */
+/** y = x * scale + shift[0], where scale defaults to 2 and shift to [10]. */
 const MODEL: OnnxModel = {
   graph: {
     name: 'defaults',
@@ -62,7 +62,7 @@ describe('optional inputs', () => {
       (await infer(server, 'm', { inputs: [V2_X, ...more] }))['y']?.data;
     const scale = tensor('scale', [], [3]);
     const shift = tensor('shift', [1], [0.5]);
-    // Fed and left out in turn: nothing of a request stays for the next one.
+    // Fed and omitted in turn: nothing of a request affects the next one.
     for (let i = 0; i < 2; i++) {
       assert.deepEqual(await v2(), [12, 14]);
       assert.deepEqual(await v2(scale), [13, 16]);
@@ -163,7 +163,7 @@ function answered(answer: Record<string, unknown>): unknown {
 const UINT2 = 25;
 const INT2 = 26;
 
-/** y = x, through a 2-bit, 4-bit or 8-bit type inside: Cast to it and back. */
+/** y = x, through a 2-bit, 4-bit or 8-bit type: Cast to it and back. */
 function through(type: number): OnnxModel {
   return {
     opsets: { '': type < UINT2 ? 21 : 25 },
@@ -206,7 +206,7 @@ describe('element types that no client has', () => {
       const nodes = graph.nodes.slice(0, 1);
       const bytes = Buffer.from(encodeModel({ ...rest, graph: { ...graph, outputs, nodes } }));
       const at = bytes.lastIndexOf(Buffer.from([8, 16]));
-      bytes[at + 1] = type; // which the builder has not
+      bytes[at + 1] = type; // which the builder does not support
       const path = join(folder, `${name}.onnx`);
       writeFileSync(path, bytes);
       const server = await refusedServer(path);

@@ -1,14 +1,14 @@
-// Patterns that ONNX Runtime's graph optimizers look for, as exporters write them. Test data.
+// Patterns that ONNX Runtime's graph optimizers search for, as exporters write them. Test data.
 import type { OnnxAttribute } from '../../../ts/importers/onnx/builder.js';
 
 type Attributes = Readonly<Record<string, OnnxAttribute>>;
-/** Operator, inputs with blanks between, output. */
+/** Operator, inputs separated by blanks, output. */
 type Node = readonly [string, string, string, Attributes?];
 
 export interface Pattern {
   readonly inputs: Readonly<Record<string, readonly number[]>>;
   readonly nodes: readonly Node[];
-  /** Constants by name: their dims, or the number itself. */
+  /** Constants by name: their dimensions, or the number itself. */
   readonly weights?: Readonly<Record<string, readonly number[] | number>>;
   /** Constants whose elements are above 0. */
   readonly positive?: readonly string[];
@@ -66,7 +66,7 @@ const GELU = { root: Math.SQRT2, one: 1, half: 0.5 };
 const FAST_GELU = { three: 3, k: 0.044715, s: Math.sqrt(2 / Math.PI), one: 1, half: 0.5 };
 const NORM = { two: 2, g: [8] };
 
-/** Self-attention of 2 heads of 4, as BERT has it. */
+/** Self-attention with 2 heads of 4, as in BERT. */
 function attention(): Pattern {
   const projections = ['q', 'k', 'v'].flatMap((one): Node[] => [
     ['MatMul', `ln w${one}`, `m${one}`],
@@ -110,7 +110,7 @@ const batchNorm = (x: string, y: string): Node => [
 ];
 const BATCH_NORM = { g: [4], b2: [4], mean: [4], var: [4] };
 
-/** After a convolution. */
+/** A pattern after a convolution. */
 const convolved = (op: string, attributes: Attributes = {}): Pattern => ({
   inputs: IMAGE,
   weights: FILTER,
@@ -120,7 +120,7 @@ const convolved = (op: string, attributes: Attributes = {}): Pattern => ({
   ],
 });
 
-/** After a Gemm. */
+/** A pattern after a Gemm. */
 const multiplied = (op: string): Pattern => ({
   inputs: { x: [3, 8] },
   weights: { w: [8, 5], b: [5] },

@@ -1,6 +1,6 @@
-// What ONNX Runtime's graph optimizers make of patterns that they fuse: the answers must be those
-// of the graph as it is written, in float, double and half. Optimizers that spoil a type are
-// switched off for models that have it (native/backend/onnx/fusions.cc).
+// Patterns that ONNX Runtime's graph optimizers fuse: the results must be those of the unoptimized
+// graph, in float, double and half. Optimizers that are wrong for a type are switched off for
+// models with that type (native/backend/onnx/fusions.cc).
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { loadModel } from '../../../ts/api.js';
@@ -121,7 +121,7 @@ describe('fused patterns', () => {
       it(`answers "${name}" of ${type} as it is written`, async (t) => {
         const written = await answer(t, pattern, type, 'none');
         const fused = await answer(t, pattern, type, 'all');
-        // A type that an operator has no kernel for is refused either way.
+        // A type for which an operator has no kernel is refused either way.
         if (typeof written === 'string') {
           assert.match(written, /NOT_IMPLEMENTED|not find an implementation|not implemented/i);
           if (typeof fused === 'string') return;

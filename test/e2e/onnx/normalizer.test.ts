@@ -1,6 +1,6 @@
-// StringNormalizer without the machine's locales: what ONNX Runtime's kernel answers where
-// en_US.UTF-8 is installed. scikit-learn's text exports have one that names no locale.
-// Source: ONNX Runtime 1.30.0 in Python with the locales of Debian 12 (glibc 2.36).
+// StringNormalizer without the machine's locales: the results of ONNX Runtime's kernel with
+// en_US.UTF-8 installed. scikit-learn's text exports contain one that names no locale. Source: ONNX
+// Runtime 1.30.0 in Python with the locales of Debian 12 (glibc 2.36).
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
@@ -144,7 +144,7 @@ describe('StringNormalizer', () => {
     assert.deepEqual(out?.data, ['the', 'cat']);
   });
 
-  // Every character, in texts of 4,096.
+  // Every character, in strings of 4,096.
   const HASHES = {
     'en_US.UTF-8 LOWER': 'f7eb6001bc0cbc4cf4e9c6b79e90606539d05839ab27623b99b6ef72c76db917',
     'en_US.UTF-8 UPPER': '2c7ad9f09e72d951759ead0404b3eabec1fc3bcdf82cf4ac76b6316fb61cb2bf',

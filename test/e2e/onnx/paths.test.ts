@@ -1,4 +1,4 @@
-// What a user may give as PATHs: several files, folders of files, names; and files of other tools.
+// Values of PATH: several files, folders of files, names; and files of other tools.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

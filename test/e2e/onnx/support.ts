@@ -1,5 +1,5 @@
-// What tests of ONNX models from files share: files of hand-made models, calls over the protocols.
-// Test time only.
+// Shared parts of tests of ONNX models from files: files of hand-made models, calls over the
+// protocols. Test time only.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ export const types = messageTypes();
 const MODEL_INFER = '/inference.GRPCInferenceService/ModelInfer';
 const PREDICT = '/tensorflow.serving.PredictionService/Predict';
 
-/** A folder that goes with the test. */
+/** A folder that is removed with the test. */
 export function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'serval-onnx-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ export async function get(server: ServalProcess, path: string): Promise<Record<s
   return jsonOf(answer) as Record<string, unknown>;
 }
 
-/** The answer's JSON, whatever its status. */
+/** The response's JSON, whatever its status. */
 export async function post(
   server: ServalProcess,
   path: string,
@@ -129,7 +129,7 @@ export function near(got: readonly number[], expected: readonly number[], where:
   assert.equal(off, -1, `${where}: element ${off}: ${got[off]} for ${expected[off]}`);
 }
 
-/** Texts of BYTES, each behind its length. */
+/** Strings of BYTES, each after its length. */
 export function textsOf(bytes: Buffer): string[] {
   const texts: string[] = [];
   for (let at = 0; at < bytes.length; ) {

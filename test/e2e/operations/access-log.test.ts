@@ -1,6 +1,5 @@
-// --access-log: one line of JSON for each request, or for one in N; never what requests carry. What
-// comes to no model is in test/e2e/seen. Source: the section on control and observation;
-// docs/reference/metrics.md.
+// --access-log: one line of JSON for each request, or for one in N, without the contents of
+// requests. test/e2e/seen covers requests that reach no model. Source: docs/reference/metrics.md.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -102,7 +101,7 @@ describe('the access log', () => {
       found.map((line) => line['reason'] !== undefined),
       [false, false, false, true, true],
     );
-    // A model whose shapes have no batch takes one thing at a time.
+    // A model whose shapes have no batch counts as one item.
     assert.deepEqual(
       found.slice(0, 3).map((line) => line['rows']),
       [3, 1, 1],
@@ -123,7 +122,7 @@ describe('the access log', () => {
 
   it('never shows what requests carry', async (context) => {
     const path = log('secret.log');
-    // A reason may quote what its client sent: that is left out too, where it is asked for.
+    // A reason may quote what its client sent: a flag omits that as well.
     const quiet = ['--log-level', 'debug', '--access-log-reasons=false'];
     const server = await started(context, '--access-log', path, ...quiet);
     const text = (data: unknown) =>
@@ -137,7 +136,7 @@ describe('the access log', () => {
       ]);
     const good = await ask(text([SECRET]));
     assert.ok(good.body.toString().includes(SECRET));
-    // The error may echo it to the client that sent it, and to nobody else.
+    // The error may echo it to the client that sent it, and to no other.
     assert.equal((await ask(text({ [SECRET]: SECRET }))).status, 400);
     const number = text([SECRET]).replace('BYTES', 'FP32');
     assert.equal((await infer(server, 'identity_fp32', number)).status, 400);

@@ -1,6 +1,6 @@
-// Whoever else sends what at the same time, a request is answered as it is alone: for models whose
-// rows keep to themselves and for models whose rows do not, under every setting that joins, pads or
-// splits. Source: docs/guides/batching.md.
+// Whatever other clients send at the same time, a request gets the response that it gets alone: for
+// models with independent rows and for others, under every setting that batches, pads or splits.
+// Source: docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const parameter = (name: string, value: string): string =>
 
 interface Setting {
   readonly config?: string;
-  /** Asked for by name: only models whose rows keep to themselves may be. */
+  /** Batching is requested by name, which is only correct for models with independent rows. */
   readonly asked?: boolean;
   readonly rowsMax: number;
 }
@@ -59,7 +59,7 @@ interface Tensor {
   readonly data: readonly (number | string | boolean)[];
 }
 
-/** A request of random rows and inner dims. */
+/** A request with random rows and inner dimensions. */
 function request(model: OnnxModel, zoo: Partial<ZooModel>, rowsMax: number, random: () => number) {
   const rowsOf = (): number => 1 + Math.floor(random() * rowsMax);
   const pick = zoo.inner === undefined ? 0 : zoo.inner[Math.floor(random() * zoo.inner.length)];
@@ -97,7 +97,10 @@ function same(a: readonly Tensor[], b: readonly Tensor[]): boolean {
   });
 }
 
-/** How many of the requests, sent by several clients at once, are answered otherwise than alone. */
+/**
+ * The number of requests, sent by several clients at once, whose response differs from the one
+ * alone.
+ */
 async function wrongAnswers(
   server: ServalProcess,
   model: string,
@@ -210,7 +213,7 @@ describe('random requests of a zoo of models', () => {
     const random = generator(SEED);
     const wrong: string[] = [];
     for (const { name, zoo, setting } of served) {
-      // Where max_batch_size is written the first dims of a request are one number.
+      // With max_batch_size, the first dimensions of a request are one number.
       const towers = { ...zoo, towers: zoo.towers === true && setting === SETTINGS['plain'] };
       const bodies = Array.from({ length: 24 }, () =>
         request(zoo.model, towers, setting.rowsMax, random),

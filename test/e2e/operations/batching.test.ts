@@ -1,6 +1,6 @@
-// Requests that run together, over the wire: by Triton's dynamic_batching and by TensorFlow
-// Serving's parameters file. What ran is told by statistics and metrics. Source: tfserving.md 3.5;
-// v2-protocol.md 2, 3; docs/guides/batching.md.
+// Batched requests, over the wire: by Triton's dynamic_batching and by TensorFlow Serving's
+// parameters file. Statistics and metrics show the runs. Source: tfserving.md 3.5; v2-protocol.md
+// 2, 3; docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ function rowsBody(input: string, rows: readonly (readonly number[])[]): string {
   return JSON.stringify({ inputs: [{ name: input, datatype: 'FP32', shape, data: rows.flat() }] });
 }
 
-/** Runs of the model by their rows. */
+/** The model's runs, by number of rows. */
 function runs(stats: Statistics): readonly (readonly [number, number])[] {
   return stats.batch_stats
     .map((one) => [one.batch_size, one.compute_infer.count] as const)
@@ -307,7 +307,7 @@ num_batch_threads { value: 1 }
     const after = await statistics(server, 'split');
     assert.equal(after.execution_count - before.execution_count, 3);
     assert.equal(after.inference_count - before.inference_count, 21);
-    // 8 + 8 + 5, the last of which is run as 8.
+    // 8 + 8 + 5, the last of which is padded to 8.
     assert.equal(await padding('split'), 3);
   });
 

@@ -1,6 +1,6 @@
-// Thousands of requests that wait and are cancelled at once, over HTTP and gRPC: the server goes on
+// Thousands of waiting requests that are cancelled at once, over HTTP and gRPC: the server keeps
 // answering, the queue is empty, the model is free for the next one, every request is counted once.
-// Source: the issue's section on bad input and faults; v2-protocol.md 4.
+// Source: v2-protocol.md 4.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ClientUnaryCall } from '@grpc/grpc-js';
@@ -12,7 +12,7 @@ import { RawConnection, requestBytes } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 
 const WAITING = 2000;
-/** Longer than it takes to send them all. */
+/** Longer than sending all of them takes. */
 const DELAY_MS = 1200;
 const MODEL = 'model="delaying"';
 const GRPC_CANCELLED = 1;
@@ -41,14 +41,17 @@ describe('2,000 waiting requests that are cancelled at once', () => {
     metric(server, 'nv_inference_request_failure', MODEL, 'reason="CANCELED"');
   const succeeded = () => metric(server, 'nv_inference_request_success', MODEL);
 
-  /** `cancel` ends them all while another client asks another model; then one more is answered. */
+  /**
+   * `cancel` ends them all while another client uses another model; then one more request is
+   * answered.
+   */
   const checked = async (cancel: () => Promise<void>): Promise<void> => {
     const beforeCount = (await cancelled()) + (await succeeded());
     await until(
       'all of them wait',
       async () => {
         const count = (await pending()) + (await succeeded()) + (await cancelled()) - beforeCount;
-        // One runs.
+        // One is running.
         return count >= WAITING - 1;
       },
       () => server.stderr,
@@ -64,7 +67,7 @@ describe('2,000 waiting requests that are cancelled at once', () => {
     await until('nothing waits', async () => (await pending()) === 0);
     const beganMs = performance.now();
     assert.deepEqual(v2Values(await infer(server, 'delaying', v2Body('x', [7]))), [7]);
-    // What ran when the others were cancelled may have to end first.
+    // The request that ran when the others were cancelled may have to end first.
     assert.ok(performance.now() - beganMs < 2 * DELAY_MS + 1000, 'it waited for cancelled ones');
     await load.more(1);
     await load.stop();

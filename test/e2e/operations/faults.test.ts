@@ -1,6 +1,5 @@
-// What breaks while the server runs, and configuration that is wrong when it starts: serving goes
-// on, and the error shows with its place. Source: the issue's section on bad input and faults;
-// tfserving.md 9; docs/guides/model-control.md.
+// Faults while the server runs, and invalid configuration at start-up: serving continues, and the
+// error names its place. Source: tfserving.md 9; docs/guides/model-control.md.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +24,7 @@ import { runServal, startServer, type ServalProcess } from '../support/serval-pr
 const ZERO = '{"instances":[0.0]}';
 const ANY_PORTS = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
 
-/** The log's problems of model sources so far; those that have gone again are left out. */
+/** The problems of model sources in the log so far, without those that are resolved. */
 function problems(server: ServalProcess): readonly string[] {
   const now = new Set<string>();
   for (const { message, problem } of logLines(server)) {
@@ -86,7 +85,8 @@ describe('a repository that is watched', () => {
     await shows(`cannot read ${repository}: ENOENT`);
     await servesBoth();
     symlinkSync(repository, repository);
-    // Another look, a second later: what is gone for longer than the settling would be unloaded.
+    // Another scan, a second later: a model that is missing for longer than the settling time would
+    // be unloaded.
     await shows(`cannot read ${repository}: ELOOP`);
     await servesBoth();
     const ready = await exchange(server.httpPort, 'GET', '/v2/health/ready');

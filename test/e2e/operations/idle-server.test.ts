@@ -1,5 +1,5 @@
-// What a server that has just started holds: which of Node's modules its threads have loaded. More
-// of them made it slower to start, and larger, unnoticed.
+// Resources of a server that has just started: which of Node's modules its threads have loaded.
+// More of them made it slower to start, and larger, unnoticed.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,15 +10,20 @@ import { until } from '../support/polling.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 
 const PRELOAD = join(packageRoot(), 'test', 'e2e', 'support', 'loaded.cjs');
-/** Node's own start, and what reads files and starts threads. */
+/** Modules of Node's own start, and those that read files and start threads. */
 const EVERYWHERE = (
   'async_hooks buffer diagnostics_channel events fs fs/promises module os path perf_hooks ' +
   'querystring stream stream/promises string_decoder timers url util util/types v8 vm worker_threads'
 ).split(' ');
-/** Checksums of configurations; net for stdout's pipe and the look whether the port is free, which
- * brings dns and cluster with what that needs. */
+/**
+ * Checksums of configurations; net for stdout's pipe and the check whether the port is free, which
+ * loads dns and cluster with their dependencies.
+ */
 const MAIN = 'child_process cluster crypto dgram dns net'.split(' ');
-/** node:http serves what uWebSockets.js would refuse, on the same thread; with what it loads. */
+/**
+ * node:http serves requests that uWebSockets.js would refuse, on the same thread; with its
+ * dependencies.
+ */
 const LISTENER = (
   'zlib net http https crypto tls dns dgram child_process cluster _http_agent _http_client ' +
   '_http_common _http_incoming _http_outgoing _http_server _tls_common _tls_wrap'

@@ -1,5 +1,6 @@
-// Models that couple the rows of a batch in ways that made-up rows do not show: a default server
-// answers each request as alone, whatever arrives beside it. Source: docs/guides/batching.md.
+// Models that couple the rows of a batch in ways that generated rows do not show: a default server
+// answers each request as if it were alone, whatever arrives at the same time. Source:
+// docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -44,7 +45,7 @@ function floats(name: string, dims: readonly number[], seed: number): OnnxTensor
 interface Coupled {
   readonly model: OnnxModel;
   readonly datatype: 'FP32' | 'INT64' | 'BYTES';
-  /** The answer to `asked` is compared; `beside` arrives at the same time. */
+  /** The response to `asked` is compared; `beside` arrives at the same time. */
   readonly asked: readonly (number | string)[];
   readonly beside: readonly (number | string)[];
   readonly joined?: boolean;
@@ -67,7 +68,7 @@ function labelled(nodes: readonly OnnxNode[], seed: number): OnnxModel {
   };
 }
 
-/** Ids are cut to the longest row before their vectors are averaged, as padded text is. */
+/** Ids are trimmed to the longest row before their vectors are averaged, as in padded text. */
 const trimmed: OnnxModel = {
   graph: {
     name: 'trimmed',
@@ -86,7 +87,7 @@ const trimmed: OnnxModel = {
   opsets: { '': 17 },
 };
 
-/** Texts are split and filled up to the longest before the vectors of their words are averaged. */
+/** Strings are split and padded to the longest before the vectors of their words are averaged. */
 const words = ['good', 'bad', 'film', 'plot', 'boring', 'great', 'the', 'was', 'a', 'and'];
 const spoken: OnnxModel = {
   graph: {

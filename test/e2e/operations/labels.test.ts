@@ -1,5 +1,5 @@
-// Version labels over the wire: from models.config, moved while it serves, a version added and a
-// label moved to it in one change of the file. Source: tfserving.md 3.2, 9;
+// Version labels over the wire: from models.config, moved during service, and a version added
+// together with a label moved to it in one change of the file. Source: tfserving.md 3.2, 9;
 // docs/guides/model-control.md.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ describe('version labels', () => {
   let server: ServalProcess;
   before(async () => {
     for (const version of [1, 2, 3, 4, 5]) {
-      // Large enough for its load to take longer than a request.
+      // Large enough that its load outlasts a request.
       put(join(base, String(version), 'model.onnx'), plusModel(version, version * 2_000_000));
     }
     writeConfig([1, 2], { stable: 1, canary: 2 });
@@ -55,7 +55,7 @@ ${lines.join('')}  }
   const at = (place: string) => predict(server, `m/${place}`, ZERO);
   const answer = async (place: string): Promise<string> => JSON.stringify(jsonOf(await at(place)));
   const reload = () => control(server, '/v2/repository/reload');
-  /** A client of the label while `change` happens. */
+  /** Sends requests to the label during `change`. */
   const whileAsking = async (label: string, change: () => Promise<unknown>) => {
     const load = new SteadyLoad(server.httpPort, `/v1/models/m/labels/${label}:predict`, ZERO);
     await load.more(1);

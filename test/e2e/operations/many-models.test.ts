@@ -1,6 +1,5 @@
-// A thousand small models: what a start costs grows with their number and no faster, and idle ones
-// have no threads and little of the page of metrics.
-// Source: the issue's section on many models.
+// A thousand small models: the cost of a start grows linearly with their number, and idle ones have
+// no threads and little text on the metrics page.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +14,7 @@ const MANY = 1000;
 /** 4 would be linear; it was 7 when each load published everything. */
 const CPU_RATIO_MAX = 5.5;
 const THREADS_MAX = 60;
-/** Of /metrics, per idle model. */
+/** Bytes of /metrics per idle model. */
 const PAGE_BYTES_MAX = 1500;
 
 const nameOf = (index: number): string => `m${String(index).padStart(4, '0')}`;

@@ -1,6 +1,6 @@
-// Memory goes back when a model is unloaded: loads and unloads repeat while another model answers
-// until resident memory stops growing. V8's heaps grow by some 15 MB first, for as many cycles as
-// the version of Node decides; a leak never stops.
+// Memory is returned when a model is unloaded: loads and unloads repeat while another model serves
+// until resident memory stops growing. V8's heaps grow by about 15 MB first, for a number of cycles
+// that depends on Node's version; a leak never stops.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -21,7 +21,7 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 
 /** Cycles per window. The lowest sample of a window excludes garbage that awaits collection. */
 const WINDOW = 100;
-/** A plateau: this many windows in a row, none of which grows by more than PLATEAU_BYTES. */
+/** A plateau: this many consecutive windows, none of which grows by more than PLATEAU_BYTES. */
 const PLATEAU_WINDOWS = 3;
 /** 10 KB a cycle: less than a leaked session, log line buffer or thread costs. */
 const PLATEAU_BYTES = WINDOW * 10_000;

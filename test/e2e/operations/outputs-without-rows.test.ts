@@ -1,6 +1,6 @@
-// Models whose outputs do not begin with the batch: joining and padding must never show in an
-// answer. Source: docs/guides/batching.md; TensorFlow Serving fails such batches (tfserving.md
-// 3.5).
+// Models whose outputs do not begin with the batch dimension: batching and padding must never show
+// in a response. Source: docs/guides/batching.md; TensorFlow Serving fails such batches
+// (tfserving.md 3.5).
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

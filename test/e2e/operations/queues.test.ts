@@ -1,6 +1,6 @@
-// Queue policies over the wire, on models that do not batch and take their time: limit, timeouts,
-// priorities, deadlines, and answers in the order of requests. Source: v2-protocol.md 2
-// (schedule_policy), 3, 10; docs/guides/batching.md.
+// Queue policies over the wire, on slow models without batching: limit, timeouts, priorities,
+// deadlines, and responses in the order of requests. Source: v2-protocol.md 2 (schedule_policy), 3,
+// 10; docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -67,7 +67,7 @@ const v2Rows = (rows: readonly (readonly number[])[]): string =>
     ],
   });
 
-/** y = x, one INT64 at a time, after work that grows with its value. */
+/** y = x, one INT64 at a time, after work proportional to its value. */
 function working(): Uint8Array {
   const nodes: OnnxNode[] = [
     { op: 'Reshape', inputs: ['x', 'one'], outputs: ['rows'] },
@@ -350,7 +350,7 @@ describe('--rest-api-timeout-in-ms', () => {
     assert.deepEqual([v2.status, v1.status], [504, 504]);
     assert.match(errorOf(v2), /^model 'plain': the request's deadline passed/);
     assert.match(errorOf(v1), /deadline/);
-    // The limit counts the run too: who was first gets no answer either.
+    // The limit includes the run: the first request gets no response either.
     assert.equal((await running.response()).status, 504);
     const failures = await metric(
       server,
@@ -360,7 +360,7 @@ describe('--rest-api-timeout-in-ms', () => {
     );
     assert.equal(failures, 3);
     assert.deepEqual(v2Values(await infer(server, 'quick', v2Body('x', [5]))), [5]);
-    // A batch that is being formed makes its requests wait as well.
+    // Requests of a batch that is being formed wait as well.
     const forming = await infer(server, 'forming', v2Rows([[1]]));
     assert.equal(forming.status, 504, forming.body.toString());
   });

@@ -1,6 +1,5 @@
-// "Ready" on one transport means that infer works on every other, from the first answer on: while a
-// server starts, and while models are loaded. Source: the section on "ready" that is not
-// true.
+// "Ready" on one transport means that infer works on every other, from the first response on: while
+// a server starts, and while models are loaded.
 import assert from 'node:assert/strict';
 import { after, describe, it, type TestContext } from 'node:test';
 import { RawClient, decode, encode, messageTypes } from '../../unit/protocols/raw-client.js';
@@ -22,7 +21,7 @@ interface Entry {
   readonly state: string;
 }
 
-/** How one transport says that a model is ready. */
+/** Checks on one transport whether a model is ready. */
 type Ask = (model: string) => Promise<boolean>;
 
 class Ports {
@@ -64,7 +63,9 @@ class Ports {
     return status.body.toString('utf8').includes('AVAILABLE');
   };
 
-  /** Asks the model on several connections, which go to different threads, and over gRPC. */
+  /**
+   * Sends requests to the model on several connections, which use different threads, and over gRPC.
+   */
   async infers(model: string, who: string): Promise<void> {
     const request = encode(types, 'inference.ModelInferRequest', {
       model_name: model,

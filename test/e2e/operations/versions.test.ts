@@ -1,6 +1,5 @@
-// Versions that come, change, break and go while the model serves: a base path that is looked at
-// every second. No request may fail meanwhile. Source: tfserving.md 3.3, 3.4, 9; the life
-// cycle section.
+// Versions that are added, changed, broken and removed while the model serves, from a base path
+// that is polled every second. No request may fail meanwhile. Source: tfserving.md 3.3, 3.4, 9.
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +21,10 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 const ZERO = '{"instances":[0.0]}';
 const POLLED = ['--file-system-poll-wait-seconds=1', '--settle-ms=200'];
 const MODEL_BYTES = 400_000;
-/** Pieces and time between two of them: longer than a poll and the settling together. */
+/**
+ * The number of pieces and the pause between two: together longer than a poll and the settling
+ * time.
+ */
 const PIECES = 24;
 const PIECE_MS = 90;
 
@@ -89,8 +91,8 @@ describe('versions of a base path', () => {
     const bytes = plusModel(3, MODEL_BYTES);
     const step = Math.ceil(bytes.length / PIECES);
     mkdirSync(join(base, '3'));
-    // On a machine that stands still for longer than the settling takes the copy would look
-    // complete: then it is begun anew.
+    // On a machine that stalls for longer than the settling time the copy would look complete: then
+    // it is repeated.
     for (let pauseMs = Infinity; pauseMs > 150; ) {
       writeFileSync(file(3), '');
       pauseMs = 0;
@@ -178,7 +180,7 @@ describe('the transition from one version to the next', { concurrency: 2 }, () =
   const folders = new ModelFolders();
   after(() => folders.remove());
 
-  /** What the log says of loads and unloads while version 2 replaces version 1. */
+  /** The log's lines about loads and unloads while version 2 replaces version 1. */
   const replaced = async (context: TestContext, policy: string): Promise<readonly string[]> => {
     const base = join(folders.folder, policy);
     put(join(base, '1', 'model.onnx'), plusModel(1));

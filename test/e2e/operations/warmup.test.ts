@@ -1,6 +1,6 @@
-// Warmup requests, recorded (TensorFlow Serving's file) and configured (Triton's model_warmup): run
-// before a version becomes available; one that fails keeps it from being served. Source:
-// tfserving.md 3.6; v2-protocol.md 3; docs/guides/model-control.md.
+// Warm-up requests, recorded (TensorFlow Serving's file) and configured (Triton's model_warmup):
+// they run before a version becomes available, and a failing one keeps it from being served.
+// Source: tfserving.md 3.6; v2-protocol.md 3; docs/guides/model-control.md.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -31,7 +31,7 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 const ZERO = '{"instances":[0.0]}';
 const FILES = warmupFiles();
 const BAD = Object.keys(FILES).filter((name) => !name.startsWith('good-'));
-/** What the reasons of bad files say. */
+/** The reasons for invalid files. */
 const REASONS: Readonly<Record<string, RegExp>> = {
   'bad-checksum': /checksum|CRC/i,
   'bad-truncated': /tf_serving_warmup_requests/,
@@ -44,7 +44,7 @@ const REASONS: Readonly<Record<string, RegExp>> = {
   'bad-regress': /^warmup record 1: .*regression/,
 };
 
-/** Requests that the log says were run for a model, load by load. */
+/** The warm-up requests of a model in the log, load by load. */
 function warmups(server: ServalProcess, model: string): readonly unknown[] {
   return logLines(server)
     .filter((line) => line['message'] === 'warmed up' && line['model'] === model)

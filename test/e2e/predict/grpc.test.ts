@@ -1,5 +1,5 @@
-// `serval predict` at grpc:// and grpcs://: V2, TensorFlow's PredictionService, and the latter
-// alone where a server has no V2; a key, TLS, refusals.
+// `serval predict` with grpc:// and grpcs://: V2, TensorFlow's PredictionService, and only the
+// latter if a server has no V2; a key, TLS, refusals.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -139,7 +139,7 @@ describe('serval predict over gRPC with TLS and a key', () => {
   it('trusts whom NODE_EXTRA_CA_CERTS names, and says so', async () => {
     const at = `grpcs://localhost:${server.grpcPort}/v2/models/half_plus_three`;
     const own = { NODE_EXTRA_CA_CERTS: certificates.authority.certificate };
-    // gRPC's own variable may be set where the tests run, and takes the place of Node's.
+    // gRPC's own variable may be set where the tests run, and overrides Node's.
     for (const roots of ['', certificates.stranger.certificate]) {
       const trust = { ...own, GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: roots };
       const answer = await predict([at, '--input', 'x=[1]', '--header', header], trust);

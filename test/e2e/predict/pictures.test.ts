@@ -1,5 +1,5 @@
-// `serval predict --input x=@photo.png`: pixels for inputs of numbers, here and at a URL; the file
-// as it is for inputs of BYTES.
+// `serval predict --input x=@photo.png`: pixels for numeric inputs, locally and at a URL; the
+// unchanged file for BYTES inputs.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `serval predict`: the same answer without a server, at a URL of V2 and of V1; exit codes.
+// `serval predict`: the same result without a server, and at a URL of V2 and of V1; exit codes.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';

@@ -1,8 +1,8 @@
-// A gRPC server without V2, as TensorFlow Serving is: what clients find out by asking. Test time
+// A gRPC server without V2, like TensorFlow Serving, which clients detect by a request. Test time
 // only.
 import { Client, credentials, Server, ServerCredentials, type ServiceError } from '@grpc/grpc-js';
 
-/** A gRPC server that has nothing but PredictionService, which `port` answers. */
+/** A gRPC server with only PredictionService, whose calls are forwarded to `port`. */
 export async function servingOnly(port: number): Promise<{ readonly port: number; stop(): void }> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   const server = new Server();

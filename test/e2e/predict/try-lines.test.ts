@@ -1,5 +1,5 @@
-// The lines that `serval serve` prints for pasting: each is answered as it stands, those whose
-// request is in a file too, and the files go with the server.
+// The lines that `serval serve` prints for copying: each works unchanged, including those with
+// their request in a file, and the files are removed with the server.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.j
 import { ModelFolders } from '../support/model-folders.js';
 import { ServalProcess } from '../support/serval-process.js';
 
-/** y = x + 1 for pictures of any size. */
+/** y = x + 1 for images of any size. */
 const PICTURES: OnnxModel = {
   opsets: { '': 17 },
   graph: {
@@ -58,7 +58,7 @@ describe('try: lines', () => {
   }
 });
 
-/** Texts and numbers out of domains: what is none of them is refused. */
+/** Strings and numbers from domains: values outside are refused. */
 const PMML = `<?xml version="1.0"?>
 <PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
 <DataField name="color" optype="categorical" dataType="string"><Value value="it's"/><Value value="b"/></DataField>

@@ -251,7 +251,7 @@ class ControlSuite(ServalCase):
                  "log_frequency": None}
         self.addCleanup(lambda: self.update_traces(clear))
         self.addCleanup(lambda: self.update_traces(clear, "half_plus_three"))
-        # Of one model; the others are as they were.
+        # The settings of one model; the other models' are unchanged.
         now = self.update_traces({"trace_level": ["TIMESTAMPS"], "trace_rate": "1",
                                   "trace_count": "5", "log_frequency": "2"}, "half_plus_three")
         self.assertEqual((now["trace_level"], now["trace_rate"], now["trace_count"],
@@ -260,7 +260,7 @@ class ControlSuite(ServalCase):
         for _ in range(3):
             self.plus_of("half_plus_three")
         self.assertEqual(self.trace_settings("half_plus_three")["trace_count"], "2")
-        # What is set for all is what a model has as far as it has nothing of its own.
+        # A model uses the settings for all models where it has none of its own.
         self.assertEqual(self.update_traces({"trace_rate": "7"})["trace_rate"], "7")
         self.update_traces({"trace_rate": None}, "half_plus_three")
         self.assertEqual(self.trace_settings("half_plus_three")["trace_rate"], "7")

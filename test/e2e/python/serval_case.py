@@ -18,7 +18,7 @@ DTYPES = {
 }
 FLOATS = ("FP16", "FP32", "FP64", "BF16")
 
-# Text that JSON, C strings and UTF-8 decoders stumble over.
+# Text that is difficult for JSON, C strings and UTF-8 decoders.
 TEXTS = [b"", b"plain", "größer 漢字 \U0001f600".encode(), b'quote " slash \\ / ',
          b"nul\0inside", b"\0", b"line\nbreak\ttab\x1f\x7f", b"x" * 5000]
 BINARY = [*TEXTS, bytes(range(256)), b"\xff\xfe", b"\xc3("]

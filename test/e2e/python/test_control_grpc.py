@@ -53,7 +53,7 @@ class Grpc(ControlSuite):
     def setUp(self):
         self.client = triton.InferenceServerClient(GRPC)
         self.addCleanup(self.client.close)
-        # Calls that wait for the connection may leave in another order than they were made.
+        # Calls that wait for the connection may be sent in another order than they were made.
         self.client.is_server_live()
 
     def make_input(self, name, array, datatype):

@@ -43,7 +43,7 @@ class Http(ControlSuite):
         self.pause()
         return begun
 
-    # The client works only while its own event loop does.
+    # The client only works while its own event loop runs.
     pause = staticmethod(lambda: gevent.sleep(0.02))
 
     def extensions(self):
@@ -76,7 +76,7 @@ class Http(ControlSuite):
     def update_traces(self, change, model=None):
         return self.client.update_trace_settings(model, change)
 
-    # -- what only HTTP can say
+    # -- features of HTTP only
 
     def test_classes_as_json(self):
         self.client.load_model("labelled")

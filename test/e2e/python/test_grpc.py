@@ -172,7 +172,7 @@ class Async(GrpcCase):
         for _ in calls:
             error = done.get(timeout=WAIT_SECONDS)
             self.assertEqual(error.status(), "StatusCode.CANCELLED")
-        # Were the 100 still to be run, this one would come after all of them.
+        # If the 100 were still waiting to run, this one would follow all of them.
         begun = time.monotonic()
         result = self.client.infer("slow_second", slow, client_timeout=WAIT_SECONDS)
         self.same(result.as_numpy("output"), np.float32([1]))

@@ -53,7 +53,7 @@ class Documents(HttpCase):
                         {"name": "whole", "datatype": "INT64", "shape": [-1, 4]},
                         {"name": "positive", "datatype": "BOOL", "shape": [-1, 4]}],
         })
-        # Of the versions on disk the latest is served.
+        # The latest of the versions on disk is served.
         versions = self.client.get_model_metadata("versions", "10")["versions"]
         self.assertEqual(versions, ["10"])
         self.assertEqual(self.client.get_model_metadata("scalar")["inputs"][0]["shape"], [])

@@ -215,7 +215,8 @@ class Counters(MetricsCase):
         p50, p99 = quantile(0.5, after), quantile(0.99, after)
         mean = total(samples(OURS), f"{REQUEST}_sum", model="slow") / 10
         self.assertTrue(0 < p50 <= p99, (p50, p99))
-        # The model takes tens of milliseconds; a bucket is at most 2.5 times as wide as it begins.
+        # The model takes tens of milliseconds; a bucket's upper bound is at most 2.5 times its
+        # lower bound.
         self.assertTrue(0.001 < p50 < 10, p50)
         self.assertLess(mean, p99 * 2.5)
 

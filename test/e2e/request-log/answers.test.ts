@@ -1,5 +1,5 @@
-// In TensorFlow Serving's form the answers of every protocol are PredictResponses of the same
-// tensors. The models answer what they are asked, so that both messages of a record hold the same.
+// In TensorFlow Serving's form the responses of every protocol are PredictResponses with the same
+// tensors. The models echo their inputs, so that both messages of a record contain the same.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -12,7 +12,7 @@ import { exchange } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 import { Calls, records, types } from './support.js';
 
-/** ONNX's name of a type, V2's, and JSON texts of two values. */
+/** ONNX's name of a type, V2's name, and JSON texts of two values. */
 type Field = readonly [onnx: string, datatype: string, values: readonly [string, string]];
 const FIELDS: Readonly<Record<string, Field>> = {
   f32: ['float', 'FP32', ['0.1', '-3.4028235e38']],
@@ -26,7 +26,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   text: ['string', 'BYTES', ['"größer \\"outputs\\":[1]"', '""']],
 };
 
-/** Each input X is answered as X. */
+/** Each input X is returned as X. */
 function echoModel(fields: Readonly<Record<string, string>>): Uint8Array {
   const ports = (prefix: string) =>
     Object.entries(fields).map(([name, type]) => ({
@@ -81,7 +81,9 @@ interface Message {
   readonly outputs?: Readonly<Record<string, object>>;
 }
 
-/** Both messages of each record have the same tensors; answers those of the request's outputs. */
+/**
+ * Checks that both messages of each record have the same tensors, those of the request's outputs.
+ */
 async function sameTensors(logs: string, model: string, count: number, names: readonly string[]) {
   const found = await records(logs, `${model}-`, count);
   assert.equal(found.length, count);

@@ -1,6 +1,6 @@
-// A log whose disk is full: it stops, the server does not; a metric and one line say so; it goes on
-// when there is room. On a file system of 200 KB where one may be mounted, and on a folder that may
-// not be written to.
+// A log on a full disk: it stops, the server does not; a metric and one log line report it; it
+// continues when there is space. On a file system of 200 KB if one may be mounted, and on a folder
+// that is not writable.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -13,14 +13,14 @@ import { until } from '../support/polling.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 import { filesOf, linesOf } from './support.js';
 
-/** It is tried again after REQUEST_LOG_RETRY_MS. */
+/** It is retried after REQUEST_LOG_RETRY_MS. */
 const RETRY_LIMIT_MS = REQUEST_LOG_RETRY_MS * 10;
 const BODY = v2Body(
   'x',
   Array.from({ length: 2000 }, (_, i) => i),
 );
 
-/** Why there is none; "" = there is one at `folder`. */
+/** The reason why there is none; "" = there is one at `folder`. */
 function mountSmall(folder: string): string {
   mkdirSync(folder);
   try {
@@ -58,7 +58,7 @@ async function fillAndEmpty(server: ServalProcess, folder: string): Promise<void
   assert.equal(said(server, 'the request log is stopped'), 1);
   for (const file of filesOf(folder, 'requests-')) linesOf([file]); // whole lines only
   for (const name of readdirSync(folder)) rmSync(join(folder, name));
-  // Short ones: many of them are written at once.
+  // Short ones, many of which are written at once.
   await until(
     'the log goes on',
     async () => {

@@ -1,5 +1,5 @@
-// --request-log-dir: lines of JSON for all protocols, cut values, bytes as they came, PredictionLog
-// records, failures, files that rotate.
+// --request-log-dir: lines of JSON for all protocols, truncated values, unchanged bytes,
+// PredictionLog records, failures, rotating files.
 import assert from 'node:assert/strict';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ const tensor = (name: string, ...data: readonly number[]): object => ({
   data,
 });
 
-/** Protocol, id and what was said, of each line; sorted by the protocol. */
+/** Protocol, id and contents of each line; sorted by the protocol. */
 const told = (found: readonly LogLine[]): readonly unknown[] =>
   found
     .map(({ protocol, model, version, code, request, response }) => {
@@ -171,7 +171,7 @@ describe('--request-log-dir', () => {
     );
     for (let i = 0; i < 12; i += 1) {
       await infer(server, 'plus', body);
-      // A line is written before the next is asked for, so that files are full by size.
+      // A line is written before the next request, so that files are full by size.
       const page = await exchange(server.httpPort, 'GET', '/metrics');
       assert.equal(page.status, 200);
     }

@@ -1,5 +1,5 @@
-// What tests of the request log share: requests of every protocol with what was sent and answered,
-// and the files that are there. Test time only.
+// Shared parts of the request log's tests: requests of every protocol with what was sent and
+// answered, and the log's files. Test time only.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -103,7 +103,7 @@ export function recordsOf(paths: readonly string[]): readonly LoggedPair[] {
     .map((record) => decodeMessage('LoggedPair', record) as LoggedPair);
 }
 
-/** The records of a log, when there are `count` of them. */
+/** The records of a log, once there are `count` of them. */
 export function records(folder: string, start: string, count: number) {
   let seen: readonly LoggedPair[] = [];
   return until(
@@ -125,7 +125,7 @@ export function linesOf(paths: readonly string[]): readonly LogLine[] {
     .map((line) => JSON.parse(line) as LogLine);
 }
 
-/** The lines of a log, when there are `count` of them. */
+/** The lines of a log, once there are `count` of them. */
 export function lines(folder: string, count: number): Promise<readonly LogLine[]> {
   let seen: readonly LogLine[] = [];
   return until(
@@ -144,7 +144,7 @@ interface Tensor {
   readonly tensor_content?: Buffer;
 }
 
-/** Model, signature and x of a PredictRequest that the engine made: raw floats. */
+/** Model, signature and x of a PredictRequest that the engine built: raw floats. */
 export function madeRequest(bytes: Buffer | undefined): unknown {
   assert.ok(bytes !== undefined);
   const made = decodeMessage('PredictRequest', bytes) as {

@@ -1,5 +1,5 @@
-// Requests to tabular models, in all their forms, in lines of JSON with their values; in TensorFlow
-// Serving's form they are counted and not there, but for Predict's own messages.
+// Requests to tabular models, in all their forms, as lines of JSON with their values; TensorFlow
+// Serving's form counts them without logging them, except for Predict's own messages.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -10,7 +10,7 @@ import { exchange } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 import { filesOf, lines, type LogLine } from './support.js';
 
-/** What Spark saves of: SELECT *, a + b AS sum. */
+/** A pipeline as saved by Spark: SELECT *, a + b AS sum. */
 function putSums(folder: string): void {
   const metadata = (name: string, uid: string, params: object): string =>
     JSON.stringify({

@@ -1,6 +1,6 @@
 // logging_config of a TensorFlow model: TensorFlow's own reader and TensorFlow Serving's messages
-// find in the files what its clients sent and were answered (test/e2e/python/request_log), and
-// another server takes them as warm-up files as they are. Source: tfserving.md 3.6, 3.8.
+// find in the files what its clients sent and received (test/e2e/python/request_log), and another
+// server accepts them unchanged as warm-up files. Source: tfserving.md 3.6, 3.8.
 import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,7 +14,7 @@ import { filesOf } from './support.js';
 const MODELS = process.env['SERVAL_TFSERVING_MODELS'] ?? resolve('../shared/models/tfserving');
 const SAVED_MODEL = join(MODELS, 'saved_model_half_plus_two_cpu');
 const VERSION = '00000123';
-/** What the suite sends. */
+/** The number of requests that the suite sends. */
 const REQUESTS = 9;
 
 it("request logs are read by TensorFlow's reader, and warm up the next server", async (context) => {

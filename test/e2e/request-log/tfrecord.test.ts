@@ -1,5 +1,5 @@
 // models.config's logging_config: requests of all protocols as PredictionLog records in TFRecord
-// files, which are warm-up files as they are. Source: tfserving.md 3.2, 3.6, 3.8.
+// files, which are valid warm-up files. Source: tfserving.md 3.2, 3.6, 3.8.
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import {
   recordsOf,
 } from './support.js';
 
-/** One model, its configuration file, and where its log is to be. */
+/** One model, its configuration file, and the path of its log. */
 class Logged {
   readonly folder: string;
   readonly logs: string;
@@ -34,7 +34,7 @@ class Logged {
     put(join(this.folder, 'quiet', '1', 'model.onnx'), plusModel(2));
   }
 
-  /** TensorFlow Serving's text form. */
+  /** Writes TensorFlow Serving's text form. */
   configure(rate: number, prefix = join(this.logs, 'plus')): void {
     writeFileSync(
       this.file,

@@ -1,5 +1,5 @@
-// A server that may open few files: connections that say nothing lock nobody out, on neither port,
-// cost no processor time, and are told of in one line.
+// A server with few open files: silent connections lock nobody out on either port, cost no
+// processor time, and are reported in one line.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -71,14 +71,14 @@ describe('few descriptors', () => {
         () => warnings(server) > 0,
         () => server.stderr,
       );
-      // The other port is not touched.
+      // The other port is not affected.
       if (kind === 'grpc') {
         assert.equal((await exchange(server.httpPort, 'GET', '/v2/health/live')).status, 200);
       } else {
         assert.equal((await other.unary(LIVE, Buffer.alloc(0))).code, 0);
       }
       const before = cpuSeconds(server);
-      // This one is there again when the silent ones are cut, after ten seconds or so.
+      // This port recovers when the silent connections are cut, after about ten seconds.
       await until('a client that is served', async () => {
         if (kind === 'grpc') {
           const client = new RawClient(port);

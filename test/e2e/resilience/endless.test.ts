@@ -1,5 +1,5 @@
-// Runs that nobody waits for, in a model that never ends: its client leaves, a deadline passes, its
-// version is unloaded, the server is told to end. The model answers again, the processor is free.
+// Endless runs that nobody waits for: the client leaves, a deadline passes, the version is
+// unloaded, the server is terminated. The model serves again afterwards, and the processor is free.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 
 const PATH = '/v2/models/endless/infer';
 const INFER = '/inference.GRPCInferenceService/ModelInfer';
-/** From a run's end to the next answer of its model. */
+/** The time from a run's end to the next response of its model. */
 const SOON_MS = 100;
 const types = messageTypes();
 
@@ -36,7 +36,7 @@ const pause = (ms: number): Promise<void> =>
     setTimeout(resolve, ms);
   });
 
-/** Settles when the process works, or no longer does. */
+/** Settles when the process is busy, or no longer is. */
 async function untilBusy(server: ServalProcess, busy: boolean): Promise<void> {
   const pid = server.child.pid ?? 0;
   for (;;) {
@@ -67,7 +67,7 @@ describe('runs that nobody waits for', () => {
     await untilBusy(server, true);
     return connection;
   };
-  /** The one instance is free for this request only when the other run has ended. */
+  /** The only instance is free for this request once the other run has ended. */
   const answersAgain = async (server: ServalProcess): Promise<void> => {
     const response = await exchange(server.httpPort, 'POST', PATH, body(3n));
     assert.equal(response.status, 200);
@@ -75,8 +75,10 @@ describe('runs that nobody waits for', () => {
     await untilBusy(server, false);
   };
 
-  /** Runs rounds until one is in time; each tells its milliseconds. A thread of a busy machine may
-   * have to wait for any time; where nothing ends the run, no round ends. */
+  /**
+   * Runs rounds until one is in time; each returns its milliseconds. A thread of a busy machine may
+   * be delayed for any time; if nothing ends the run, no round ends.
+   */
   const soon = async (round: () => Promise<number>): Promise<void> => {
     let best = Infinity;
     for (let i = 0; i < 5 && best > SOON_MS; i += 1) best = Math.min(best, await round());

@@ -1,5 +1,5 @@
-// Floods of frames that cost a client nothing, against the native gRPC listener: the connection is
-// told to calm down and ended, soon, others are served meanwhile, and no memory is left behind.
+// Floods of frames that cost a client nothing, against the native gRPC listener: the connection
+// gets ENHANCE_YOUR_CALM and is ended soon, others are served meanwhile, and no memory is left.
 // Source: CVE-2023-44487, CVE-2024-27316, CVE-2025-8671, CVE-2019-9512, -9513, -9515, -9518.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -21,20 +21,20 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 
 const LIVE = '/inference.GRPCInferenceService/ServerLive';
 const STREAM = '/inference.GRPCInferenceService/ModelStreamInfer';
-/** So many more bytes may be resident afterwards. */
+/** The growth of resident memory that is allowed afterwards. */
 const LEFT_BYTES = 48 << 20;
-/** A write of so many frames at a time. */
+/** The number of frames in one write. */
 const AT_ONCE = 1000;
 
 interface Flood {
   readonly name: string;
-  /** How many times at most: many more than are allowed. */
+  /** The maximum number of frames: many more than are allowed. */
   readonly times: number;
-  /** What comes first. */
+  /** Bytes that precede the flood. */
   readonly first?: Buffer;
-  /** The nth time. */
+  /** The nth frame. */
   readonly nth: (n: number) => Buffer;
-  /** How it may end. */
+  /** The allowed error codes. */
   readonly codes: readonly number[];
 }
 
@@ -44,7 +44,9 @@ const opened = frame(FRAME.headers, FLAG.endHeaders, 1, call);
 const id = (n: number): number => 2 * n + 1;
 const begin = (n: number): Buffer => frame(FRAME.headers, FLAG.endHeaders, id(n), call);
 
-/** A call's headers with so many times 4 KB; `first`: the table gets what is repeated. */
+/**
+ * A call's headers with `times` references to 4 KB; `first`: adds the repeated entry to the table.
+ */
 function bomb(times: number, first: boolean): Buffer {
   const kept = headerBlock([['x-bomb', 'x'.repeat(3900)]], true);
   const repeated = Array.from({ length: times }, () => indexedField(62));
@@ -142,7 +144,7 @@ describe('floods of frames', () => {
     const { code, details } = await other.unary(LIVE, Buffer.alloc(0));
     assert.equal(code, 0, `${details}\n${server.stderr}`);
   };
-  /** Of its own: pages of its code come and go with what is called. */
+  /** Its own memory, because its pages of code vary with the functions that are called. */
   const resident = (): number => {
     const status = readFileSync(`/proc/${server.child.pid}/status`, 'utf8');
     return Number(/^RssAnon:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
@@ -163,7 +165,7 @@ describe('floods of frames', () => {
       }
       await connection.ended();
       assert.ok(sent < times, `${sent} were taken`);
-      // A reset socket may take what was said before it along.
+      // A reset socket may lose what was sent before it.
       if (connection.goaway !== undefined) assert.ok(codes.includes(connection.goaway));
       await isServed();
       assert.ok(resident() - idle < LEFT_BYTES, `${resident() - idle} bytes more`);

@@ -1,5 +1,5 @@
-// gRPC clients that stop halfway: who says nothing, sends slowly or without end, does not read.
-// None of them holds a thread, memory without bound, or a call beyond its deadline.
+// gRPC clients that stop halfway: silent ones, ones that send slowly or endlessly, ones that do not
+// read. None of them blocks a thread, uses unbounded memory, or keeps a call beyond its deadline.
 import assert from 'node:assert/strict';
 import { connect } from 'node:http2';
 import { after, before, describe, it } from 'node:test';
@@ -13,9 +13,9 @@ const LIVE = '/inference.GRPCInferenceService/ServerLive';
 const INFER = '/inference.GRPCInferenceService/ModelInfer';
 const STREAM = '/inference.GRPCInferenceService/ModelStreamInfer';
 const DEADLINE_EXCEEDED = '4';
-/** The listeners give a silent client ten seconds; a busy machine may take a while longer. */
+/** The listeners allow a silent client ten seconds; a busy machine may need longer. */
 const SILENT_MS = 40_000;
-/** SETTINGS_INITIAL_WINDOW_SIZE 0: no DATA may come back. */
+/** SETTINGS_INITIAL_WINDOW_SIZE 0: no DATA may be sent back. */
 const CLOSED_WINDOW = Buffer.of(0, 4, 0, 0, 0, 0);
 /** Far more than any window. */
 const ENDLESS_BYTES = 256 << 20;
@@ -75,7 +75,8 @@ describe('slow gRPC clients', () => {
       inferMessage('identity_fp32', 'input', new Array(1000).fill(1), [1, 1000]),
     );
     await connection.send(begin(STREAM));
-    // What the server grants beside the first 64 KiB, of the stream and of the connection.
+    // The window that the server grants beyond the first 64 KiB, of the stream and of the
+    // connection.
     const granted = (stream: number): number =>
       connection.frames
         .filter((one) => one.type === FRAME.windowUpdate && one.stream === stream)

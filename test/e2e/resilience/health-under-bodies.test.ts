@@ -1,6 +1,6 @@
-// Health while large bodies come in and large answers go out, from and to clients as fast as the
-// machine. Not timed: what is counted is how many bytes move between two answers of /health/live,
-// whose client asks again at once. Source: the issue's section on bytes.
+// Health during large requests and large responses, from and to clients as fast as the machine. Not
+// timed: it counts the bytes that move between two responses of /health/live, whose client repeats
+// its request at once.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
@@ -10,12 +10,16 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 
 const MB = 1_000_000;
 const CLIENTS = 16;
-/** Between two answers: a few turns of the listener's event loop, and what the kernel holds. A
- * client that is read from for as long as it sends moves its whole body. */
+/**
+ * The bytes between two responses: a few iterations of the listener's event loop, and the kernel's
+ * buffers. A client that is read from until it stops sending would move its whole body.
+ */
 const BETWEEN_MAX = 100 * MB;
 
-/** Writes `body` in pieces on CLIENTS connections at once and reads what comes; adds what moved to
- * `moved[0]`, in MB. In a thread of its own. Ends with the number of answers with status 200. */
+/**
+ * Writes `body` in pieces on CLIENTS connections at once and reads the responses; adds the moved MB
+ * to `moved[0]`. Runs in a separate thread. Ends with the number of responses with status 200.
+ */
 const SENDERS = `
 const { parentPort, workerData: { port, head, json, bytes, clients, moved } } =
   require('node:worker_threads');
@@ -71,8 +75,10 @@ describe('health under large bodies', () => {
     folders.remove();
   });
 
-  /** The most MB that moved between two answers of one client that asks for health, and how many
-   * of the bodies were answered with 200. */
+  /**
+   * The most MB that moved between two responses of one health client, and how many of the bodies
+   * were answered with 200.
+   */
   const under = async (
     path: string,
     json: string,

@@ -1,5 +1,5 @@
-// The budget of bytes on the addon's HTTP listener: what is refused is refused before its body is
-// read, and a client that reads nothing of its answer is cut.
+// The memory budget on the addon's HTTP listener: requests are refused before their body is read,
+// and a client that reads nothing of its response is cut.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../support/model-folders.js';

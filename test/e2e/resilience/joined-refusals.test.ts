@@ -1,6 +1,6 @@
-// A row that the model refuses fails its own request and none of those that were joined with it:
-// Spark's handleInvalid="error", and an index of TensorFlow's gather that no element has.
-// Source: docs/guides/batching.md.
+// A row that the model refuses fails its own request and none of those batched with it: Spark's
+// handleInvalid="error", and an index of TensorFlow's gather without an element. Source:
+// docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -38,7 +38,7 @@ const REFUSED = {
 
 type Model = keyof typeof REFUSED;
 
-/** Two rows, which have the answers `answerOf` gives; the second one is refused. */
+/** Two rows, whose results `answerOf` gives; the second one is refused. */
 function bodyOf(model: Model, i: number, bad: boolean): string {
   const inputs =
     model === 'gather'
@@ -104,7 +104,7 @@ describe('a request that is refused in a batch', () => {
         }
         await askAll(server, model, REQUESTS, []);
         const after = await statistics(server, model);
-        // Every batch with a bad request was repeated one by one, and later ones are joined again.
+        // Every batch with a bad request was repeated one by one, and later ones are batched again.
         assert.equal(after.execution_count, 1 + 5 + 5 + 5 + 4 + 1);
       });
     }

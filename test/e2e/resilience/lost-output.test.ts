@@ -1,4 +1,4 @@
-// A server whose log nobody reads any more goes on serving; what nobody caught ends it with a line
+// A server keeps serving when its log has no reader any more; an uncaught error ends it with a line
 // and exit code 1, never with an abort.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

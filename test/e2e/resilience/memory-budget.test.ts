@@ -1,8 +1,7 @@
-// One budget for what requests and answers hold: clients that do not read, bodies that are large
-// and bodies that unpack to much take at most --memory-limit, others are served meanwhile, and the
-// memory goes back when the burst is over. Scaled down (test/attacks has them at full size): a
-// limit of 96 MiB, answers of 10 MB.
-// Source: the issue's section on bytes.
+// One budget for the memory of requests and responses: clients that do not read, large bodies and
+// bodies that decompress to much use at most --memory-limit, others are served meanwhile, and the
+// memory is returned after the burst. Scaled down (test/attacks has them at full size): a limit of
+// 96 MiB, responses of 10 MB.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:http2';
@@ -25,18 +24,18 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 
 const MIB = 1 << 20;
 const LIMIT = 96 * MIB;
-/** What V8, grpc-js and the allocator take beside what is counted. */
+/** The memory of V8, grpc-js and the allocator that is not counted in the budget. */
 const BESIDE = 64 * MIB;
-/** With less left of the limit, clients that take nothing are cut at the idle limit. */
+/** With less left of the limit, clients that read nothing are cut at the idle limit. */
 const SHORT = 64 * MIB;
 const BACK_MS = 10_000;
-/** So much of what it held of its own before may be held when an attack is over. */
+/** The factor of its earlier own memory that it may hold after an attack. */
 const BACK_PART = 1.3;
 const BACK_BESIDE = 24 * MIB;
 /** Free slots keep two pages each. */
 const KEPT = 8 * MIB;
 const ELEMENTS = 2_600_000;
-/** 60 KB, that are answered while there is any memory. */
+/** 60 KB, which is served while there is any memory. */
 const NARROW_ELEMENTS = 15_000;
 const CLIENTS = 40;
 const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
@@ -61,7 +60,7 @@ describe('the memory budget', () => {
     folders.add(repository, 'narrow', wideModel('narrow', NARROW_ELEMENTS));
     const limits = ['--memory-limit', '96M', '--http-idle-seconds', '10'];
     server = await startServer([repository, ...limits, '--log-level', 'warn']);
-    // Warm: each path has run once with what it keeps.
+    // Warm-up: each path has run once and allocated the memory that it keeps.
     for (let i = 0; i < 3; i += 1) {
       const response = await exchange(server.httpPort, 'POST', '/v2/models/wide/infer', WIDE);
       assert.equal(response.status, 200);
@@ -73,7 +72,7 @@ describe('the memory budget', () => {
     assert.equal(await one.status, '0');
     session.destroy();
     await exchange(server.httpPort, 'GET', '/metrics');
-    // Its own: pages of its code come and go with what is called.
+    // Its own memory, because its pages of code vary with the functions that are called.
     beforeBytes = status('RssAnon');
     load = new SteadyLoad(
       server.httpPort,
@@ -88,7 +87,10 @@ describe('the memory budget', () => {
 
   const wideMessage = (model = 'wide'): Buffer => framed(inferMessage(model, 'x', [0.5], [1]));
 
-  /** What the test before freed is given back by half seconds, and is not this attack's. */
+  /**
+   * Memory that the previous test freed is returned within half-second steps, and does not belong
+   * to this attack.
+   */
   const goneBack = (): Promise<unknown> =>
     until(
       'memory to go back',
@@ -97,7 +99,7 @@ describe('the memory budget', () => {
       BACK_MS,
     );
 
-  /** Runs an attack and looks at the most that was resident meanwhile, and at what is after it. */
+  /** Runs an attack and checks the peak of resident memory, and the memory afterwards. */
   const holds = async (attack: () => Promise<() => void>): Promise<void> => {
     await goneBack();
     writeFileSync(`/proc/${server.ready?.pid ?? 0}/clear_refs`, '5');

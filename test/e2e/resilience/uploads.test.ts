@@ -1,5 +1,5 @@
-// Files of a load request: a server that is killed leaves them, the next one removes them, and
-// leaves alone what others serve from.
+// Files of a load request: a killed server leaves them, the next one removes them, and keeps those
+// that other servers use.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ async function started(): Promise<ServalProcess> {
   return server;
 }
 
-/** Loads the model from files that the request brings. */
+/** Loads the model from files in the request. */
 async function upload(server: ServalProcess): Promise<void> {
   const [version = ''] = readdirSync(join(folders.models, MODEL));
   const bytes = readFileSync(join(folders.models, MODEL, version, 'model.onnx'));

@@ -1,5 +1,5 @@
-// The access log has every request that was answered, over each listener: those that came to no
-// model, with the reason that their client was told, and what is no inference at all.
+// The access log has every answered request, over each listener: those that reached no model, with
+// the reason that their client got, and requests other than inference.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ class Log {
     return lines.map((line) => JSON.parse(line) as Line);
   }
 
-  /** The only line that says this; waits for it. */
+  /** Waits for the only line that matches. */
   async one(what: string, says: (line: Line) => boolean): Promise<Line> {
     const found = await until(
       what,
@@ -110,7 +110,7 @@ overListeners('the access log of HTTP', (flags, kind) => {
     assert.equal(method['code'], 'METHOD_NOT_ALLOWED');
     const live = await log.one('the probe', isOf('GET /v2/health/live'));
     assert.deepEqual([live['code'], live['status'], live['reason']], ['OK', 200, undefined]);
-    // No escape code, no turned text, no forged line.
+    // No escape code, no reversed text, no forged line.
     assert.doesNotMatch(log.text(), /[\u007f-\u009f]|\p{Cf}/u);
     assert.ok(!log.text().includes('secret=1'), 'queries are not in the log');
   });
@@ -180,7 +180,7 @@ overListeners('the access log of HTTP', (flags, kind) => {
     });
     assert.equal(refused['status'], 503);
     assert.match(String(refused['reason']), /queue is full \(limit 1/);
-    // Half a body, and gone.
+    // Half a body, then the client leaves.
     const half = await RawConnection.open(server.httpPort);
     const whole = requestBytes('POST', '/v2/models/half_plus_three/infer', body);
     await half.write(whole.subarray(0, whole.length - 5));

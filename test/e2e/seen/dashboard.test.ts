@@ -1,6 +1,5 @@
-// deploy/: every query of the dashboard against a page of ours that a real Prometheus scrapes, its
-// alerts against promtool, and our page against promtool's rules. Source:
-// docs/reference/metrics.md.
+// deploy/: every query of the dashboard against our page, scraped by a real Prometheus, its alerts
+// against promtool, and our page against promtool's rules. Source: docs/reference/metrics.md.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,13 +18,17 @@ const DEPLOY = join(packageRoot(), 'deploy');
 const STARTED_MS = 60_000;
 const DATA_MS = 120_000;
 
-/** Panels of which a query has no data until something happens, and what that is; here none of them
- * happens. Everything else has data as soon as there is traffic. docs/reference/metrics.md says the
- * same. */
+/**
+ * Panels with a query that has no data until something happens, and that event; none of them
+ * happens here. Everything else has data as soon as there is traffic, as docs/reference/metrics.md
+ * says.
+ */
 const EMPTY_UNTIL: Readonly<Record<string, string>> = {};
 
-/** Triton's own names, and their units, are not as Prometheus has them; and one of ours that is
- * older than this check. */
+/**
+ * Triton's own names, and their units, do not follow Prometheus's conventions; and one of our own
+ * names is older than this check.
+ */
 const OTHER_NAMES = /^(nv_|serval_batch_padding_rows )/;
 
 interface Panel {
@@ -57,7 +60,7 @@ const dashboard = JSON.parse(
   readFileSync(join(DEPLOY, 'grafana', 'serval.json'), 'utf8'),
 ) as Dashboard;
 
-/** As Grafana puts them for "All" and a scrape each second. */
+/** Fills in Grafana's values for "All" and a scrape each second. */
 const filled = (expr: string): string =>
   expr.replaceAll('$__rate_interval', '1m').replace(/\$(model|instance)\b/g, '.*');
 
@@ -160,7 +163,7 @@ describe('the dashboard', { skip: missing() }, () => {
     certificates.remove();
   });
 
-  /** A little of everything that the page counts. */
+  /** Some of everything that the page counts. */
   const traffic = async (): Promise<void> => {
     await infer(server, 'half_plus_three', v2Body('x', [1, 2]));
     const outside = { name: 'index', datatype: 'INT64', shape: [1], data: [99] };
@@ -252,7 +255,7 @@ describe('the dashboard', { skip: missing() }, () => {
     await traffic();
     const page = (await exchange(server.httpPort, 'GET', '/metrics')).body.toString();
     const { stdout, stderr, status } = promtool(['check', 'metrics'], page);
-    // 3: it has advice, and could read the page.
+    // 3: it has advice, and could parse the page.
     assert.ok(status === 0 || status === 3, `${status} ${stderr}`);
     const ours = `${stdout}${stderr}`
       .split('\n')

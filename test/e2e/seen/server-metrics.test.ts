@@ -1,5 +1,5 @@
-// What the page of metrics says of the server itself: refused requests by reason, connections by
-// listener, ends of certificates, problems of repositories. Source: docs/reference/metrics.md.
+// The metrics page about the server itself: refused requests by reason, connections by listener,
+// expiry of certificates, problems of repositories. Source: docs/reference/metrics.md.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ async function started(
   return { server, values: new Values(port) };
 }
 
-/** Values of the page at the port of metrics, whose connections are none of a listener's. */
+/** Values of the page on the metrics port, whose connections belong to no listener. */
 class Values {
   constructor(private readonly port: number) {}
 
@@ -68,7 +68,7 @@ const connections = (listener: string): string => `serval_connections{listener="
 const expiry = (transport: string): string =>
   `serval_tls_certificate_expiry_seconds{transport="${transport}"}`;
 
-/** When openssl says that it ends. */
+/** The time at which it expires, according to openssl. */
 function endOf({ certificate }: Pair): number {
   const said = execFileSync('openssl', ['x509', '-noout', '-enddate', '-in', certificate], {
     encoding: 'utf8',

@@ -1,5 +1,5 @@
-// A client that cuts its regions off while the server reads and writes them: errors that say so,
-// and a server that goes on. Over REST and over gRPC, batched and not.
+// A client that truncates its regions while the server reads and writes them: the errors say so,
+// and the server continues. Over REST and over gRPC, batched and not.
 import assert from 'node:assert/strict';
 import { closeSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -13,11 +13,11 @@ const MODEL = 'identity_fp32';
 const ELEMENTS = 262_144;
 const BYTES = ELEMENTS * 4;
 const PAGE = 4096;
-/** How many of each kind are seen before it is enough. */
+/** The number of responses of each kind after which the test ends. */
 const ENOUGH = 3;
 const LOST = /has shrunk|memory of it was missing/;
 
-/** An object in /dev/shm of this test's own. */
+/** This test's own object in /dev/shm. */
 class ShmFile {
   readonly key: string;
   readonly #file: number;

@@ -1,5 +1,5 @@
-// Triton's Python clients with system shared memory, unmodified: what its examples do, over HTTP
-// and over both gRPC listeners. Every Python test is a test here.
+// Triton's Python clients with system shared memory, unmodified: the steps of its examples, over
+// HTTP and over both gRPC listeners. Every Python test is a test here.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../support/model-folders.js';

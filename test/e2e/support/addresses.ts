@@ -1,8 +1,10 @@
 // Addresses of this machine. Test time only.
 import { networkInterfaces } from 'node:os';
 
-/** An IPv4 address of this machine that is none of loopback: who connects to it is, to a server, on
- * another machine. undefined: it has none. */
+/**
+ * An IPv4 address of this machine other than loopback: to a server, its clients seem to be on
+ * another machine. undefined: it has none.
+ */
 export function outsideAddress(): string | undefined {
   return Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])

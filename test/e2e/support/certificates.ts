@@ -1,13 +1,13 @@
-// Certificates for tests of TLS, made by the openssl program into a folder of their own: an
-// authority, a server's certificate for localhost and 127.0.0.1, clients' of this authority and of
-// a stranger. Test time only.
+// Certificates for tests of TLS, made by the openssl program in a new folder: an authority, a
+// server's certificate for localhost and 127.0.0.1, and clients' certificates from this authority
+// and from a stranger's. Test time only.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Pair {
-  /** PEM files. */
+  /** Paths of PEM files. */
   readonly certificate: string;
   readonly key: string;
 }
@@ -16,14 +16,14 @@ const EXTENSIONS = 'subjectAltName=DNS:localhost,IP:127.0.0.1';
 
 export class Certificates {
   readonly folder = mkdtempSync(join(tmpdir(), 'serval-tls-'));
-  /** Who signed the server and the client. */
+  /** The issuer of the server's and the client's certificates. */
   readonly authority = this.selfSigned('authority');
   readonly server = this.signed('server', this.authority);
   readonly client = this.signed('client', this.authority);
-  /** Of an authority that nobody knows. */
+  /** A certificate from an unknown authority. */
   readonly stranger = this.signed('stranger', this.selfSigned('unknown'));
 
-  /** A pair of this name, whose certificate has the name as its subject, signed by `by`. */
+  /** A pair with this name, whose certificate has the name as its subject and is signed by `by`. */
   signed(name: string, by: Pair, days = 2): Pair {
     const pair = this.paths(name);
     const request = join(this.folder, `${name}.csr`);
@@ -36,7 +36,7 @@ export class Certificates {
     return pair;
   }
 
-  /** As the server's, for so many days. */
+  /** Like the server's, valid for `days`. */
   lasting(name: string, days: number): Pair {
     return this.signed(name, this.authority, days);
   }
@@ -55,7 +55,7 @@ export class Certificates {
     return pair;
   }
 
-  /** Puts `from` in the place of `pair`, each file at once. */
+  /** Replaces `pair` by `from`, each file atomically. */
   replace(pair: Pair, from: Pair): void {
     for (const file of ['key', 'certificate'] as const) {
       const beside = `${pair[file]}.new`;

@@ -1,19 +1,20 @@
-// The fenced blocks of a documentation page, by what their first line says. Pure. Test time only.
+// The fenced blocks of a documentation page, by their first line. Pure. Test time only.
+//
 //   sh setup          exports of the variables that the page uses; the test has its own values
-//   sh before         how it was done elsewhere; not run
+//   sh before         the command of another server; not run
 //   sh serve          one command that serves until the next one
-//   sh run [if=TOOL]  commands that end with 0; if=TOOL: only where TOOL is there
+//   sh run [if=TOOL]  commands that end with 0; if=TOOL: only if TOOL is installed
 //   python run        a program that ends with 0
-//   json answer       what the block before printed, as a JSON value
-//   text answer       lines that stand, in this order, in what the block before printed
+//   json answer       the output of the previous block, as a JSON value
+//   text answer       lines that occur, in this order, in the output of the previous block
 //   text file=PATH    a file below $WORK
 
 export interface DocBlock {
   readonly kind: 'setup' | 'before' | 'serve' | 'run' | 'python' | 'json' | 'text' | 'file';
-  /** Of its first line in the page. */
+  /** The number of its first line in the page. */
   readonly line: number;
   readonly text: string;
-  /** `file`: where. `run`: the tool that it needs, or "". */
+  /** `file`: the path. `run`: the required tool, or "". */
   readonly detail: string;
 }
 
@@ -28,8 +29,10 @@ const KINDS: readonly (readonly [RegExp, DocBlock['kind']])[] = [
   [/^text file=([\w./-]+)$/, 'file'],
 ];
 
-/** Throws, with the line, on a fence of another kind, one that is not closed, and a page whose
- * first block does not set it up. */
+/**
+ * Throws, with the line, on a fence of another kind, an unclosed fence, and a page whose first
+ * block is not its setup.
+ */
 export function docBlocks(page: string): readonly DocBlock[] {
   const blocks: DocBlock[] = [];
   let open: { readonly info: string; readonly line: number; readonly lines: string[] } | undefined;

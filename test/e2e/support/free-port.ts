@@ -1,4 +1,4 @@
-// A port that was free a moment ago, for flags that take a number and say nothing of 0. Test time
+// A port that was free a moment ago, for flags that need a number and do not define 0. Test time
 // only.
 import { createServer } from 'node:net';
 

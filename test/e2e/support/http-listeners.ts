@@ -5,7 +5,7 @@ import { uwsFile } from '../../../ts/listeners/http/uws-binding.js';
 
 const LISTENERS: readonly HttpListenerKind[] = ['native', 'uws'];
 
-/** `suite` is called once for each listener, with the flags that make a server have it. */
+/** `suite` is called once for each listener, with the flags that select it. */
 export function overListeners(
   name: string,
   suite: (flags: readonly string[], kind: HttpListenerKind) => void,

@@ -1,4 +1,4 @@
-// Requests over HTTP/2 by Node's own client, with the answers as raw-http.ts has them. Test time
+// Requests over HTTP/2 with Node's own client, and responses in the form of raw-http.ts. Test time
 // only.
 import {
   connect,
@@ -25,7 +25,7 @@ export class Http2Client {
     this.session.on('error', () => undefined);
   }
 
-  /** Rejects where the stream ends without an answer. */
+  /** Rejects if the stream ends without a response. */
   ask({ method = 'GET', path, body = '', headers = [] }: Http2Request): Promise<RawResponse> {
     return new Promise((resolve, reject) => {
       const fields: Record<string, string | string[]> = { ':method': method, ':path': path };
@@ -63,7 +63,7 @@ export class Http2Client {
   }
 }
 
-/** One request on a connection of its own; as exchange() of raw-http.ts. */
+/** Sends one request on a new connection; like exchange() of raw-http.ts. */
 export async function exchange2(
   port: number,
   method: string,

@@ -1,5 +1,5 @@
-// Models whose rows keep to themselves and models whose rows do not, all with free first dims: what
-// runs requests together may never show in an answer of either kind. Test time only.
+// Models with independent rows and models without, all with free first dimensions: batching may
+// never show in a response of either kind. Test time only.
 import { floatBytes, int64Bytes } from '../../../ts/importers/onnx/builder.js';
 import type {
   OnnxAttribute,
@@ -13,11 +13,11 @@ import type {
 export interface ZooModel {
   readonly name: string;
   readonly model: OnnxModel;
-  /** Whether each row's answer is its own: such a model is joined by itself. */
+  /** True if each row's result is independent: such a model is batched by default. */
   readonly rowwise: boolean;
-  /** Whether inputs may have different first dims. */
+  /** True if inputs may have different first dimensions. */
   readonly towers?: boolean;
-  /** Free inner dims get one of these, in order of appearance. */
+  /** Free inner dimensions get one of these, in order of appearance. */
   readonly inner?: readonly number[];
 }
 
@@ -55,7 +55,7 @@ function weights(name: string, dims: readonly number[], seed: number): OnnxTenso
   return { name, type: 'float', dims, data: floatBytes(values) };
 }
 
-/** Numbers in [0, 1): the same for the same seed. */
+/** Numbers in [0, 1), the same for the same seed. */
 export function generator(seed: number): () => number {
   let state = seed + 0x6d2b79f5;
   return () => {
@@ -77,7 +77,7 @@ function model(
 
 const X = port('x', [N, FEATURES]);
 
-/** y = op(x) and what it needs, x and y of [n, 4] unless said otherwise. */
+/** y = op(x) with its other nodes; x and y are [n, 4] unless stated otherwise. */
 function one(
   nodes: readonly OnnxNode[],
   initializers: readonly OnnxTensor[] = [],
@@ -183,7 +183,7 @@ const mixing: Readonly<Record<string, OnnxModel>> = {
   ),
 };
 
-/** softmax(x xT) x over [n, time, 4], and the same with time and n taken for each other. */
+/** softmax(x xT) x over [n, time, 4], and the same with time and n swapped. */
 function attention(): OnnxModel {
   const shape = [N, N, FEATURES] as const;
   return one(
@@ -216,7 +216,7 @@ function attentionOverRows(): OnnxModel {
   );
 }
 
-/** LSTM or GRU of 3: over [time, n, 4] as PyTorch has it, or over [n, time, 4]. */
+/** LSTM or GRU of 3: over [time, n, 4] as in PyTorch, or over [n, time, 4]. */
 function recurrent(kind: 'LSTM' | 'GRU', batchFirst: boolean): OnnxModel {
   const gates = kind === 'LSTM' ? 12 : 9;
   const perm = { perm: ints(1, 0, 2) };
@@ -235,7 +235,7 @@ function recurrent(kind: 'LSTM' | 'GRU', batchFirst: boolean): OnnxModel {
   );
 }
 
-/** Similarities of two normalised towers, as CLIP answers them. */
+/** Similarities of two normalized towers, as in CLIP. */
 export function twoTowers(): OnnxModel {
   const unit = (from: string, to: string): readonly OnnxNode[] => [
     op('MatMul', [from, `w_${from}`], [`e_${from}`]),

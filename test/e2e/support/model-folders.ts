@@ -1,5 +1,5 @@
-// Model repositories for servers under test, in folders of their own that are removed again: the
-// fixture models, chosen broken ones among them, and a model that runs for seconds. Test time only.
+// Model repositories for servers under test, in temporary folders: the fixture models, including
+// chosen broken ones, and a model that runs for seconds. Test time only.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,8 +47,10 @@ export class ModelFolders {
 
 const COPY = { recursive: true };
 
-/** output = input, after `steps` products of two size x size matrices that depend on the input (so
- * that nothing is done or packed at load). On one core about size^3 * steps / 20e9 seconds. */
+/**
+ * output = input, after `steps` products of two size x size matrices that depend on the input (so
+ * that nothing is folded or packed at load). Takes about size^3 * steps / 20e9 seconds on one core.
+ */
 export function slowModel(size: number, steps: number): OnnxModel {
   const keepdims = { keepdims: { int: 0n } };
   const value = { name: 'value', type: 'float', dims: [1], data: floatBytes([1 / size]) } as const;
@@ -80,7 +82,9 @@ export function slowModel(size: number, steps: number): OnnxModel {
   return { graph: { ...graph, initializers, nodes } };
 }
 
-/** y = trips + max(trips), by adding 1 so often: INT64 [batch]. FOREVER never ends. */
+/**
+ * y = trips + max(trips), computed by adding 1 that many times: INT64 [batch]. FOREVER never ends.
+ */
 export function endlessModel(): OnnxModel {
   const scalar = (name: string, type: 'int64' | 'bool') => ({ name, type, shape: [] }) as const;
   const vector = (name: string) => ({ name, type: 'int64', shape: ['batch'] }) as const;
@@ -118,5 +122,5 @@ export function endlessModel(): OnnxModel {
   };
 }
 
-/** So many trips take longer than anybody lives. */
+/** A number of iterations that takes longer than a lifetime. */
 export const FOREVER = 9_223_372_036_854_775_807n;

@@ -1,5 +1,5 @@
-// What an operator looks at (status, index, metrics, statistics, log), asked over the wire, and the
-// models that tests of operation serve. Test time only.
+// An operator's information (status, index, metrics, statistics, log), requested over the wire, and
+// the models that tests of operation serve. Test time only.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { encodeModel, floatBytes } from '../../../ts/importers/onnx/builder.js';
 import { exchange, jsonOf, RawConnection, requestBytes, type RawResponse } from './raw-http.js';
 import type { ServalProcess } from './serval-process.js';
 
-/** y = x + number, as the bytes of an ONNX file; `weightBytes` of it are never used. */
+/** y = x + number, as the bytes of an ONNX file; `weightBytes` of its weights are unused. */
 export function plusModel(number: number, weightBytes = 0): Uint8Array {
   const port = (name: string) => ({ name, type: 'float', shape: ['batch'] }) as const;
   const count = Math.ceil(weightBytes / 4);
@@ -37,8 +37,10 @@ export function put(path: string, content: string | Uint8Array): void {
   writeFileSync(path, content);
 }
 
-/** Adds a model that answers its FP32 input "x" [-1] as "y" after `delayMs`; `rest` is more of its
- * configuration. */
+/**
+ * Adds a model that returns its FP32 input "x" [-1] as "y" after `delayMs`; `rest` is the rest of
+ * its configuration.
+ */
 export function putDelayModel(repository: string, name: string, delayMs: number, rest = ''): void {
   mkdirSync(join(repository, name, '1'), { recursive: true });
   put(
@@ -81,12 +83,12 @@ export async function begun(
 ): Promise<RawConnection> {
   const connection = await RawConnection.open(server.httpPort);
   await connection.write(requestBytes('POST', `/v2/models/${model}/infer`, body));
-  // Behind it on the one listener: what was sent before has been read.
+  // It follows on the same listener: everything sent before has been read.
   await exchange(server.httpPort, 'GET', '/v2/health/live');
   return connection;
 }
 
-/** Calls a control endpoint, which must answer 200. */
+/** Calls a control endpoint, which must return 200. */
 export async function control(server: ServalProcess, path: string, body = ''): Promise<unknown> {
   const response = await exchange(server.httpPort, 'POST', path, body);
   assert.equal(response.status, 200, `${path}: ${response.body.toString()}`);
@@ -113,7 +115,7 @@ export interface V1Version {
   readonly status: { readonly error_code: string; readonly error_message: string };
 }
 
-/** Of every version that the status shows, by its number. */
+/** Every version in the status, by its number. */
 export async function v1Versions(
   server: ServalProcess,
   model: string,
@@ -137,7 +139,7 @@ export async function index(server: ServalProcess): Promise<readonly IndexEntry[
   return (await control(server, '/v2/repository/index')) as readonly IndexEntry[];
 }
 
-/** Triton's statistics of a model's one version. */
+/** Triton's statistics of a model's only version. */
 export interface Statistics {
   readonly inference_count: number;
   readonly execution_count: number;

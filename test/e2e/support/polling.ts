@@ -1,13 +1,15 @@
-// Waiting for something to become true, and clients that keep asking meanwhile. Test time only.
+// Waiting for a condition, and clients that send requests meanwhile. Test time only.
 import { RawConnection, jsonOf, requestBytes } from './raw-http.js';
 
-/** Between two looks. */
+/** The time between two checks. */
 const EVERY_MS = 10;
-/** Longer than anything here takes on a busy machine; shorter than a test may. */
+/** Longer than anything here takes on a busy machine, but shorter than a test's limit. */
 const LIMIT_MS = 20_000;
 
-/** The first answer of `look` that is neither undefined nor false; rejects when there is none
- * within `limitMs`. `what` and `seen()` go into that error. */
+/**
+ * Returns the first result of `look` other than undefined and false; rejects if there is none
+ * within `limitMs`. `what` and `seen()` are part of that error.
+ */
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
@@ -25,12 +27,12 @@ export async function until<T>(
   }
 }
 
-/** Asks the same again and again on one connection, and keeps what came. */
+/** Repeats a request on one connection, and keeps the responses. */
 export class SteadyLoad {
   answered = 0;
-  /** What went wrong: status and body, or the connection's end. */
+  /** Failures: status and body, or the connection's end. */
   readonly failures: string[] = [];
-  /** The answers in their order, equal neighbours once; as JSON text. */
+  /** The responses in their order, without equal neighbours; as JSON text. */
   readonly answers: string[] = [];
   private readonly ended: Promise<void>;
   private stopping = false;
@@ -39,7 +41,7 @@ export class SteadyLoad {
     this.ended = this.run(port, requestBytes('POST', path, body));
   }
 
-  /** Settles when this many more requests were sent and answered, whatever the answers were. */
+  /** Settles when `count` more requests were sent and answered, whatever the responses were. */
   async more(count: number): Promise<void> {
     const wanted = this.answered + count;
     await until(

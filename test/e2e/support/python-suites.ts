@@ -1,5 +1,5 @@
-// Clients that others made: finds them, and runs modules of test/e2e/python against a server, where
-// every Python test becomes a test here. Test time only.
+// Foreign clients: finds them, and runs modules of test/e2e/python against a server, where every
+// Python test becomes a test here. Test time only.
 import assert from 'node:assert/strict';
 import {
   execFileSync,
@@ -21,8 +21,10 @@ interface Outcome {
   readonly detail: string;
 }
 
-/** The interpreter that has the clients: SERVAL_PYTHON, or that of test/env. Throws with the reason
- * where it cannot be made. */
+/**
+ * The interpreter with the clients: SERVAL_PYTHON, or that of test/env. Throws with the reason if
+ * it cannot be made.
+ */
 export function pythonInterpreter(): string {
   const given = process.env['SERVAL_PYTHON'];
   if (given !== undefined && given !== '') return given;
@@ -31,7 +33,7 @@ export function pythonInterpreter(): string {
   return join(made.trim(), 'bin', 'python');
 }
 
-/** {python, missing}: the interpreter, or why there is none. */
+/** {python, missing}: the interpreter, or the reason why there is none. */
 export function findPython(): { readonly python: string; readonly missing: string } {
   try {
     return { python: pythonInterpreter(), missing: '' };
@@ -40,7 +42,10 @@ export function findPython(): { readonly python: string; readonly missing: strin
   }
 }
 
-/** The same for the one with TensorFlow Serving's stubs: SERVAL_TF_PYTHON, or that of test/env. */
+/**
+ * The same for the interpreter with TensorFlow Serving's stubs: SERVAL_TF_PYTHON, or that of
+ * test/env.
+ */
 export function findTensorFlowPython(): { readonly python: string; readonly missing: string } {
   const given = process.env['SERVAL_TF_PYTHON'];
   if (given !== undefined && given !== '') return { python: given, missing: '' };
@@ -53,7 +58,7 @@ export function findTensorFlowPython(): { readonly python: string; readonly miss
   }
 }
 
-/** Triton's perf_analyzer, or why there is none. */
+/** Triton's perf_analyzer, or the reason why there is none. */
 export function findPerfAnalyzer(): { readonly program: string; readonly missing: string } {
   const script = join(packageRoot(), 'test', 'env', 'perf-analyzer.sh');
   const { status, stdout, stderr } = spawnSync(script, { encoding: 'utf8' });
@@ -62,8 +67,10 @@ export function findPerfAnalyzer(): { readonly program: string; readonly missing
   return { program: '', missing: stderr.trim() };
 }
 
-/** One module, as subtests of `context`. `extra` is added to what the modules read; not every one
- * wants a server. Where SERVAL_PYTHON_SUITE names another module (`make t`), it is skipped. */
+/**
+ * Runs one module, as subtests of `context`. `extra` is added to the modules' environment; not
+ * every one needs a server. If SERVAL_PYTHON_SUITE names another module (`make t`), it is skipped.
+ */
 export async function runPythonSuite(
   context: TestContext,
   python: string,
@@ -83,14 +90,14 @@ export async function runPythonSuite(
       SERVAL_GRPC: `127.0.0.1:${server.grpcPort}`,
     }),
     PYTHONDONTWRITEBYTECODE: '1',
-    // The clients' own event tracing must not reach outside.
+    // The clients' own event tracing must not reach the test's output.
     GRPC_VERBOSITY: 'ERROR',
     ...extra,
   };
   await runOutcomes(context, suite, spawn(python, ['run_suites.py', suite], { cwd: FOLDER, env }));
 }
 
-/** The lines of a program, an outcome each, as subtests of `context`. `what` names it in errors. */
+/** Runs a program whose lines are outcomes, as subtests of `context`. `what` names it in errors. */
 export async function runOutcomes(
   context: TestContext,
   what: string,

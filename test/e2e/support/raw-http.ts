@@ -1,5 +1,5 @@
-// HTTP/1.1 by hand over a TCP socket: what is sent, in which pieces, is the test's choice; what
-// comes back is parsed strictly, so that bytes behind a response's end are seen. Test time only.
+// HTTP/1.1 by hand over a TCP socket: the test chooses which bytes are sent in which pieces;
+// responses are parsed strictly, so that bytes after a response's end are detected. Test time only.
 import { connect, type Socket } from 'node:net';
 import { DEADLINE_MS } from './serval-process.js';
 
@@ -42,14 +42,14 @@ export class RawConnection {
     });
   }
 
-  /** Settles when the kernel has taken the bytes. */
+  /** Settles when the kernel has accepted the bytes. */
   write(bytes: string | Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       this.socket.write(bytes, () => resolve());
     });
   }
 
-  /** One TCP segment each: the next is sent when the kernel has taken the one before. */
+  /** One TCP segment each: the next is sent when the kernel has accepted the previous one. */
   async writePieces(pieces: Iterable<string | Uint8Array>): Promise<void> {
     for (const piece of pieces) {
       await this.write(piece);
@@ -59,8 +59,10 @@ export class RawConnection {
     }
   }
 
-  /** The next response; `noBody`: one to a HEAD request. Rejects where the connection closes
-   * before. */
+  /**
+   * Resolves to the next response; `noBody`: one to a HEAD request. Rejects if the connection
+   * closes first.
+   */
   async response(noBody = false): Promise<RawResponse> {
     const head = await this.until(() => {
       const end = this.received.indexOf('\r\n\r\n');
@@ -86,13 +88,15 @@ export class RawConnection {
     return { status: Number(status), headers, body };
   }
 
-  /** Settles with what was received and not read when the server closes the connection. */
+  /**
+   * When the server closes the connection, resolves to the bytes that were received and not read.
+   */
   async rest(): Promise<string> {
     await this.until(() => (this.closed ? 0 : undefined), 'the end of the connection', true);
     return this.take(this.receivedBytes).toString('latin1');
   }
 
-  /** Bytes that have come and belong to no response read so far. */
+  /** Received bytes that belong to no response read so far. */
   get unread(): number {
     return this.receivedBytes;
   }
@@ -101,7 +105,7 @@ export class RawConnection {
     this.socket.destroy();
   }
 
-  /** Everything received and not taken, in one piece. */
+  /** Everything received and not consumed, in one piece. */
   private get received(): Buffer {
     const whole = this.chunks.length === 1 ? this.chunks[0] : Buffer.concat(this.chunks);
     this.chunks.splice(0, this.chunks.length, whole ?? Buffer.alloc(0));
@@ -148,8 +152,10 @@ export class RawConnection {
   }
 }
 
-/** A request as bytes; `headers` are whole lines. Content-Length is added to a body unless they
- * state how it travels. */
+/**
+ * A request as bytes; `headers` are whole lines. Content-Length is added to a body unless they
+ * state its framing.
+ */
 export function requestBytes(
   method: string,
   path: string,
@@ -176,7 +182,7 @@ export function chunked(body: string | Uint8Array, size: number): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a new connection. */
 export async function exchange(
   port: number,
   method: string,

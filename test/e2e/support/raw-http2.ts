@@ -1,6 +1,6 @@
-// HTTP/2 by hand over a TCP socket: any frames in any order, for what a well-behaved client library
-// refuses to send. Headers go as literals that nobody indexes. Test time only.
-// Source: RFC 9113 4.1, 6; RFC 7541 6.2.2.
+// HTTP/2 by hand over a TCP socket: any frames in any order, for bytes that a well-behaved client
+// library refuses to send. Headers are sent as literals without indexing. Test time only. Source:
+// RFC 9113 4.1, 6; RFC 7541 6.2.2.
 import { connect, type Socket } from 'node:net';
 import { until } from './polling.js';
 
@@ -48,7 +48,7 @@ export function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** HPACK's number whose first byte has `bits` for it, and `first` above them. */
+/** HPACK's integer with a prefix of `bits` bits in the first byte, after the bits of `first`. */
 function prefixed(value: number, bits: number, first: number): Buffer {
   const full = 2 ** bits - 1;
   if (value < full) return Buffer.of(first + value);
@@ -71,7 +71,7 @@ export function headerBlock(
   return Buffer.concat(fields.flatMap(([name, value]) => [first, text(name), text(value)]));
 }
 
-/** One byte for a field that is in the table: 62 is the one that came last. */
+/** One byte for a field in the table: 62 is the latest one. */
 export const indexedField = (index: number): Buffer => prefixed(index, 7, 0x80);
 
 /** The headers of a gRPC call. */
@@ -104,7 +104,7 @@ export class RawHttp2 {
     });
   }
 
-  /** Connects; says the preface and sends SETTINGS (`settings`: their payload) unless `silent`. */
+  /** Connects; sends the preface and SETTINGS (`settings`: their payload) unless `silent`. */
   static async open(
     port: number,
     { silent = false, settings = Buffer.of() }: { silent?: boolean; settings?: Buffer } = {},
@@ -119,7 +119,7 @@ export class RawHttp2 {
     return connection;
   }
 
-  /** Settles when the kernel has taken the bytes, or the connection has ended. */
+  /** Settles when the kernel has accepted the bytes, or the connection has ended. */
   send(...parts: readonly Buffer[]): Promise<void> {
     return new Promise((resolve) => {
       if (this.closed) resolve();
@@ -128,7 +128,7 @@ export class RawHttp2 {
     });
   }
 
-  /** The first frame of a type (and a stream) that has come or comes. */
+  /** Resolves to the first frame of a type (and a stream), received already or later. */
   frame(type: number, stream?: number): Promise<Frame> {
     const found = (): Frame | undefined =>
       this.frames.find((one) => one.type === type && (stream ?? one.stream) === one.stream);
@@ -139,7 +139,7 @@ export class RawHttp2 {
     );
   }
 
-  /** The error code of the GOAWAY that was said; undefined without one. */
+  /** The error code of the received GOAWAY; undefined without one. */
   get goaway(): number | undefined {
     return this.frames.findLast(({ type }) => type === FRAME.goaway)?.payload.readUInt32BE(4);
   }

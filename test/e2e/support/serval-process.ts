@@ -1,10 +1,10 @@
-// Starts the real command line in a process of its own, on free ports, and waits for its ready
-// line. Test time only.
+// Starts the real command line in a separate process, on free ports, and waits for its ready line.
+// Test time only.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { packageRoot } from '../../../ts/base/package-files.js';
 
-/** How long a server may take to get ready or to end: generous, the machine is shared. */
+/** The limit for a server's start and its end: generous, because the machine is shared. */
 export const DEADLINE_MS = 60_000;
 
 export interface Ended {
@@ -30,7 +30,7 @@ export class ServalProcess {
   ready: Ready | undefined;
   private waiting: (() => void)[] = [];
 
-  /** `before`: a program and its arguments that start it, as prlimit does. */
+  /** `before`: a program and its arguments that start it, such as prlimit. */
   constructor(
     args: readonly string[],
     env: NodeJS.ProcessEnv = {},
@@ -74,7 +74,7 @@ export class ServalProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Settles when `found` is true of what was printed; rejects when the process ends before. */
+  /** Settles when `found` is true of the output; rejects if the process ends first. */
   async printed(found: (process: this) => boolean): Promise<void> {
     const limit = Date.now() + DEADLINE_MS;
     const timer = setInterval(() => this.wake(), 1000);
@@ -106,7 +106,7 @@ export class ServalProcess {
   }
 }
 
-/** `serval serve` of a path with something wrong in it, which ends it; settles when it has. */
+/** `serval serve` of an invalid path, which ends it; settles when it has ended. */
 export async function refusedServer(path: string): Promise<ServalProcess> {
   const ports = ['--http-port=0', '--grpc-port=0'];
   const server = new ServalProcess(['serve', path, ...ports, '--exit-on-error']);
@@ -121,7 +121,7 @@ export async function startServer(
   before: readonly string[] = [],
 ): Promise<ServalProcess> {
   const ports = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
-  // Tests call it by any name, but for those of names.
+  // Tests use any host name, except those that test host names.
   const names = args.includes('--allowed-hosts') ? [] : ['--allowed-hosts', '*'];
   const command = ['serve', ...ports, ...names, '--log-format', 'json', ...args];
   const server = new ServalProcess(command, env, before);

@@ -1,5 +1,5 @@
 // TensorFlow models on the command line: serval inspect, and serval import, whose ONNX files give
-// others the same numbers. Goldens: SERVAL_TF_GOLDENS. Test time only.
+// the same numbers in other runtimes. Goldens: SERVAL_TF_GOLDENS. Test time only.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -76,7 +76,7 @@ describe('TensorFlow models on the command line', () => {
   });
 });
 
-/** What ONNX Runtime's own package makes of the file. */
+/** The output of ONNX Runtime's own package for the file. */
 async function outputOf(
   path: string,
   input: string,

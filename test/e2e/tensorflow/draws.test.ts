@@ -1,5 +1,5 @@
-// A TensorFlow model whose answers depend on random numbers: served with a warning, refused by name
-// where the flag or its own configuration says so. Test time only.
+// A TensorFlow model whose results depend on random numbers: served with a warning, or refused by
+// name if the flag or its own configuration says so. Test time only.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';

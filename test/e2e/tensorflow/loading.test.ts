@@ -1,5 +1,5 @@
-// TensorFlow models as they come and go: by a configuration of TensorFlow Serving, with new, broken
-// and hostile versions, and from a cache. Test time only.
+// Loads of TensorFlow models: by a configuration of TensorFlow Serving, with new, broken and
+// hostile versions, and from a cache. Test time only.
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -117,7 +117,7 @@ describe('TensorFlow models that come and go', () => {
     cpSync(join(path, '00000123'), base, { recursive: true });
     const file = join(base, 'saved_model.pb');
     const bytes = readFileSync(file);
-    // Of the same length, so that no length in the file changes.
+    // The same length, so that no length in the file changes.
     for (let at = bytes.indexOf('foo.txt'); at >= 0; at = bytes.indexOf('foo.txt')) {
       bytes.write('../../x', at);
     }

@@ -1,6 +1,6 @@
-// What the tests of served TensorFlow models share: the models beside the checkout
-// (SERVAL_TFSERVING_MODELS names another folder; what is missing is skipped out loud), servers of
-// one test, requests, and tensors of goldens as JSON. Test time only.
+// Shared parts of the tests of served TensorFlow models: the models beside the checkout
+// (SERVAL_TFSERVING_MODELS names another folder; missing ones are skipped with a message), servers
+// of one test, requests, and tensors of goldens as JSON. Test time only.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,20 +15,20 @@ export const MODELS =
   join(packageRoot(), '..', 'shared', 'models', 'tfserving');
 export const HALF = 'saved_model_half_plus_two_cpu';
 
-/** The answer's JSON; it must be a 200. */
+/** The response's JSON; its status must be 200. */
 export function answered(response: RawResponse): unknown {
   assert.equal(response.status, 200, response.body.toString());
   return jsonOf(response);
 }
 
-/** A folder for the tests of the suite around the call, removed after them. */
+/** A folder for the tests of the surrounding suite, removed after them. */
 export function suiteFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'serval-tf-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The model's folder beside the checkout; undefined, and the test skipped, without it. */
+/** The model's folder beside the checkout; without it, returns undefined and skips the test. */
 export function model(t: TestContext, name: string): string | undefined {
   const path = join(MODELS, name);
   if (existsSync(path)) return path;
@@ -60,7 +60,7 @@ export function floatsOf({ data }: Golden): number[] {
   return [...new Float32Array(bytes.buffer)];
 }
 
-/** The tensor as nested lists; strings as objects of base64. */
+/** The tensor as nested lists; strings as base64 objects. */
 export function jsonTensor(golden: Golden): unknown {
   const { data, dtype, shape } = golden;
   let values: unknown[];

@@ -1,6 +1,6 @@
-// TensorFlow models over TensorFlow Serving's REST interface, with bodies as its documentation has
-// them: predict, classify, regress, status, metadata, refusals, goldens (SERVAL_TF_GOLDENS), and
-// state under parallel calls. Test time only.
+// TensorFlow models over TensorFlow Serving's REST interface, with bodies from its documentation:
+// predict, classify, regress, status, metadata, refusals, goldens (SERVAL_TF_GOLDENS), and state
+// under parallel calls. Test time only.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -22,7 +22,7 @@ SETUP = {
     "bash": "bind 'set enable-bracketed-paste off'; source '{script}'",
     "zsh": "unsetopt prompt_sp beep; autoload -U compinit; compinit -u -D; source '{script}'",
 }
-# In pieces, so that the echo of what is typed is no answer.
+# The word is split, so that the echo of the typed text does not match.
 FUNCTION = "serval() {{ printf 'G''OT'; printf '<%s>' \"$@\"; printf 'E''ND\\n'; }}"
 READY = "printf 'RE''ADY\\n'"
 

@@ -1,5 +1,5 @@
-// Shell completion as people have it: Tab is typed at an interactive bash and zsh on a terminal,
-// and fish is asked; and the manual page, as man reads it. A shell that is not there is skipped.
+// Shell completion in real shells: Tab is typed in an interactive bash and zsh on a terminal, and
+// fish is queried; and the manual page, read by man. A shell that is not installed is skipped.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { manPage } from '../../../ts/cli/help/man-page.js';
 import { packageRoot } from '../../../ts/base/package-files.js';
 import { DEADLINE_MS } from '../support/serval-process.js';
 
-/** What is typed, and the arguments that the shell then runs serval with. */
+/** The typed text, and the arguments with which the shell then runs serval. */
 const TYPED: readonly (readonly [string, readonly string[]])[] = [
   ['serval insp\\t m', ['inspect', 'm']],
   ['serval serve --http-po\\t 0', ['serve', '--http-port', '0']],
@@ -29,7 +29,7 @@ const TYPED: readonly (readonly [string, readonly string[]])[] = [
   ['serval help insp\\t', ['help', 'inspect']],
 ];
 
-/** What fish offers for what was typed, all of it. */
+/** All of fish's completions for the typed text. */
 const OFFERED: readonly (readonly [string, readonly string[]])[] = [
   ['serval insp', ['inspect']],
   ['serval serve --http-po', ['--http-port']],
@@ -73,7 +73,7 @@ describe('completion', () => {
       const typist = join(packageRoot(), 'test', 'e2e', 'terminal', 'complete.py');
       const lines = TYPED.map(([line]) => line);
       const printed = output('python3', [typist, shell, script(shell), here, ...lines]);
-      // A slash that the shell puts behind a folder's name may be taken away when the line ends.
+      // The shell may remove a slash after a folder's name when the line ends.
       const plain = (text: string): string => text.replaceAll('models/', 'models');
       assert.deepEqual(
         printed.trimEnd().split('\n').map(plain),

@@ -1,5 +1,5 @@
-// A load that takes long, on a terminal: a line that is drawn in place, with what it is at, above
-// which the log goes on; and in a file of the log as lines.
+// A slow load on a terminal: a line with its progress is drawn in place, and the log continues
+// above it; in a log file it is written as lines.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ describe('a load that takes long', () => {
       await loading;
       server.signal('SIGTERM');
       assert.equal((await server.ended).code, 0);
-      // Each line of the log begins where the drawn one was taken away, and nothing is left of it.
+      // Each line of the log begins where the drawn one was erased, and no part of that is left.
       const logged = server.stdout.split('\n').filter((line) => line.includes('Z INFO'));
       assert.ok(logged.some((line) => /model loaded model=half_plus_three/.test(line)));
       for (const line of logged) assert.match(line, /(^|\u001b\[2K)\d{4}-\d\d-\d\dT[^\u001b]*\r$/);

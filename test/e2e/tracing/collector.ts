@@ -1,4 +1,4 @@
-// A collector of traces in a process of its own, and the spans that it got. Its messages are
+// A trace collector in a separate process, and the spans that it received. Its messages are
 // OpenTelemetry's own: otlp_collector.py. Test time only.
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -125,7 +125,7 @@ export class Collector {
     });
   }
 
-  /** What was wrong with what came. */
+  /** Errors in the received data. */
   readonly problems: string[] = [];
 
   static async start(python: string): Promise<Collector> {
@@ -147,7 +147,7 @@ export class Collector {
     return `grpc://127.0.0.1:${this.#ports?.grpc}`;
   }
 
-  /** So many spans that `which` is true of, or more, as soon as they are there. */
+  /** Resolves to at least `count` spans for which `which` is true, as soon as they have arrived. */
   async spans(count: number, which: (span: Span) => boolean): Promise<readonly Span[]> {
     const found = await until(
       `${count} spans`,
@@ -162,7 +162,7 @@ export class Collector {
     return found;
   }
 
-  /** All that came. */
+  /** All received spans. */
   get all(): readonly Span[] {
     return this.#spans;
   }

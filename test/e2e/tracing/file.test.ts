@@ -1,5 +1,5 @@
-// Traces in Triton's file, and its settings at run time: what a model's own rule traces, how many
-// still, by whom settings are changed. Source: Triton's trace.md, extension_trace.md.
+// Traces in Triton's file, and its settings at run time: traces by a model's own rule, remaining
+// counts, and who may change settings. Source: Triton's trace.md, extension_trace.md.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -20,7 +20,7 @@ interface Entry {
   readonly timestamps?: readonly [{ readonly name: string; readonly ns: number }];
 }
 
-/** Of a file that is not there none, nor of one that was opened and not written yet. */
+/** Empty for a file that does not exist, or that was opened and not written yet. */
 const entriesOf = (path: string): readonly Entry[] => {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   return text === '' ? [] : (JSON.parse(text) as Entry[]);
@@ -86,7 +86,7 @@ describe("traces in Triton's file", () => {
     assert.deepEqual(await control(server, path, JSON.stringify(change)), {
       ...change,
       log_frequency: '2',
-      trace_file: basename(file), // where it lies is not for everybody
+      trace_file: basename(file), // its folder is not shown to everybody
       trace_mode: 'triton',
     });
     await asked(server, 'half_plus_three', 8);

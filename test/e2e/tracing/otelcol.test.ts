@@ -1,5 +1,5 @@
-// OpenTelemetry's own collector between Serval and the spans that are looked at: what it takes over
-// HTTP and over gRPC, and hands on, is what was sent. Test time only.
+// OpenTelemetry's own collector between Serval and the checked spans: what it receives over HTTP
+// and over gRPC, and forwards, is what was sent. Test time only.
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
@@ -30,7 +30,9 @@ interface Relay {
   readonly child: ChildProcess;
 }
 
-/** The collector, with `target` behind it; undefined where somebody else took one of its ports. */
+/**
+ * The collector, which forwards to `target`; undefined if another process took one of its ports.
+ */
 async function startOnce(program: string, target: string): Promise<Relay | undefined> {
   const [http, grpc] = [await freePort(), await freePort()];
   const protocols = {
@@ -111,7 +113,7 @@ describe("OpenTelemetry's collector", { skip: unbuilt !== '' && unbuilt }, () =>
       const children = await collector.spans(3, (span) => span.parentId === spanId);
       assert.ok(children.some(({ name }) => name === 'compute'));
 
-      // Those that come while the first one runs go together.
+      // Requests that arrive while the first one runs are batched.
       const batch = await Promise.all(Array.from({ length: 6 }, () => infer('batched', BATCHED)));
       const ids = batch.map(({ headers }) => (headers.get('traceparent') ?? '').split('-')[2]);
       const isLinked = (span: Span): boolean =>

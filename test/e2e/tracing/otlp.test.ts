@@ -1,6 +1,6 @@
-// Traced requests, from the client to a collector: over OTLP's HTTP and gRPC, of both protocols and
-// all listeners, with callers' context in and out; what a dead collector costs.
-// Source: W3C Trace Context; OpenTelemetry protocol; docs/guides/tracing.md.
+// Traced requests, from the client to a collector: over OTLP's HTTP and gRPC, in both protocols and
+// all listeners, with callers' context in and out; the cost of a dead collector. Source: W3C Trace
+// Context; OpenTelemetry protocol; docs/guides/tracing.md.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -23,7 +23,7 @@ const TRACE_PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-01$/;
 const CHILDREN = ['queue', 'decode', 'compute', 'encode'];
 const MODEL_INFER = '/inference.GRPCInferenceService/ModelInfer';
 const BATCHED = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,1],"data":[1]}]}';
-/** Outside of what the model has. */
+/** A request that the model refuses. */
 const FAILING = '{"instances":[7]}';
 const types = messageTypes();
 const { python, missing } = findPython();
@@ -78,7 +78,10 @@ const failingMessage = (): Buffer =>
     inputs: [{ name: 'index', datatype: 'INT64', shape: [1], contents: { int64_contents: [7] } }],
   });
 
-/** A request's span and its children, by name; their times are in order, inside, and add up. */
+/**
+ * A request's span and its children, by name; checks that their times are ordered, inside, and add
+ * up.
+ */
 function checkedTrace(spans: readonly Span[], root: Span): Readonly<Record<string, Span>> {
   const children = spans.filter(({ parentId }) => parentId === root.spanId);
   const byName = Object.fromEntries(children.map((span) => [span.name, span]));
@@ -177,7 +180,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       assert.equal(root.parentId, PARENT_SPAN);
       assert.equal(root.traceState, `serval=${state}`);
       assert.equal(root.attributes['serval.protocol'], 'v1-rest');
-      // What is no context is none: a trace of its own.
+      // An invalid context is ignored: the request starts a new trace.
       const own = await ask('nonsense');
       const [, ownId] = TRACE_PARENT.exec(own.headers.get('traceparent') ?? '') ?? [];
       assert.ok(ownId !== undefined && ownId !== TRACE);
@@ -227,7 +230,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       assert.deepEqual([quiet.code, quiet.head.get('traceparent')], [0, []]);
       const failing = await grpcCall(client, MODEL_INFER, failingMessage());
       assert.notEqual(failing.code, 0);
-      // A context is its request's: the next one has none.
+      // A context belongs to its request: the next one has none.
       const next = await grpcCall(client, MODEL_INFER, inferMessage('half_plus_three', 'last'));
       const [, own] = TRACE_PARENT.exec(String(next.head.get('traceparent')[0])) ?? [];
       assert.ok(own !== undefined && own !== TRACE);

@@ -38,7 +38,7 @@ test('every method is of a group, and no group is given to a method that is not 
   }
 });
 
-test('what changes the server is known by its name', () => {
+test('knows calls that change the server by name', () => {
   const changing = [...kinds].filter(([, kind]) => kind?.changes).map(([method]) => method);
   const byName = [...kinds.keys()].filter((method) =>
     /(Load|Unload|Register|Unregister|LogSettings|TraceSetting|ReloadConfigRequest)$/.test(method),

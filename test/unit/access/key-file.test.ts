@@ -34,7 +34,7 @@ function watched(path: string, lookMs: number): { file: KeyFile; next: () => Pro
   return { file, next };
 }
 
-test('a change is seen, also by a file that takes its place; a broken one is told', async (context) => {
+test('notices a change, also by a replaced file, and reports a broken one', async (context) => {
   const folder = filledFolder(context, { keys: line('one') });
   const path = `${folder}/keys`;
   const { file, next } = watched(path, 5);
@@ -76,7 +76,7 @@ test('a file that is emptied takes all keys away; at start it is an error', asyn
   }
 });
 
-test('it is read anew when that is asked for; a bad one is an error at start', async (context) => {
+test('reloads on request; a bad file is an error at start', async (context) => {
   const folder = filledFolder(context, { keys: line('one'), bad: 'x' });
   const { file, next } = watched(`${folder}/keys`, 3_600_000);
   context.after(() => file.close());

@@ -146,7 +146,7 @@ describe('with keys', () => {
     assert.equal(asks(policy, CONTROL_CHANGE, bearer('ops-key')), 200);
   });
 
-  it('a header of its own is one more place, and the key stands in it as it is', () => {
+  it('accepts a key in an additional header, without a prefix', () => {
     const policy = { ...KEYS, keyHeader: 'x-api-key' };
     assert.equal(asks(policy, INFERENCE, caller({ 'x-api-key': 'ci-key' })), 200);
     assert.equal(asks(policy, INFERENCE, caller({ 'x-api-key': 'Bearer ci-key' })), 401);

@@ -32,7 +32,7 @@ test('a route that anybody may call is handed on as it is', () => {
   assert.equal(guarded(route, OPEN_POLICY, 'http'), route);
 });
 
-test('who has the key is passed on, head, body and leave', () => {
+test('passes on callers with the key: head, body and leave', () => {
   const route = counting();
   const guard = guarded(ofCall(INFERENCE, route), POLICY, 'http');
   const exchange = begin(guard, { headers: { authorization: 'Bearer key' }, body: ['abc', 'd'] });
@@ -41,7 +41,7 @@ test('who has the key is passed on, head, body and leave', () => {
   assert.equal(exchange.sends, 0);
 });
 
-test('who has not is answered at once, as JSON, with a challenge', async () => {
+test('answers callers without a key at once, as JSON, with a challenge', async () => {
   const route = counting();
   const guard = guarded(ofCall(INFERENCE, route), POLICY, 'http');
   const { status, contentType, body, headers } = await begin(guard, {}).answered;
@@ -51,7 +51,7 @@ test('who has not is answered at once, as JSON, with a challenge', async () => {
   assert.deepEqual(route.told, []);
 });
 
-test('who was let in by one state of the keys is not let in by the next', async () => {
+test('checks accepted callers again when the keys change', async () => {
   const route = ofCall(INFERENCE, counting());
   const digests = ['key', 'new'].map(digestOf);
   const status = async (digest: string, key: string): Promise<number> => {

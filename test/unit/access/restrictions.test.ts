@@ -15,7 +15,7 @@ test('APIs, header and value; a value may have anything in it', () => {
   assert.equal(read(['inference:k=v'], GRPC_HEADER_PREFIX)[0]?.header, 'triton-grpc-protocol-k');
 });
 
-test('what is wrong is named, without the value', () => {
+test('names errors without the value', () => {
   const form = /^expected API\[,API\.\.\.\]:HEADER=VALUE$/;
   for (const text of ['', 'health', ':k=v', 'health:k', 'health:=v', 'health:k=', 'health=k:v']) {
     assert.throws(() => read([text]), { message: form }, text);

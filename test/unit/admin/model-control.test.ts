@@ -103,7 +103,7 @@ test('--load-model with a name that is nowhere is a problem at start', async (t)
   ]);
 });
 
-test('explicit: load, load anew, unload, and the index along the way', async (t) => {
+test('explicit control loads, reloads and unloads, and the index follows', async (t) => {
   const folder = filledFolder(t, TWO);
   const { control, engine, states, clock } = await setup(t, folder);
   await control.load(request('b'));
@@ -312,7 +312,7 @@ test('the index has every model of every place, or of one repository', async (t)
   });
 });
 
-test('reload looks at files and folders anew', async (t) => {
+test('reload scans files and folders again', async (t) => {
   const folder = filledFolder(t, TWO);
   const { control, states } = await setup(t, folder, 'none');
   mkdirSync(join(folder, 'a/4'));

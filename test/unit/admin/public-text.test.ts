@@ -49,7 +49,7 @@ it('other paths are shown by their last part', () => {
   }
 });
 
-it('what is no path stays', () => {
+it('keeps text that is not a path', () => {
   for (const text of [
     'node /model/layer/MatMul: no kernel',
     'application/json',

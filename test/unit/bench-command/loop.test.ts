@@ -74,7 +74,7 @@ const countOf = (data: HistogramData): number => {
 const run = (sender: Sender, plan: Partial<LoadPlan>) =>
   new Loop(sender, { ...PLAN, ...plan }, new TimerPacer() as unknown as Pacer).run(now());
 
-test('a closed loop keeps so many in flight, and answers begin the next', async () => {
+test('a closed loop keeps a number in flight, and responses trigger the next', async () => {
   const sender = new FakeSender((_, done) => setTimeout(done, 2));
   const { answered, failed, latencies } = await run(sender, {});
   assert.equal(sender.most, 3);
@@ -114,7 +114,7 @@ test('an open loop sends by the clock, whatever comes back', async () => {
   assert.ok(sender.most > 5, `${sender.most} in flight`);
 });
 
-test('what waits for a slow server counts from when it was due', async () => {
+test('counts the time that a request waits for a slow server from its due time', async () => {
   // One at a time, 10 ms each, one due every 5 ms: the last one waits for half of the time.
   const sender = new FakeSender((_, done) => setTimeout(done, 10), 1);
   const plan = { loop: 'open', rate: 200, measureMs: 200, warmupMs: 0 } as const;
@@ -124,7 +124,7 @@ test('what waits for a slow server counts from when it was due', async () => {
   assert.ok(late.max > 140_000, `${late.max} us`);
 });
 
-test('what has no answer when it is over has failed', async () => {
+test('counts requests without a response at the end as failed', async () => {
   const sender = new FakeSender((number, done) => {
     if (number <= 10) setTimeout(done, 1);
   });

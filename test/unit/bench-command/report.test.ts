@@ -142,7 +142,7 @@ test('settings of servers are handed on, others are not', () => {
   assert.throws(() => measureOptions('m', flagsOf('--tls-ca=/nowhere')), /--tls-ca: nowhere/);
 });
 
-test('lines are told in the units that people read', () => {
+test('reports lines in units for people', () => {
   assert.equal(timeText(4.62), '4.6 us');
   assert.deepEqual([85, 1250, 150_000, 2_400_000].map(timeText), [
     ...['85 us', '1.25 ms', '150 ms', '2.40 s'],

@@ -113,7 +113,7 @@ test("a gRPC message has its prefix, the model's name and raw tensors", () => {
   assert.deepEqual([...tail], [0x3a, 5, 1, 0, 0, 0, 0x61]);
 });
 
-test('columns of a model of columns are repeated; missing cells are not for gRPC', () => {
+test('repeats columns of a tabular model, without missing cells over gRPC', () => {
   const model = modelOf([info('a', 'FP64', -1), info('s', 'STRING', -1)], true);
   const values = { a: [1.5], s: ['u'] } as unknown as Inputs;
   const { inputs } = JSON.parse(textOf(request('rest-json', 3, values, model).body)) as {

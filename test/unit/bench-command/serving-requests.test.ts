@@ -79,7 +79,7 @@ test('bytes that are no text are b64, numbers that JSON has not are bare words',
   assert.equal(v1([info('f', 'FP32', -1)], numbers, { batch: 2 }), '{"instances":[NaN,-Infinity]}');
 });
 
-test('models of columns are asked by rows with every field, missing cells too', () => {
+test('sends rows with every field to tabular models, including missing cells', () => {
   const columns = [info('a', 'FP64', -1), info('s', 'STRING', -1)];
   const two = v1(columns, { a: [1.5, null], s: ['u', 'w'] }, { batch: 3, isTable: true });
   const rows = [...['{"a":1.5,"s":"u"}', '{"a":null,"s":"w"}', '{"a":1.5,"s":"u"}']];

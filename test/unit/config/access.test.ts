@@ -87,7 +87,7 @@ test('unix sockets are for their owner, unless --socket-mode opens them', async 
   }
 });
 
-test('an admin address over TCP has TLS where there is TLS, unless it is told not to', async () => {
+test('gives an admin address over TCP TLS if HTTP has it, unless disabled', async () => {
   const tls = ['--tls-cert=c', '--tls-key=k'];
   const adminTls = async (...args: string[]) => (await parse(...args)).adminTls;
   assert.equal(await adminTls('--admin-address=h:1', ...tls), true);

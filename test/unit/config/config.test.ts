@@ -186,7 +186,7 @@ const METRICS_CONFIG: Config['metrics'] = {
   monitoringConfigFile: '/somewhere/monitoring.txt',
 };
 
-test('every flag is taken with "=", with a space, with underscores', async () => {
+test('accepts every flag with "=", with a space, with underscores', async () => {
   const values: Record<string, string> = {
     'model-repository': 'repo',
     'model-name': 'm',

@@ -82,7 +82,7 @@ test('TLS that cannot be is refused', async () => {
   assert.equal((await grpc('--ssl_config_file=s.pbtxt')).sslConfigFile, '/here/s.pbtxt');
 });
 
-test('channel arguments set what has a flag; flags win; the rest is told', async () => {
+test('sets flags from channel arguments; flags win; the rest is reported', async () => {
   const { transport, ignored } = await grpc(
     '--grpc_channel_arguments=grpc.max_connection_age_ms=5000, grpc.keepalive_time_ms=7,' +
       'grpc.keepalive_permit_without_calls=1,grpc.max_concurrent_streams=9,' +

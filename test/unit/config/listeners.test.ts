@@ -69,7 +69,7 @@ test("a configuration's name is that of a file in one folder", async () => {
   }
 });
 
-test('a file of platforms stands for the flags that say the same', async () => {
+test('applies a platform file like the equivalent flags', async () => {
   const { platformConfigFile } = await parse('--platform_config_file=p.txt');
   assert.equal(platformConfigFile, '/somewhere/p.txt');
   for (const flag of ['--enable_batching', '--saved-model-tags=x', '--intra-op-threads=1']) {

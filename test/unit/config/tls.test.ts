@@ -45,7 +45,7 @@ test('clients are asked for certificates where somebody signs them', async () =>
   assert.deepEqual([tls.shared, grpc.transport.tls], [mutual, mutual]);
 });
 
-test('what cannot go together is refused by name', async () => {
+test('refuses contradicting flags by name', async () => {
   for (const [flags, problem] of [
     [['--tls-cert=c.pem'], '--tls-cert: expected --tls-key FILE with it'],
     [['--tls-key=k.pem'], '--tls-key: expected --tls-cert FILE with it'],

@@ -87,7 +87,7 @@ test('a second run asks for nothing; what is not whole is fetched again', async 
   assert.equal(readFileSync(join(folder, 'liba.so.1')).length, CONTENT.length);
 });
 
-test('a connection that breaks is taken up again where it broke', async (context) => {
+test('resumes an interrupted download', async (context) => {
   const { index, wheels, run } = await setUp(context);
   const file = wheels[0]?.file ?? '';
   index.cuts.set(file, [250_000]);
@@ -112,7 +112,7 @@ test('a run that was ended goes on, also where ranges are not answered', async (
   }
 });
 
-test('what has another hash is refused, and nothing of it is kept', async (context) => {
+test('refuses files with another hash, and keeps nothing of them', async (context) => {
   const { index, folder, wheels, run } = await setUp(context);
   const file = wheels[0]?.file ?? '';
   const other = Buffer.from(index.files.get(file) ?? []);
@@ -125,7 +125,7 @@ test('what has another hash is refused, and nothing of it is kept', async (conte
   await assert.rejects(run(), /sha256/);
 });
 
-test('what was half downloaded from elsewhere is refused by its hash', async (context) => {
+test('refuses a partial download of another file by its hash', async (context) => {
   const { folder, wheels, run } = await setUp(context);
   await run({ wheels: [] });
   const part = join(folder, '.downloads', `${wheels[0]?.file}.part`);
@@ -192,7 +192,7 @@ test('through a proxy of the environment, unless the host is near', async (conte
   assert.equal(await run({ env: { ...env, NO_PROXY: 'example.org, 127.0.0.1' } }), 2);
 });
 
-test('a line that is written anew where a person looks on', async (context) => {
+test('redraws one line on a terminal', async (context) => {
   const { run } = await setUp(context);
   let text = '';
   let nowMs = 0;

@@ -67,7 +67,7 @@ test('a file as pip reads it', () => {
   );
 });
 
-test('where files are', (context) => {
+test('finds the configuration files', (context) => {
   const home = filledFolder(context, {
     '.config/pip/pip.conf': '',
     '.pip/pip.conf': '',

@@ -16,13 +16,13 @@ const manifest = (files: readonly object[]): string =>
     packages: [{ name: 'onnxruntime-gpu', version: '1.30.0', sha256: '0', files }],
   });
 
-test('where it is', () => {
+test('finds the folder', () => {
   assert.equal(defaultGpuFolder({ SERVAL_GPU_FOLDER: '/gpu' }), '/gpu');
   assert.equal(defaultGpuFolder({ XDG_DATA_HOME: '/data' }), '/data/serval/gpu');
   assert.match(defaultGpuFolder({}), /\/\.local\/share\/serval\/gpu$/);
 });
 
-test('a whole folder that is named is taken, with or without a driver', (context) => {
+test('uses a complete folder that is named, with or without a driver', (context) => {
   const files = [{ name: RUNTIME, bytes: 3 }];
   const folder = filledFolder(context, { [RUNTIME]: 'abc', 'installed.json': manifest(files) });
   assert.equal(readGpuFolder(folder)?.runtime, join(folder, RUNTIME));

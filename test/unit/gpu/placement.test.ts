@@ -37,7 +37,7 @@ test('without a GPU it is the CPU, with what is in the way', () => {
   assert.deepEqual(at({}, facts), { providers: [], on: 'cpu', why: 'the driver finds no GPU' });
 });
 
-test('KIND_CPU and models of columns stay on the CPU', () => {
+test('KIND_CPU and tabular models stay on the CPU', () => {
   assert.deepEqual(at({ kind: 'cpu' }).providers, []);
   assert.match(at({ kind: 'cpu' }).why, /KIND_CPU/);
   assert.match(at({}, GPU, { backend: 'tabular' }).why, /tabular models run on the CPU/);

@@ -139,7 +139,7 @@ test('the configuration is what the tensors are', () => {
   });
 });
 
-test('an engine is told by its first bytes', () => {
+test('recognizes an engine by its first bytes', () => {
   const wrapped = Buffer.concat([Buffer.from([2, 0, 0, 0]), Buffer.from('{}ptrt....')]);
   for (const good of [ENGINE, Buffer.from('ptrt'), wrapped]) {
     assert.equal(planProblem(good, good.length), undefined);
@@ -203,7 +203,7 @@ function loading(context: TestContext, content: string | Uint8Array = ENGINE): L
   return state;
 }
 
-test('the engine is handed the model in a folder that is gone behind the load', async (context) => {
+test('gives the engine the model in a folder that is removed after the load', async (context) => {
   const { load, asked, cache } = loading(context);
   const loaded = await load();
   assert.deepEqual(loaded, {

@@ -43,7 +43,7 @@ const request = (path: string, more: Partial<TableRequest> = {}): TableRequest =
   ...more,
 });
 
-test('the plan lies in its file, and is described', async (t) => {
+test('writes the plan to its file, and describes it', async (t) => {
   const work = tempFolder(t);
   const asked: string[] = [];
   const table = await importTable(request('/m/iris.pmml'), work, importers(asked));
@@ -80,7 +80,7 @@ test('the plan lies in its file, and is described', async (t) => {
   assert.deepEqual(table.fields.at(-1)?.about, 'the target');
 });
 
-test('what an archive holds decides who reads it', async (t) => {
+test('chooses the importer by the contents of an archive', async (t) => {
   const folder = tempFolder(t);
   const spark = [
     { name: 'm/metadata/part-00000', content: '{}' },

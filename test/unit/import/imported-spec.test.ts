@@ -186,7 +186,7 @@ const DEF: SignatureDef = {
   outputs: new Map([['c', { dtypeCode: 1, composite: [{ name: 'd:0', dtypeCode: 1 }] }]]),
 };
 
-test('what metadata shows: all signatures, sorted, in plain data', () => {
+test('shows all signatures in metadata, sorted, as plain data', () => {
   const problems = [{ op: 'Foo', node: 'n', count: 1, reason: 'r' }];
   const shown = signatureDefs({
     ...MODEL,

@@ -94,7 +94,7 @@ function setup(t: TestContext, answer: Partial<ImportAnswer> | ServalError = {})
   return { engine, control, requests, lines, folder };
 }
 
-test('what is no import goes straight to the engine', async (t) => {
+test('passes other models directly to the engine', async (t) => {
   const { engine, control, requests, folder } = setup(t);
   const { importer: _, ...plain } = SPEC;
   assert.equal((await control.load(plain)).handle, 7);

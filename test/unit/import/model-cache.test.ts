@@ -96,7 +96,7 @@ test('a folder that is gone, one that is too large, and one that never ends', (t
   );
 });
 
-test('what is no file is not read', { timeout: 10_000 }, (t) => {
+test('does not read paths that are not files', { timeout: 10_000 }, (t) => {
   const folder = filledFolder(t, { 'saved_model.pb': 'abc' });
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   symlinkSync('/dev/zero', join(folder, 'device'));
@@ -120,7 +120,7 @@ test('the second import comes from the cache, and is the same', async (t) => {
   assert.equal(readdirSync(cacheFolder).length, 2, 'nothing else is left');
 });
 
-test('a changed model is imported anew', async (t) => {
+test('imports a changed model again', async (t) => {
   const { path, cacheFolder } = modelAndCache(t);
   const asked = request(path, { cacheFolder });
   await importModel(asked, '1');
@@ -175,7 +175,7 @@ test('an entry whose weights were cut short is not used', async (t) => {
   }
 });
 
-test('of two who finish the same entry the first stays, and both have it', async (t) => {
+test('keeps the first of two entries that finish at once, and both use it', async (t) => {
   const { path, cacheFolder } = modelAndCache(t);
   const asked = request(path, { cacheFolder });
   const { model } = await importModel(request(path), '1');

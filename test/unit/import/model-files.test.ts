@@ -86,7 +86,7 @@ const tabular = (names: readonly string[], wanted?: string, platform?: string): 
   return found === undefined ? 'none' : `${found.format} [${found.platform}] "${found.name}"`;
 };
 
-test('models of columns by their own names', () => {
+test('finds tabular models under their own names', () => {
   assert.equal(tabular(['metadata', 'stages']), 'spark [spark_pipelinemodel] ""');
   assert.equal(tabular(['metadata', 'data', '.crc']), 'spark [spark_pipelinemodel] ""');
   assert.equal(tabular(['metadata', 'bestModel', 'estimator']), 'spark [spark_pipelinemodel] ""');

@@ -84,7 +84,7 @@ test('equal within precision, near zero, and texts', async () => {
   await verify(answering(5), 7, expecting(undefined)); // nothing is expected
 });
 
-test('what differs is said with record, output, expected and got', async () => {
+test('reports differences with record, output, expected and got', async () => {
   for (const [expected, actual, said] of DIFFERENT) {
     await assert.rejects(verify(answering('1', actual), 7, expecting('1', expected)), (error) => {
       assert.ok(error instanceof ServalError);
@@ -103,7 +103,7 @@ test('a request has the fields that the record has, and asks for what is expecte
   assert.match(engine.messages[1] ?? '', /x.*BYTES.*y.*in 1/s);
 });
 
-test('a record that is refused is a fault; all faults are told, up to twenty', async () => {
+test('counts refused records as faults, and reports up to twenty', async () => {
   const refused = new ServalError(ErrorCode.InvalidArgument, "field 'x': no number");
   await assert.rejects(
     verify(answering(refused, 5), 7, expecting('1', '6')),

@@ -68,7 +68,7 @@ describe('elements', () => {
     });
   }
 
-  it('of their own class are taken as they are, halves as bits', () => {
+  it('of matching array classes are used unchanged, halves as bits', () => {
     const given = Float32Array.of(1, 2, 3).subarray(1);
     const bytes = elementBytes('x', 'FP32', given as unknown as ArrayLike<Scalar>);
     assert.deepEqual([bytes.buffer === given.buffer, bytes.byteOffset], [true, 4]);
@@ -77,7 +77,7 @@ describe('elements', () => {
     assert.deepEqual(back('BF16', Uint16Array.of(0x3f80) as never), Float32Array.of(1));
   });
 
-  it('of an answer have memory of their own', () => {
+  it('of a result own their memory', () => {
     const memory = Buffer.from(Float32Array.of(4).buffer);
     const values = elementValues('FP32', memory) as Float32Array;
     memory.fill(0);
@@ -102,7 +102,7 @@ describe('shapes', () => {
     assert.throws(() => flatten('x', deep, false), refusal(/at most 64/));
   });
 
-  it("of what has none are the model's", () => {
+  it('default to those of the model', () => {
     assert.deepEqual(shapeFor('x', info([-1, 3]), 6), [2, 3]);
     assert.deepEqual(shapeFor('x', info([-1, -1]), 1), [1, 1]);
     assert.deepEqual(shapeFor('x', info([]), 1), []);
@@ -137,7 +137,7 @@ describe('requests and answers', () => {
     assert.deepEqual(Object.entries(outputs)[0]?.[1].data, BigInt64Array.of(7n));
   });
 
-  it('name an input that there is none of', () => {
+  it('name an unknown input', () => {
     assert.throws(() => encodeInputs([], { y: 1 }), refusal(/input 'y': the model has no such/));
     const other = { x: { data: 1, datatype: 'INT8' } };
     assert.throws(() => encodeInputs([info([])], other), refusal(/datatype FP32, got INT8/));

@@ -66,7 +66,7 @@ describe('access log', () => {
     assert.equal(process.listenerCount('SIGHUP'), listeners - 1);
   });
 
-  it('opens its name anew on SIGHUP, and loses no line', async (context) => {
+  it('reopens its file on SIGHUP, and loses no line', async (context) => {
     const path = join(tempFolder(context), 'access.log');
     const { log, engine } = await started(context, path);
     engine.lines = 'old\n';

@@ -66,7 +66,7 @@ test('a size that no batch can have is an error with its place', () => {
   );
 });
 
-test('what has no effect is said', () => {
+test('reports settings without effect', () => {
   const text =
     'graph_spec { batch_size: 2 graph_lower_bound { batch_size: 1 } } busy_wait_events: true';
   const { warnings } = parsed(`max_batch_size: 8 ${graphs(text)}`);

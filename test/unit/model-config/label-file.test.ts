@@ -72,7 +72,7 @@ test("no path leaves the model's folder", async (t) => {
   }
 });
 
-test('what cannot be read is a problem of that output alone', async (t) => {
+test('limits an unreadable file to a problem of its output', async (t) => {
   const folder = filledFolder(t, { 'a.txt': 'cat', 'bad.txt': Uint8Array.of(0xff), 'big.txt': '' });
   truncateSync(join(folder, 'big.txt'), LABEL_BYTES_MAX + 1);
   mkdirSync(join(folder, 'dir'));

@@ -46,7 +46,7 @@ test('batching, threads, tags and warm-up', () => {
   assert.deepEqual(warnings, []);
 });
 
-test('what is not said stays as it is', () => {
+test('keeps the defaults of unset fields', () => {
   for (const text of ['', file(''), 'platform_configs { key: "tensorflow" value {} }']) {
     assert.deepEqual(parsePlatformConfig(text, 'f'), { threads: {}, warnings: [] });
   }
@@ -57,7 +57,7 @@ test('what is not said stays as it is', () => {
   );
 });
 
-test('what has no effect is told, with its place', () => {
+test('reports fields without effect, with their place', () => {
   const text = file(`session_config { gpu_options { allow_growth: true visible_device_list: "0" } }
     batching_parameters { thread_pool_name { value: "t" } }`);
   const { warnings } = parsePlatformConfig(text, 'p.txt');
@@ -67,7 +67,7 @@ test('what has no effect is told, with its place', () => {
   );
 });
 
-test('what is not here is refused by name, with its place', () => {
+test('refuses unsupported fields by name, with their place', () => {
   refused(
     file('session_target: "grpc://x"'),
     /^p\.txt:4:21: session_target: the runtime is inside/,

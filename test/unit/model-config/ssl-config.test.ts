@@ -30,7 +30,7 @@ test('PEM texts, with and without certificates of clients', () => {
   });
 });
 
-test('what is missing or unknown is told with its place', async () => {
+test('reports missing and unknown fields with their place', async () => {
   refused('server_key: "k"', /^ssl\.txt:1:1: server_cert: expected PEM text, got none$/);
   refused('server_cert: "c"', /server_key: expected PEM text, got none$/);
   refused(

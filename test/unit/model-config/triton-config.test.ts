@@ -275,7 +275,7 @@ test('dynamic batching: priorities and order', () => {
   for (const [inner, expected] of cases) assert.deepEqual(batching(inner), [expected]);
 });
 
-test('what Serval does not do fails the model and says so', () => {
+test('fails a model for unsupported settings and names them', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['ensemble_scheduling { step [] }', 'ensemble_scheduling: ensembles are'],
     ['sequence_batching { }', 'sequence_batching: sequences and their state are'],
@@ -327,7 +327,7 @@ test('what Serval does not do fails the model and says so', () => {
   }
 });
 
-test('what is switched off is accepted; what makes no difference is a warning', () => {
+test('accepts disabled settings, and warns about settings without effect', () => {
   assert.deepEqual(
     warningsOf(`response_cache { enable: false } model_transaction_policy { decoupled: false }
       model_operations { } model_repository_agents { } instance_group { rate_limiter { } }

@@ -225,7 +225,7 @@ test('a model that does not batch shows its whole dims', () => {
   assert.equal(group?.['count'], 3);
 });
 
-test('what was written stays', () => {
+test('keeps what was configured', () => {
   const written = config(`platform: "onnx_onnxv1" default_model_filename: "other.onnx"
     version_policy { specific { versions: [1, 3] } } max_batch_size: 16 ${X} ${IDS}
     output { name: "y" data_type: TYPE_STRING dims: 2 label_filename: "l.txt" }
@@ -260,7 +260,7 @@ test('what was written stays', () => {
   assert.deepEqual(of('parameters'), { a: { string_value: 'b' } });
 });
 
-test('what is not batched says so', () => {
+test('reports models without batching', () => {
   const auto = { maxBatchSize: 0 };
   const facts = (text: string | undefined, change: Partial<LoadedModel> = {}): unknown => {
     const written = text === undefined ? undefined : config(text);

@@ -33,7 +33,7 @@ test('folder names to versions', () => {
   for (const [text, version] of cases) assert.equal(parseVersion(text), version, text.slice(0, 40));
 });
 
-test('under a base path a sign is taken', () => {
+test('accepts a sign in version numbers under a base path', () => {
   const cases: [string, string | undefined][] = [
     ['7', '7'],
     ['+007', '7'],

@@ -92,7 +92,7 @@ const STATS_BYTES = `
 const written = (members: Partial<ModelSpecInfo>): ModelSpecInfo =>
   readTable(MODEL_SPEC, writeModelSpec({ ...PLAIN, ...members })) as ModelSpecInfo;
 
-test('what flatc wrote', () => {
+test('reads what flatc wrote', () => {
   assert.deepEqual(readTable(MODEL_SPEC, Buffer.from(FULL_BYTES, 'base64')), FULL);
 });
 
@@ -108,7 +108,7 @@ test('absent members are absent: the engine has the defaults', () => {
   assert.deepEqual(written({ weights: [WEIGHT] }).weights, [WEIGHT]);
 });
 
-test('what was written', () => {
+test('reads what it wrote', () => {
   assert.deepEqual(written(FULL), FULL);
   const members: Partial<ModelSpecInfo> = {
     interOpThreads: 2,

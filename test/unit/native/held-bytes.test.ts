@@ -61,7 +61,7 @@ describe('held bytes', () => {
     assert.equal(told, 0);
   });
 
-  it('collects once, a second behind a burst, and never without one', () => {
+  it('collects once, a second after a burst, and never without one', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { held, collected } = make();

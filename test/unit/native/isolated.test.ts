@@ -62,7 +62,7 @@ test('a configuration that says none counts before all, not before the name', ()
   assert.equal(isolationGroup(spec(inServer), ['all', 'm']), '');
 });
 
-test('a model of columns stays in the server, and says so where it is asked for by name', () => {
+test('keeps a tabular model in the server, and reports requested isolation', () => {
   assert.equal(isolationGroup(table), undefined);
   assert.equal(isolationGroup(table, ['all']), undefined);
   const refused = /model 'm': expected no isolation, got 'process'/;

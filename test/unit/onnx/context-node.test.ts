@@ -69,7 +69,7 @@ test('not of another domain, nor as text somewhere else', async (t) => {
   assert.equal(await found(t, modelOf(others)), undefined);
 });
 
-test('what cannot be read has none', async (t) => {
+test('finds none in unreadable bytes', async (t) => {
   const bytes = modelOf([identity, context()]);
   for (const cut of [1, 20, 60]) assert.equal(await found(t, bytes.subarray(0, cut)), undefined);
   assert.equal(await found(t, Buffer.from('not ONNX at all')), undefined);

@@ -34,7 +34,7 @@ async function refuses(path: string, message: RegExp): Promise<void> {
   });
 }
 
-test('what is wrong, and at which byte', async (t) => {
+test('reports errors with their byte', async (t) => {
   const graph = (writer: ProtobufWriter): ProtobufWriter => writer.message(7, () => {});
   const cases: [string, Uint8Array | string, RegExp][] = [
     ['empty', '', /at byte 0: the file has no graph \(0 bytes\)/],

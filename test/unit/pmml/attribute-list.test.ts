@@ -21,7 +21,7 @@ test('attributes by name, until the next tag', () => {
   assert.deepEqual(Object.keys(list.toObject()), ['constructor']);
 });
 
-test('what is kept of a document keeps the document not in memory', () => {
+test('does not keep the document in memory through kept attributes', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const list = new AttributeList();

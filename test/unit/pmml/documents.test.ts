@@ -183,7 +183,7 @@ test('versions 3.0 to 4.4, and none other', async () => {
   await assert.rejects(importText(document('', '2.1')), /version "2.1"/);
 });
 
-test('problems are told all at once, with their lines', async () => {
+test('reports all problems at once, with their lines', async () => {
   const text = document(`<DataDictionary><DataField name="x" optype="continuous" dataType="double"/>
 <DataField name="z" optype="continuous" dataType="dateDaysSince[0]"/></DataDictionary>
 <TreeModel functionName="regression">
@@ -211,7 +211,7 @@ test('problems are told all at once, with their lines', async () => {
   });
 });
 
-test('what refers to itself, is too deep or too large', async () => {
+test('refuses cycles, deep nesting and large documents', async () => {
   const loop = model(
     'x:double',
     `<LocalTransformations><DerivedField name="a" dataType="double" optype="continuous">${field('b')}</DerivedField>

@@ -214,7 +214,7 @@ test('a chain hands its outputs on', async () => {
   assert.deepEqual((await answers(text, { x: [1] })).columns['y'], [10]);
 });
 
-test('what does not fit is told at load', async () => {
+test('reports segments that do not fit at load', async () => {
   const of = (attributes: string, functionName = 'regression') =>
     importText(model(functionName, 'y:double', segments('regression', all(1, 2)), attributes));
   await assert.rejects(of('multipleModelMethod="majorityVote"'), /does not fit/);

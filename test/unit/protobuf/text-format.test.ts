@@ -159,7 +159,7 @@ test('names and values know their line and column', () => {
   assert.deepEqual(e?.values[0]?.place, { line: 6, column: 4 });
 });
 
-test('what is no text format is refused with its place', () => {
+test('refuses invalid text format with its place', () => {
   const cases: readonly (readonly [string, string])[] = [
     [
       'improperly formatted file',

@@ -92,7 +92,7 @@ test('a burst is published together, all else at once', () => {
   }
 });
 
-test('what is waited for: everything or some models, with or without later tries', () => {
+test('waits for all or some models, with or without later retries', () => {
   const all = { names: undefined, retries: false };
   const cases: [
     models: string,

@@ -118,7 +118,7 @@ test('resource preserving: the old version is gone before the new one loads', ()
   }
 });
 
-test('a failed load is tried again so many times, so much later', () => {
+test('retries a failed load a limited number of times, after a pause', () => {
   const retries = { loadRetries: 2, loadRetryMs: 50 };
   const cases: [actual: string, nowMs: number, actions: string][] = [
     ['a/1:END', 149, ''],

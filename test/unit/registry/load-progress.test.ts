@@ -17,7 +17,7 @@ async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-test('a load that takes long is told with its stage and size, less and less often', async (context) => {
+test('reports a slow load with stage and size, less and less often', async (context) => {
   const folder = filledFolder(context, { 'm.onnx': 'x'.repeat(1_500_000) });
   const lines: string[] = [];
   const clock = new FakeClock();
@@ -39,7 +39,7 @@ test('a load that takes long is told with its stage and size, less and less ofte
   assert.deepEqual([lines.length, clock.nextMs], [2, undefined]);
 });
 
-test('a load of which no size is known is told too; a quick one is not', async () => {
+test('reports a slow load of unknown size, and no quick one', async () => {
   const lines: string[] = [];
   const clock = new FakeClock();
   const logger = createLogger({ level: 'info', format: 'text', write: (one) => lines.push(one) });

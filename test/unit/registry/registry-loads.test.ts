@@ -352,7 +352,7 @@ test('routes that the engine refused are sent again with the next ones', async (
   );
 });
 
-test('of a thousand models only those that changed are built anew', async () => {
+test('rebuilds only the changed ones of a thousand models', async () => {
   const { engine, registry, clock } = setup({ loadsAtOnce: 2 });
   const names = Array.from({ length: 1000 }, (_, i) => `m${i}`);
   const models = names.map((name) => desired(name, ['1']));
@@ -405,7 +405,7 @@ test('the change between two snapshots makes the newer one of the older one', as
   assert.equal(states(copy), 'a/1:AVAILABLE b/2:AVAILABLE b/1:AVAILABLE');
 });
 
-test('batching that was asked for and answers otherwise is told with its numbers', async () => {
+test('reports requested batching that changes results, with its numbers', async () => {
   const { engine, registry, lines } = setup();
   const done = registry.reconcile(['m', 'n', 'o'].map((name) => desired(name, ['1'])));
   await settle();
@@ -433,7 +433,7 @@ test('batching by a proof whose check was cut short is logged', async () => {
   assert.match(told[0] ?? '', /info.* its check by a test run was cut short.*take too long/i);
 });
 
-test('batching that is asked for names the node that stands against it', async () => {
+test('names the node that contradicts requested batching', async () => {
   const { engine, registry, lines } = setup();
   const done = registry.reconcile(['m', 'n', 'o'].map((name) => desired(name, ['1'])));
   await settle();

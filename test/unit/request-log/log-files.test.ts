@@ -78,14 +78,14 @@ describe('files of a request log', () => {
     assert.deepEqual(contents(), ['abc', 'longer than a file may be', 'd']);
   });
 
-  it('have so many records', async (context) => {
+  it('have a limited number of records', async (context) => {
     const { append, contents } = made(context, { recordsMax: 2, bytesMax: 1000 });
     await append('a', 'b', 'c');
     await append('d', 'e');
     assert.deepEqual(contents(), ['ab', 'cd', 'e']);
   });
 
-  it('of others, and of other logs, are left alone', async (context) => {
+  it('leave the files of others, and of other logs, alone', async (context) => {
     const { folder, clock, append, names } = made(context);
     const others = ['m-1.log', 'm-20260102T030405678Z.log.gz', 'mm-20260102T030405678Z.log'];
     for (const name of others) writeFileSync(join(folder, name), '');
@@ -97,7 +97,7 @@ describe('files of a request log', () => {
     assert.deepEqual(names(), [...others, ...mine].sort());
   });
 
-  it('of earlier runs count, and are not written again', async (context) => {
+  it('count those of earlier runs, and never append to them', async (context) => {
     const { folder, append, contents } = made(context);
     writeFileSync(join(folder, 'm-20260102T030405678Z.log'), 'before');
     await append('x');

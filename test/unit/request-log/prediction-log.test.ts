@@ -57,12 +57,12 @@ describe('PredictionLog records', () => {
     });
   }
 
-  it('of requests that failed are none', () => {
+  it('are not written for failed requests', () => {
     const request = logged({ protocol: Protocol.TfPredict, code: ErrorCode.InvalidArgument });
     assert.deepEqual(predictionLog(request, 1), { kind: 'none' });
   });
 
-  it('of what has no such form are none, with the reason', () => {
+  it('are not written for requests without such a form, with the reason', () => {
     const tensorflowFault = 'it is a table';
     const form = predictionLog(logged({ protocol: Protocol.V2Rest, tensorflowFault }), 1);
     assert.deepEqual(form, { kind: 'fault', reason: 'it is a table' });

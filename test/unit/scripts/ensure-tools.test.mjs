@@ -48,7 +48,7 @@ function ensure(group, hidden, { user = 0, installs = false } = {}) {
   return { status, stderr, asked: asked.filter((line) => line.includes('install')) };
 }
 
-test('what is needed is installed by root', () => {
+test('installs requirements as root', () => {
   const { status, stderr, asked } = ensure('build', 'nghttp2|openssl', { installs: true });
   assert.equal(status, 0, stderr);
   assert.equal(asked.length, 1);
@@ -63,14 +63,14 @@ test('anyone else gets the command, and the build stops', () => {
   assert.deepEqual(asked, []);
 });
 
-test('what is wanted and cannot be installed is said, and it goes on', () => {
+test('reports optional tools that cannot be installed, and continues', () => {
   const { status, stderr, asked } = ensure('bench', 'grpcpp');
   assert.equal(status, 0, stderr);
   assert.match(stderr, /it goes on without them:\n(?: {2}.*\n)* {2}libgrpc\+\+-dev: gRPC's own/);
   assert.equal(asked.length, 1);
 });
 
-test('what is needed stops it, and what is wanted is in the same command', () => {
+test('stops without requirements, and lists optional tools in the same command', () => {
   const { status, stderr } = ensure('bench', 'nghttp2|grpcpp', { user: 1000 });
   assert.equal(status, 1);
   assert.match(

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { bundledPackages } from '../../../scripts/bundle.mjs';
 import { BUNDLED, shippedPackages } from '../../../scripts/packaging/prebuilt.mjs';
 
-test('what is bundled is what is listed', async () => {
+test('lists exactly the bundled packages', async () => {
   const bundled = await bundledPackages();
   assert.ok(bundled.includes('yauzl'), bundled.join());
   const shipped = new Set(shippedPackages());

@@ -41,7 +41,7 @@ test('a page is samples with labels, by family', () => {
   assert.equal(quoted.labels.d, 'e');
 });
 
-test('what is no page is refused', () => {
+test('refuses invalid pages', () => {
   assert.throws(() => parseMetrics('a b c\n'), /no sample/);
   assert.throws(() => parseMetrics('a 1\na 2\n'), /a twice/);
   assert.throws(() => parseMetrics('# TYPE a gauge\n# TYPE a gauge\n'), /family a twice/);

@@ -45,7 +45,7 @@ async function isRefused(files: Map<string, Uint8Array>, what: string): Promise<
 const names = [...model.keys()].filter((name) => /part-[^.]*\.?.*(?<!crc)$/.test(name));
 
 describe('hostile models', () => {
-  test('as it is, it is fine', async () => {
+  test('accepts the undamaged model', async () => {
     assert.equal(await isRefused(model, 'the model'), false);
   });
 

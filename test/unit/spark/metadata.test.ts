@@ -49,7 +49,7 @@ describe('metadata', () => {
     assert.equal(extra('toString'), undefined);
   });
 
-  test('what is no metadata', () => {
+  test('refuses invalid metadata', () => {
     const bad: [string, RegExp][] = [
       ['', /^file is empty$/],
       ['nothing', /^file is not JSON: /],
@@ -151,7 +151,7 @@ describe('stage folders', () => {
     assert.equal(metadata.uid, 'a');
   });
 
-  test('what is no stage', async () => {
+  test('refuses invalid stages', async () => {
     const open = (files: [string, string][]) =>
       StageFolder.open(
         openFiles(new Map(files.map(([name, text]) => [name, Buffer.from(text, 'latin1')]))),

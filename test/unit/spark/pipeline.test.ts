@@ -40,7 +40,7 @@ describe('fields and outputs', () => {
     equal(plan.producer, 'Spark 3.5.5');
   });
 
-  test('what the answers do not need may be left out: a label and its indexer', async () => {
+  test('makes fields optional that no output needs: a label and its indexer', async () => {
     const plan = await planOf(pipeline(LABEL, assembler(['a', 'b']), logistic([1, 2], 0)));
     deepEqual(fieldsOf(plan), ['label: string', 'a: double', 'b: double']);
     deepEqual(
@@ -82,7 +82,7 @@ describe('fields and outputs', () => {
     throws(() => run('n'), /unseen|green/);
   });
 
-  test('stages behind the last predictor belong to the answer', async () => {
+  test('includes stages after the last predictor in the outputs', async () => {
     const inverse: StageSketch = {
       class: 'feature.IndexToString',
       uid: 'IndexToString_1',
@@ -92,7 +92,7 @@ describe('fields and outputs', () => {
     deepEqual(outputsOf(plan), [...ANSWERS, 'answer: string', '(features: vector)']);
   });
 
-  test('of two predictors the second one answers', async () => {
+  test('returns the second of two predictors', async () => {
     const plan = await planOf(
       pipeline(
         assembler(['a'], 'first'),
@@ -218,8 +218,8 @@ describe('wrappers', () => {
   });
 });
 
-describe('what is wrong', () => {
-  test('is told all at once, each with its place', async () => {
+describe('errors of a pipeline', () => {
+  test('are reported all at once, each with its place', async () => {
     await refuses(
       pipeline(
         { class: 'com.example.Custom', uid: 'Custom_1' },

@@ -68,7 +68,7 @@ describe('SQLTransformer', () => {
     deepEqual(outputsOf(await planOf(model)), ['i: double', 'ten: double']);
   });
 
-  test('what is not there any more, or twice, or not supported', async () => {
+  test('refuses removed, duplicate and unsupported columns', async () => {
     const few = sql('SELECT a FROM __THIS__');
     await refuses(
       pipeline(few, assembler(['a', 'b']), linear([1, 1], 0)),

@@ -123,7 +123,7 @@ describe('tables', () => {
     );
   });
 
-  test('what is no parquet file, or not whole', async () => {
+  test('refuses invalid and truncated parquet files', async () => {
     const good = parquet({ id: 'int', s: 'string' }, [{ id: 1, s: 'abcdefgh' }], 'snappy');
     const bad: [string, Uint8Array][] = [
       ['empty', new Uint8Array(0)],
@@ -213,7 +213,7 @@ describe('cells', () => {
     ]);
   });
 
-  test('what is no vector or matrix', () => {
+  test('refuses invalid vectors and matrices', () => {
     const vectors: unknown[] = [
       undefined,
       [1, 2],

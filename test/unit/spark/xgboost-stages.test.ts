@@ -96,7 +96,7 @@ test('a booster that was stopped early answers with its best rounds', async () =
   await assert.rejects(lowered(changed(real, worse, model)), /model: there is no round 77/);
 });
 
-test('what is not supported is told', async () => {
+test('reports unsupported parameters', async () => {
   await assert.rejects(withParams(two, '"base_margin_col":"m"'), /base_margin_col is not supp/);
   await assert.rejects(withParams(two, '"iteration_range":[0,1]'), /iteration_range is not supp/);
   await assert.rejects(withParams(two, '"missing":0.0'), /missing is 0: expected NaN/);

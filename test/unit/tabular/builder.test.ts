@@ -111,7 +111,7 @@ test('an expression that is too deep is an error, not a crash', () => {
   assert.throws(() => builder.derive('x', 'double', deep, 'p'), /calls \d+ deep, at most 200/);
 });
 
-test('what is wrong with stages is told all at once', () => {
+test('reports all errors of stages at once', () => {
   const builder = new PlanBuilder('pmml', '');
   const x = builder.field({ name: 'x', type: 'double' });
   const y = builder.column('y', 'double');

@@ -118,7 +118,7 @@ test('outputs: those that are listed, in this order', () => {
   );
 });
 
-test('what is no schema is refused, with every reason', () => {
+test('refuses invalid schemas with every reason', () => {
   const parse = (json: unknown) => () => parseSchema(JSON.stringify(json), 's.json');
   refused(() => parseSchema('{', 's.json'), /schema file s\.json: .*JSON/);
   refused(parse([]), /expected an object/);
@@ -156,7 +156,7 @@ test('a schema file is read as UTF-8 text', async (t) => {
   }
 });
 
-test('what widens to what', () => {
+test('widens types', () => {
   const of = (datatype: string, ...shape: number[]) => {
     const type = typeOfTensor(datatype, shape, false);
     return typeof type === 'string' ? assert.fail(type) : type;

@@ -120,7 +120,7 @@ const neg = (name: string, input: string): NodeText => ({
 });
 const IDENTITY: FunctionText = { name: 'last', nodes: [neg('n', 'a')], result: 'n:y:0' };
 
-test('what the hostile ones are made of is good', (t) => {
+test('the originals of the hostile models are valid', (t) => {
   assert.equal(outcome(t, model([neg('y', 'x')])), 'served');
   assert.equal(outcome(t, model([call('y', 'last', 'x')], [IDENTITY])), 'served');
   assert.equal(outcome(t, model([branch('y', ['last', 'last'], 'x')], [IDENTITY])), 'served');

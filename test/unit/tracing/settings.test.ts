@@ -59,7 +59,7 @@ test("answers are Triton's lists and texts", () => {
   });
 });
 
-test('what is set for all is what a model has, as far as it has nothing of its own', () => {
+test('uses the settings for all models where a model has none of its own', () => {
   const settings = new TraceSettings(START);
   assert.deepEqual(settings.update('m', { trace_rate: '5' }, noneLeft), [rule('m', false, 5, -1)]);
   const all = { trace_level: ['TIMESTAMPS'], trace_rate: '7', trace_count: '9' };
@@ -106,7 +106,7 @@ test('numbers come as text, as numbers, and over gRPC as a list of one', () => {
   assert.equal(settings.answer('', -1)['log_frequency'], '8');
 });
 
-test('what is wrong is refused, and nothing of it is taken', () => {
+test('refuses invalid settings and applies none of them', () => {
   const settings = new TraceSettings(START);
   for (const [change, text] of [
     [{ trace_rate: 'x' }, `Unable to parse 'trace_rate', got: "x"`],

@@ -118,7 +118,7 @@ test("one file is Triton's list, and whole after each write", async (context) =>
   assert.ok(readFileSync(path, 'utf8').includes('{"name":"COMPUTE_START","ns":9007199254741993}'));
 });
 
-test('files of so many traces each, by model; the rest at the end', async (context) => {
+test('writes a fixed number of traces per file; the rest at the end', async (context) => {
   const { folder, path } = files(context);
   const { logger } = new Log();
   const groupOf = (model: string) => ({ key: model === 'own' ? 'own' : '', tracesMax: 2 });

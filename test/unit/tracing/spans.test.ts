@@ -15,7 +15,7 @@ function writer(): SpanWriter {
   });
 }
 
-test('a request and what it went through, one behind the other', () => {
+test('makes spans of a request and its steps in order', () => {
   const spans = writer().spans([record({ requestId: 'r' })]);
   assert.deepEqual(
     spans.map(({ name, startTime, endTime, parentSpanContext }) => [
@@ -47,7 +47,7 @@ test('a request and what it went through, one behind the other', () => {
   assert.equal(new Set(spans.map((span) => span.spanContext().spanId)).size, spans.length);
 });
 
-test('what it did not come to has no span; why it failed is said', () => {
+test('makes no span for steps that were not reached, and names the failure', () => {
   const failed = record({ code: ErrorCode.QueueFull, inputNs: 0, inferNs: 0, outputNs: 0 });
   const spans = writer().spans([failed]);
   assert.deepEqual(

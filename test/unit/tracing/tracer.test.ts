@@ -83,7 +83,7 @@ class Rig {
   }
 }
 
-test('what is configured is told at once; listeners read callers then', async () => {
+test('applies configured settings at once, so that listeners read callers', async () => {
   const rig = new Rig();
   assert.deepEqual(rig.rules, [
     { rules: [{ model: '', own: true, on: true, rate: 5, count: -1 }], parents: true },
@@ -94,7 +94,7 @@ test('what is configured is told at once; listeners read callers then', async ()
   assert.equal(rig.closed, 1);
 });
 
-test('off there is no sink, and nothing is taken or read', async () => {
+test('has no sink and reads nothing when it is off', async () => {
   const rig = new Rig({ on: false });
   assert.deepEqual([rig.rules.length, rig.opened, rig.parents], [0, 0, 0]);
   assert.deepEqual(rig.tracer.settings('')['trace_level'], ['OFF']);
@@ -113,7 +113,7 @@ test("Triton's mode takes no caller's context", async () => {
   await rig.tracer.close();
 });
 
-test('what was recorded is handed on, what was lost is told, what is left is answered', async () => {
+test('passes records on, reports lost ones, and returns the rest', async () => {
   const rig = new Rig();
   await new Promise(setImmediate);
   const left = [{ model: '', own: true, on: true, rate: 5, count: 7 }];

@@ -78,14 +78,14 @@ describe('PredictionLog', () => {
     for (const { input } of shown) assert.equal(input.example_list.examples.length, 1);
   });
 
-  it('of one message given twice, joins both', () => {
+  it('joins a message that is given twice', () => {
     const outputs = (name: string): Buffer => predictRecord({}, { output_filter: [name] });
     assert.deepEqual(seen(Buffer.concat([outputs('a'), outputs('b')])), [
       ['PredictRequest', '1a01611a0162'],
     ]);
   });
 
-  it('of several kinds takes the last', async () => {
+  it('uses the last of several kinds', async () => {
     const other = encodeMessage('PredictionLog', { session_run_log: {} });
     const mine = predictRecord({ x: X });
     const first = predictRecord({}, { output_filter: ['a'] });

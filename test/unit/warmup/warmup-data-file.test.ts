@@ -39,7 +39,7 @@ describe('warmup data file', () => {
     assert.equal(hexOf(bytes), '78797a');
   });
 
-  it('never lies outside the folder', async (context) => {
+  it('is never outside the folder', async (context) => {
     const root = filledFolder(context, FILES);
     const model = join(root, 'model');
     for (const file of [

@@ -1,6 +1,6 @@
 // Runs many small jobs, a few at a time. Test time only.
 
-/** `job` for each of `items`, `count` at once. Rejects with the first failure. */
+/** Runs `job` for each of `items`, `count` at once. Rejects with the first failure. */
 export async function mapAtOnce<T>(
   items: readonly T[],
   count: number,

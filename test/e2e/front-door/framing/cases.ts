@@ -10,17 +10,17 @@ export interface FramingCase {
   readonly name: string;
   readonly rfc: string;
   readonly bytes: Buffer;
-  /** The client ends its side after the bytes. */
+  /** The client closes its side after the bytes. */
   readonly ends: boolean;
   readonly native: string;
   readonly uws: string;
   readonly differs: string | undefined;
 }
 
-/** Longer cases say nothing more byte by byte. */
+/** Longer cases show nothing more when sent byte by byte. */
 export const BY_BYTES_MAX = 600;
 
-/** The bytes of a case, each in a buffer of its own. */
+/** The bytes of a case, each in its own buffer. */
 export const bytesOf = ({ bytes }: FramingCase): Buffer[] =>
   [...bytes].map((one) => Buffer.of(one));
 

@@ -1,9 +1,9 @@
 // Framing cases: sizes, extensions, data and trailers of chunked bodies. Test time only.
 import { HIDDEN, ROWS, SIZE, chunkedPost, chunks, type Row } from './row.js';
 
-/** A body whose first chunk's size is written so. */
+/** A body whose first chunk's size is written in this way. */
 const sized = (size: string): string => chunkedPost(chunks(size));
-/** A body whose trailers are written so, empty line and all. */
+/** A body with these trailers, including the empty line. */
 const trailed = (trailers: string): string => chunkedPost(chunks(SIZE, trailers));
 
 export const CHUNK_SIZES: readonly Row[] = [

@@ -1,5 +1,5 @@
-// Framing cases: Expect, Connection, Upgrade, several requests of one connection, and clients that
-// end their side. Test time only.
+// Framing cases: Expect, Connection, Upgrade, several requests on one connection, and clients that
+// close their side. Test time only.
 import {
   CHUNKED,
   HIDDEN,
@@ -267,7 +267,7 @@ export const CLOSING: readonly Row[] = [
   ],
 ];
 
-/** The client ends its side after these bytes; nothing follows. */
+/** The client closes its side after these bytes; nothing follows. */
 export const ENDS: readonly Row[] = [
   ['an end before anything', '9112 8', '', 'close', 'close'],
   ['an end in the method', '9112 8', 'GE', 'close', 'close'],

@@ -1,5 +1,5 @@
-// Sends bytes as they are and reads everything that comes back: answers of any server, one after
-// the other. Test time only.
+// Sends bytes unchanged and reads everything that comes back: the responses of any server, one
+// after another. Test time only.
 import { connect } from 'node:net';
 
 export interface Conversation {
@@ -10,13 +10,15 @@ export interface Conversation {
 
 export interface Answer {
   readonly status: number;
-  /** Names in lower case; of a repeated one the last. */
+  /** Names in lower case; the last value of a repeated one. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** `bytes`: in one write, or in these pieces. `ends`: the client ends its side after them. Settles
- * when the server has closed, after `limitMs`, or when `enough` is settled. */
+/**
+ * `bytes`: in one write, or in these pieces. `ends`: the client closes its side after them. Settles
+ * when the server has closed, after `limitMs`, or when `enough` settles.
+ */
 export function converse(
   port: number,
   bytes: Buffer | readonly Buffer[],
@@ -58,8 +60,10 @@ export function converse(
   });
 }
 
-/** The answers in `text`, without "100 Continue". An answer to HEAD states a length and has no
- * body: another answer, or nothing, follows it. What is no answer is one with the status 0. */
+/**
+ * The responses in `text`, without "100 Continue". A response to HEAD states a length and has no
+ * body: another response, or nothing, follows it. Anything that is not a response has the status 0.
+ */
 export function answersOf(text: string): Answer[] {
   const answers: Answer[] = [];
   for (let rest = text; rest !== ''; ) {

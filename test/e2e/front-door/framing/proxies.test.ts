@@ -1,7 +1,7 @@
-// nginx and HAProxy, as Debian has them, in front of the default listener: valid pipelined requests
-// in random pieces get the answers that Serval gives directly, and of all framing cases Serval sees
-// exactly the requests that the proxy says it handed on: nothing is smuggled past it. Source: RFC
-// 9112 11.2; nginx's proxy_pass, HAProxy's http-reuse and httpchk.
+// nginx and HAProxy, as in Debian, in front of the default listener: valid pipelined requests in
+// random pieces get the responses that Serval gives directly, and for all framing cases Serval sees
+// exactly the requests that the proxy reports to have forwarded: nothing can be smuggled. Source:
+// RFC 9112 11.2; nginx's proxy_pass, HAProxy's http-reuse and httpchk.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { until } from '../../support/polling.js';
 import { DEADLINE_MS, startServer, type ServalProcess } from '../../support/serval-process.js';
 
 const AT_ONCE = 16;
-/** How long a proxy may wait for the rest of a case. */
+/** The time that a proxy may wait for the rest of a case. */
 const WAITS_MS = 1000;
 const STREAMS = 25;
 const READY = '/v2/health/ready';
@@ -36,9 +36,9 @@ interface Front {
   readonly name: string;
   readonly skip: string | false;
   readonly start: (folder: string, upstream: number) => Promise<Running>;
-  /** "METHOD path" of each request that it handed on so far. */
+  /** "METHOD path" of each request that it has forwarded so far. */
   readonly handedOn: (folder: string, running: Running) => readonly string[];
-  /** How many of these it gave up itself: Serval may have answered them, or not. */
+  /** How many of these it gave up itself: Serval may or may not have answered them. */
   readonly givenUp: (running: Running) => number;
 }
 
@@ -72,7 +72,7 @@ const FRONTS: readonly Front[] = [
     skip: NO_HAPROXY,
     start: (folder, upstream) =>
       startHaproxy(folder, (port) => haproxyText(port, upstream, `option httpchk GET ${READY}`)),
-    // Two letters say why a request ended; "--": with the server's answer, all of it.
+    // Two letters are the reason why a request ended; "--": the server's complete response.
     givenUp: (running) => running.output().match(/ serval (?!--)..$/gm)?.length ?? 0,
     handedOn: (_folder, running) =>
       [...running.output().matchAll(/seen (\S+) (\S+) -?\d+ serval ..$/gm)].map(
@@ -95,8 +95,10 @@ const linesOf = (file: string): readonly string[] =>
     .split('\n')
     .filter((line) => line !== '');
 
-/** The requests that Serval answered, by its access log: "METHOD path", or "" where it refused
- * what it could not read as a request. */
+/**
+ * The requests that Serval answered, by its access log: "METHOD path", or "" if it refused
+ * unreadable bytes.
+ */
 function answeredBy(log: string): readonly string[] {
   return linesOf(log)
     .map((line) => JSON.parse(line) as { status: number; call?: string; model?: string })
@@ -107,7 +109,7 @@ function answeredBy(log: string): readonly string[] {
     });
 }
 
-/** Those of `calls` that are in `others` less often. */
+/** The entries of `calls` that occur less often in `others`. */
 function missingIn(others: readonly string[], calls: readonly string[]): readonly string[] {
   const left = [...others];
   return calls.filter((call) => {
@@ -128,7 +130,7 @@ function randomOf(seed: number): (count: number) => number {
   };
 }
 
-/** A valid request of some kind. */
+/** A valid request of a random kind. */
 function requestOf(below: (count: number) => number): string {
   const body = `{"instances":[${below(1000)}]}${' '.repeat(below(300))}`;
   const head = `POST ${PREDICT} HTTP/1.1\r\nHost: test\r\nX-Number: ${below(1000)}\r\n`;

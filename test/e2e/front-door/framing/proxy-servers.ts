@@ -1,4 +1,4 @@
-// Debian's nginx and HAProxy, as they are installed, on free ports. Test time only.
+// Debian's nginx and HAProxy in their installed form, on free ports. Test time only.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
 import { DEADLINE_MS } from '../../support/serval-process.js';
 
-/** Where a program is; undefined: it is not here. /usr/sbin is not on everybody's PATH. */
+/** A program's path; undefined if it is not installed. /usr/sbin is not in every user's PATH. */
 export function programFile(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
   return folders
@@ -22,7 +22,7 @@ export function programFile(name: string): string | undefined {
     });
 }
 
-/** The reason for `skip`, or false: `name` is here. */
+/** The reason for `skip`, or false if `name` is installed. */
 export function missingProgram(name: string, debianPackage: string): string | false {
   return programFile(name) === undefined && `no ${name}: apt-get install ${debianPackage}`;
 }
@@ -118,7 +118,7 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-/** `text`: its configuration, given the port that it is to listen on. */
+/** `text`: makes its configuration from the port to listen on. */
 export async function startNginx(folder: string, text: (port: number) => string): Promise<Running> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
@@ -127,7 +127,7 @@ export async function startNginx(folder: string, text: (port: number) => string)
   return started(programFile('nginx') ?? '', ['-p', folder, '-c', file], port, 'SIGTERM');
 }
 
-/** The same; it logs to its output. */
+/** The same for HAProxy; it logs to its output. */
 export async function startHaproxy(
   folder: string,
   text: (port: number) => string,

@@ -1,5 +1,5 @@
-// The two parsers that Serval is compared with: Node's (node:http as it is by default) and nginx,
-// each in front of an echo that says what was read as a request. Test time only.
+// The two reference parsers for Serval: Node's (node:http with its defaults) and nginx, each in
+// front of an echo that reports which requests were read. Test time only.
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { NEXT } from './row.js';
@@ -7,7 +7,7 @@ import { answersOf, converse } from './conversation.js';
 import { BY_BYTES_MAX, bytesOf, type FramingCase } from './cases.js';
 import { nginxText, startNginx } from './proxy-servers.js';
 
-/** One request as a server read it. */
+/** One request as read by a server. */
 export interface Seen {
   readonly method: string;
   /** Without an absolute form's scheme and host. */
@@ -15,11 +15,13 @@ export interface Seen {
   readonly body: string;
 }
 
-/** What a reference did with a case. */
+/** A reference's reaction to a case. */
 export interface Reading {
   readonly requests: readonly Seen[];
-  /** next: NEXT was read as the request that it is. closed: orderly, after the answers. refused:
-   * the status of its error, 0 where it closed without. waits: for more bytes. */
+  /**
+   * next: NEXT was read as a separate request. closed: orderly, after the responses. refused: the
+   * status of its error, 0 if it closed without one. waits: for more bytes.
+   */
   readonly end: 'next' | 'closed' | 'refused' | 'waits';
   readonly status: number;
 }
@@ -30,7 +32,7 @@ export interface Reference {
   readonly stop: () => Promise<void>;
 }
 
-/** How long a reference may take over a case that it does not answer. */
+/** The time that a reference may spend on a case that it does not answer. */
 const WAITS_MS = 2000;
 const SEEN = 'x-seen';
 const [, NEXT_TARGET = ''] = NEXT.split(' ');
@@ -46,7 +48,7 @@ const closed = (server: Server): Promise<void> =>
     server.close(() => resolve());
   });
 
-/** As text of a header: ASCII, of any bytes. */
+/** Encodes arbitrary bytes as text for a header: ASCII. */
 const coded = (seen: Seen): string => encodeURIComponent(JSON.stringify(seen));
 
 function seenOf(text: string): Seen {
@@ -57,7 +59,7 @@ function seenOf(text: string): Seen {
 function readingOf(one: FramingCase, text: string, isClosed: boolean): Reading {
   const requests: Seen[] = [];
   for (const { status, headers, body } of answersOf(text)) {
-    // HTTP/0.9 has no heads: the answer is the echo's body.
+    // HTTP/0.9 has no heads: the response is the echo's body.
     const echo = headers.get(SEEN) ?? (status === 0 ? body : undefined);
     if (echo === undefined) return { requests, end: 'refused', status };
     requests.push(seenOf(echo));
@@ -92,7 +94,7 @@ export async function startNode(): Promise<Reference> {
     server.closeAllConnections();
     await closed(server);
   };
-  // It answers what it refuses in place of the requests before, unless they came earlier.
+  // It sends the refusal in place of responses to earlier requests, unless they were sent before.
   const read = async (one: FramingCase): Promise<Reading> => {
     const whole = await readWith(port, one, one.bytes);
     if (whole.end !== 'refused' || one.bytes.length > BY_BYTES_MAX) return whole;
@@ -101,7 +103,7 @@ export async function startNode(): Promise<Reference> {
   return { name: 'node', read, stop };
 }
 
-/** Reads what nginx sends: heads by lines that it wrote, bodies by its Content-Length. */
+/** Reads requests from nginx: heads by the lines that it writes, bodies by its Content-Length. */
 function startEcho(): { readonly server: Server; readonly port: Promise<number> } {
   const server = createServer((socket) => {
     let text = '';
@@ -123,7 +125,7 @@ function startEcho(): { readonly server: Server; readonly port: Promise<number> 
   return { server, port: listening(server) };
 }
 
-/** nginx with its defaults, but for the places of its files. `folder`: for these. */
+/** nginx with its defaults, except for the paths of its files, which are below `folder`. */
 export async function startNginxReference(folder: string): Promise<Reference> {
   const echo = startEcho();
   const pass = `proxy_pass http://127.0.0.1:${await echo.port};`;

@@ -1,15 +1,15 @@
-// The rule that Serval's reading of a framing case is held to: what Node or nginx refuses is
-// refused, what both read as the same requests is read as these. Test time only.
+// The rule for Serval's reading of a framing case: it refuses what Node or nginx refuses, and reads
+// the same requests where both agree. Test time only.
 import type { Answer } from './conversation.js';
 import type { Reading, Reference, Seen } from './references.js';
 
-/** What Serval did with a case; NEXT's answer is no part of it. */
+/** Serval's reaction to a case, without NEXT's response. */
 export interface Outcome {
   readonly answers: readonly Answer[];
   readonly end: 'next' | 'close' | 'waits';
 }
 
-/** Serval's answer to one request in its plainest form. */
+/** Serval's response to one request in its plainest form. */
 export type Plain = (seen: Seen) => Promise<Answer>;
 
 const textOf = ({ requests, end, status }: Reading): string => {
@@ -26,7 +26,7 @@ const same = (a: Answer | undefined, b: Answer): boolean =>
 const sameRequest = (a: Seen | undefined, b: Seen): boolean =>
   a !== undefined && a.method === b.method && a.target === b.target && a.body === b.body;
 
-/** Whether Serval answered these requests, its first ones, as such. */
+/** True if Serval answered these requests, its first ones, as separate requests. */
 async function answered(outcome: Outcome, requests: readonly Seen[], plain: Plain) {
   for (const [i, seen] of requests.entries()) {
     if (!same(outcome.answers[i], await plain(seen))) return false;
@@ -34,7 +34,7 @@ async function answered(outcome: Outcome, requests: readonly Seen[], plain: Plai
   return true;
 }
 
-/** Where the outcome breaks the rule, or undefined. */
+/** Describes how the outcome violates the rule, or undefined. */
 export async function violation(
   outcome: Outcome,
   references: readonly Pick<Reference, 'name'>[],
@@ -49,8 +49,10 @@ export async function violation(
   return `${found}; ${others.join('; ')}; Serval: ${outcomeText(outcome)}`;
 }
 
-/** Somebody refuses a request: so does Serval, and it closes, unless the other one read exactly the
- * requests that Serval answered. */
+/**
+ * One reference refuses a request: Serval must refuse it, too, and close, unless the other one read
+ * exactly the requests that Serval answered.
+ */
 async function whereRefused(outcome: Outcome, readings: readonly Reading[], plain: Plain) {
   const refusing = readings.filter(({ end }) => end === 'refused');
   const [first] = refusing.sort((a, b) => a.requests.length - b.requests.length);
@@ -66,7 +68,7 @@ async function whereRefused(outcome: Outcome, readings: readonly Reading[], plai
   return closes || asOther ? undefined : 'it goes on after what one refuses';
 }
 
-/** Nobody refuses anything. Who closes early has read less, and nothing else. */
+/** No reference refuses anything. A server that closes early has read less, and nothing else. */
 async function whereTaken(outcome: Outcome, readings: readonly Reading[], plain: Plain) {
   const [longest, ...others] = [...readings].sort((a, b) => b.requests.length - a.requests.length);
   if (longest === undefined) return undefined;

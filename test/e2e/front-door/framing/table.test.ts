@@ -1,6 +1,6 @@
-// The table of framing cases, byte for byte, over both HTTP listeners of Serval, and the addon's
-// reading of each held to those of Node's parser and of nginx, as they are observed here. Source:
-// RFC 9110, RFC 9112; for the rule, rule.ts; docs/guides/security.md has the differences.
+// The table of framing cases, byte for byte, over both HTTP listeners of Serval. The addon's
+// reading of each is compared with those of Node's parser and of nginx, observed here. Source: RFC
+// 9110, RFC 9112; for the rule, rule.ts; docs/guides/security.md lists the differences.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,10 +26,10 @@ const folders = new ModelFolders();
 const models = folders.repository('framing', ['half_plus_three']);
 after(() => folders.remove());
 
-/** A server that is sent cases. */
+/** A server that receives cases. */
 class Asked {
   readonly server: ServalProcess;
-  /** Answers that it gave, all in all. */
+  /** The total number of its responses. */
   answers = 0;
   private readonly plain = new Map<string, Promise<Answer>>();
 
@@ -39,7 +39,7 @@ class Asked {
 
   async outcome(one: FramingCase, bytes: Buffer | readonly Buffer[], waits: boolean) {
     const { httpPort } = this.server;
-    // What it has not answered when it has answered others, it will not answer.
+    // A request that is unanswered when later ones have been answered stays unanswered.
     const enough = async (): Promise<boolean> => {
       for (let i = 0; waits && i < 2; i += 1) {
         assert.equal((await exchange(httpPort, 'GET', '/v2/health/live')).status, 200);
@@ -176,7 +176,7 @@ describe('docs/guides/security.md', () => {
   });
 });
 
-/** Whether uWebSockets.js answers more of it, or goes on after it. */
+/** True if uWebSockets.js answers more of it, or continues after it. */
 function isLoose({ native, uws }: FramingCase): boolean {
   if (!/[45]\d\d close$/.test(native)) return false;
   const taken = (text: string): number => text.match(/\b2\d\d\b/g)?.length ?? 0;

@@ -1,7 +1,8 @@
-// EPContext nodes as ONNX Runtime's TensorRT provider takes them, on the CPU: an "engine" is "ftrt"
-// and an ONNX model, which the session is made of in place of the whole model. Only where the
-// provider is in the session's options, with the provider's rules for paths and its words. Part of
-// fake_gpu_runtime.cc. Source: onnxruntime/core/providers/tensorrt/onnx_ctx_model_helper.cc.
+// EPContext nodes as ONNX Runtime's TensorRT provider handles them, on the CPU: an "engine" is
+// "ftrt" followed by an ONNX model, from which the session is made in place of the whole model.
+// Only if the provider is in the session's options, with the provider's rules for paths and its
+// messages. Part of fake_gpu_runtime.cc. Source:
+// onnxruntime/core/providers/tensorrt/onnx_ctx_model_helper.cc.
 #pragma once
 
 #include <filesystem>
@@ -24,8 +25,8 @@ using serval::WireField;
 struct State {
   std::mutex mutex;
   std::set<const OrtSessionOptions*> tensorrt;
-  std::map<const OrtSessionOptions*, std::string> folders;  // of models that are bytes
-  OrtApi below;                                             // what the table had before
+  std::map<const OrtSessionOptions*, std::string> folders;  // of models given as bytes
+  OrtApi below;                                             // the table's original entries
 };
 inline State& state() {
   static auto* one = new State;
@@ -45,7 +46,7 @@ inline void add_attribute(Bytes attribute, Attributes& attributes) {
   attributes[name] = value;
 }
 
-// The attributes of an EPContext node of the graph's own.
+// The attributes of an EPContext node of the top-level graph.
 inline std::optional<Attributes> find_node(Bytes model) {
   std::optional<Attributes> found;
   const auto node = [&found](Bytes bytes) {
@@ -72,7 +73,7 @@ inline std::string content_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The engine's ONNX model; or what the provider says.
+// Reads the engine's ONNX model, or returns the provider's error.
 inline OrtStatus* read_engine(Attributes& node, const std::string& folder, std::string& engine) {
   const OrtApi& api = state().below;
   const auto fail = [&api](const std::string& text) {
@@ -98,8 +99,8 @@ inline OrtStatus* read_engine(Attributes& node, const std::string& folder, std::
   return nullptr;
 }
 
-// Makes a session of the engine that `model` holds; false where it holds none, or there is no
-// TensorRT to run it.
+// Makes a session from the engine that `model` contains; false if it contains none, or if TensorRT
+// is missing.
 inline bool create(const OrtEnv* env, Bytes model, const std::string& folder,
                    const OrtSessionOptions* options, OrtSession** out, OrtStatus*& failed) {
   {
@@ -116,7 +117,7 @@ inline bool create(const OrtEnv* env, Bytes model, const std::string& folder,
   return true;
 }
 
-// To be called with what else is changed in the table.
+// Must be called together with the other changes to the table.
 inline void fill_table(OrtApi& table) {
   state().below = table;
   table.SessionOptionsAppendExecutionProvider_TensorRT_V2 =

@@ -1,5 +1,5 @@
-// A driver of two devices that computes nothing: what a test loads instead of libcuda.so.1.
-// Source: CUDA's driver API.
+// A driver with two devices that computes nothing: a test loads it instead of libcuda.so.1. Source:
+// CUDA's driver API.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>

@@ -1,9 +1,8 @@
-// A CUDA runtime whose devices are memory of the host: what a test loads instead of
-// libcudart.so.13, and of the driver's libcuda.so.1. An address of a device cannot be read or
-// written (the bytes are mapped a second time, where only copies look), so that who forgets a copy
-// is ended. Copies are made when their stream is waited for, and not before, so that who forgets to
-// wait reads old bytes; ordinary memory is read at once. Calls are counted. Source: CUDA Runtime
-// API.
+// A CUDA runtime whose devices are host memory: a test loads it instead of libcudart.so.13, and of
+// the driver's libcuda.so.1. A device address cannot be read or written (the bytes are mapped a
+// second time, for copies only), so that code which forgets a copy crashes. Copies are made when
+// their stream is synchronized, and not before, so that code which forgets to wait reads old bytes;
+// pageable memory is read at once. Calls are counted. Source: CUDA Runtime API.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -34,13 +33,13 @@ constexpr int kDevices = 2;
 
 struct Copy {
   void* to;
-  const void* from;  // null: what is staged
+  const void* from;  // null: the bytes are in `staged`
   std::size_t bytes;
   std::vector<std::uint8_t> staged;
 
   void make() const { std::memmove(to, from == nullptr ? staged.data() : from, bytes); }
 };
-// Of any number of threads.
+// Used by any number of threads.
 struct Stream {
   std::mutex mutex;
   std::vector<Copy> copies;
@@ -56,28 +55,28 @@ struct Stream {
   }
 };
 
-// One allocation, of this process or opened: a file of memory, mapped twice.
+// One allocation, made here or opened from another process: a memory file, mapped twice.
 struct Allocation {
-  std::uint8_t* device = nullptr;  // its address; nobody reads there
+  std::uint8_t* device = nullptr;  // its address, which cannot be accessed
   std::uint8_t* host = nullptr;    // its bytes
   std::size_t bytes = 0;
   std::size_t mapped = 0;
-  int file = -1;         // of what was allocated here
-  std::uint64_t of = 0;  // what was opened: its file's number
-  int opened = 0;        // how often
+  int file = -1;         // for allocations made here
+  std::uint64_t of = 0;  // for opened ones: the file's number
+  int opened = 0;        // number of opens
 };
 
 struct State {
   std::mutex mutex;
   std::map<std::string, std::uint64_t> calls;
   std::map<std::uint8_t*, Allocation> memory;   // by address
-  std::map<std::uint8_t*, std::size_t> pinned;  // where it lay
-  std::map<std::uint8_t*, std::size_t> pages;   // what is pinned from the first on
+  std::map<std::uint8_t*, std::size_t> pinned;  // by original address
+  std::map<std::uint8_t*, std::size_t> pages;   // pages that the first pin covers
   int refused_handles = 0;
   std::size_t device_bytes = 0;
   std::uint64_t limit = UINT64_MAX;
-  int fail_next = 0;  // the next copy answers with this
-  int stuck = 0;      // all calls do
+  int fail_next = 0;  // the next copy fails with this
+  int stuck = 0;      // all calls fail with this
 };
 
 State& state() {
@@ -93,7 +92,7 @@ void count(const char* name) {
   ++all.calls[name];
 }
 
-// Caller holds the mutex. Null: no address of a device.
+// The caller holds the mutex. Null: not a device address.
 const Allocation* allocation_of(const void* address) {
   State& all = state();
   const auto* at = static_cast<const std::uint8_t*>(address);
@@ -103,8 +102,8 @@ const Allocation* allocation_of(const void* address) {
   return at < one.device + one.mapped ? &one : nullptr;
 }
 
-// Caller holds the mutex. Where the bytes of [address, address + bytes) are; null: beyond the
-// allocation.
+// The caller holds the mutex. The location of the bytes of [address, address + bytes); null: beyond
+// the allocation.
 void* bytes_at(const void* address, std::size_t bytes, bool& on_device) {
   const Allocation* one = allocation_of(address);
   on_device = one != nullptr;
@@ -124,7 +123,7 @@ bool lies_in(const std::map<std::uint8_t*, std::size_t>& ranges, const void* add
   return at + bytes <= after->first + after->second;
 }
 
-// Ordinary memory is read before the call returns, and what is pinned when the copy is made.
+// Pageable memory is read before the call returns; pinned memory when the copy is made.
 Copy copy_of(void* to, const void* from, std::size_t bytes, bool staged) {
   Copy copy{to, staged ? nullptr : from, bytes, {}};
   const auto* at = static_cast<const std::uint8_t*>(from);
@@ -132,8 +131,8 @@ Copy copy_of(void* to, const void* from, std::size_t bytes, bool staged) {
   return copy;
 }
 
-// Addresses of devices, and as far behind each the bytes that are there: whoever keeps one of the
-// two may rely on the other, as with a real address that is given out again.
+// Device addresses, each followed at a fixed distance by the bytes: code that keeps one of the two
+// may rely on the other, as with a real address that is allocated again.
 constexpr std::size_t kPage = 4096, kSpaceBytes = std::size_t{1} << 36;
 
 std::uint8_t* space() {
@@ -142,7 +141,7 @@ std::uint8_t* space() {
   return begin;
 }
 
-// Caller holds the mutex. The first gap of so many bytes.
+// The caller holds the mutex. The first gap of that many bytes.
 std::uint8_t* gap_of(std::size_t bytes) {
   std::uint8_t* at = space();
   for (const auto& [address, one] : state().memory) {
@@ -152,7 +151,7 @@ std::uint8_t* gap_of(std::size_t bytes) {
   return at;
 }
 
-// Caller holds the mutex. Maps `file` twice. False: there is no memory.
+// The caller holds the mutex. Maps `file` twice. False: out of memory.
 bool map_twice(int file, std::size_t bytes, Allocation& one) {
   one.bytes = bytes;
   one.mapped = (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage;
@@ -175,15 +174,15 @@ std::uint64_t limit_of(const char* variable, std::uint64_t fallback) {
   return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
 }
 
-// What a kernel that reads where nothing is leaves behind: an error that all later calls answer
-// with, until the process ends.
+// The effect of a kernel with an invalid read: an error that all later calls return, until the
+// process ends.
 int stuck() {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
   return all.stuck;
 }
 
-// A tensor that begins with this number is what such a kernel fails on (FAKE_CUDA_POISON).
+// A tensor that begins with this number makes such a kernel fail (FAKE_CUDA_POISON).
 void look_for_poison(const void* from, std::size_t bytes) {
   static const char* const text = std::getenv("FAKE_CUDA_POISON");
   float first = 0;
@@ -195,7 +194,7 @@ void look_for_poison(const void* from, std::size_t bytes) {
   all.stuck = kIllegalAddress;
 }
 
-// Caller holds the mutex. FAKE_CUDA_REPORT: a folder where each process says what it counted.
+// The caller holds the mutex. FAKE_CUDA_REPORT: a folder where each process writes its counts.
 void report() {
   static const char* const folder = std::getenv("FAKE_CUDA_REPORT");
   if (folder == nullptr) return;
@@ -243,7 +242,7 @@ int give_back(void* memory) {
 
 extern "C" {
 
-// What tests ask and set.
+// Functions for tests.
 std::uint64_t fake_cuda_calls(const char* name) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -264,7 +263,7 @@ void fake_cuda_stick(int status) {
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.stuck = status;
 }
-// So many handles to come are refused; 0 = none.
+// Refuses that many of the next handles; 0 = none.
 void fake_cuda_refuse_handles(int count) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -335,7 +334,7 @@ int cudaFree(void* memory) {
   if (const int met = fake_recording::unsafe_call(); met != kOk) return met;
   return give_back(memory);
 }
-// The same for a runtime that has memory of the device by itself: not counted.
+// The same for a runtime that allocates device memory itself: not counted.
 void* fake_cuda_take(std::size_t bytes) {
   void* memory = nullptr;
   return allocate(&memory, bytes) == kOk ? memory : nullptr;
@@ -367,7 +366,7 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* st
   static_cast<Stream*>(stream)->add(copy_of(target, source, bytes, staged));
   return kOk;
 }
-// At once.
+// Copies at once.
 int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
   Stream stream;
   const int status = cudaMemcpyAsync(to, from, bytes, kind, &stream);
@@ -408,7 +407,8 @@ const char* cudaGetErrorString(int status) {
   return status == kOutOfMemory ? "out of memory" : status == kOk ? "no error" : "fake error";
 }
 
-// A handle says whose file of memory it is, and which: what was freed is no other's.
+// A handle names the process of the memory file, and the file: freed memory never matches
+// another's.
 struct FakeIpcHandle {
   char magic[8];
   std::int64_t pid;
@@ -433,7 +433,7 @@ int cudaIpcGetMemHandle(FakeIpcHandle* handle, void* memory) {
   handle->of = is.st_ino;
   return kOk;
 }
-// Not by the process that made it; once more gives what is open.
+// Not for the process that made it; a second open returns the existing mapping.
 int cudaIpcOpenMemHandle(void** memory, FakeIpcHandle handle, unsigned) {
   count("cudaIpcOpenMemHandle");
   if (stuck() != kOk) return stuck();
@@ -485,7 +485,7 @@ int cudaIpcCloseMemHandle(void* memory) {
   report();
   return kOk;
 }
-// Handles that are open.
+// The number of open handles.
 std::uint64_t fake_cuda_ipc_open() {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -494,7 +494,7 @@ std::uint64_t fake_cuda_ipc_open() {
   return open;
 }
 
-// The driver's. Source: CUDA Driver API.
+// Functions of the driver. Source: CUDA Driver API.
 int cuDeviceGet(int* device, int index) {
   *device = index;
   return index >= 0 && index < kDevices ? kOk : kInvalidDevice;
@@ -513,15 +513,15 @@ int cuMemGetAddressRange_v2(void** base, std::size_t* bytes, void* address) {
   *bytes = one->bytes;
   return kOk;
 }
-// Where a provider that computes on the host finds what lies at an address of a device; any other
-// address is its own.
+// For a provider that computes on the host: the bytes at a device address; any other address is
+// returned unchanged.
 void* fake_cuda_host_view(void* address) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
   bool on_device = false;
   return bytes_at(address, 0, on_device);
 }
-// The other way round.
+// The reverse.
 void* fake_cuda_device_view(void* address) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);

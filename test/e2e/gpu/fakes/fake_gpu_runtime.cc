@@ -1,7 +1,7 @@
-// ONNX Runtime with providers for GPUs that run on the CPU: the real library (FAKE_ORT_REAL), but
-// for what names a GPU. A value at an address of a device is one over the bytes that fake_cudart.cc
+// ONNX Runtime with GPU providers that run on the CPU: the real library (FAKE_ORT_REAL), except for
+// functions that name a GPU. A value at a device address is one over the bytes that fake_cudart.cc
 // has there, so that a session runs on the very bytes that were copied to the device. Outputs that
-// are asked for on a device are handed out there.
+// are requested on a device are returned there.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -35,7 +35,7 @@ OrtStatus* update(Options& options, const char* const* keys, const char* const* 
   return nullptr;
 }
 
-// What a model's weights take of its device: FAKE_ORT_DEVICE_BYTES, never given back.
+// The device memory of a model's weights: FAKE_ORT_DEVICE_BYTES, never freed.
 void take_device_memory(const Options& options) {
   const char* bytes = std::getenv("FAKE_ORT_DEVICE_BYTES");
   void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
@@ -50,8 +50,8 @@ void take_device_memory(const Options& options) {
   if (set(device) == 0) take(&memory, std::strtoull(bytes, nullptr, 10));
 }
 
-// What loads and runs do on a device, which a recording on another thread must not meet. Nullptr,
-// or the error that CUDA's provider makes of it.
+// The device work of loads and runs, which must not meet a recording on another thread. Nullptr, or
+// the error that CUDA's provider makes of it.
 OrtStatus* synchronize_device() {
   void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
   if (cuda == nullptr) return nullptr;
@@ -64,7 +64,7 @@ OrtStatus* synchronize_device() {
   return real->CreateStatus(ORT_RUNTIME_EXCEPTION, text.c_str());
 }
 
-// Options of sessions that a provider of a GPU was added to.
+// Session options to which a GPU provider was added.
 struct OnDevices {
   std::mutex mutex;
   std::set<const OrtSessionOptions*> options;
@@ -87,7 +87,7 @@ OnDevices& on_devices() {
   return *one;
 }
 
-// A limit of one byte is what a device without memory would say.
+// A limit of one byte gives the error of a device without memory.
 OrtStatus* append(const Options& options) {
   for (const auto& [key, value] : options) {
     const bool records = key == "enable_cuda_graph" || key == "trt_cuda_graph_enable";
@@ -113,8 +113,8 @@ OrtStatus* available(char*** list, int* count) {
   return nullptr;
 }
 
-// What a session has to be told of devices: which memory is of one, which outputs of a binding are
-// asked for there (in the order that they are answered in), and the memory of those that were.
+// A session's device information: which memory belongs to a device, which outputs of a binding are
+// requested there (in the order of the results), and the memory of those outputs.
 struct Outputs {
   std::mutex mutex;
   std::set<const OrtMemoryInfo*> of_devices;
@@ -137,8 +137,7 @@ OrtStatus* memory_info(const char* name, OrtAllocatorType type, int id, OrtMemTy
   return failed;
 }
 
-// A question to fake_cudart.cc, about an address or a number of bytes; `fallback` where it is not
-// there.
+// Asks fake_cudart.cc about an address or a number of bytes; `fallback` if it is not loaded.
 template <typename Answer, typename Argument>
 Answer ask_cuda(const char* which, Argument argument, Answer fallback) {
   void* const cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
@@ -148,7 +147,7 @@ Answer ask_cuda(const char* which, Argument argument, Answer fallback) {
   return answer;
 }
 
-// The address that fake_cudart.cc has another name for: of a device's bytes, or of a device.
+// fake_cudart.cc's other name for an address: of a device's bytes, or on a device.
 void* other_view(const char* which, void* address) { return ask_cuda(which, address, address); }
 
 OrtStatus* value_over(const OrtMemoryInfo* info, void* data, size_t bytes, const int64_t* dims,
@@ -163,13 +162,13 @@ OrtStatus* data_of(OrtValue* value, void** out) {
   return failed;
 }
 
-// 0: text, or nothing that CUDA's provider answers with.
+// 0: text, or a type that CUDA's provider does not return.
 size_t element_bytes(ONNXTensorElementDataType type) {
   constexpr size_t kBytes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2};
   return static_cast<size_t>(type) < std::size(kBytes) ? kBytes[type] : 0;
 }
 
-// Moves what a session allocated on the host to a device, which it would have been allocated on.
+// Moves memory that a session allocated on the host to the device on which it should be.
 OrtStatus* move_to_device(OrtValue*& value) {
   ONNXTensorElementDataType type{};
   const int64_t* dims = nullptr;
@@ -201,7 +200,7 @@ OrtStatus* move_to_device(OrtValue*& value) {
   return nullptr;
 }
 
-// As the runtime keeps them: by name, in the order of their first binding.
+// In the runtime's order: by name, in the order of their first binding.
 void ask_for(const OrtIoBinding* binding, const char* name, bool on_device) {
   Outputs& all = outputs();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -271,7 +270,7 @@ Options& options_of(Opaque* options) {
   return *reinterpret_cast<Options*>(options);
 }
 
-// A session on a device synchronises with it while it is made.
+// A session on a device synchronizes with it during creation.
 void fill_session_table() {
   table.CreateSession = [](const OrtEnv* env, const char* path, const OrtSessionOptions* options,
                            OrtSession** out) {
@@ -331,8 +330,8 @@ void fill_table() {
   fill_session_table();
 }
 
-// What CUDA graphs come to: the first run of a number records which addresses are bound, a later
-// one may have no others; and no session runs twice at one time. Counted.
+// CUDA graphs: the first run of a number records the bound addresses, a later one may have no
+// others; and no session runs twice at one time. Counted.
 struct Graphs {
   std::mutex mutex;
   std::map<const OrtRunOptions*, int> ids;
@@ -388,7 +387,7 @@ int ask_recording(const char* which) {
   return status;
 }
 
-// A recording takes FAKE_ORT_RECORD_MS; one that a call of another thread met is lost.
+// A recording takes FAKE_ORT_RECORD_MS; it is lost if another thread's call meets it.
 OrtStatus* end_recording(OrtSession* session, const OrtRunOptions* options, OrtStatus* failed) {
   if (const char* text = std::getenv("FAKE_ORT_RECORD_MS"); text != nullptr) {
     std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(text)));
@@ -479,7 +478,7 @@ const OrtApiBase kBase = {get_api, version_text};
 
 }  // namespace
 
-// What tests ask.
+// Functions for tests.
 extern "C" uint64_t fake_ort_recordings() {
   const std::lock_guard<std::mutex> lock(graphs().mutex);
   return graphs().recordings;

@@ -1,6 +1,6 @@
-// A management library of two devices, of which the second tells little: what a test loads instead
-// of libnvidia-ml.so.1. Energy grows by 1.5 J with each reading.
-// Source: nvml.h of CUDA's toolkit.
+// A management library with two devices, the second of which reports little: a test loads it
+// instead of libnvidia-ml.so.1. Energy grows by 1.5 J with each reading. Source: nvml.h of CUDA's
+// toolkit.
 #include <cstdio>
 
 extern "C" {

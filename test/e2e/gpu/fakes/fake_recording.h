@@ -1,7 +1,7 @@
 // Recordings of CUDA graphs for fake_cudart.cc, in CUDA's global mode: a call that CUDA does not
 // allow meanwhile fails on a thread in the global mode (the default) while any thread records, and
-// on one in the thread-local mode while it records itself; both spoil the graph. Test code.
-// Source: CUDA Runtime API, cudaThreadExchangeStreamCaptureMode.
+// on one in the thread-local mode while it records itself; both spoil the graph. Test code. Source:
+// CUDA Runtime API, cudaThreadExchangeStreamCaptureMode.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ inline constexpr int kGlobal = 0, kThreadLocal = 1;  // cudaStreamCaptureMode
 struct Recordings {
   std::mutex mutex;
   std::map<std::thread::id, bool> spoilt;  // of each thread that records
-  int refused = 0;                         // this number of calls to come meets one
+  int refused = 0;                         // this many of the next calls meet one
 };
 inline Recordings& recordings() {
   static auto* one = new Recordings;
@@ -51,7 +51,7 @@ inline __attribute__((used)) int cudaThreadExchangeStreamCaptureMode(int* mode) 
 }
 inline __attribute__((used)) int cudaDeviceSynchronize() { return fake_recording::unsafe_call(); }
 
-// The calling thread begins to record. Returns 0.
+// Starts a recording on the calling thread. Returns 0.
 inline __attribute__((used)) int fake_cuda_begin_recording() {
   auto& all = fake_recording::recordings();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -65,7 +65,7 @@ inline __attribute__((used)) int fake_cuda_end_recording() {
   const auto own = all.spoilt.extract(std::this_thread::get_id());
   return !own.empty() && own.mapped() ? fake_recording::kInvalidated : 0;
 }
-// This number of calls to come meets a recording, whatever the mode of their threads.
+// Makes that many of the next calls meet a recording, whatever the mode of their threads.
 inline __attribute__((used)) void fake_cuda_meet_recording(int count) {
   auto& all = fake_recording::recordings();
   const std::lock_guard<std::mutex> lock(all.mutex);

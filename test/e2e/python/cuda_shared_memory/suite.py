@@ -206,7 +206,7 @@ class CudaSharedMemorySuite(ServalCase):
                 thread.join()
         self.assertEqual(wrong, [])
 
-    # -- what is refused
+    # -- refusals
 
     def test_registrations_that_are_refused(self):
         handle = self.region("r", 1 << 21)

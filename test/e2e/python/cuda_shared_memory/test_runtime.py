@@ -20,7 +20,7 @@ SIZE = 4096
 ANYWHERE = cudart.cudaMemcpyKind.cudaMemcpyDefault
 LAZY = 1  # cudaIpcMemLazyEnablePeerAccess
 
-# Of a process that is handed a handle in base64: opens it, and says what is asked.
+# Run by another process with a handle in base64: opens it and executes the request.
 OPENED = """
 import base64, sys
 import numpy as np

@@ -156,7 +156,7 @@ class SharedMemorySuite(ServalCase):
             thread.join()
         self.assertEqual(wrong, [])
 
-    # -- what is refused
+    # -- refusals
 
     def test_registrations_that_are_refused(self):
         handle = self.region("r", 100)

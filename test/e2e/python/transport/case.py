@@ -16,8 +16,8 @@ GRPC = os.environ["SERVAL_GRPC"]
 TLS = os.environ.get("SERVAL_TLS", "")
 WAIT_SECONDS = 60
 UNAVAILABLE = "StatusCode.UNAVAILABLE"
-# A process keeps its connections for other clients of the same address otherwise.
-# The lengths are tritonclient's own, which it leaves out where it is given arguments.
+# Otherwise a process shares its connections among clients of the same address. The lengths are
+# tritonclient's own, which it omits if it is given arguments.
 ALONE = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1),
          ("grpc.max_send_message_length", -1)]
 

@@ -6,7 +6,7 @@ import tritonclient.grpc as triton
 from transport.case import ALONE, Background, TransportCase, pem
 
 UNIX = f"unix:{os.environ['SERVAL_UNIX']}"
-# The certificate is of localhost; a path has no name.
+# The certificate is for localhost; a path has no name.
 NAMED = [*ALONE, ("grpc.ssl_target_name_override", "localhost")]
 
 

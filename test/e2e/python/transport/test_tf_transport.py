@@ -125,7 +125,7 @@ class Unix(TransportCase):
 
 class UnixTls(TransportCase):
     def test_calls(self):
-        # The certificate is of localhost; a path has no name.
+        # The certificate is for localhost; a path has no name.
         self.works(self.secured([("grpc.ssl_target_name_override", "localhost")]))
         self.unreachable(self.plain())
 

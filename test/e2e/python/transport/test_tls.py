@@ -44,7 +44,7 @@ class Tls(TransportCase):
     def test_credentials_of_grpc(self):
         credentials = grpc.ssl_channel_credentials(bytes_of(pem("authority")))
         self.answers(self.kept(triton.InferenceServerClient(GRPC, creds=credentials)))
-        # A certificate that nobody asked for harms nobody.
+        # A certificate that the server did not request does no harm.
         self.answers(self.client(pair="stranger"))
 
     def test_keepalive_options(self):

@@ -111,7 +111,7 @@ test("OpenTelemetry's environment names the collector where nothing else does", 
   await assert.rejects(endpointOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://c' }), /OTEL_EXPORTER/);
 });
 
-test('what cannot be is refused, with its place', async () => {
+test('refuses invalid values with their place', async () => {
   for (const [args, text] of [
     [['--trace-config=level=TIMESTAMPS'], /--trace-config level: expected --trace-file FILE or/],
     [['--trace-level=TIMESTAMPS'], /--trace-level: expected --trace-file FILE or/],

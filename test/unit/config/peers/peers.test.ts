@@ -73,7 +73,7 @@ test('no flag is listed twice, and notes are sentences without a full stop', () 
   }
 });
 
-test('flags that work are flags here, and are taken without a word', async () => {
+test('accepts supported flags silently', async () => {
   for (const row of inState('works')) {
     assert.ok(findFlag(row.name), row.name);
     const args = WORKING[row.name] ?? [`${underscored(row.name)}=${valueOf(row)}`];
@@ -91,7 +91,7 @@ test('all others are none of ours', () => {
   }
 });
 
-test('flags without effect are taken and told, with and without "="', async () => {
+test('accepts and reports flags without effect, with and without "="', async () => {
   for (const row of inState('no effect')) {
     const flag = underscored(row.name);
     const value = valueOf(row);
@@ -115,7 +115,7 @@ test('flags that are not here are refused by name, with what to do instead', asy
   }
 });
 
-test('what is so anyway is taken without a word, as each peer spells it', async () => {
+test('accepts flags that state the default silently, in each spelling', async () => {
   for (const row of ALL) {
     for (const harmless of row.harmless) {
       const spelled = { true: ['true', 'True', 'on', '1'], false: ['false', 'False', 'off', '0'] };
@@ -128,7 +128,7 @@ test('what is so anyway is taken without a word, as each peer spells it', async 
   }
 });
 
-test('a switch may stand alone; what is behind it is a path', async () => {
+test('treats the argument after a lone switch as a path', async () => {
   const config = await parse('--enable_profiler', 'm');
   assert.deepEqual(config.sources.paths, ['/somewhere/m']);
   assert.match(

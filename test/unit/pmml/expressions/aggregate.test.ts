@@ -48,7 +48,7 @@ test('one number of all values of a row', async () => {
   assert.deepEqual(columns['s_count'], [2, 0, 1]);
 });
 
-test('of no values there are a count and nothing else', async () => {
+test('has a count and nothing else for no values', async () => {
   const given = { x: [[]] };
   const all = text(
     ask('count', 'count', 'x') + ask('sum', 'sum', 'x') + ask('avg', 'average', 'x'),
@@ -110,7 +110,7 @@ async function problems(...parts: Parameters<typeof text>): Promise<string> {
   }
 }
 
-test('what an Aggregate cannot have is told at load, all at once', async () => {
+test('reports all errors of an Aggregate at load', async () => {
   const outputs = [
     ask('a', 'multiset', 'x'),
     ask('b', 'mode', 'x'),

@@ -101,7 +101,7 @@ test('radial bases have widths and altitudes of their neuron, layer or network',
   near(y, [3 * Math.exp(-4 / 8) + Math.exp(-4 / 32)]);
 });
 
-test('everything that is wrong with a network is told at once', async () => {
+test('reports all errors of a network at once', async () => {
   const layers =
     `<NeuralLayer>${neuron('h', 0, { 1: 1, o: 1 })}${neuron('1', 0, { h: 1 })}</NeuralLayer>` +
     `<NeuralLayer activationFunction="swish">${neuron('o', 0, { h: 1 })}</NeuralLayer>`;
@@ -205,7 +205,7 @@ test('a machine of two categories rounds', async () => {
   await assert.rejects(beyond, /rounds to neither 0 nor 1/);
 });
 
-test('everything that is wrong with support vectors is told at once', async () => {
+test('reports all errors of support vectors at once', async () => {
   const broken = VECTORS.replace('1 2 1', '1 2').replace('id="v"', 'name="v"');
   const parts = `${broken}${machine('targetCategory="a"', [1], 0)}
     ${machine('targetCategory="a"', [1, 2], 0)}`;
@@ -273,7 +273,7 @@ test('a naive Bayes model multiplies counts, bins and distributions', async () =
   assert.deepEqual(columns['k'], ['b', 'a', 'a', 'a']);
 });
 
-test('everything that is wrong with a naive Bayes model is told at once', async () => {
+test('reports all errors of a naive Bayes model at once', async () => {
   const model = bayes(
     `<BayesInput fieldName="c">${pairs({ red: { q: 1 } })}</BayesInput>
      <BayesInput fieldName="w"/>${GAUSSIAN.replace('fieldName="x"', 'fieldName="c"')}

@@ -63,7 +63,7 @@ test('fields may be compared in ways of their own, and left out', async () => {
   near((await answer(FIELDS, model, { x: [2], w: [2] }))['best'], [5.5]);
 });
 
-test('everything that is wrong with clusters is told at once', async () => {
+test('reports all errors of clusters at once', async () => {
   const told = await problems(
     FIELDS,
     clustering(
@@ -147,7 +147,7 @@ test('inputs that the table does not have are derived from what it has', async (
   await assert.rejects(answer(FIELDS, absent, { x: [3.4] }), /instance 1: 'half' is missing/);
 });
 
-test('everything that is wrong with neighbours is told at once', async () => {
+test('reports all errors of neighbours at once', async () => {
   const broken = INSTANCES.replace('<y>2</y>', '').replace('<a>4</a>', '<a>four</a>');
   const inputs = KNN.replace('compareFunction="delta"', '').replace(
     '</KNNInputs>',
@@ -249,7 +249,7 @@ test('items may be fields that are flags, or have a value', async () => {
   assert.deepEqual(columns['best'], ['1', 'r', null, null]);
 });
 
-test('everything that is wrong with rules is told at once', async () => {
+test('reports all errors of rules at once', async () => {
   const model = association(
     '<MiningField name="beer"/>',
     `${outputs(
@@ -338,7 +338,7 @@ test('a Gaussian process answers its mean and its standard error', async () => {
   }
 });
 
-test('everything that is wrong with a Gaussian process is told', async () => {
+test('reports all errors of a Gaussian process', async () => {
   const short = `<ARDSquaredExponentialKernel gamma="one"><Lambda><Array type="real">1 2</Array>
     </Lambda></ARDSquaredExponentialKernel>`;
   const told = await problems(FIELDS, process(short));
@@ -350,7 +350,7 @@ test('everything that is wrong with a Gaussian process is told', async () => {
   assert.match(await problems(FIELDS, process(kernel, untargeted)), /no target among/);
 });
 
-test('what has no stage is refused by name', async () => {
+test('refuses models without a stage by name', async () => {
   const model = `<TimeSeriesModel functionName="timeSeries" bestFit="ARIMA">${schema('x')}
     </TimeSeriesModel>`;
   assert.match(await problems(FIELDS, model), /time series models are not supported: the standard/);

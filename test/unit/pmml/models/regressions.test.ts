@@ -37,7 +37,7 @@ test('a regression adds its predictors, their powers, categories and products', 
   close(y, [1.5 + 2 - 8 + 10 + 1, 1.5 + 2 - 8 + 1, 1.5 + 2 - 8 + 1, null, null]);
 });
 
-test('a term may say what stands for a missing value', async () => {
+test('uses the replacement of a missing value in a term', async () => {
   const model = regression(`<RegressionTable intercept="0">
     <PredictorTerm coefficient="3"><FieldRef field="x" mapMissingTo="7"/></PredictorTerm>
   </RegressionTable>`);
@@ -73,7 +73,7 @@ test('an ordinal target has tables that cumulate', async () => {
   assert.deepEqual(columns['y'], ['b']);
 });
 
-test('everything that is wrong with a regression is told at once', async () => {
+test('reports all errors of a regression at once', async () => {
   const model = regression(
     `<RegressionTable intercept="one">
       <NumericPredictor name="c" coefficient="2"/>
@@ -219,7 +219,7 @@ test('Cox regressions look up the baseline of their stratum', async () => {
   close(y, [0.25 * Math.E, 0.5 * Math.E, 0, null, null, null]);
 });
 
-test('everything that is wrong with a general regression is told at once', async () => {
+test('reports all errors of a general regression at once', async () => {
   const cells = CELLS.replace('predictorName="x"', 'predictorName="w"');
   const broken = parameters([['p0', 1, 'a']]);
   const model = general(

@@ -50,7 +50,7 @@ test('rows, quotes and line ends', () => {
   assert.deepEqual(cells('a,b').rows, []);
 });
 
-test('what is no CSV is refused with its line', () => {
+test('refuses invalid CSV with its line', () => {
   const bad: readonly (readonly [string, RegExp])[] = [
     ['', /expected a header row/],
     ['\n1\n', /expected a header row/],
@@ -129,7 +129,7 @@ test('a cell of another type: an error with row and column, or text where the mo
   assert.match(body('n\n1.0\n', ['n']), /"datatype":"FP64".*"data":\[1.0\]/);
 });
 
-test('where the model says nothing: integers, doubles or text', () => {
+test('guesses integers, doubles or text if the model declares no type', () => {
   const typed = (...cells: string[]): string => {
     const found = /"datatype":"(\w+)"/.exec(body(`s\n${cells.join('\n')}\n`, ['s'], ['s']));
     return found?.[1] ?? '';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
 import { exactText, parseExact } from '../../../../ts/protocols/frames/exact-json.js';
 
-test('what is read is written again, digit by digit', () => {
+test('writes numbers as they were read, digit by digit', () => {
   const texts = [
     '[9223372036854775807,-0.10,1e-400,1.0]',
     '{"a":"x\\"\\\\\\n","b":[true,false,null,[]],"c":{}}',
@@ -16,7 +16,7 @@ test('what is read is written again, digit by digit', () => {
   assert.equal(exactText(parseExact('[NaN,-Infinity]'), true), '[null,"-Infinity"]');
 });
 
-test('what plain JSON is, it reads as JSON.parse does', () => {
+test('reads plain JSON as JSON.parse does', () => {
   const texts = ['"\\u0041\\ud83d\\ude42"', '[[],{},""]', '{"a":{"b":[1.5]}}', '-0', '1E+2'];
   for (const text of texts) {
     assert.deepEqual(JSON.parse(exactText(parseExact(text), true)), JSON.parse(text), text);
@@ -30,7 +30,7 @@ test('a string of any length, and of escapes alone', () => {
   assert.throws(() => parseExact(`"${quotes}`), /expected a string at character 0/);
 });
 
-test('what is no JSON is refused with its place', () => {
+test('refuses invalid JSON with its place', () => {
   const bad: readonly (readonly [string, RegExp])[] = [
     ['', /expected a value at character 0/],
     ['[1,]', /expected a value at character 3/],

@@ -60,7 +60,7 @@ test('lists and tensors, dense and sparse', () => {
 
 const one = (type: unknown, value: string): string => frame([{ name: 'x', type }], `[[${value}]]`);
 
-test('what is no frame is refused, with row and field', () => {
+test('refuses invalid frames, with row and field', () => {
   const vector = { type: 'tensor', base: 'double', dimensions: [2] };
   const bad: readonly (readonly [string, RegExp])[] = [
     ['[]', /expected \{"schema"/],

@@ -60,7 +60,7 @@ test('explicit: what was said by call, or at start, and base paths', () => {
   assert.deepEqual(desired.faults, [`--load-model: ${message}`]);
 });
 
-test('what has not changed is the very same, so that nothing is done for it', () => {
+test('returns the same object for unchanged models, so that nothing is done', () => {
   const { explicit, models } = asking({ mode: 'explicit', loadModels: ['m'] });
   const [one, other] = [found('1a'), found('1a', { name: 'n' })];
   const before = models.decide(seen([one]), NONE_SERVE);

@@ -9,7 +9,7 @@ import { filledFolder } from '../../temp-folder.js';
 import { settle } from '../fakes.js';
 import { POLL, setupSource, startSource, write } from './source-setup.js';
 
-test('at start everything is taken as found and loaded', async (t) => {
+test('loads everything found at start without settling', async (t) => {
   const folder = filledFolder(t, {
     'repo/a/1/model.onnx': 'x',
     'repo/a/2/model.onnx': 'x',
@@ -32,7 +32,7 @@ test('at start everything is taken as found and loaded', async (t) => {
   await source.stop();
 });
 
-test('what the command line names must be there', async (t) => {
+test('requires paths on the command line to exist', async (t) => {
   const folder = filledFolder(t, { 'm.onnx': 'x' });
   const none = join(folder, 'none');
   const wrong = [
@@ -53,7 +53,7 @@ test('what the command line names must be there', async (t) => {
   }
 });
 
-test('poll: a new version is taken when it has settled, and the old one goes then', async (t) => {
+test('poll applies a settled new version, and then removes the old one', async (t) => {
   const folder = filledFolder(t, { 'm/1/model.onnx': 'x' });
   const { clock, engine, look, states } = await startSource({
     sources: { modelRepositories: [folder] },
@@ -87,7 +87,7 @@ test('poll: models come and go with their folders', async (t) => {
   await source.stop();
 });
 
-test('a version replaced in place is loaded anew, or left alone where asked', async (t) => {
+test('reloads a version replaced in place, or keeps it if configured', async (t) => {
   for (const reloadChangedVersions of [true, false]) {
     const folder = filledFolder(t, { 'm/1/model.onnx': 'x' });
     const { engine, look, states } = await startSource({

@@ -73,7 +73,7 @@ test('models.config: policies, labels, platforms; re-read on its own schedule', 
   assert.deepEqual(source.problems, []);
 });
 
-test('what makes no difference is told, once, and does not stop a start', async (t) => {
+test('reports settings without effect once, and starts', async (t) => {
   const folder = filledFolder(t, {
     'a/1/model.onnx': 'x',
     'a/1/batching_params.pbtxt': 'thread_pool_name { value: "p" }',
@@ -140,7 +140,7 @@ test('a models.config that turns bad unloads nothing', async (t) => {
   assert.deepEqual(source.problems, []);
 });
 
-test('a models.config that changes is taken when it has settled, its new models too', async (t) => {
+test('applies a changed models.config when it has settled, with its new models', async (t) => {
   const folder = filledFolder(t, { 'a/1/model.onnx': 'x', 'b/1/model.onnx': 'x' });
   const file = join(folder, 'models.config');
   const entry = (name: string): string =>

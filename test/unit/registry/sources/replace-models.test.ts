@@ -96,7 +96,7 @@ test('a server of repositories gets base paths too, and watches them', async (t)
   assert.match(states(), /a\/3:AVAILABLE/);
 });
 
-test('what cannot be served is an error; the rest of the list is served', async (t) => {
+test('reports models that cannot be served, and serves the rest of the list', async (t) => {
   const folder = filledFolder(t, { ...TWO, 'empty/notes': 'x' });
   const { source, states, engine } = await startSource({
     sources: { baseModel: { name: 'm', path: join(folder, 'a') } },
@@ -142,7 +142,7 @@ test('a name of a repository is refused and nothing changes', async (t) => {
   assert.equal(states(), before);
 });
 
-test('as a control call: a message with anything wrong in it changes nothing', async (t) => {
+test('changes nothing for a control message with any error', async (t) => {
   const folder = filledFolder(t, TWO);
   const { source, registry, states } = await startSource({
     sources: { baseModel: { name: 'm', path: join(folder, 'a') } },

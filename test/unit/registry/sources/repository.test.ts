@@ -288,7 +288,7 @@ test('a folder of the name of the ONNX file holds it, as in Triton', async (t) =
   );
 });
 
-test('of two models with one name the first is served', async (t) => {
+test('serves the first of two models with one name', async (t) => {
   const folder = filledFolder(t, { 'a/m/1/model.onnx': 'x', 'b/m/2/model.onnx': 'x' });
   const repositories = ['a', 'b'].map((name) => join(folder, name));
   const result = await scan({ modelRepositories: repositories });
@@ -306,7 +306,7 @@ test('an empty repository is reported', async (t) => {
   });
 });
 
-test('what the user names must be there', async (t) => {
+test('requires named paths to exist', async (t) => {
   const folder = filledFolder(t, { 'notes.txt': 'x', 'm.onnx': 'x' });
   const at = (name: string): string => join(folder, name);
   await refuses({ paths: [at('none')] }, `${at('none')}: no such file or folder`);

@@ -38,7 +38,7 @@ test('what one look does not find begins anew; without a time everything is sett
   assert.equal(new Settling(0).isSettled('m/1', 'a', 0), true);
 });
 
-test('new and changed versions are taken when they have settled', () => {
+test('applies new and changed versions when they have settled', () => {
   const cases: [before: string | undefined, now: string, settled: boolean, taken: string][] = [
     [undefined, '1a 2b', true, '1a 2b'],
     [undefined, '1a', false, 'nothing'],
@@ -94,7 +94,7 @@ test('a new model waits once, not for its configuration and then for its files',
   assert.deepEqual([look(0), look(60), look(100)], ['nothing', 'nothing', '1a']);
 });
 
-test('a configuration has to settle before anything of its look is taken', () => {
+test('applies nothing of a scan before its configuration has settled', () => {
   const config = { ...NO_CONFIG, revision: 'new' };
   const previous = found('1a');
   const changed = found('1a 2b', { config });
@@ -120,7 +120,7 @@ test('a model that cannot be read keeps what it had and shows why', () => {
   assert.equal(takeModel(gone, undefined, rules(true)).model, gone);
 });
 
-test('what is the same in everything is the same object', () => {
+test('returns the same object if nothing changed', () => {
   const previous = found('1a 2b', { problems: ['p'], labels: { l: '1' } });
   const same = found('1a 2b', { problems: ['p'], labels: { l: '1' } });
   assert.equal(takeModel(same, previous, rules(false)).model, previous);

@@ -102,7 +102,7 @@ test('a server polls until its first model is there', async (t) => {
   assert.deepEqual([registry.snapshot.ready, registry.snapshot.faults], [true, []]);
 });
 
-test('what is watched, so that it may bring a model later', () => {
+test('watches paths that may provide a model later', () => {
   const repositories = { modelRepositories: ['/r'] };
   const file = { modelConfigFile: '/models.config' };
   for (const [change, watched] of [

@@ -77,7 +77,7 @@ test('files, folders, version folders and repositories', async (t) => {
   );
 });
 
-test('what is asked for: backend, importer and the schema beside the model', async (t) => {
+test('requests the backend, importer and schema beside the model', async (t) => {
   const folder = filledFolder(t, { 'iris.pmml': 'x', 'other.pmml': 'x', 'iris.schema.json': '{}' });
   const iris = await specOf(join(folder, 'iris.pmml'));
   assert.equal(iris.spec.backend, 'tabular');

@@ -130,7 +130,7 @@ test('versions of one model may be of different formats', async (t) => {
   );
 });
 
-test('what is no model is a problem with its place', async (t) => {
+test('reports folders without a model as problems, with their place', async (t) => {
   const folder = filledFolder(t, {
     'm/1/variables/variables.index': 'x',
     'm/1/fingerprint.pb': 'x',

@@ -42,7 +42,7 @@ it('goes with the last of them', async (context) => {
   assert.deepEqual(readdirSync(root), []);
 });
 
-it('what a killed server left is removed', async (context) => {
+it('removes folders of a killed server', async (context) => {
   const { root, folder, own } = await setup(context);
   const dead = join(root, `${own.slice(0, -6)}abcdef`);
   mkdirSync(join(dead, '1'), { recursive: true });

@@ -47,7 +47,7 @@ test('each is looked at in its interval, the first time one interval from the st
   assert.equal(looks.length, 7);
 });
 
-test('what has to settle is looked at sooner, until it has', async () => {
+test('scans unsettled sources sooner, until they have settled', async () => {
   const { clock, watcher, looks, answers } = setup({ a: 1000, b: 1000, quick: 20 });
   let waits = 2;
   answers.set('a', () => Promise.resolve(waits-- > 0));

@@ -7,7 +7,7 @@ import { checkNativeLinks } from '../../../../scripts/packaging/native-links.mjs
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
-test('the addon needs glibc and Node, and shows nothing of its own', () => {
+test('needs only glibc and Node, and exports no names', () => {
   checkNativeLinks(join(root, 'build', 'Release', 'serval.node'));
 });
 
@@ -15,7 +15,7 @@ test('other libraries are refused by name', () => {
   assert.throws(() => checkNativeLinks(process.execPath), /serval\.node needs .*libstdc\+\+\.so/);
 });
 
-test('names of its own that it shows are refused', () => {
+test('refuses exported names', () => {
   const runtime = join(root, 'node_modules', 'onnxruntime-node', 'bin', 'napi-v6', 'linux', 'x64');
   assert.throws(
     () => checkNativeLinks(join(runtime, 'libonnxruntime.so.1')),

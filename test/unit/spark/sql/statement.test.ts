@@ -70,7 +70,7 @@ const precedence: readonly (readonly [string, string])[] = [
   ["'it\\'s'", "it's"],
 ];
 
-describe('what binds more closely', () => {
+describe('operator precedence', () => {
   for (const [written, expected] of precedence) {
     test(written, () => {
       const [item] = parseSelect(`SELECT ${written} FROM __THIS__`, 3).items;
@@ -125,7 +125,7 @@ const refused: readonly (readonly [string, RegExp])[] = [
   [`SELECT a${' '.repeat(100_000)} FROM __THIS__`, /at most 100000 characters/],
 ];
 
-describe('what is refused', () => {
+describe('refused statements', () => {
   for (const [statement, expected] of refused) {
     test(statement.slice(0, 70), () => {
       const { problems, result } = lowered(statement, ['a']);
@@ -136,7 +136,7 @@ describe('what is refused', () => {
   }
 });
 
-test('all problems of a statement are told, each with its column', () => {
+test('reports all problems of a statement, each with its column', () => {
   const { problems } = lowered('SELECT foo(a), bar(b), sum(zip) FROM __THIS__', ['a', 'b']);
   assert.deepEqual(problems, [
     'stage 0: statement, column 8: the function foo() is not supported',

@@ -118,7 +118,7 @@ test('a folder: links that lead elsewhere, loops and pipes are refused', async (
   await refused('/dev/null', /special file/);
 });
 
-test('what is no archive is refused', async (t) => {
+test('refuses files that are not archives', async (t) => {
   const folder = filledFolder(t, { 'a.zip': 'no zip', 'b.gz': '' });
   await refused(join(folder, 'a.zip'), /got another file/);
   await refused(join(folder, 'b.gz'), /got another file/);
@@ -161,7 +161,7 @@ test('one name twice, or as file and folder, is refused', async (t) => {
   }
 });
 
-test('a zip: links, encryption, other compression and lies are refused', async (t) => {
+test('refuses links, encryption, other compression and false sizes in a zip', async (t) => {
   const good: ZipEntry = { name: 'good', content: 'good' };
   const bad: readonly (readonly [ZipEntry, RegExp])[] = [
     [{ name: 'a', content: '/etc/passwd', mode: 0o120777 }, /neither a file nor a folder/],

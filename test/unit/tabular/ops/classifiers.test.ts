@@ -120,7 +120,7 @@ test('a probability of 0 over a threshold of 0', () => {
   assert.deepEqual(far('infinity'), [1]);
 });
 
-test('what scores of forests become', () => {
+test('turns scores of forests into predictions', () => {
   const run = (link: ops.Link, row: unknown, more: object = {}) => {
     const { columns } = frame(
       { x: vectors(row) },

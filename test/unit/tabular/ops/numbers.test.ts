@@ -155,7 +155,7 @@ test('functions of one number', () => {
   assert.throws(() => run('log', null), /column 'x' is missing/);
 });
 
-test('functions of two numbers, with what stands for a missing one', () => {
+test('computes functions of two numbers, with defaults for missing ones', () => {
   const run = (
     operation: ops.MathBinary,
     a: readonly unknown[],

@@ -55,7 +55,7 @@ test('distributions over topics are Spark’s', () => {
   ]);
 });
 
-test('what is no count of words is refused, and what is no model', () => {
+test('refuses invalid counts of words and invalid models', () => {
   for (const row of [
     [1, -1, 0, 0],
     [Number.NaN, 0, 0, 0],

@@ -11,7 +11,7 @@ const unpack = (text: string): string =>
 const failure = (text: string, limit = LIMIT): string =>
   errorOf(() => unpackSnappy(hex(text), limit, 'block'));
 
-test('literals with lengths in the tag and behind it', () => {
+test('reads literals with lengths in the tag and after it', () => {
   assert.equal(unpack('00'), '');
   assert.equal(unpack('03 08 616263'), 'abc');
   for (const [length, head] of [
@@ -44,7 +44,7 @@ test('a copy may reach into itself', () => {
   assert.equal(unpack('0b 04 6162 2202 00'), 'abababababa');
 });
 
-test('what the test support packs comes back', () => {
+test('restores what the test support compresses', () => {
   const content = Buffer.from(Array.from({ length: 150_000 }, (_, i) => (i * i) & 0xff));
   assert.deepEqual(Buffer.from(unpackSnappy(snappyLiterals(content), LIMIT, 'b')), content);
 });

@@ -216,7 +216,7 @@ test('all blocks together have a limit', (context) => {
   );
 });
 
-test('what is no file', (context) => {
+test('refuses paths that are not files', (context) => {
   const folder = tempFolder(context);
   mkdirSync(join(folder, 'd'));
   const open = (name: string): string => errorOf(() => new TableFile(join(folder, name), LIMIT));

@@ -14,7 +14,7 @@ test('a loop runs as often as its condition says, also not at all', () => {
   assert.deepEqual(valuesOf(graph, 'w/x_out w/i_out', { n: 0, x: 5 }), [5, 0]);
 });
 
-test('what enters and does not change is passed in', () => {
+test('passes in values that do not change', () => {
   const graph = graphOf(...loopLines('w', 'n', 'x', ['w/k Enter@w k', 'w/x_step Add w/x_in w/k']));
   assert.deepEqual(valuesOf(graph, 'w/x_out', { n: 4, x: 1, k: 10 }), [41]);
 });
@@ -64,7 +64,7 @@ test('a loop inside a condition', () => {
   assert.deepEqual(valuesOf(graph, 'm', { n: 3, x: 5, p: 0 }), [5]);
 });
 
-test('two loops of one frame name are told apart by their LoopCond', () => {
+test('separates two loops of one frame name by their LoopCond', () => {
   const again = loopLines('v', 'n', 'w/x_out', ['v/c3 Const', 'v/x_step Mul v/x_in v/c3'], 'w');
   assert.deepEqual(valuesOf(graphOf(...DOUBLING, ...again), 'v/x_out', { n: 2, x: 1 }), [36]);
 });

@@ -240,7 +240,7 @@ test('serving_graph counts before graph_def', (t) => {
   assert.deepEqual(names(found), ['only']);
 });
 
-test('a restore op that only graph_def has is taken from there with what it needs', (t) => {
+test('uses the restore op of graph_def if only that has one, with its inputs', (t) => {
   const outer = graph([
     { name: 'v', op: 'Variable', attributes: FLOAT },
     { name: 'file', op: 'Const' },

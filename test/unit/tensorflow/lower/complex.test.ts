@@ -43,7 +43,7 @@ test('a product is four real ones, of which only the wanted part stays', (t) => 
   );
 });
 
-test('what moves elements runs on each part', (t) => {
+test('runs operators that move elements on each part', (t) => {
   const ops = opsOf(
     [
       ...Z,
@@ -61,7 +61,7 @@ test('what moves elements runs on each part', (t) => {
   assert.ok(ops.some((op) => op.endsWith('ComplexAbs')));
 });
 
-test('a constant is taken apart', (t) => {
+test('splits a constant', (t) => {
   const bytes = new Uint8Array(new Float32Array([1, 2, 3, 4]).buffer);
   const pairs: Tensor = { dtype: 'complex64', shape: [2], data: { kind: 'bytes', bytes } };
   const model = lowered(

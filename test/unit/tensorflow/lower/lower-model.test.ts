@@ -138,7 +138,7 @@ test('aliases are kept as names, also odd ones; none meets a name that is made',
   );
 });
 
-test('no alias meets the name of a constant that lies in a file', (t) => {
+test('keeps aliases apart from names of constants in files', (t) => {
   const nodes = [X, large(1, 'w'), node('y', 'AddV2', ['x', 'w'], FLOAT)];
   const model = lowered(
     t,
@@ -215,7 +215,7 @@ test('signatures of one content are one session: their graphs are the same bytes
   assert.deepEqual(first?.onnx, second?.onnx);
 });
 
-test('what is imported twice is the same', (t) => {
+test('gives the same result for a second import', (t) => {
   const source = modelOf([X, large(1, 'w'), node('y', 'AddV2', ['x', 'w'], FLOAT)], {
     s: signature({ x: 'x:0' }, { y: 'y:0' }),
   });
@@ -272,7 +272,7 @@ test('everything that blocks is said at once, alike ones together', (t) => {
   );
 });
 
-test('what a signature names and the graph lacks blocks that signature only', (t) => {
+test('blocks only the signature that names a missing node', (t) => {
   const model = lowered(
     t,
     modelOf(ADD_ONE, {
@@ -375,7 +375,7 @@ test('a cycle outside a loop is an error of the model', (t) => {
   );
 });
 
-test('a condition that no function stands for is refused, not guessed', (t) => {
+test('refuses a condition without an equivalent function', (t) => {
   const nodes = [
     X,
     node('y', 'If', ['x', 'x'], {

@@ -32,7 +32,7 @@ test('one needed output of several keeps the node', () => {
   assert.deepEqual(outputsOf(usedNodes(nodes, ['s'])), ['q', 's']);
 });
 
-test('what a subgraph takes from outside is needed, however deep', () => {
+test('keeps outer values that a subgraph uses, at any depth', () => {
   const deep = body(node('inner', 'y', body(node('inner', 'outer'))));
   const nodes = [node('outer', 'x'), node('unused', 'x'), node('y', 'x'), node('out', 'x', deep)];
   assert.deepEqual([...namesUsedBy(nodes[3] ?? node('', ''))], ['x', 'y', 'outer']);

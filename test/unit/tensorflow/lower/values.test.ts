@@ -37,7 +37,7 @@ test('broadcasting of shapes that are known in part', () => {
   assert.equal(broadcastShapes(_, [2]), _);
 });
 
-test('what two branches have in common', () => {
+test('finds what two branches have in common', () => {
   assert.deepEqual(commonShape([2, 3], [2, 4]), [2, _]);
   assert.equal(commonShape([2], [2, 2]), _);
   assert.equal(commonShape(_, [2]), _);

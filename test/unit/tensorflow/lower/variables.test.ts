@@ -93,7 +93,7 @@ test('one that some signature assigns is state for all of them; others stay cons
   assert.equal(nodes.filter((one) => one.startsWith('Add(')).length, 1, 'added once');
 });
 
-test('what is read after an assignment is the new value, before it the old one', (t) => {
+test('reads the new value after an assignment, and the old one before it', (t) => {
   const got = lowered(t, model({ s: signature({}, { after: 'after:0' }) }), STORED);
   const { nodes } = onnxText(graphOf(got, 's').onnx);
   const sum = /-> (Add_\d+)/.exec(nodes.find((one) => one.startsWith('Add(')) ?? '')?.[1];

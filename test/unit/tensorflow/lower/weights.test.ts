@@ -89,7 +89,7 @@ test('repeated elements are written once for all constants of that size', (t) =>
   assert.equal(readFileSync(path).length, 1216 + 1200);
 });
 
-test('what a few bytes of a file may ask for is bounded, one by one and together', (t) => {
+test('bounds what a few bytes of a file may allocate, each and in total', (t) => {
   const { weights } = store(t);
   const element = new Uint8Array(4);
   for (const shape of [[2 ** 31], [2 ** 40, 2 ** 40], [2 ** 25 + 1]]) {

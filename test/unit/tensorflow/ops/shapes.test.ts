@@ -148,7 +148,7 @@ describe('known integers', () => {
 });
 
 describe('nodes', () => {
-  test('what changes nothing adds nothing', () => {
+  test('adds nothing for operators that change nothing', () => {
     assert.deepEqual(lowerOne('Transpose', [x, vector([0, 1, 2])]).nodes, []);
     assert.deepEqual(lowerOne('Pad', [x, constant('int32', [3, 2], Array(6).fill(0))]).nodes, []);
     assert.deepEqual(lowerOne('Sum', [x, vector([])]).nodes, []);

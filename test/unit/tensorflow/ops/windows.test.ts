@@ -113,7 +113,7 @@ describe('shapes of windows', () => {
   }
 });
 
-describe('how windows are written', () => {
+describe('the form of windows', () => {
   const TURNED = ['Transpose', 'Transpose', 'Conv', 'Transpose'];
   const nodes = (...given: Parameters<typeof lowerOne>) => lowerOne(...given).nodes;
 
@@ -146,7 +146,7 @@ describe('how windows are written', () => {
   });
 });
 
-describe('what windows refuse', () => {
+describe('refusals of windows', () => {
   const fused = (ops: readonly string[], args: number): Attributes =>
     same({ fused_ops: bytesList(ops), num_args: int(args) });
   const bias = tensor('float', [2]);

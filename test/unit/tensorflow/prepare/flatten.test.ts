@@ -68,7 +68,7 @@ const DOUBLE = fun('double', {
   returns: { r: 'add:z:0' },
 });
 
-test('a call is its body with a prefix, and an IdentityN of its own name', () => {
+test('replaces a call by its body with a prefix, and an IdentityN', () => {
   const nodes = [
     X,
     call('c', 'double', ['x'], ['float']),
@@ -111,7 +111,7 @@ test('a body may give an argument straight back, and calls nest', () => {
   );
 });
 
-test('names that are taken are avoided', () => {
+test('avoids names in use', () => {
   const nodes = [X, node('c/add', 'Neg', ['x'], FLOAT), call('c', 'double', ['c/add'], ['float'])];
   assert.deepEqual(nodesText(flat(nodes, ['c'], DOUBLE)), [
     'c = IdentityN(c/add_1:0)',
@@ -257,7 +257,7 @@ test('a call whose input comes after an assignment reads variables after it', ()
   assert.deepEqual(found.get('c/read')?.control, ['first']);
 });
 
-test('what comes before a call comes before the calls inside it', () => {
+test('orders nodes before a call before the calls inside it', () => {
   const outer = fun('outer', {
     inputs: [arg('v', 'resource')],
     nodes: [call('in', 'count', ['v'], ['float'])],
@@ -335,7 +335,7 @@ test('function(): arguments, results and effects of a body, one object per call'
   assert.deepEqual(half.returns, [{ node: 'a', output: 0 }]);
 });
 
-test('what a reached node may not say', () => {
+test('refuses invalid reached nodes', () => {
   const cases: readonly (readonly [nodes: readonly NodeDef[], expected: RegExp])[] = [
     [[node('o', 'Identity', ['gone'])], /node "o" names "gone", and there is no node/],
     [[node('o', 'NoOp', ['^gone'])], /node "o" names "gone"/],
@@ -363,7 +363,7 @@ test('what a reached node may not say', () => {
   }
 });
 
-test('what a body may not say', () => {
+test('refuses invalid bodies', () => {
   const bodies: readonly (readonly [Parameters<typeof fun>[1], RegExp])[] = [
     [{ nodes: [], returns: { r: 'gone:z:0' } }, /function "f" names "gone"/],
     [{ nodes: [ONE], returns: { r: 'one:z:0' } }, /operator "Const" has no output "z"/],

@@ -26,7 +26,7 @@ test('a new stream has no boundaries; restored ones are kept by their handle', (
   assert.deepEqual(boundaries(state(stream, ['restore'])), [['stream', [[3], [0]]]]);
 });
 
-test('what is created a second time stays as it is', () => {
+test('keeps a resource that is created a second time', () => {
   const again = node('again', 'BoostedTreesCreateQuantileStreamResource', [
     'stream',
     'epsilon',

@@ -87,7 +87,7 @@ test('nodes of one shared name are one variable', () => {
   });
 });
 
-test('what cannot be run: an error where it is needed, else a warning; never an old value', () => {
+test('fails or warns for operators that cannot run; never uses an old value', () => {
   const nodes = [
     variable('v'),
     variable('w'),
@@ -174,7 +174,7 @@ test('serialised trees are kept by their handle', () => {
   );
 });
 
-test('what the init signature itself names is not served', () => {
+test('does not serve tensors that the init signature names', () => {
   const nodes = [
     variable('v'),
     node('x', 'Placeholder', [], { dtype: type('float') }),

@@ -90,7 +90,7 @@ test('control edges lead to nodes that change state and what those need, no furt
   ]);
 });
 
-test('what is needed anyway is not lost when it is first met by a control edge', () => {
+test('keeps needed nodes that a control edge reaches first', () => {
   const graph = graphOf(
     'v VarHandleOp',
     'set AssignVariableOp v mid',

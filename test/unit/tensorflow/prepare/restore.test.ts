@@ -299,7 +299,7 @@ test('mutable tables come from the checkpoint; of dense ones only the places in 
   ]);
 });
 
-test('what a signature needs and the checkpoint lacks is an error; the rest a warning', () => {
+test('fails for a variable that a signature needs, and warns for others', () => {
   const stored = checkpoint({ v: floats([1, 2], [2]), w: floats([1]) });
   const model = (wanted: string, of: NodeDef, served: string) =>
     run(

@@ -20,7 +20,7 @@ function attribute(text: string): Attribute | undefined {
   return found.nodes[0]?.attributes.get('k');
 }
 
-test('what text is and what is binary', () => {
+test('tells text from binary', () => {
   for (const text of ['node {', '  # a\n# b\n\n node{', 'meta_graphs <', 'version: 3']) {
     assert.equal(looksLikeText(utf8(text)), true, text);
   }

@@ -54,7 +54,7 @@ describe('PEM files', () => {
     }
   });
 
-  it('are told of when they change', async () => {
+  it('are reported when they change', async () => {
     const pair = certificates.signed('changing', authority);
     let files: PemFiles | undefined;
     const changed = new Promise<void>((resolve) => {

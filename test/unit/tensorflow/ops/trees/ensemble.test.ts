@@ -56,7 +56,7 @@ test('a leaf that says nothing is 0, an ensemble of no bytes has no trees', () =
   assert.deepEqual(read().treeSizes, []);
 });
 
-test('what is no ensemble is refused, with what is wrong', () => {
+test('refuses invalid ensembles with the reason', () => {
   const wrong: [RegExp, Bytes[]][] = [
     [/1 trees with 0 weights/, [tree(leaf(1))]],
     [/0 trees with 1 weights/, [packed(2, [1])]],
