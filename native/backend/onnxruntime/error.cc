@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "base/bytes/views.h"
 #include "base/signature.h"
 
 namespace serval::ort {
@@ -23,8 +24,6 @@ std::string take_logged_text() {
   logged_text.bytes = 0;
   return text;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // End of the bracketed text that opens at `at`; npos if it never closes.
 size_t closing(std::string_view text, size_t at, char open, char close) {

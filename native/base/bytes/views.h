@@ -1,4 +1,5 @@
-// Views bytes as text and text as bytes, without copying. Hot path, any thread.
+// Views bytes as text and text as bytes, without copying; small questions about text. Hot path, any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,9 @@ inline std::string_view text_of(std::span<const uint8_t> bytes) {
 inline std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
+
+// Whether a character is a decimal digit.
+constexpr bool is_digit(auto c) { return c >= '0' && c <= '9'; }
 
 // Removes a header's spaces and tabs at both ends.
 inline std::string_view trimmed(std::string_view text) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/bytes/views.h"
+
 namespace serval {
 
 namespace {
@@ -12,8 +14,6 @@ namespace {
 __extension__ using Uint128 = unsigned __int128;
 
 constexpr int64_t kExponentMax = 100'000;  // a number with a larger exponent is 0 or too large
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The parts of "-12.5e3".
 struct Parts {

@@ -5,13 +5,13 @@
 #include <charconv>
 #include <limits>
 
+#include "base/bytes/views.h"
+
 namespace serval {
 
 namespace {
 
 using namespace json_reason;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Returns 16 for a character that is not a hexadecimal digit.
 unsigned hex_digit(char c) {

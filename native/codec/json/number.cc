@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/bytes/views.h"
 #include "simdjson.h"
 
 namespace serval::json_number {
@@ -35,8 +36,6 @@ uint64_t eight_digits(uint64_t bytes) {
   constexpr uint64_t kHigh = 0x0000271000000001u;  // 1 + (10000 << 32)
   return ((bytes & kMask) * kLow + ((bytes >> 16) & kMask) * kHigh) >> 32;
 }
-
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
 // Appends the digits at `p` to `value` (which may wrap: the caller counts them); nullptr if they
 // continue after `end`.

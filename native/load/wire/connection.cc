@@ -138,6 +138,19 @@ void Connection::answer(Call& call, uint64_t response_bytes) {
   events_.answered(call, response_bytes);
 }
 
+void Connection::judge_http(Call& call) {
+  const int64_t expected = prepared_->traffic.response_bytes;
+  if (call.refused) {
+    refuse(call, Failure::Status, "status " + std::to_string(call.status) + ": " + call.error);
+  } else if (expected >= 0 && call.received != static_cast<uint64_t>(expected)) {
+    refuse(call, Failure::Status,
+           "a response of " + std::to_string(call.received) + " bytes, expected " +
+               std::to_string(expected));
+  } else {
+    answer(call, call.received);
+  }
+}
+
 void Connection::leave_unread(Call& call, std::string_view error) {
   remove(call);
   events_.has_room(*this);

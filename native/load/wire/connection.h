@@ -131,6 +131,8 @@ class Connection {
   void answer(Call& call, uint64_t response_bytes);
   void refuse(Call& call, Failure kind, std::string_view error);
   void leave_unread(Call& call, std::string_view error);
+  // Ends a call by its HTTP status and the length of its response.
+  void judge_http(Call& call);
   void remove(Call& call);
 
   const Prepared* prepared_;

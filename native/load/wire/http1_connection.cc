@@ -83,21 +83,8 @@ class Http1Connection final : public Connection {
       // Set before the call ends, so that the next one uses another connection.
       self.going();
     }
-    self.finish(call);
+    self.judge_http(call);
     return 0;
-  }
-
-  void finish(Call& call) {
-    const int64_t expected = prepared_->traffic.response_bytes;
-    if (call.refused) {
-      refuse(call, Failure::Status, "status " + std::to_string(call.status) + ": " + call.error);
-    } else if (expected >= 0 && call.received != static_cast<uint64_t>(expected)) {
-      refuse(call, Failure::Status,
-             "a response of " + std::to_string(call.received) + " bytes, expected " +
-                 std::to_string(expected));
-    } else {
-      answer(call, call.received);
-    }
   }
 
   static const llhttp_settings_t& settings() {

@@ -319,17 +319,8 @@ void Http2Connection::closed(Call& call, uint32_t error) {
 }
 
 void Http2Connection::judge(Call& call) {
-  if (is_grpc()) return judge_call(call);
-  const int64_t expected = prepared_->traffic.response_bytes;
-  if (call.refused) {
-    refuse(call, Failure::Status, "status " + std::to_string(call.status) + ": " + call.error);
-  } else if (expected >= 0 && call.received != static_cast<uint64_t>(expected)) {
-    refuse(call, Failure::Status,
-           "a response of " + std::to_string(call.received) + " bytes, expected " +
-               std::to_string(expected));
-  } else {
-    answer(call, call.received);
-  }
+  if (is_grpc()) judge_call(call);
+  else judge_http(call);
 }
 
 void Http2Connection::judge_call(Call& call) {

@@ -10,8 +10,6 @@ namespace serval {
 namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
-// with less budget left, stalled clients are cut sooner
-constexpr uint64_t kScarceBytes = 64u << 20;
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
 constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
 
@@ -35,12 +33,8 @@ uint64_t Http1Connection::moved_ns() const { return waits_to_write() ? written_n
 
 // Whether to give up on a client that moves nothing; otherwise it is checked again later.
 bool Http1Connection::is_stalled(uint64_t now_ns) {
-  const TransportSettings& limits = thread_.settings();
-  const MemoryBudget& budget = *thread_.budget();
-  const uint64_t used = budget.used();
-  const bool scarce = used >= budget.limit() || budget.limit() - used < kScarceBytes;
-  if (scarce || now_ns >= after_ms(moved_ns(), limits.stalled_ms)) return true;
-  look_ns_ = after_ms(now_ns, limits.idle_ms);
+  if (now_ns >= after_ms(moved_ns(), thread_.stalled_ms())) return true;
+  look_ns_ = after_ms(now_ns, thread_.settings().idle_ms);
   return false;
 }
 

@@ -53,6 +53,7 @@ const TransportSettings& Http2Connection::settings() const { return thread_.sett
 CallHandler& Http2Connection::handler() { return thread_.calls(); }
 HttpHandler& Http2Connection::requests() { return thread_.requests(); }
 const std::shared_ptr<MemoryBudget>& Http2Connection::budget() { return thread_.budget(); }
+uint64_t Http2Connection::stalled_ms() const { return thread_.stalled_ms(); }
 BlockPool& Http2Connection::blocks() { return thread_.blocks(); }
 Timers& Http2Connection::timers() { return thread_.timers(); }
 uint64_t Http2Connection::now() const { return thread_.now(); }

@@ -66,6 +66,7 @@ class Http2Connection final : public Connection {
   // Runs one step of decompression on another thread; the stream is notified afterwards.
   void unpack(CallStream& stream, std::shared_ptr<Unpacking> message);
   const std::shared_ptr<MemoryBudget>& budget();
+  uint64_t stalled_ms() const;
   void resume_later(uint64_t call);
   // An empty HeadRoom with reserved capacity.
   HeadRoom take_head_room();

@@ -19,8 +19,6 @@ constexpr size_t kHeaderOverheadBytes = 32;  // RFC 9113 6.5.2
 constexpr size_t kHeadBytes = 512;           // capacity that is enough for most heads
 // above, a response's memory is taken over instead of copied
 constexpr size_t kCopiedBytesMax = 4096;
-// with less budget left, stalled clients are cut sooner
-constexpr uint64_t kScarceBytes = 64u << 20;
 constexpr std::string_view kJson = "application/json";
 
 }  // namespace
@@ -309,12 +307,8 @@ void RequestStream::watch() {
 void RequestStream::deadline_passed() {
   const bool comes = begun_ && !over_ && !remote_ended_;
   if (!comes && body_ == nullptr) return;
-  const TransportSettings& limits = connection_.settings();
-  const MemoryBudget& budget = *connection_.budget();
-  const uint64_t used = budget.used();
-  const bool scarce = used >= budget.limit() || budget.limit() - used < kScarceBytes;
-  const uint64_t ms = scarce ? limits.idle_ms : limits.stalled_ms;
-  if ((comes && paused_) || connection_.now() < after_ms(moved_ns_, ms)) {
+  const uint64_t stalled_ns = after_ms(moved_ns_, connection_.stalled_ms());
+  if ((comes && paused_) || connection_.now() < stalled_ns) {
     watch();
   } else if (comes) {
     connection_.requests().closed(*this);

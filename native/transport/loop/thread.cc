@@ -24,6 +24,7 @@ constexpr uint64_t kCertificatesLookNs = kSecondNs;
 constexpr size_t kAcceptsPerTurn = 64;
 constexpr size_t kOutputsKept = 8;
 constexpr size_t kUnpackStepBytes = 256 * 1024;  // 1 ms
+constexpr uint64_t kScarceBytes = 64u << 20;     // with less left, stalled clients are cut sooner
 constexpr uint32_t kIndexBits = 20;
 constexpr uint32_t kIndexMask = (1u << kIndexBits) - 1;
 
@@ -351,6 +352,12 @@ void ListenerThread::bury() {
 bool ListenerThread::too_much_unsent() const {
   return shared_.unsent_bytes.load(std::memory_order_relaxed) >
          static_cast<int64_t>(std::min<uint64_t>(settings().unsent_bytes_max, INT64_MAX));
+}
+
+uint64_t ListenerThread::stalled_ms() const {
+  const uint64_t used = budget()->used(), limit = budget()->limit();
+  const bool scarce = used >= limit || limit - used < kScarceBytes;
+  return scarce ? settings().idle_ms : settings().stalled_ms;
 }
 
 void ListenerThread::unsent_changed(int64_t bytes) {

@@ -106,6 +106,9 @@ class ListenerThread final : public CallThread {
   const std::shared_ptr<MemoryBudget>& budget() const { return shared_.budget; }
   void resume_later(uint64_t id) { resuming_.push_back(id); }
   bool too_much_unsent() const;
+  // How long a body or a response may make no progress: as long as a connection may be idle if
+  // memory is scarce.
+  uint64_t stalled_ms() const;
   void unsent_changed(int64_t bytes);
 
  private:
