@@ -97,7 +97,7 @@ let taken = false;
 export async function startServer(options: ServeOptions): Promise<Server> {
   const cwd = process.cwd();
   const config = await configOf(optionSettings(options, cwd), cwd);
-  if (taken) throw configError(CALL, 'expected one server at a time: stop() the one that runs');
+  if (taken) throw configError(CALL, 'expected one server at a time: stop() the running one first');
   taken = true;
   try {
     return serverOf(config, await start(config));

@@ -167,7 +167,7 @@ test('wrong answers end the run and say what came', async (t) => {
     [(stream) => stream.close(2), /the server reset the stream \(2\)/],
     [
       (stream) => stream.respond({ ':status': 200 }, { endStream: true }),
-      /no gRPC answer, status 200/,
+      /no gRPC response, status 200/,
     ],
     [
       (stream) => stream.respond({ ':status': 200, 'grpc-status': '0' }, { endStream: true }),

@@ -60,7 +60,7 @@ Status decode_raw_bytes(std::span<const uint8_t> raw, uint64_t elements, std::st
     at += length;
   }
   if (at != size) {
-    return bad_raw(input, "data: " + std::to_string(size - at) + " bytes left over behind " +
+    return bad_raw(input, "data: " + std::to_string(size - at) + " bytes left over after " +
                               std::to_string(elements) + " elements at byte " + std::to_string(at));
   }
   out.dtype = DType::Bytes;

@@ -44,7 +44,7 @@ Status check_size(const CudaCalls& calls, const SharedMemorySpec& spec, void* op
   void* base = nullptr;
   size_t bytes = 0;
   if (const int failed = calls.address_range(&base, &bytes, opened); failed != 0) {
-    return invalid_argument("the driver knows no allocation of the handle (CUresult " +
+    return invalid_argument("the driver has no allocation for the handle (CUresult " +
                             std::to_string(failed) + ")");
   }
   const size_t lead = static_cast<size_t>(static_cast<char*>(opened) - static_cast<char*>(base));

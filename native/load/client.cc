@@ -189,7 +189,7 @@ void Client::end_late(uint64_t now) {
     connection.give_up(call);
     free_calls_.push_back(&call);
     char text[64];
-    std::snprintf(text, sizeof text, "no answer within %.1f s",
+    std::snprintf(text, sizeof text, "no response within %.1f s",
                   static_cast<double>(plan_.timeout_ns) / 1e9);
     loop_->failed(call.due_ns, now, Failure::Late, text);
     has_room(connection);

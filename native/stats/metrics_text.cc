@@ -33,10 +33,10 @@ constexpr CountFamily kTritonFamilies[] = {
      [](const ModelMetrics& model) { return model.reading.inference_count; }},
     {"nv_inference_exec_count", "counter", "Model executions: batches",
      [](const ModelMetrics& model) { return model.reading.execution_count; }},
-    {"nv_inference_pending_request_count", "gauge", "Requests that wait to be executed",
+    {"nv_inference_pending_request_count", "gauge", "Requests waiting to be executed",
      [](const ModelMetrics& model) { return model.reading.pending; }},
     {"nv_inference_request_duration_us", "counter",
-     "Time of successful requests from arrival to answer, microseconds",
+     "Time of successful requests from arrival to response, microseconds",
      [](const ModelMetrics& model) { return model.reading.success.ns / 1000; }},
     {"nv_inference_queue_duration_us", "counter",
      "Time of successful requests in the queue, microseconds",
@@ -70,7 +70,7 @@ struct LatencyFamily {
 };
 
 constexpr LatencyFamily kLatencyFamilies[] = {
-    {"serval_request_duration_seconds", "Successful requests from arrival to answer",
+    {"serval_request_duration_seconds", "Successful requests from arrival to response",
      [](const StatsReading& from) -> const HistogramReading& { return from.request_us; }},
     {"serval_queue_duration_seconds", "Successful requests: time in the queue",
      [](const StatsReading& from) -> const HistogramReading& { return from.queue_us; }},
@@ -120,7 +120,7 @@ void write_failures(const std::vector<LabelledModel>& models, MetricsWriter& wri
 
 void write_load_times(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
   constexpr std::string_view kName = "nv_model_load_duration_secs";
-  writer.family(kName, "gauge", "Time that loading the model took, seconds");
+  writer.family(kName, "gauge", "Time taken to load the model, seconds");
   for (const auto& [model, labels] : models) {
     writer.sample(kName, labels, static_cast<double>(model->load_us) / 1e6);
   }

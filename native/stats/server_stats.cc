@@ -24,9 +24,9 @@ constexpr std::string_view kLooks = "serval_repository_looks_total";
 constexpr std::array<Family, 5> kFamilies = {{
     {kRefused, "counter", "Requests that were refused before any model ran, by reason"},
     {kConnections, "gauge", "Open connections of each listener"},
-    {kExpiry, "gauge", "When the certificate that is served ends, in seconds since 1970"},
-    {kProblems, "gauge", "What is wrong with models' places and files now, by what comes of it"},
-    {kLooks, "counter", "Looks at the places of models"},
+    {kExpiry, "gauge", "Expiry of the served certificate, in seconds since 1970"},
+    {kProblems, "gauge", "Current problems with model paths and files, by consequence"},
+    {kLooks, "counter", "Scans of the model sources"},
 }};
 
 constexpr std::array<Row, kServerValues> kRows = {{

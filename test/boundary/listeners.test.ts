@@ -143,7 +143,7 @@ describe('listener threads', () => {
     const early = await client.unary(`${SERVICE}RepositoryModelLoad`, load);
     assert.deepEqual(
       [early.code, early.details],
-      [14, 'the server is starting: it takes no control requests yet'],
+      [14, 'the server is starting: it does not accept control requests yet'],
     );
     const control = new FakeControl();
     let caughtUp = false;

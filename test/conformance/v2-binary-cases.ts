@@ -80,7 +80,7 @@ export const V2_BINARY_CASES: Readonly<Record<string, readonly RestCase[]>> = {
     refused(
       'surplus bytes',
       parted(binary(12), Buffer.concat([VALUES, Buffer.of(0)])),
-      'binary data: 1 bytes left over behind the last tensor',
+      'binary data: 1 bytes left over after the last tensor',
     ),
     refused(
       'a size that does not fit the shape',
@@ -144,7 +144,7 @@ export const V2_BINARY_CASES: Readonly<Record<string, readonly RestCase[]>> = {
     refused(
       'BYTES of more elements',
       bytesTensor(Buffer.alloc(8), '[1]'),
-      "input 'text': BYTES data: 4 bytes left over behind 1 elements at byte 4",
+      "input 'text': BYTES data: 4 bytes left over after 1 elements at byte 4",
       infer('text_identity'),
     ),
     refused(

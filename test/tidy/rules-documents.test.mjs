@@ -10,7 +10,7 @@ import {
   requestTrace,
   requiredFiles,
   traceRows,
-} from './rules-documents.mjs';
+} from './rules/documents.mjs';
 import { sourceFile } from './source-files.mjs';
 
 const tree = (pairs) => ({

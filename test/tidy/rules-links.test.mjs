@@ -1,7 +1,7 @@
 // The tidy rule for links, on small pages. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { anchorsOf, linksOf, relativeLinks } from './rules-links.mjs';
+import { anchorsOf, linksOf, relativeLinks } from './rules/links.mjs';
 import { sourceFile } from './source-files.mjs';
 
 const tree = (pairs) => ({

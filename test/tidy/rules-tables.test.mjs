@@ -1,7 +1,7 @@
 // The tidy rules that compare tables of documents with sources, on small samples. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { namedPaths, nativeCalls, pageSizes, rooms, tableRows } from './rules-tables.mjs';
+import { namedPaths, nativeCalls, pageSizes, rooms, tableRows } from './rules/tables.mjs';
 import { sourceFile } from './source-files.mjs';
 
 const tree = (pairs) => ({

@@ -1,7 +1,7 @@
 // Loads one model of a path into this process's engine, as `serval serve` would: its configuration
 // file, its importer, its settings. Control plane; the caller's thread.
 import { resolve } from 'node:path';
-import { configOf, type Config } from '../config/config.js';
+import { configOf, engineSettings, type Config } from '../config/config.js';
 import { configError, type Written } from '../config/values/values.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { importInThread } from '../importers/run/import-thread.js';
@@ -102,16 +102,12 @@ function load(
 }
 
 function engineOptions(config: Config): EngineOptions {
-  const { bodyBytesMax, memoryLimitBytes, pinnedPoolBytes } = config;
+  const { bodyBytesMax, memoryLimitBytes } = config;
   return {
-    bodyBytesMax,
+    ...engineSettings(config),
     inflatedBytesMax: Math.min(bodyBytesMax, INFLATED_BYTES_MAX),
-    jsonDepthMax: config.jsonDepthMax,
-    intraOpThreads: config.model.intraOpThreads,
-    onnxruntimeLibrary: config.onnxruntimeLibrary,
     restTimeoutUs: 0,
     keepsProcess: false,
-    pinnedPoolBytes,
     ...(memoryLimitBytes > 0 && { memoryLimitBytes }),
   };
 }

@@ -31,7 +31,9 @@ export async function makeRoom(path: string): Promise<void> {
   const about = lstatSync(path, { throwIfNoEntry: false });
   if (about === undefined) return;
   if (!about.isSocket()) {
-    throw new Error('a file that is no socket is there; remove it or choose another');
+    throw new Error(
+      'the path is an existing file that is not a socket; remove it or choose another',
+    );
   }
   if (await answers(path)) throw new Error('another server answers on it; choose another');
   unlinkSync(path);

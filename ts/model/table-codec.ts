@@ -221,7 +221,8 @@ function readScalar(bytes: ByteBuffer, kind: ScalarKind | readonly string[], at:
 
 function wordOf(words: readonly string[], number: number): string {
   const word = words[number];
-  if (word === undefined || word === '') throw new TypeError(`no word has the number ${number}`);
+  if (word === undefined || word === '')
+    throw new TypeError(`no enum value has the number ${number}`);
   return word;
 }
 

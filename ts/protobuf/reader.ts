@@ -123,7 +123,7 @@ export class WireReader {
     const end = this.#position + length;
     while (this.#position < end) {
       this.readVarint();
-      if (this.#position > end) this.fail(this.#fieldStart, 'a number reaches beyond its list');
+      if (this.#position > end) this.fail(this.#fieldStart, 'a number extends beyond its list');
       each(this);
     }
   }
@@ -150,7 +150,11 @@ export class WireReader {
     for (;;) {
       if (this.#wireType === WIRE_GROUP_START) {
         if (open.length >= GROUP_DEPTH_MAX) {
-          this.fail(this.#fieldStart, `groups nest deeper than ${GROUP_DEPTH_MAX}`, !this.#isExact);
+          this.fail(
+            this.#fieldStart,
+            `groups are nested deeper than ${GROUP_DEPTH_MAX}`,
+            !this.#isExact,
+          );
         }
         open.push(this.field);
       } else if (this.#wireType === WIRE_GROUP_END) {
@@ -230,7 +234,7 @@ export class WireReader {
       const shown = length > Number.MAX_SAFE_INTEGER ? 'more than 2^53' : length;
       this.fail(
         this.#isExact ? this.#valueStart : this.#fieldStart,
-        `${shown} bytes expected, ${left} are left`,
+        `expected ${shown} bytes, but only ${left} remain`,
       );
     }
     this.#position += length;

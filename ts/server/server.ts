@@ -9,7 +9,7 @@ import type { ModelControl } from '../protocols/control.js';
 import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
-import type { Config } from '../config/config.js';
+import { engineSettings, type Config } from '../config/config.js';
 import { sharesPort } from '../config/serving.js';
 import { checkSharedTls, transportTls, type TransportTls } from './workers/transport-tls.js';
 import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
@@ -144,7 +144,7 @@ function listenerPool(
   const own = engineOptions(config);
   const settings = {
     engine: { ...own, tracing: traces.word },
-    bodyBytesMax: own.bodyBytesMax,
+    bodyBytesMax: config.bodyBytesMax,
     inflatedBytesMax: own.inflatedBytesMax,
     memoryLimitBytes: own.memoryLimitBytes,
     host: config.host,
@@ -195,7 +195,7 @@ function listenerPool(
     hidesReasons: hidesReasons(access.policy),
     lost: (thread, error) => {
       // Half a server is worse than a restart.
-      logger.error('a listener thread died: exiting', { thread, reason: error.message });
+      logger.error('a listener thread died; exiting', { thread, reason: error.message });
       engine.link.native.exitNow(1);
     },
   });
@@ -218,19 +218,12 @@ function adminSettings(
 
 function engineOptions(config: Config) {
   return {
-    bodyBytesMax: config.bodyBytesMax,
+    ...engineSettings(config),
     inflatedBytesMax: Math.min(config.bodyBytesMax, INFLATED_BYTES_MAX),
-    jsonDepthMax: config.jsonDepthMax,
-    intraOpThreads: config.model.intraOpThreads,
-    onnxruntimeLibrary: config.onnxruntimeLibrary,
     loadThreads: config.control.loadsAtOnce || LOADS_AT_ONCE,
     memoryLimitBytes: config.memoryLimitBytes || defaultMemoryLimit(readMemoryFacts()),
-    pinnedPoolBytes: config.pinnedPoolBytes,
     restTimeoutUs: config.restTimeoutMs * 1000,
-    metrics: config.metrics.allowed,
     unloadMsMax: config.drainSeconds * 1000,
-    tfTensorContent: config.servingApi.tensorContent,
-    tfCheckMethod: config.servingApi.checkMethod,
     isolate: config.isolate,
     isolatesGpus: true,
   } satisfies EngineOptions;
@@ -299,7 +292,7 @@ async function withPlatform(config: Config, logger: Logger): Promise<Config> {
     config.platformConfigFile,
   );
   for (const { place, message } of warnings) {
-    logger.warn('a field without effect', { field: `${place}: ${message}` });
+    logger.warn('a field has no effect', { field: `${place}: ${message}` });
   }
   return {
     ...config,
@@ -354,9 +347,9 @@ export async function startServer(given: Config): Promise<RunningServer> {
   const { logLevel: level, logFormat: format, logFile: file } = given;
   const logger = createLogger({ level, format, file, control: levels });
   const config = await withPlatform(given, logger);
-  for (const flag of config.ignoredFlags) logger.warn('a flag without effect', { flag });
+  for (const flag of config.ignoredFlags) logger.warn('a flag has no effect', { flag });
   void removeLeftovers(config.modelCache ?? '', loadBinding()).then((folders) => {
-    for (const folder of folders) logger.info('removed what a killed server left', { folder });
+    for (const folder of folders) logger.info('removed leftovers of a killed server', { folder });
   });
   checkCacheFolder(config.modelCache ?? '');
   const access = new ServerAccess(config.access, logger);
@@ -371,7 +364,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
   const adminAt = adminSettings(config, admin, tls.admin);
   const engine = await createEngine(engineOptions(config));
   engine.link.report = (error) => {
-    logger.error('an answer of the engine was not taken', { reason: String(error) });
+    logger.error('a response of the engine was not handled', { reason: String(error) });
   };
   engine.isolation.follow((death) => logger.error(...deathRecord(death)));
   const publicText = new PublicText(() => source.roots()).of;
@@ -435,7 +428,7 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
     (loadRetries > 0 && models.length > 0) ||
     models.some((model) => model.defaultVersion !== undefined);
   if (problems.length === 0 || (mayServe && !exitOnError)) return;
-  const why = exitOnError ? '--exit-on-error' : 'nothing can be served and nothing is watched';
+  const why = exitOnError ? '--exit-on-error' : 'no model can be served and no folder is watched';
   throw new ServalError(ErrorCode.InvalidArgument, `not started (${why}): ${problems.join('; ')}`);
 }
 

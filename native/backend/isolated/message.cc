@@ -209,7 +209,7 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
     if (one.verdict > RowsVerdict::Unproved) in.fail();
   }
   if (!in.ok() || !in.ended() || info.signatures.empty()) {
-    return make_error(ErrorCode::Internal, "the model's process described it in bytes of no sense");
+    return make_error(ErrorCode::Internal, "the model's process sent an invalid description");
   }
   return info;
 }
@@ -228,7 +228,7 @@ Error read_error(Reader& in) {
   error.detail = in.text();
   error.signature = in.text();
   if (!in.ok() || code == 0 || code > static_cast<uint8_t>(ErrorCode::MAX)) {
-    return make_error(ErrorCode::Internal, "the model's process answered bytes of no sense");
+    return make_error(ErrorCode::Internal, "the model's process sent an invalid error");
   }
   error.code = static_cast<ErrorCode>(code);
   return error;

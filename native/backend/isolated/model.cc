@@ -234,9 +234,9 @@ class Model final : public BackendModel {
   Error of_no_sense(Scratch& scratch) const {
     scratch.outputs_.clear();
     scratch.slot_.reset();
-    process_->end("it answered bytes of no sense");
+    process_->end("it sent an invalid response");
     return make_error(ErrorCode::BackendFailed,
-                      "model '" + name_ + "': its process answered bytes of no sense");
+                      "model '" + name_ + "': its process sent an invalid response");
   }
 
   static Status keep(Scratch& scratch) {

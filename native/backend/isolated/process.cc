@@ -112,7 +112,7 @@ Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
   const int fds[] = {slot.page_area().fd(), slot.requests().fd(), slot.answers().fd()};
   if (!send_packet(socket_.get(), {Control::Open, id, 0}, fds)) {
     return make_error(ErrorCode::ModelNotReady,
-                      "model '" + entry.source.name + "': its process takes no requests");
+                      "model '" + entry.source.name + "': its process accepts no requests");
   }
   std::erase_if(slots_, [](const auto& one) { return one.expired(); });
   slots_.push_back(made.value());
@@ -121,7 +121,7 @@ Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
 
 // The caller holds mutex_.
 std::string ModelProcess::state_text() const {
-  const std::string death = death_.empty() ? "its process is not up" : death_;
+  const std::string death = death_.empty() ? "its process is not running" : death_;
   if (starts_ns_ == 0) return death + "; it is being started again";
   const uint64_t now = now_ns();
   return death + "; it starts again in " + seconds_text(starts_ns_ > now ? starts_ns_ - now : 0);
@@ -130,9 +130,9 @@ std::string ModelProcess::state_text() const {
 // The caller holds mutex_.
 std::string ModelProcess::state_text(const Entry& entry) const {
   if (entry.problem.empty()) return state_text();
-  if (entry.again_ns == 0) return entry.problem + "; it is being loaded again";
+  if (entry.again_ns == 0) return entry.problem + "; it is being reloaded";
   const uint64_t now = now_ns();
-  return entry.problem + "; that is tried again in " +
+  return entry.problem + "; retrying in " +
          seconds_text(entry.again_ns > now ? entry.again_ns - now : 0);
 }
 
@@ -153,7 +153,7 @@ void ModelProcess::give_up(std::shared_ptr<ServerSlot> slot) {
   given_up_.push_back(std::move(slot));
   wake();
   if (given_up_.size() < kGivenUpMax) return;
-  fault_ = std::to_string(given_up_.size()) + " of its runs did not end when they were told to";
+  fault_ = std::to_string(given_up_.size()) + " of its runs did not end after they were cancelled";
   launcher_->kill(pid_);
 }
 
@@ -242,7 +242,7 @@ void ModelProcess::ask(uint32_t id, Entry& entry) {
   const int fd = entry.source.spec.get();
   if (send_packet(socket_.get(), {Control::Load, id, entry.source.device}, {&fd, 1})) return;
   // Ends a process that accepts nothing: the load then fails because of its death.
-  if (errno == EAGAIN) fault_ = "it took no load for seconds";
+  if (errno == EAGAIN) fault_ = "it accepted no load for seconds";
   launcher_->kill(pid_);
 }
 
@@ -401,7 +401,7 @@ void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_
   if (info.ok() && same) return note_reload(id, entry, "");
   note_reload(id, entry,
               info.ok() ? "the model has other inputs or outputs than when it was first loaded"
-                        : "it could not be loaded again: " + info.error().message);
+                        : "it could not be reloaded: " + info.error().message);
 }
 
 // The caller holds mutex_. `problem`: "" = loaded. The other models of the process keep running.

@@ -158,7 +158,7 @@ Result<std::vector<uint8_t>> read_blob(int fd, size_t bytes_max) {
   struct stat is {};
   if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode) || is.st_size < 0 ||
       static_cast<size_t>(is.st_size) > bytes_max) {
-    return make_error(ErrorCode::Internal, "a message between processes that is none");
+    return make_error(ErrorCode::Internal, "an invalid message between processes");
   }
   std::vector<uint8_t> bytes(static_cast<size_t>(is.st_size));
   size_t done = 0;

@@ -99,7 +99,7 @@ Status check_provider(const ContextNode& node, const std::string& path,
                                                    list_of(asked) + remedy);
   }
   const std::string has_not =
-      "which this ONNX Runtime library has not; it has " + list_of(available) + remedy;
+      "which this ONNX Runtime library does not have; it has " + list_of(available) + remedy;
   if (wanted == kTensorrt) {
     return make_error(ErrorCode::RuntimeUnavailable,
                       begin + "it needs the provider tensorrt, " + has_not);
@@ -126,7 +126,7 @@ std::string file_problem(const fs::path& folder, const std::string& file,
     return !root.empty() && end == root.end();
   });
   if (!inside) return "is a link out of the model's folder";
-  if (!fs::is_regular_file(real, failed)) return "is no regular file";
+  if (!fs::is_regular_file(real, failed)) return "is not a regular file";
   return fs::file_size(real, failed) == 0 ? "is empty" : "";
 }
 

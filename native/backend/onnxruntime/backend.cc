@@ -41,7 +41,8 @@ Result<int64_t> check_file(const std::string& path) {
   if (S_ISDIR(info.st_mode)) {
     return model_invalid("model file " + path + ": is a directory, expected an ONNX file");
   }
-  if (!S_ISREG(info.st_mode)) return model_invalid("model file " + path + ": is no regular file");
+  if (!S_ISREG(info.st_mode))
+    return model_invalid("model file " + path + ": is not a regular file");
   if (access(path.c_str(), R_OK) != 0) {
     return model_invalid("model file " + path + ": " + std::strerror(errno));
   }

@@ -172,7 +172,7 @@ class ExternalFinder {
     if (why.empty() && std::none_of(roots_.begin(), roots_.end(), holds)) {
       why = "is a link out of the model's folder";
     }
-    if (why.empty() && !fs::is_regular_file(real, failed)) why = "is no regular file";
+    if (why.empty() && !fs::is_regular_file(real, failed)) why = "is not a regular file";
     if (why.empty()) return real.string();
     (void)fail(tensor, location, why);
     return {};

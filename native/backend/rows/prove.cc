@@ -58,7 +58,7 @@ void add_left_out(ort::Bytes model, std::unordered_map<std::string_view, Value>&
 
 RowsProof judge(const std::string& name, const Value* value) {
   const std::string output = "output '" + name + "': ";
-  if (value == nullptr) return unproved(false, output + "no node answers it");
+  if (value == nullptr) return unproved(false, output + "no node produces it");
   if (value->kind == Kind::Mixed) return unproved(value->why->couples, value->why->text);
   if (value->kind == Kind::Same) {
     return unproved(false, output + "it is the same for all rows and has no axis of them");

@@ -342,7 +342,7 @@ std::vector<Value> Walk::cases_of(const OnnxNode& node, Scope& scope, const Rule
     if (inputs[i] != nullptr && inputs[i]->instead != nullptr) open.push_back(i);
   }
   if (open.empty() || rule.takes_either) return outputs_of(node, scope, rule, inputs);
-  if (open.size() > kCasesMax) unproven("too many inputs are one thing or another");
+  if (open.size() > kCasesMax) unproven("too many inputs have alternatives");
   std::vector<Value> plain;
   plain.reserve(open.size());
   for (const size_t at : open) plain.emplace_back(*inputs[at]).instead = nullptr;

@@ -57,13 +57,13 @@ Status Inflater::ended() {
     inflateReset(&z);
     return {};
   }
-  return malformed((std::to_string(z.avail_in) + " bytes behind its end").c_str());
+  return malformed((std::to_string(z.avail_in) + " bytes after its end").c_str());
 }
 
 Status Inflater::step(ByteBuffer& out, size_t bytes) {
-  const Error no_memory =
-      make_error(ErrorCode::MemoryFull, "no memory for a request body of more than " +
-                                            std::to_string(out.size()) + " bytes once unpacked");
+  const Error no_memory = make_error(ErrorCode::MemoryFull,
+                                     "no memory for a request body of more than " +
+                                         std::to_string(out.size()) + " bytes after decompression");
   if (!stream_->open) return no_memory;
   z_stream& z = stream_->z;
   const size_t begin = out.size();
@@ -80,7 +80,7 @@ Status Inflater::step(ByteBuffer& out, size_t bytes) {
     if (out.size() > bytes_max_) {
       return make_error(ErrorCode::BodyTooLarge,
                         "request body is over the limit of " + std::to_string(bytes_max_) +
-                            " bytes once unpacked (" + name_of(coding_) + ")");
+                            " bytes after decompression (" + name_of(coding_) + ")");
     }
     switch (code) {
       case Z_STREAM_END:
@@ -92,7 +92,7 @@ Status Inflater::step(ByteBuffer& out, size_t bytes) {
         break;
       case Z_NEED_DICT: return malformed("Missing dictionary");
       case Z_MEM_ERROR: return no_memory;
-      default: return malformed(z.msg != nullptr ? z.msg : "broken stream");
+      default: return malformed(z.msg != nullptr ? z.msg : "corrupt stream");
     }
   }
   return {};

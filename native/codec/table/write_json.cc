@@ -19,7 +19,7 @@ using namespace table;
 
 Error memory_out(const ByteBuffer& out) {
   return make_error(ErrorCode::MemoryFull,
-                    "no memory for the response behind byte " + std::to_string(out.size()));
+                    "no memory for the response after byte " + std::to_string(out.size()));
 }
 
 // The form of numbers that JSON cannot write: the strings "NaN", "Infinity" (V2: as accepted in

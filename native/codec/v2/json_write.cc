@@ -15,7 +15,7 @@ namespace {
 
 Status no_memory(const ByteBuffer& out) {
   return make_error(ErrorCode::MemoryFull,
-                    "no memory for the response behind byte " + std::to_string(out.size()));
+                    "no memory for the response after byte " + std::to_string(out.size()));
 }
 
 Status too_large(uint64_t bytes, const Limits& limits) {

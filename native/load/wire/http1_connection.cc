@@ -37,7 +37,7 @@ class Http1Connection final : public Connection {
 
   void read(std::span<const uint8_t> bytes) override {
     const auto* const begin = reinterpret_cast<const char*>(bytes.data());
-    if (calls_.empty()) return fail("the server sent bytes that nobody asked for");
+    if (calls_.empty()) return fail("the server sent unexpected bytes");
     const llhttp_errno_t error = llhttp_execute(&parser_, begin, bytes.size());
     if (error == HPE_OK || !problem().empty()) return;
     fail(std::string("the response is not HTTP/1.1: ") + llhttp_errno_name(error));

@@ -337,7 +337,7 @@ void Http2Connection::judge_call(Call& call) {
   std::string error;
   const bool says_ok = call.said_status.empty() || call.said_status == "0";
   if (call.said_status.empty() || (says_ok && call.status != 200)) {
-    error = "no gRPC answer, status " + std::to_string(call.status);
+    error = "no gRPC response, status " + std::to_string(call.status);
   } else if (call.said_status != "0") {
     error = "gRPC status " + call.said_status + ": " + call.error;
   } else if (prepared_->traffic.judged == Judged::GrpcStream) {

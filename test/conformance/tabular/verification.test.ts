@@ -115,7 +115,7 @@ describe('verification records', () => {
       );
     }
     const log = server.stderr + server.stdout;
-    assert.match(log, /"model":"warn","version":"2","warning":"the model does not answer as/);
+    assert.match(log, /"model":"warn","version":"2","warning":"the model's results differ from/);
     assert.doesNotMatch(log, /"model":"off","version":"2","warning"/);
   });
 

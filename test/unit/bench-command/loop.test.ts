@@ -131,7 +131,7 @@ test('what has no answer when it is over has failed', async () => {
   const plan = { loop: 'open', rate: 500, measureMs: 100, warmupMs: 0, graceMs: 1000 } as const;
   const { latencies, failed, firstError } = await run(sender, plan);
   assert.deepEqual([countOf(latencies), failed, sender.cuts], [10, 40, 1]);
-  assert.match(firstError ?? '', /no answer 1\.0 s after the end/);
+  assert.match(firstError ?? '', /no response 1\.0 s after the end/);
 });
 
 test('independent callers come at the rate that was asked for', async () => {

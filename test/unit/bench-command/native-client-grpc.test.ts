@@ -86,7 +86,7 @@ test('counts responses that are not gRPC and calls that are reset as failed', as
     else if (count === 2) stream.close(8);
     else answer(stream, '0');
   }, Buffer.from('x'));
-  assert.match((await run({ requests: 1 })).firstError ?? '', /no gRPC answer, status 404/);
+  assert.match((await run({ requests: 1 })).firstError ?? '', /no gRPC response, status 404/);
   const reset = await run({ requests: 1 });
   assert.match(reset.firstError ?? '', /reset the stream \(8\)/);
   assert.deepEqual(reset.failures, { status: 0, reset: 1, lost: 0, late: 0 });

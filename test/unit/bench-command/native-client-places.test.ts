@@ -122,7 +122,7 @@ for (const kind of ['http', 'http2'] as const) {
       timeoutMs: 300,
     });
     assert.deepEqual([answered, failed, failures.late], [3, 1, 1]);
-    assert.equal(firstError, 'no answer within 0.3 s');
+    assert.equal(firstError, 'no response within 0.3 s');
     server.close();
   });
 }

@@ -94,7 +94,7 @@ test('models of columns are asked by rows with every field, missing cells too', 
   for (const path of ['v1-json', 'grpc-predict'] as const) {
     assert.throws(
       () => asked(path, columns, said, { batch: 1, isTable: true }),
-      /input 'a': parameters \(precision\) are of V2/,
+      /input 'a': parameters \(precision\) can only be sent by V2/,
     );
   }
 });
@@ -194,7 +194,7 @@ test('Predict has fields of models of columns, and no missing cells', () => {
   const missing = { ...values, a: [null] };
   assert.throws(
     () => asked('grpc-predict', columns, missing, { batch: 1, isTable: true }),
-    /input 'a': cells that are missing or lists of several lengths are sent as JSON/,
+    /input 'a': missing cells or lists of different lengths can only be sent as JSON/,
   );
 });
 
@@ -240,12 +240,12 @@ test('metadata of V1 says inputs by signature', () => {
       () => v1Metadata(document, signature, 'h:1/m'),
       (error) => error instanceof ServalError && error.code === code && text.test(error.message),
     );
-  const known = /h:1\/m: no signature "no", there is "serving_default", "odd"/;
+  const known = /h:1\/m: no signature "no"; the model has "serving_default", "odd"/;
   refused('no', ErrorCode.SignatureNotFound, known);
   refused('constructor', ErrorCode.SignatureNotFound, /no signature/);
   refused('odd', ErrorCode.Unimplemented, /input 'c': data type "DT_COMPLEX64" cannot be sent/);
   for (const document of [null, 3, {}, { metadata: {} }]) {
-    refused('a', ErrorCode.SignatureNotFound, /there is none/, document);
+    refused('a', ErrorCode.SignatureNotFound, /the model has none/, document);
   }
 });
 

@@ -58,10 +58,10 @@ fields
   numbers   VECTOR  [-1,1,-1]  any (vector)
   features  VECTOR  [-1,4]     vector[4]
   words     STRING  [-1,1,-1]  list of string
-  label     STRING  [-1]       string          may be left out; the target
+  label     STRING  [-1]       string          optional; the target
 outputs
   age  FP64  [-1]  double
-answered where they are asked for
+returned on request
   features  VECTOR  [-1,4]  vector[4]
 stages
   none
@@ -103,7 +103,7 @@ test('a model that is not supported: all reasons, and nothing is written', async
   assert.ok(!existsSync(out));
   await assert.rejects(
     importCommand([folder, '--out', join(folder, 'none', 'm')]),
-    /expected a file in a folder that exists/,
+    /expected a file in an existing folder/,
   );
 });
 

@@ -286,7 +286,7 @@ test('import refuses what it cannot do', async (t) => {
   assert.match(await refusal(join(folder, 'none'), '--out', out), /no such file or folder/);
   assert.match(
     await refusal(model, '--out', join(folder, 'no', 'x.onnx')),
-    /expected a file in a folder that exists, got .*no$/,
+    /expected a file in an existing folder, got .*no$/,
   );
   const wrong = [[model], ['--out', out], [model, model, '--out', out], [model, '--no-flag']];
   for (const args of wrong) {

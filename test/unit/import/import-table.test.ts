@@ -140,8 +140,8 @@ test('a time zone and the ANSI mode are for Spark models', async (t) => {
   assert.deepEqual([asked, spark.warnings], [['Europe/Berlin true'], []]);
   const { warnings } = await importTable(request('/m', berlin), work, all);
   assert.deepEqual(warnings.slice(1), [
-    "timezone 'Europe/Berlin': it makes no difference to pmml models",
-    "spark.ansi 'true': it makes no difference to pmml models",
+    "timezone 'Europe/Berlin': it has no effect on pmml models",
+    "spark.ansi 'true': it has no effect on pmml models",
   ]);
 });
 

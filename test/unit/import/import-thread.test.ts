@@ -133,6 +133,6 @@ test('one that crashes, and one that says nothing', async (t) => {
   const nothing = await failure(
     importInThread(request('/model'), { ...OPTIONS, workerFile: silent.file }),
   );
-  assert.equal(nothing.message, '/model: the import ended without an answer');
+  assert.equal(nothing.message, '/model: the import ended without a result');
   assert.ok(!existsSync(silent.made));
 });

@@ -89,7 +89,7 @@ test('what differs is said with record, output, expected and got', async () => {
     await assert.rejects(verify(answering('1', actual), 7, expecting('1', expected)), (error) => {
       assert.ok(error instanceof ServalError);
       assert.equal(error.code, ErrorCode.ModelInvalid);
-      const what = 'the model does not answer as its own verification records say';
+      const what = "the model's results differ from its own verification records";
       assert.equal(error.message, `${what}: record 2: 'y': ${said}`);
       return true;
     });
@@ -111,7 +111,7 @@ test('a record that is refused is a fault; all faults are told, up to twenty', a
   );
   const engine = answering(...new Array<number>(30).fill(0));
   const many = expecting(...new Array<string>(30).fill('1'));
-  await assert.rejects(verify(engine, 7, many), /record 20: [^;]*; what comes after it was not/);
+  await assert.rejects(verify(engine, 7, many), /record 20: [^;]*; later records were not/);
   assert.equal(engine.messages.length, 20);
 });
 

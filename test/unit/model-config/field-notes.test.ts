@@ -420,10 +420,10 @@ test('every parameter of config.pbtxt is what its row says', () => {
   const session = read('session.disable_prepacking', 'onnxruntime');
   assert.deepEqual([session.problems, session.warnings], [[], []]);
   assert.deepEqual(warned('EXECUTION_ENV_PATH'), [
-    'EXECUTION_ENV_PATH: no backend here reads this parameter',
+    'EXECUTION_ENV_PATH: no backend of Serval reads this parameter',
   ]);
   assert.deepEqual(messages(read('isolation_group', 'onnxruntime', []).warnings), [
     'isolation_group: no effect without the parameter isolation: process',
   ]);
-  assert.deepEqual(warned('toString'), ['toString: no backend here reads this parameter']);
+  assert.deepEqual(warned('toString'), ['toString: no backend of Serval reads this parameter']);
 });

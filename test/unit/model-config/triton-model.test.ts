@@ -121,7 +121,7 @@ test('max_batch_size needs a free first dim', () => {
   });
   assert.deepEqual(problemsOf(`max_batch_size: 4 ${X}`, fixed), [
     'model configuration: input "x": ' +
-      "max_batch_size: expected 0, because the first dim of the model's tensor is not free: " +
+      "max_batch_size: expected 0, because the first dim of the model's tensor is not dynamic:  " +
       '[1, 4]',
   ]);
   const open = { ...tensor('x', 'FP32', []), unknownRank: true };

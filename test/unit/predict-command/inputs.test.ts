@@ -105,10 +105,10 @@ describe('--input', () => {
     assert.throws(() => read('x=@none.json'), refusal(/no such file/));
     assert.throws(
       () => read(`x=${write('f.png', '')}`),
-      refusal(/f.png: expected a PNG or JPEG picture/),
+      refusal(/f.png: expected a PNG or JPEG image/),
     );
     assert.throws(() => read(write('g.json', '{')), refusal(/g.json: JSON: expected/));
-    assert.throws(() => read(write('h.json', '[]'), 'x=1'), refusal(/expected it alone/));
+    assert.throws(() => read(write('h.json', '[]'), 'x=1'), refusal(/expected no other --input/));
   });
 });
 

@@ -430,7 +430,7 @@ test('batching by a proof whose check was cut short is logged', async () => {
   await done;
   const told = lines.filter((line) => line.includes('finding'));
   assert.equal(told.length, 1);
-  assert.match(told[0] ?? '', /info.* its check was cut short.*take too long/i);
+  assert.match(told[0] ?? '', /info.* its check by a test run was cut short.*take too long/i);
 });
 
 test('batching that is asked for names the node that stands against it', async () => {
@@ -450,7 +450,7 @@ test('batching that is asked for names the node that stands against it', async (
   assert.equal(named.length, 2);
   assert.match(named[0] ?? '', /info.*model loaded/i);
   assert.match(named[1] ?? '', /warn.*not proved to be independent/i);
-  const errors = lines.filter((line) => line.includes('fault of Serval'));
+  const errors = lines.filter((line) => line.includes('bug in Serval'));
   assert.equal(errors.length, 1);
   assert.match(errors[0] ?? '', /error.*differs/i);
 });

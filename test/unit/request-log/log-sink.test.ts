@@ -37,7 +37,7 @@ describe('a request log', () => {
     await log(FORM, 'a', 'b');
     assert.equal(sink.isStopped, true);
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', /the request log is stopped.*ENOENT/);
+    assert.match(lines[0] ?? '', /the request log is paused.*ENOENT/);
     // Too early for a retry.
     mkdirSync(folder);
     clock.ms = 999;

@@ -115,7 +115,7 @@ test('what is wrong is refused, and nothing of it is taken', () => {
     [{ trace_count: '-2' }, /^Unable to parse 'trace_count', value is out of range \[ -1, /],
     [{ trace_count: true }, `Unable to parse 'trace_count', got: "true"`],
     [{ trace_level: ['OFF', 'TIMESTAMPS'] }, "Expect only one trace level 'OFF' is specified"],
-    [{ trace_level: ['TENSORS'] }, /traces have no contents here$/],
+    [{ trace_level: ['TENSORS'] }, /Serval does not trace tensor contents$/],
     [{ trace_level: [1] }, /^trace_level: expected OFF or TIMESTAMPS, got "1"/],
     [{ trace_rate: '2', colour: 'red' }, /^trace setting "colour": expected one of trace_level, /],
   ] as const) {

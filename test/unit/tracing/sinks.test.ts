@@ -86,7 +86,7 @@ test('a collector that is gone loses what there is no room for, with one warning
   assert.equal(sink.takeLost(), 0, 'counted once');
   await spans.answer(refused);
   assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? '', /^traces are dropped: the collector .*"too many wait"/);
+  assert.match(warnings[0] ?? '', /^traces are dropped: the collector .*"too many are queued"/);
 });
 
 function files(context: TestContext) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';
-import type { AccessLogSettings } from '../../../ts/config/observation/access-log-settings.js';
+import type { AccessLogSettings } from '../../../ts/config/config.js';
 import { Asked } from '../../../ts/listeners/http/answer-log.js';
 import { AnswerLines } from '../../../ts/server/workers/answer-lines.js';
 
@@ -120,7 +120,7 @@ describe('lines of answers', () => {
         protocol: 'http',
         code: 'INVALID_ARGUMENT',
         status: 400,
-        reason: 'Bad Request: this is no request of HTTP/1.1',
+        reason: 'Bad Request: not an HTTP/1.1 request',
       },
     ]);
   });

@@ -99,7 +99,7 @@ class Measuring implements Bench {
       throw new ServalError(ErrorCode.InvalidArgument, text);
     }
     if (batch > 0 && !this.hasRows) {
-      throw configError('--batch', `model '${this.model.name}' has no free first dimension`);
+      throw configError('--batch', `model '${this.model.name}' has no dynamic first dimension`);
     }
     const request = await this.#request(path, batch);
     const { load, threads } = await this.#loadOf(path, plan);

@@ -127,7 +127,7 @@ function numbers(written: Written, max: number): readonly number[] {
   const values = itemsOf(written).map((text) => {
     const value = Number(text);
     if (/^\d{1,9}$/.test(text) && value >= 1 && value <= max) return value;
-    const expected = `expected whole numbers from 1 to ${max}, with commas between`;
+    const expected = `expected whole numbers from 1 to ${max}, separated by commas`;
     throw configError(written.where, `${expected}, got ${echo(text)}`);
   });
   return [...new Set(values)];
@@ -143,7 +143,7 @@ function rates(written: Written): readonly RateOption[] {
       if (percent !== '' && value <= 1000) return { kind: 'part', part: value / 100 };
       if (percent === '' && value <= BENCH_RATE_MAX) return { kind: 'absolute', perSecond: value };
     }
-    const expected = `expected requests a second (up to ${BENCH_RATE_MAX}), parts as 60%, or none`;
+    const expected = `expected requests per second (up to ${BENCH_RATE_MAX}), percentages such as 60%, or none`;
     throw configError(written.where, `${expected}, got ${echo(text)}`);
   });
 }

@@ -48,8 +48,8 @@ export function tableNotes({ points }: Pick<BenchReport, 'points'>, threads: num
   if (busy.length > 0) {
     const paths = [...new Set(busy.map((one) => one.path))].join(', ');
     notes.push(
-      `The load was the limit, not the server, in ${busy.length} measurements (${paths}): ` +
-        'its threads were always busy; --load-threads gives it more.',
+      `The load, not the server, was the limit in ${busy.length} measurements (${paths}): ` +
+        'its threads were always busy; raise --load-threads.',
     );
   }
   const late = points.filter(
@@ -59,7 +59,7 @@ export function tableNotes({ points }: Pick<BenchReport, 'points'>, threads: num
     const most = Math.max(...late.map((one) => one.lateMicroseconds ?? 0));
     notes.push(
       `In ${late.length} open loops requests were sent late (half of them by ${timeText(most)} or ` +
-        'more in the worst): the latencies have that in them.',
+        'more in the worst): the latencies include that.',
     );
   }
   return notes.map((note) => `${note}\n`).join('');
@@ -106,4 +106,4 @@ export function titleText({ model, server, machine }: Omit<BenchReport, 'points'
 
 /** Why a path was skipped. */
 export const skippedText = (path: string, why: string): string =>
-  `${path}: left out: ${visible(why.length > 500 ? echo(why) : why)}\n`;
+  `${path}: skipped:  ${visible(why.length > 500 ? echo(why) : why)}\n`;

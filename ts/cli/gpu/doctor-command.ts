@@ -80,9 +80,9 @@ async function findings(path: string, library: string | undefined): Promise<Find
 
 function folderState(path: string, folder: GpuFolder | undefined): string {
   if (folder === undefined) {
-    return existsSync(path) ? 'nothing of `serval gpu install`' : 'is not there';
+    return existsSync(path) ? 'nothing installed by `serval gpu install`' : 'does not exist';
   }
-  if (folder.broken.length > 0) return `not whole: ${folder.broken.join(', ')}`;
+  if (folder.broken.length > 0) return `incomplete: ${folder.broken.join(', ')}`;
   return folder.packages.map(({ name, version }) => `${name} ${version}`).join(', ');
 }
 

@@ -88,7 +88,7 @@ function firstObstacle(found: Findings): readonly [string, string] {
   if (driver.reason !== '') return ['no GPU: no driver is installed', `with a GPU, ${install}`];
   if (driver.init !== 0 || devices.length === 0) {
     const remedy =
-      'look at `nvidia-smi`; a container needs `--gpus all` or the device plugin of Kubernetes';
+      'run `nvidia-smi`; a container needs `--gpus all` or the device plugin of Kubernetes';
     return [`no GPU: the driver finds no device (cuInit: ${driver.init})`, remedy];
   }
   if (versionNumber(driver.cuda) < DRIVER_VERSION_MIN) {
@@ -117,7 +117,7 @@ export function doctorText(report: DoctorReport): string {
     `driver     ${driverText(driver)}`,
     ...(devices.length === 0 ? ['devices    none'] : devices.map(deviceText)),
     `folder     ${folder.path}: ${folder.state}`,
-    `runtime    ${report.runtime === '' ? 'no ONNX Runtime library is there' : report.runtime}`,
+    `runtime    ${report.runtime === '' ? 'no ONNX Runtime library found' : report.runtime}`,
     ...libraries.map(libraryText),
     ...providers.map(
       ({ name, loads, reason }) =>
@@ -145,5 +145,5 @@ function libraryText({ soname, package: name, from, reason, optional }: FoundLib
   const which = soname.padEnd(WIDTH);
   if (from !== undefined) return `library    ${which}  ${from}`;
   const why = /cannot open shared object file/.test(reason) ? '' : ` (${reason})`;
-  return `library    ${which}  missing${optional ? ', optional' : ''}: ${name} brings it${why}`;
+  return `library    ${which}  missing${optional ? ', optional' : ''}: part of ${name}${why}`;
 }

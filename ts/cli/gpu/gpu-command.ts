@@ -41,6 +41,8 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
 }
 
 function doneText(folder: string, isDefault: boolean): string {
-  const how = isDefault ? 'servers find it' : `servers find it with SERVAL_GPU_FOLDER=${folder}`;
-  return `installed in ${folder}: ${how}; its licences are beside it; see \`serval doctor\``;
+  const how = isDefault
+    ? 'servers find it automatically'
+    : `servers find it with SERVAL_GPU_FOLDER=${folder}`;
+  return `installed in ${folder}: ${how}; the licences are in the same folder; run \`serval doctor\` to check`;
 }

@@ -75,7 +75,7 @@ export function planText(
     ['version', `${report.version} of ${report.versions.join(', ')}`],
     ['file', report.path],
     ['size', `${report.bytes} bytes`],
-    ['format', `TensorRT engine (${report.platform}); tensors as config.pbtxt has them`],
+    ['format', `TensorRT engine (${report.platform}); tensors as in config.pbtxt`],
   ] as const;
   const head = rows.map(([key, value]) => `${key.padEnd(9)}${value}\n`).join('');
   return head + report.signatures.map(signatureText).join('');

@@ -11,16 +11,16 @@ const EXAMPLE_INDENT = 48;
 /** Pages with fewer flags are not divided into groups. */
 const GROUPED_MIN = 20;
 const NAMES =
-  'A flag is written --flag value or --flag=value; dashes, underscores and camelCase mean the ' +
-  'same, and the last of several counts. The same names are the keys of the YAML file of --config, ' +
-  'where PATH is "paths".';
+  'Flags are written --flag value or --flag=value; dashes, underscores and camelCase mean the ' +
+  'same, and the last of several wins. The YAML file of --config uses the same names as keys, ' +
+  'and "paths" for PATH.';
 
 /** Every command, with a line each. */
 export function overview(): string {
   const commands = COMMANDS.map((row) => line(`  ${usageOf(row)}`, row.summary, OVERVIEW_INDENT));
   return (
     "serval: an inference server (TensorFlow Serving's and Predict Protocol V2 APIs)\n\n" +
-    `${commands.join('')}\nserval help COMMAND shows examples and what can be set.\n`
+    `${commands.join('')}\nserval help COMMAND shows examples and settings.\n`
   );
 }
 
@@ -52,7 +52,7 @@ function settings(row: CommandRow, all: boolean): readonly string[] {
   if (!all && common !== undefined) {
     const shown = common.flatMap((name) => flags.filter((one) => one.name === name));
     const more = line('  --help all', `all ${flags.length} settings`);
-    return [`What is set most:\n\n${shown.map(shortLine).join('')}${more}`];
+    return [`Common settings:\n\n${shown.map(shortLine).join('')}${more}`];
   }
   if (flags.length < GROUPED_MIN) {
     return [`Settings:\n\n${flags.map(longLine).join('')}`];

@@ -58,7 +58,7 @@ function checkFolderOf(out: string): void {
   if (existsSync(dirname(out))) return;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    `${out}: expected a file in a folder that exists, got ${dirname(out)}`,
+    `${out}: expected a file in an existing folder, got ${dirname(out)}`,
   );
 }
 

@@ -246,6 +246,6 @@ function signatureText(signature: SignatureInfo): string {
     return `  ${title}\n${rows.join('') || '    none\n'}`;
   };
   const { name, inputs, optionalInputs = [], outputs } = signature;
-  const optional = optionalInputs.length === 0 ? '' : side('inputs with a default', optionalInputs);
+  const optional = optionalInputs.length === 0 ? '' : side('optional inputs', optionalInputs);
   return `signature ${name}\n${side('inputs', inputs)}${optional}${side('outputs', outputs)}`;
 }

@@ -84,7 +84,7 @@ export function tableText(report: TableReport): string {
     head +
     block('fields', report.fields.map(fieldRow)) +
     block('outputs', outputs.map(columnRow)) +
-    (extra.length === 0 ? '' : block('answered where they are asked for', extra.map(columnRow))) +
+    (extra.length === 0 ? '' : block('returned on request', extra.map(columnRow))) +
     block('stages', stages)
   );
 }
@@ -97,7 +97,7 @@ const columnRow = ({ name, datatype, shape, type }: ImportedColumn): string[] =>
 ];
 
 const fieldRow = (field: ImportedColumn): string[] => {
-  const notes = [field.optional ? 'may be left out' : '', field.about];
+  const notes = [field.optional ? 'optional' : '', field.about];
   return [...columnRow(field), notes.filter((note) => note !== '').join('; ')];
 };
 

@@ -17,7 +17,7 @@ export async function keyCommand(args: readonly string[]): Promise<number> {
     );
   }
   const { key, line } = await asUsage(() => Promise.resolve(makeKey(name, groups.join(','))));
-  process.stderr.write(`the key, which is kept nowhere: ${key}\n`);
+  process.stderr.write(`the key, which is not stored: ${key}\n`);
   process.stdout.write(`${line}\n`);
   return 0;
 }

@@ -34,7 +34,8 @@ export function readInputs(
     if (text.startsWith('@')) {
       const whole = wholeRequest(jsonOf(text.slice(1), fileBytes(text.slice(1), folder)));
       if (Array.isArray(whole)) {
-        if (texts.length > 1) throw configError(WHERE, `${echo(text)} has rows: expected it alone`);
+        if (texts.length > 1)
+          throw configError(WHERE, `${echo(text)} has rows: expected no other --input`);
         return whole as readonly Row[];
       }
       for (const [name, value] of Object.entries(whole)) given.set(name, value as InputValue);
@@ -79,7 +80,7 @@ function fileValue(path: string, info: InputInfo | undefined, folder: string): I
   if (isText) return new Uint8Array(bytes);
   if (path === '-') return plain(jsonOf(path, bytes)) as InputValue;
   const why = OTHER_PICTURES.has(extname(path).toLowerCase())
-    ? 'of pictures expected .png or .jpg; others are only given to inputs of BYTES, as they are'
+    ? 'image options need a .png or .jpg file; other files can only be given to BYTES inputs'
     : 'expected .json, .npy, .png or .jpg (any file for an input of BYTES)';
   throw configError(WHERE, `${echo(path)}: ${why}`);
 }

@@ -60,7 +60,7 @@ export function readNpy(where: string, file: Uint8Array): NpyArray {
   const datatype = DATATYPES[`${kind}${width}`];
   const isText = kind === 'S' || kind === 'U';
   if (datatype === undefined && !isText) {
-    throw bad(`numbers, truth values or text (not ${echo(descr)})`);
+    throw bad(`numbers, booleans or text (not ${echo(descr)})`);
   }
   const size = datatype ? dataTypeOf(datatype).bytes : Number(width) * (kind === 'U' ? 4 : 1);
   const data = bytes.subarray(end);

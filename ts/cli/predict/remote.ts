@@ -53,9 +53,9 @@ export function remoteTarget(text: string, model?: string, version?: string): Re
   const path = pathname.replace(/\/$/, '');
   const [, before = '', protocol, name = '', inside = ''] = MODEL_PATH.exec(path) ?? prefixOf(path);
   const named = model ?? decoded(name, bad);
-  if (named === '') throw bad('/v2/models/NAME behind the address, or --model NAME');
+  if (named === '') throw bad('/v2/models/NAME after the address, or --model NAME');
   if (isGrpc && (before !== '' || search !== '')) {
-    throw bad(`only /v2/models/NAME or /v1/models/NAME behind ${scheme}//${host}`);
+    throw bad(`only /v2/models/NAME or /v1/models/NAME after ${scheme}//${host}`);
   }
   return {
     base: `${scheme}//${host}${before}`,
@@ -98,7 +98,7 @@ async function call(url: string, init: RequestInit): Promise<Reply> {
   const unreachable = (error: unknown): ServalError => {
     const { cause } = error as { readonly cause?: unknown };
     const why = reasonOf(cause ?? error);
-    return new ServalError(ErrorCode.ModelNotReady, `${url}: no answer: ${why}`);
+    return new ServalError(ErrorCode.ModelNotReady, `${url}: no response: ${why}`);
   };
   const answer = await fetch(url, init).catch((error: unknown) => {
     throw unreachable(error);

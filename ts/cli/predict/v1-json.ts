@@ -42,7 +42,7 @@ export function v1Metadata(document: unknown, signature: string, where: string):
   const own = Object.hasOwn(defined, signature) ? defined[signature] : undefined;
   if (own === undefined) {
     const known = Object.keys(defined).map(echo).join(', ') || 'none';
-    const text = `${where}: no signature ${echo(signature)}, there is ${known}`;
+    const text = `${where}: no signature ${echo(signature)}; the model has ${known}`;
     throw new ServalError(ErrorCode.SignatureNotFound, text);
   }
   return {

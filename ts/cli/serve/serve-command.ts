@@ -30,7 +30,7 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   const { logLevel: level, logFormat: format, logFile: file } = config;
   const logger = createLogger({ level, format, file });
   const oldNode = unsupportedNode(process.version);
-  if (oldNode !== undefined) logger.warn(`${oldNode}: it may fail in ways that no test covers`);
+  if (oldNode !== undefined) logger.warn(`${oldNode}: this version is not tested`);
   exitOnUncaught({ level, format });
   requireThreads(threadSettings(config), startable);
   const signals = new SignalExit(logger);
@@ -39,7 +39,7 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
     const server = await startServer(config);
     signals.server = server;
     process.on('SIGHUP', () => {
-      logger.info('reading configuration and models anew', { signal: 'SIGHUP' });
+      logger.info('reloading configuration and models', { signal: 'SIGHUP' });
       void server.reload();
     });
     announce(config, server, signals.files);

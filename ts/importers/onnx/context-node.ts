@@ -133,7 +133,7 @@ class Search {
         const length = this.#varint(at);
         const value = { at: length.end, bytes: length.value };
         at = value.at + value.bytes;
-        if (at > end) throw new Error('a field ends behind its message');
+        if (at > end) throw new Error('a field ends after its message');
         const visited = visit(Math.floor(tag.value / 8), value);
         if (visited !== undefined) await visited;
       } else if (wire === WIRE_VARINT) {

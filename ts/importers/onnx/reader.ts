@@ -41,7 +41,7 @@ const WIRE_NAMES: Readonly<Record<number, string>> = {
 };
 const VARINT_BYTES_MAX = 10;
 const READ_BYTES = 65_536;
-const BECAME_SHORTER = 'the file became shorter while it was read';
+const BECAME_SHORTER = 'the file was truncated while it was read';
 
 const FIELDS = {
   irVersion: 1,
@@ -142,7 +142,7 @@ class Source {
     const length = await this.varint();
     const left = this.size - this.offset;
     if (length <= BigInt(left)) return Number(length);
-    throw this.fail(start, `field ${field} says ${length} bytes, ${left} are left`);
+    throw this.fail(start, `field ${field} has ${length} bytes, but only ${left} remain`);
   }
 
   skip(bytes: number): void {
@@ -288,7 +288,7 @@ function readEntry(source: Source, bytes: Buffer, start: number): Entry {
     let value = 0n;
     for (let i = 0; i < VARINT_BYTES_MAX; i++) {
       const byte = bytes[at++];
-      if (byte === undefined) throw source.fail(start + begin, 'a number ends too early');
+      if (byte === undefined) throw source.fail(start + begin, 'a number is truncated');
       value |= BigInt(byte & 0x7f) << BigInt(7 * i);
       if (byte < 0x80) return BigInt.asUintN(64, value);
     }

@@ -72,23 +72,23 @@ function plainKind(path: string, head: Buffer, text: string, size: number): stri
   if (text.startsWith(HDF5)) return `is a Keras file in HDF5, ${kerasExport(name)}`;
   if (text.startsWith('GGUF')) {
     return (
-      'is GGUF: quantised weights for llama.cpp, with no graph; export the model that it was made ' +
-      "of: 'optimum-cli export onnx --model MODEL_ID FOLDER'"
+      'is GGUF: quantized weights for llama.cpp, without a graph; export the model that it was made ' +
+      "from: 'optimum-cli export onnx --model MODEL_ID FOLDER'"
     );
   }
   const mark = text.slice(4, 8);
   if (mark === 'TFL3') {
-    return 'is TensorFlow Lite, which is not read; expected the SavedModel that it was made of';
+    return 'is a TensorFlow Lite model, which Serval cannot load; use the SavedModel that it was made from';
   }
   if (mark === 'ORTM') {
-    return "is in ONNX Runtime's own format; serve the .onnx file that it was made of";
+    return "is in ONNX Runtime's own format; serve the .onnx file that it was made from";
   }
   if (isSafetensors(head, size)) {
     const folder = dirname(path);
     return (
-      'is safetensors: weights with no graph; export the model: ' +
-      `'optimum-cli export onnx --model ${folder} ${folder}-onnx' where the folder is a Hugging ` +
-      "Face model's, else build it in Python, load the weights and use torch.onnx.export"
+      'is safetensors: weights without a graph; export the model: ' +
+      `'optimum-cli export onnx --model ${folder} ${folder}-onnx' if the folder is a Hugging ` +
+      "Face model's; otherwise build it in Python, load the weights and use torch.onnx.export"
     );
   }
   const pickle = isPickle(head) ? head : unpacked(head);
@@ -97,7 +97,7 @@ function plainKind(path: string, head: Buffer, text: string, size: number): stri
 
 function kerasExport(name: string): string {
   return (
-    'which has no graph; make a SavedModel of it, in Python: ' +
+    'which has no graph; make a SavedModel from it in Python: ' +
     `tf.keras.models.load_model('${name}').export('${stem(name)}')`
   );
 }

@@ -12,7 +12,7 @@ export function toolKind(name: string, head: Buffer, text: string): string | und
   const stem = name.replace(/\.[^.]*$/, '');
   if (isXgboost(head, text)) {
     return (
-      'is an XGBoost model, which Serval does not load as it is; convert it in Python: ' +
+      'is an XGBoost model, which Serval cannot load directly; convert it in Python:  ' +
       `booster = xgboost.Booster(model_file='${name}'); onnxmltools.convert_xgboost(booster, ` +
       "initial_types=[('input', FloatTensorType([None, booster.num_features()]))]), saved as " +
       `${stem}.onnx`
@@ -20,7 +20,7 @@ export function toolKind(name: string, head: Buffer, text: string): string | und
   }
   if (/^tree\r?\nversion=v\d/.test(text) || /^\s*\{\s*"name"\s*:\s*"tree"\s*,/.test(text)) {
     return (
-      'is a LightGBM model, which Serval does not load as it is; convert it in Python: ' +
+      'is a LightGBM model, which Serval cannot load directly; convert it in Python:  ' +
       `booster = lightgbm.Booster(model_file='${name}'); onnxmltools.convert_lightgbm(booster, ` +
       "initial_types=[('input', FloatTensorType([None, booster.num_feature()]))], zipmap=False), " +
       `saved as ${stem}.onnx`
@@ -28,7 +28,7 @@ export function toolKind(name: string, head: Buffer, text: string): string | und
   }
   if (text.startsWith('CBM1') || isCatboostJson(text)) {
     return (
-      'is a CatBoost model, which Serval does not load as it is; convert it in Python: ' +
+      'is a CatBoost model, which Serval cannot load directly; convert it in Python:  ' +
       `model = catboost.CatBoost().load_model('${name}'); model.save_model('${stem}.onnx', ` +
       "format='onnx') (numeric features; with categorical ones: format='pmml')"
     );
@@ -44,13 +44,13 @@ export function toolArchive(name: string, names: readonly string[]): string | un
   if (isMojo && names.includes('model.ini')) {
     return (
       "is an H2O MOJO, which only H2O's own runtime reads; convert it in Python: " +
-      `onnxmltools.convert_h2o('${name}') (GBM), saved as ${stem}.onnx; of other algorithms ` +
-      'train the model again with a library that exports ONNX or PMML'
+      `onnxmltools.convert_h2o('${name}') (GBM), saved as ${stem}.onnx; for other algorithms ` +
+      'retrain the model with a library that exports ONNX or PMML'
     );
   }
   if (names.some((one) => EXPORTED_PROGRAM.test(one))) {
     return (
-      'is a program that torch.export saved, which only PyTorch runs; in Python: ' +
+      'is a program saved by torch.export, which only PyTorch runs; in Python: ' +
       `torch.onnx.export(torch.export.load('${name}'), dynamo=True).save('${stem}.onnx')`
     );
   }
@@ -101,7 +101,7 @@ function mlflowKind(text: string): string {
     found === undefined
       ? 'log the model again with mlflow.onnx.log_model, and serve the .onnx file in it'
       : MLFLOW_WAYS[found];
-  const named = found === undefined ? '' : ` of the flavor ${found}`;
+  const named = found === undefined ? '' : ` with the flavor ${found}`;
   return `describes an MLflow model${named}, which MLflow serves from Python; ${way}`;
 }
 

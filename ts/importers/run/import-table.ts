@@ -90,9 +90,7 @@ function unusedSettings(format: TableFormat, { timezone, ansi }: TableSettings):
     ['timezone', timezone],
     ['spark.ansi', ansi],
   ].filter(([, value]) => value !== '');
-  return given.map(
-    ([name, value]) => `${name} '${value}': it makes no difference to ${format} models`,
-  );
+  return given.map(([name, value]) => `${name} '${value}': it has no effect on ${format} models`);
 }
 
 /** Errors: ModelInvalid: neither a Spark model nor a bundle. */

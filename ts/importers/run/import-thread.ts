@@ -67,7 +67,7 @@ export function importInThread<Request extends ImportRequest>(
       unfinished = '';
       if (answer !== undefined) resolve(answer as ImportAnswer<ImportedBy<Request>>);
       else {
-        const { code = ErrorCode.Internal, message = 'no answer' } = error ?? {};
+        const { code = ErrorCode.Internal, message = 'no result' } = error ?? {};
         reject(new ServalError(code, message));
       }
     });
@@ -80,7 +80,7 @@ export function importInThread<Request extends ImportRequest>(
     worker.on('exit', () => {
       clearTimeout(timer);
       if (unfinished !== '') rmSync(unfinished, { recursive: true, force: true });
-      reject(failure ?? invalid(request, 'the import ended without an answer'));
+      reject(failure ?? invalid(request, 'the import ended without a result'));
     });
   });
 }

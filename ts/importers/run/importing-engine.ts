@@ -50,7 +50,7 @@ async function explained(error: unknown, { path = '' }: ModelSpec): Promise<unkn
 function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
   const { importer, path } = spec;
   if (importer === undefined || path === undefined) {
-    throw new ServalError(ErrorCode.Internal, 'an import without importer or path');
+    throw new ServalError(ErrorCode.Internal, 'an import without an importer or path');
   }
   if (importer.format !== 'tensorflow') {
     const { format, schema, timezone, ansi } = importer;

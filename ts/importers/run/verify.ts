@@ -125,9 +125,9 @@ export async function verify(
   const late = AbortSignal.timeout(msMax);
   const faults = await findFaults(engine, handle, verification, late);
   if (faults.length === 0) return;
-  const rest = faults.length < FAULTS_MAX ? '' : '; what comes after it was not run';
+  const rest = faults.length < FAULTS_MAX ? '' : '; later records were not run';
   throw new ServalError(
     ErrorCode.ModelInvalid,
-    `the model does not answer as its own verification records say: ${faults.join('; ')}${rest}`,
+    `the model's results differ from its own verification records: ${faults.join('; ')}${rest}`,
   );
 }

@@ -46,7 +46,7 @@ export function eachEvent(
     const bytes = isWhole ? word(EventWord.Bytes) : 0;
     const payload = packed.subarray(start + HEAD_BYTES, start + HEAD_BYTES + bytes);
     if (!isWhole || payload.length !== bytes)
-      throw new TypeError(`${what} event at byte ${start} is cut`);
+      throw new TypeError(`${what} event at byte ${start} is truncated`);
     const call = word(EventWord.CallHigh) * HIGH + word(EventWord.CallLow);
     try {
       tell(word(EventWord.Kind), word(EventWord.Thread), call, word(EventWord.Value), payload);

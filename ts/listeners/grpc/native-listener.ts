@@ -253,7 +253,8 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   #explained(method: number, { code, body, missingBytes }: EngineFailure): GrpcStatus | Buffer {
     const engine = this.#answering[method]?.engine;
     try {
-      if (engine === undefined) throw new TypeError(`gRPC method ${method} is not the engine's`);
+      if (engine === undefined)
+        throw new TypeError(`gRPC method ${method} is not served by the engine`);
       return engine.explain(code, body, missingBytes);
     } catch (error) {
       this.#options.report(error);

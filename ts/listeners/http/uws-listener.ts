@@ -289,7 +289,7 @@ export class UwsListener extends AcceptingListener {
     const socket = this.#socket;
     if (socket !== undefined) {
       const { host, port } = this.#address;
-      let why: string | undefined = 'the port is taken';
+      let why: string | undefined = 'the port is in use';
       this.accept(host, port, (bound) => {
         if (bound !== undefined) why = undefined;
       });

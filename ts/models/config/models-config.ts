@@ -145,7 +145,7 @@ class ModelList {
     if (filenamePrefix === '' && samplingRate === 0) return undefined;
     if (!isFilePrefix(filenamePrefix)) {
       const expected =
-        'expected an absolute path, without control characters, that names of files begin with';
+        'expected an absolute path prefix for file names, without control characters';
       const got = echo(filenamePrefix);
       this.#problem(collector ?? config, 'filename_prefix', `${expected}, got ${got}`);
     }

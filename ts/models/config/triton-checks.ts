@@ -218,7 +218,7 @@ class Check {
   #checkSizes(of: MessageValue, name: string, sizes: readonly number[]): void {
     sizes.forEach((size, i) => {
       if (size >= 1 || size === -1) return;
-      this.#problem(of, name, `expected 1 or more, or -1 for a free one, got ${size}`, i);
+      this.#problem(of, name, `expected 1 or more, or -1 for a dynamic dim, got ${size}`, i);
     });
     const most = this.#maxBatchSize > 0 ? RANK_MAX - 1 : RANK_MAX;
     if (sizes.length > most) {
@@ -311,7 +311,7 @@ class Check {
       });
       this.#upTo(group, 'count', MODEL_THREADS_MAX);
       if (kinds.size > 1 && isGpu(group)) {
-        this.#unsupported(group, 'kind', 'groups on GPUs beside groups on CPUs are');
+        this.#unsupported(group, 'kind', 'groups on both GPUs and CPUs are');
       }
     }
   }
@@ -409,7 +409,7 @@ class Check {
       const hint = nearestWord(name, known);
       this.#problem(parameters, name, `unknown parameter; did you mean "${hint}"?`);
     } else if (!name.startsWith(SESSION_PREFIX)) {
-      this.#warn(parameters, name, 'no backend here reads this parameter');
+      this.#warn(parameters, name, 'no backend of Serval reads this parameter');
     } else {
       const text = read.text(read.child(parameters, name), 'string_value');
       const problem = optionProblem('session', name, text);

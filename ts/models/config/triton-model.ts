@@ -104,7 +104,7 @@ function dimsProblem(
   const hasBatch = read.int(config, 'max_batch_size') > 0;
   if (hasBatch && tensor.shape[0] !== -1) {
     return (
-      "max_batch_size: expected 0, because the first dim of the model's tensor is not free: " +
+      "max_batch_size: expected 0, because the first dim of the model's tensor is not dynamic:  " +
       `[${tensor.shape.join(', ')}]`
     );
   }

@@ -38,7 +38,7 @@ const TENSORRT_SOURCE = 'TensorrtExecutionProvider';
  */
 export function place(spec: ModelSpec, facts: GpuFacts, context?: ContextNode): Placed {
   const { placement } = spec;
-  if (spec.backend !== 'onnxruntime') return onCpu('it is no model of tensors');
+  if (spec.backend !== 'onnxruntime') return onCpu('tabular models run on the CPU');
   if (context !== undefined && ['', TENSORRT_SOURCE].includes(context.source)) {
     return onTensorrt(spec, facts, context);
   }
@@ -49,14 +49,14 @@ export function place(spec: ModelSpec, facts: GpuFacts, context?: ContextNode): 
   const cudaOnly = (why: string): Placed => ({ providers: [cuda], on: 'cuda', why });
   if (!facts.tensorrt) {
     return asked === undefined
-      ? cudaOnly('a GPU is there; TensorRT is not installed')
-      : cudaOnly('TensorRT, which its configuration asks for, is not installed');
+      ? cudaOnly('a GPU is present; TensorRT is not installed')
+      : cudaOnly('TensorRT, which its configuration requests, is not installed');
   }
   const obstacle = asked === undefined ? shapeObstacle(spec, placement) : '';
   if (obstacle !== '') return cudaOnly(obstacle);
   const options = { ...placement?.profiles, ...asked };
   const why =
-    asked === undefined ? 'its configuration fixes all shapes' : 'its configuration asks for it';
+    asked === undefined ? 'its configuration fixes all shapes' : 'its configuration requests it';
   return { providers: [{ name: 'tensorrt', options }, cuda], on: 'tensorrt, cuda', why };
 }
 
@@ -101,5 +101,7 @@ function shapeObstacle({ importer, graphs }: ModelSpec, placement: Placement | u
     return 'no configuration gives the shapes that TensorRT needs';
   }
   const [open] = placement.open;
-  return open === undefined ? '' : `TensorRT needs shapes; its configuration leaves '${open}' open`;
+  return open === undefined
+    ? ''
+    : `TensorRT needs shapes; its configuration leaves '${open}' dynamic`;
 }

@@ -115,7 +115,7 @@ function refuseGraphs(providers: readonly ProviderOptions[]): void {
     if (asked === undefined) continue;
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `provider ${name}: expected no ${asked}, got 1: ask for CUDA graphs by optimization { cuda { graphs: true } } or --cuda-graphs`,
+      `provider ${name}: expected no ${asked}, got 1: enable CUDA graphs with optimization { cuda { graphs: true } } or --cuda-graphs`,
     );
   }
 }
@@ -151,9 +151,9 @@ class Machine {
   }
 
   #obstacle(): string {
-    if (!this.isReady()) return 'ONNX Runtime here has no CUDA provider: serval gpu install';
+    if (!this.isReady()) return 'this ONNX Runtime has no CUDA provider: serval gpu install';
     const { library, devices, version } = this.probe();
-    if (library !== '') return 'no driver of NVIDIA is installed';
+    if (library !== '') return 'no NVIDIA driver is installed';
     if (devices.length === 0) return 'the driver finds no GPU';
     if (version >= DRIVER_VERSION_MIN) return '';
     return `the driver is older than ${DRIVER_NAME_MIN}`;

@@ -190,30 +190,31 @@ function tellBatching(
   const against = againstRows(rows);
   if (batchProof === 'contradicted' && rows.length > 0 && against === '') {
     const text =
-      'the graph proves that rows are independent, but rows together are not answered as alone: ' +
-      'this is a fault of Serval, please report it with the model';
+      'the graph proves that rows are independent, but batched rows give other results than single ' +
+      'ones: this is a bug in Serval, please report it with the model';
     logger.error(text, { ...fields, finding, batched: batchMode === 'on' });
     return;
   }
   if (batchMode === 'on' && against !== '') {
     const text =
-      'requests are batched as configured, but rows are not proved to be independent: answers ' +
+      'requests are batched as configured, but rows are not proved to be independent: results ' +
       'may be wrong';
     logger.warn(text, { ...fields, rows: against });
   }
   if (batchMode === 'on' && batchProof === 'contradicted') {
     const text =
-      'requests are batched as configured, but rows together are not answered as alone: ' +
+      'requests are batched as configured, but batched rows give other results than single ones: ' +
       'answers may be wrong';
     logger.warn(text, { ...fields, finding });
   } else if (finding !== '' && batchProof === 'proven') {
-    const text = 'requests are batched by the proof of the graph alone: its check was cut short';
+    const text =
+      'requests are batched based on the proof alone: its check by a test run was cut short';
     logger.info(text, { ...fields, finding });
   } else if (finding !== '') {
     const text =
       batchMode === 'off'
         ? 'requests are not batched: the first dim is not proven to be the batch'
-        : 'requests are batched as configured; the model could not be tried';
+        : 'requests are batched as configured; the check by a test run failed';
     logger.debug(text, { ...fields, finding });
   }
 }

@@ -65,7 +65,7 @@ export class Publisher {
       this.#routesDue.clear();
     } catch (error) {
       const reason = reasonOf(error);
-      this.#logger.error('the engine did not take the routes', { epoch: snapshot.epoch, reason });
+      this.#logger.error('the engine did not accept the routes', { epoch: snapshot.epoch, reason });
     }
   }
 }

@@ -132,7 +132,7 @@ export class Registry {
     faults: readonly string[] = [],
   ): Promise<void> {
     if (this.#draining) {
-      const message = 'the server is shutting down: no models are loaded any more';
+      const message = 'the server is shutting down: models can no longer be loaded';
       return Promise.reject(new ServalError(ErrorCode.ShuttingDown, message));
     }
     try {

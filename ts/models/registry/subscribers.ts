@@ -53,7 +53,10 @@ export class Subscribers {
       };
       const failed = (error: unknown): void => {
         const reason = reasonOf(error);
-        this.#logger.error('a snapshot was not taken', { epoch: snapshot.epoch, reason });
+        this.#logger.error('a subscriber failed to apply a snapshot', {
+          epoch: snapshot.epoch,
+          reason,
+        });
         acknowledge();
       };
       try {

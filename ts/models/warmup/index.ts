@@ -106,7 +106,7 @@ export async function runWarmup(
   const ending = new AbortController();
   const ended = ending.signal;
   const unwanted = (): void => {
-    ending.abort(new ServalError(ErrorCode.Cancelled, 'the version is not wanted any more'));
+    ending.abort(new ServalError(ErrorCode.Cancelled, 'the version is no longer wanted'));
   };
   const late = setTimeout(() => {
     ending.abort(
@@ -133,7 +133,7 @@ async function runAll(
   let requests = 0;
   for await (const { protocol, message, label } of warmupMessages(inputs)) {
     if (requests >= runsMax || performance.now() - started >= msMax) {
-      logger.warn('a warm-up was stopped at its limit', {
+      logger.warn('warm-up stopped at its limit', {
         model: inputs.name,
         folder: inputs.versionFolder,
         requests,

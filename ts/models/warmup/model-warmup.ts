@@ -160,7 +160,7 @@ function checkStrings(raw: Uint8Array, count: number, file: string): void {
   const fail = (what: string): never => {
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `${file}: expected ${count} elements, each behind a ${LENGTH_BYTES}-byte length, ${what}`,
+      `${file}: expected ${count} elements, each after a ${LENGTH_BYTES}-byte length, ${what}`,
     );
   };
   let at = 0;
@@ -168,10 +168,10 @@ function checkStrings(raw: Uint8Array, count: number, file: string): void {
     const left = raw.length - at - LENGTH_BYTES;
     if (left < 0) return fail(`got ${i} in ${raw.length} bytes`);
     const length = view.getUint32(at, true);
-    if (length > left) return fail(`element ${i} has ${length} bytes, ${left} are left`);
+    if (length > left) return fail(`element ${i} has ${length} bytes, but only ${left} remain`);
     at += LENGTH_BYTES + length;
   }
-  if (at < raw.length) fail(`${raw.length - at} bytes are left over`);
+  if (at < raw.length) fail(`${raw.length - at} bytes remain`);
 }
 
 function members(value: unknown, place: string): Members {

@@ -97,7 +97,7 @@ function readPredictionLog(reader: WireReader): Log {
     else readLog(reader.nested(name), requests);
   }
   if (kind === 0) {
-    throw new ServalError(ErrorCode.Unimplemented, 'the PredictionLog holds no request');
+    throw new ServalError(ErrorCode.Unimplemented, 'the PredictionLog contains no request');
   }
   if (RUN_KINDS[kind] === undefined) {
     throw new ServalError(

@@ -99,7 +99,8 @@ async function readRecord(source: Source, index: number, offset: number): Promis
   const left = source.bytes - offset - HEAD_BYTES;
   if (length + CRC_BYTES > left) {
     return fail(
-      `expected ${length} bytes of data and ${CRC_BYTES} of their checksum, ` + `${left} are left`,
+      `expected ${length} bytes of data and ${CRC_BYTES} of their checksum, ` +
+        `only ${left} remain`,
     );
   }
   if (length > WARMUP_BYTES_MAX) {

@@ -70,7 +70,7 @@ async function resolveInside(modelFolder: string, file: string): Promise<string>
   if (file === '' || isAbsolute(file) || file.includes('\0') || parts.includes('..')) {
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `input_data_file ${JSON.stringify(file)}: expected a path below the model's folder warmup`,
+      `input_data_file ${JSON.stringify(file)}: expected a path below the model's warmup folder`,
     );
   }
   const wanted = join(modelFolder, 'warmup', file);
@@ -80,7 +80,7 @@ async function resolveInside(modelFolder: string, file: string): Promise<string>
     if (path.startsWith(folder + sep)) return path;
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `input_data_file ${JSON.stringify(file)}: leads out of ${folder}, to ${path}`,
+      `input_data_file ${JSON.stringify(file)}: leads outside of ${folder}, to ${path}`,
     );
   } catch (error) {
     throw asReadError(error, wanted);

@@ -39,7 +39,7 @@ export function parseCsv(text: string): CsvTable {
   const header = first.cells.map((cell) => cell ?? '');
   const names = new Set<string>();
   for (const name of header) {
-    if (names.has(name)) throw malformed(`column ${JSON.stringify(name)} is there twice`);
+    if (names.has(name)) throw malformed(`column ${JSON.stringify(name)} occurs twice`);
     names.add(name);
   }
   const rows = rest.map(({ line, cells }) => {
@@ -87,7 +87,7 @@ function* recordsOf(text: string): Generator<Record_> {
       const isQuoted = text[at] === '"';
       const behind = isQuoted ? behindQuoted(text, at) : behindPlain(text, at);
       const next = behind < 0 ? -1 : behindEnd(text, behind);
-      if (next < 0) throw malformed(`line ${line}: a quote that does not end, or text beside it`);
+      if (next < 0) throw malformed(`line ${line}: an unterminated quote, or text next to it`);
       const cell = isQuoted
         ? text.slice(at + 1, behind - 1).replaceAll('""', '"')
         : text.slice(at, behind);

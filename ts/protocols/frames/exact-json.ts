@@ -103,7 +103,7 @@ class Reader {
     try {
       return JSON.parse(text) as string;
     } catch {
-      throw this.#bad('a string before it with good escapes');
+      throw this.#bad('a string before it with valid escapes');
     }
   }
 

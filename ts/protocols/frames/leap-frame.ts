@@ -64,7 +64,7 @@ export function parseFrame(text: string): LeapFrame {
   const names = new Set<string>();
   const parsed = fields.map((field: ExactValue, i) => {
     const one = fieldOf(field, i);
-    if (names.has(one.name)) throw invalid(`field ${JSON.stringify(one.name)} is there twice`);
+    if (names.has(one.name)) throw invalid(`field ${JSON.stringify(one.name)} occurs twice`);
     names.add(one.name);
     return one;
   });
@@ -151,7 +151,8 @@ function denseOf(value: ExactValue, place: string, room: Room): ExactValue {
     throw invalid(`${place}: expected {"values": [...], "dimensions": [size]}`);
   }
   const size = indexOf(dimensions[0] as ExactValue);
-  if (!(size <= TENSOR_VALUES_MAX)) throw invalid(`${place}: at most ${TENSOR_VALUES_MAX} values`);
+  if (!(size <= TENSOR_VALUES_MAX))
+    throw invalid(`${place}: expected at most ${TENSOR_VALUES_MAX} values`);
   const indices = memberOf(value, 'indices');
   if (indices === undefined) {
     if (values.length === size) return values;
@@ -164,7 +165,7 @@ function denseOf(value: ExactValue, place: string, room: Room): ExactValue {
   if (room.left < 0) {
     throw new ServalError(
       ErrorCode.BodyTooLarge,
-      `LeapFrame: ${place}: at most ${FRAME_SPARSE_VALUES_MAX} values of sparse tensors in all`,
+      `LeapFrame: ${place}: expected at most ${FRAME_SPARSE_VALUES_MAX} values of sparse tensors in total`,
     );
   }
   const dense: ExactValue[] = new Array<ExactValue>(size).fill(ZERO);

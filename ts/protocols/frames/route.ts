@@ -81,7 +81,7 @@ function tableVersion(
   if (version.table !== undefined) return version;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    `model '${name.slice(0, 256)}' takes no frames: only Spark, MLeap and PMML models do`,
+    `model '${name.slice(0, 256)}' does not accept frames: only Spark, MLeap and PMML models do`,
   );
 }
 

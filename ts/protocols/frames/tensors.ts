@@ -106,5 +106,5 @@ function numberOf(value: ExactValue): number {
 }
 
 function broken(): ServalError {
-  return new ServalError(ErrorCode.Internal, 'an answer that is no table of columns');
+  return new ServalError(ErrorCode.Internal, 'a response that is not a table of columns');
 }

@@ -140,7 +140,7 @@ export function healthService(options: HealthServiceOptions): GrpcService {
           if (status === SERVICE_UNKNOWN) {
             throw new ServalError(
               ErrorCode.ModelNotFound,
-              `health: '${echoed(service)}' is no service and no model of this server`,
+              `health: '${echoed(service)}' is neither a service nor a model of this server`,
             );
           }
           response = statusMessage(status);

@@ -113,10 +113,10 @@ function writeAnswer(
     }
     case FILE_CONTAINING_EXTENSION:
     case ALL_EXTENSION_NUMBERS:
-      writeError(out, CODE_UNIMPLEMENTED, 'extensions are not offered: all files are proto3');
+      writeError(out, CODE_UNIMPLEMENTED, 'there are no extensions: all files are proto3');
       return;
     default:
-      writeError(out, CODE_INVALID_ARGUMENT, 'the request asks for nothing known');
+      writeError(out, CODE_INVALID_ARGUMENT, 'the request has no known field');
   }
 }
 

@@ -117,7 +117,7 @@ export async function unpack(
   { bytesMax, take }: UnpackLimits,
 ): Promise<Buffer> {
   if (coding === 'zstd' && !hasWholeFrames(body))
-    throw malformed(coding, 'a frame is cut or broken');
+    throw malformed(coding, 'a frame is truncated or corrupt');
   const unpacker = unpackerOf(coding, body);
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -128,14 +128,14 @@ export async function unpack(
       if (bytes > bytesMax) {
         throw new ServalError(
           ErrorCode.BodyTooLarge,
-          `request body is over the limit of ${bytesMax} bytes once unpacked (${coding})`,
+          `request body is over the limit of ${bytesMax} bytes after decompression (${coding})`,
         );
       }
       if (!take(2 * part.length)) {
         // counted once more for the whole
         throw new ServalError(
           ErrorCode.MemoryFull,
-          `no memory for a request body of more than ${bytes} bytes once unpacked`,
+          `no memory for a request body of more than ${bytes} bytes after decompression`,
         );
       }
       parts.push(part);
@@ -145,7 +145,7 @@ export async function unpack(
     throw error instanceof ServalError ? error : malformed(coding, (error as Error).message);
   }
   const left = body.length - unpacker.bytesWritten;
-  if (left !== 0) throw malformed(coding, `${left} bytes behind its end`);
+  if (left !== 0) throw malformed(coding, `${left} bytes after its end`);
   return Buffer.concat(parts, bytes);
 }
 
@@ -166,7 +166,7 @@ export function pack(coding: PackedName, body: Buffer): Promise<Buffer> {
     const done = (error: Error | null, result: Buffer): void => {
       if (error === null) resolve(result);
       else {
-        const text = `cannot compress the answer: ${error.message}`;
+        const text = `cannot compress the response: ${error.message}`;
         reject(new ServalError(ErrorCode.Internal, text));
       }
     };

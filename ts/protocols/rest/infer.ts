@@ -303,7 +303,7 @@ export class DocumentRoute implements Route {
     this.answer(head, exchange);
   }
   data(): void {
-    throw new TypeError('a document route was given a body');
+    throw new TypeError('a document route received a body');
   }
   abort(): void {
     // Documents respond in begin(): nothing can be waiting.

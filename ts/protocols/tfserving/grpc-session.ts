@@ -98,7 +98,7 @@ function readSessionRun(message: Buffer): SessionRun {
   if (target !== undefined) {
     throw new ServalError(
       ErrorCode.Unimplemented,
-      `target: operations are not run by name, got ${echoed(target)}; expected fetches only`,
+      `target: operations cannot be run by name, got ${echoed(target)}; expected only fetches`,
     );
   }
   if (fetches.length === 0) {
@@ -171,11 +171,11 @@ function findMatch(version: VersionSnapshot, run: SessionRun): Match {
   }
   const shown = (names: Iterable<string>): string => echoed([...names].join(', '));
   const asked =
-    `the feeds [${shown(run.feeds.keys())}] and gives the fetches ` + `[${shown(run.fetches)}]`;
+    `the feeds [${shown(run.feeds.keys())}] and returns the fetches ` + `[${shown(run.fetches)}]`;
   throw new ServalError(
     ErrorCode.Unimplemented,
     'SessionRun runs signatures only, and no ' +
-      `signature of model '${echoed(run.spec.name)}' takes exactly ${asked}`,
+      `signature of model '${echoed(run.spec.name)}' accepts exactly ${asked}`,
   );
 }
 

@@ -40,8 +40,8 @@ export function base64Bytes(where: string, value: unknown): Uint8Array {
   if (badAt < 0 && value.length % 4 === 0 && bytes.length === whole) return bytes;
   const got =
     badAt < 0
-      ? `${value.length} characters that do not end as base64 does`
-      : `another character at index ${badAt}`;
+      ? `${value.length} characters, which is not a valid base64 length`
+      : `an invalid character at index ${badAt}`;
   throw new ServalError(ErrorCode.InvalidArgument, `${where}: expected base64, got ${got}`);
 }
 

@@ -160,8 +160,8 @@ async function refuseForeignLogs(
     const where = folder === undefined ? 'is not given' : `is ${folder}`;
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `${place}: filename_prefix: model '${name}': a call may log requests below ` +
-        `--request-log-dir, which ${where}, or where --model-config-file does`,
+      `${place}: filename_prefix: model '${name}': a control call may log requests only below ` +
+        `--request-log-dir, which ${where}, or to a path of --model-config-file`,
     );
   }
 }
@@ -268,9 +268,7 @@ function checkedSetting(name: string, value: unknown, file: string): Partial<Log
     case 'log_file':
       if (value !== file) {
         const where = file === '' ? 'stderr' : 'that file';
-        throw expect(
-          `${JSON.stringify(file)}: the log goes to ${where} and its place cannot be changed`,
-        );
+        throw expect(`${JSON.stringify(file)}: the log goes to ${where}, which cannot be changed`);
       }
       return {};
     case 'log_info':

@@ -70,7 +70,7 @@ type Shown = PublicText['of'];
 
 /** Text for callers who may not see metadata when a load failed. */
 export const HIDDEN_REASON =
-  'it could not be loaded; the log, and callers of the metadata group, have the reason';
+  'it could not be loaded; the reason is in the log, and shown to callers of the metadata group';
 
 const oneLine = (text: string): string => text.replace(/\s*[\r\n]+\s*/g, ' ').trim();
 

@@ -36,7 +36,7 @@ function operation({ id, summary, schema = OBJECT, parameters, type = JSON_TYPE 
     summary,
     ...(parameters && { parameters }),
     responses: {
-      200: { description: 'The answer.', content: { [type]: { schema } } },
+      200: { description: 'The response.', content: { [type]: { schema } } },
       ...ERRORS_ANSWER,
     },
   };
@@ -49,7 +49,7 @@ const done = (id: string, summary: string): Schema => ({
     summary,
     parameters: [MODEL],
     requestBody: { required: false, content: { [JSON_TYPE]: { schema: OBJECT } } },
-    responses: { 200: { description: 'It is done.' }, ...ERRORS_ANSWER },
+    responses: { 200: { description: 'Done.' }, ...ERRORS_ANSWER },
   },
 });
 
@@ -66,8 +66,12 @@ const SERVER_PATHS: Readonly<Record<string, Schema>> = {
   '/v1/models/{model}': reading('v1_model_status', 'Status of a model'),
   '/v1/models/{model}/metadata': reading('v1_model_metadata', 'Signatures of a model'),
   '/v2': { get: operation({ id: 'server_metadata', summary: 'Name, version, extensions' }) },
-  '/v2/health/live': { get: operation({ id: 'server_live', summary: 'Whether it lives' }) },
-  '/v2/health/ready': { get: operation({ id: 'server_ready', summary: 'Whether it is ready' }) },
+  '/v2/health/live': {
+    get: operation({ id: 'server_live', summary: 'Whether the server is live' }),
+  },
+  '/v2/health/ready': {
+    get: operation({ id: 'server_ready', summary: 'Whether the server is ready' }),
+  },
   '/v2/models': listing('v2_models', 'Models, their versions and states'),
   '/v2/models/{model}': reading(
     'model_metadata',
@@ -128,7 +132,7 @@ function documentText(
   isCut: boolean,
 ): string {
   const described = isCut
-    ? ` The first ${OPENAPI_MODELS_MAX} models; /openapi.json?model=NAME has another one.`
+    ? ` The first ${OPENAPI_MODELS_MAX} models; see /openapi.json?model=NAME for others.`
     : '';
   const head = inner({
     openapi: '3.1.0',

@@ -26,7 +26,7 @@ const content = (schema: Schema, example?: unknown): Schema => ({
 });
 
 export const ERRORS_ANSWER: Schema = {
-  default: { description: 'An error, in words.', content: content(schemaRef('Error')) },
+  default: { description: 'An error message.', content: content(schemaRef('Error')) },
 };
 
 /** A POST of JSON. */
@@ -51,7 +51,7 @@ function posted(
 }
 
 const outputsText = ({ outputs }: SignatureInfo): string =>
-  outputs.map((output) => `${output.name}: ${shapeText(output)}`).join('; ') || 'The answer.';
+  outputs.map((output) => `${output.name}: ${shapeText(output)}`).join('; ') || 'The response.';
 
 function csvPath({ name, key }: NamedModel): Schema {
   const csv = { 'text/csv': { schema: { type: 'string' } } };
@@ -61,7 +61,7 @@ function csvPath({ name, key }: NamedModel): Schema {
     post: {
       operationId: `csv_${key}`,
       tags: [name],
-      summary: 'Rows as CSV, the first one names of fields',
+      summary: 'Rows as CSV, with field names in the first row',
       requestBody: { required: true, content: { ...csv, 'application/octet-stream': bytes } },
       responses: { 200: { description: 'CSV of the outputs.', content: csv }, ...ERRORS_ANSWER },
     },
@@ -74,7 +74,7 @@ function tablePaths(model: NamedModel, url: string): Record<string, Schema> {
     [`/v2/models/${url}/csv`]: csvPath(model),
     [`/models/${url}/transform`]: posted(model, ['transform', 'A LeapFrame'], frame, {
       ...frame,
-      description: 'The frame with the outputs behind its own fields.',
+      description: 'The frame with the outputs after its own fields.',
     }),
   };
 }

@@ -41,7 +41,7 @@ function v2Input(input: TensorInfo, isTable: boolean): Schema {
       datatype: isTable ? { type: 'string' } : { type: 'string', const: datatype },
       data: {
         type: 'array',
-        description: 'All values, row-major; lists in lists are taken too.',
+        description: 'All values, row-major; nested lists are also accepted.',
         items: isTable ? ANY : elementSchema(input),
       },
       parameters: OBJECT,
@@ -114,7 +114,7 @@ export function v1Schema(
     properties: {
       signature_name: { type: 'string', enum: [signature.name, ...others] },
       instances: { type: 'array', items: row },
-      inputs: { description: 'By input, or the only one.' },
+      inputs: { description: 'By input name, or the values of the only input.' },
     },
   };
 }
@@ -151,7 +151,7 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   PredictResponse: {
     type: 'object',
-    description: 'predictions where rows were sent, outputs where columns were.',
+    description: 'predictions if rows were sent, outputs if columns were sent.',
     properties: { predictions: { type: 'array', items: ANY }, outputs: ANY },
   },
   ExamplesRequest: {

@@ -46,13 +46,15 @@ export class ServerAccess {
 
   async #changed(keys: readonly ApiKey[] | undefined, problem: string): Promise<void> {
     if (keys === undefined) {
-      this.#logger.error('API keys could not be read anew: the old ones stay', { reason: problem });
+      this.#logger.error('failed to reload API keys; keeping the current ones', {
+        reason: problem,
+      });
       return;
     }
     this.#policy = policyOf(this.#config, keys);
     const policy = this.#policy;
     await Promise.all(this.#followers.map((follower) => follower(policy)));
-    if (keys.length > 0) this.#logger.info('API keys were read anew', { keys: keys.length });
-    else this.#logger.warn('API keys were read anew: there is none, so that nobody has one');
+    if (keys.length > 0) this.#logger.info('API keys reloaded', { keys: keys.length });
+    else this.#logger.warn('API keys reloaded: the file contains none');
   }
 }

@@ -2,7 +2,7 @@
 // the format of native/stats/access_log. Control plane; a listener's thread.
 import { ERRORS, ErrorCode } from '../../base/errors.js';
 import { ACCESS_NAME_CHARS_MAX, ACCESS_REASON_CHARS_MAX } from '../../base/limits.js';
-import type { AccessLogSettings } from '../../config/observation/access-log-settings.js';
+import type { AccessLogSettings } from '../../config/config.js';
 import { visibleJson } from '../../base/text.js';
 import type { AnswerLog, Asked } from '../../listeners/http/answer-log.js';
 
@@ -82,7 +82,7 @@ export class AnswerLines implements AnswerLog {
   unread(line: string): void {
     if (!this.#samples(true)) return;
     const status = Number(line.slice(0, 3));
-    const reason = `${line.slice(4)}: this is no request of HTTP/1.1`;
+    const reason = `${line.slice(4)}: not an HTTP/1.1 request`;
     this.#write({ protocol: 'http', code: nameOfStatus(status), status, ...this.#why(reason) });
   }
 

@@ -94,7 +94,7 @@ export class ListenerThread {
     const warning = new RareWarning(FULL_LOG_EVERY_MS);
     return (connections) =>
       warning.tell(() =>
-        this.#logger.warn('too many connections: new ones are refused', { connections }),
+        this.#logger.warn('too many connections; refusing new ones', { connections }),
       );
   }
 
@@ -117,8 +117,8 @@ export class ListenerThread {
   /** Returns a function that logs the result of reloading TLS files, for gRPC or HTTP. */
   certificates(what: string): (problem: string | undefined) => void {
     return (problem) => {
-      if (problem === undefined) this.#logger.info(`${what} certificates were read anew`);
-      else this.#logger.error(`${what} certificates could not be read anew`, { reason: problem });
+      if (problem === undefined) this.#logger.info(`${what} certificates reloaded`);
+      else this.#logger.error(`failed to reload ${what} certificates`, { reason: problem });
     };
   }
 

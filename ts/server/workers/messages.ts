@@ -3,7 +3,7 @@ import type { CorsSettings } from '../../listeners/http/access/cors.js';
 import type { Policy } from '../../access/policy.js';
 import type { AdminAddress } from '../../config/access.js';
 import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
-import type { AccessLogSettings } from '../../config/observation/access-log-settings.js';
+import type { AccessLogSettings } from '../../config/config.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../../base/logger.js';
 import type { HttpListenerKind } from '../../listeners/http/kind.js';
 import type { EngineOptions } from '../../engine/open-link.js';

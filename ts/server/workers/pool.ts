@@ -291,7 +291,7 @@ export class ListenerPool {
   async #answer(request: ControlRequest): Promise<ControlAnswer> {
     if (this.#control === undefined) {
       const { id } = request;
-      const message = 'the server is starting: it takes no control requests yet';
+      const message = 'the server is starting: it does not accept control requests yet';
       return { kind: 'control-answer', id, ok: false, code: ErrorCode.ModelNotReady, message };
     }
     const answer = await answerControl(this.#control, request, this.#publicText);

@@ -294,7 +294,7 @@ void concat(Call& call) {
   if (call.count() > 1) dims[along] = sum ? *sum : call.fresh();
   if (first == nullptr) return call.set(0, Value::same(std::move(dims)));
   const Dim rows = (*first->dims)[first->axis];
-  if (call.count() > 1 && along == first->axis) couples("rows are put behind rows");
+  if (call.count() > 1 && along == first->axis) couples("rows are concatenated");
   for (size_t i = 0; i < call.count(); ++i) {
     const Value& value = call.in(i);
     if (!value.varies()) {
@@ -351,7 +351,7 @@ void split(Call& call) {
 void blocks(Call& call) {
   const Value& data = call.in(0);
   const Dims& dims = call.dims(0);
-  if (dims.size() != 4) unproven("a tensor that is no picture");
+  if (dims.size() != 4) unproven("a tensor that is not an image");
   if (data.varies() && data.axis != 0) couples("the rows are on an axis that is rearranged");
   Dims out = call.fresh_dims(4);
   out[0] = dims[0];

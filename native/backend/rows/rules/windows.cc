@@ -205,7 +205,7 @@ std::vector<Rule> window_rules() {
       {family, says, "com.microsoft", {"FusedConv", "QLinearConv"}, convolution},
       {family, says, "", {"ConvTranspose"}, transposed},
       {family,
-       "The rows are on the first axis of picture, offsets and mask.",
+       "The rows are on the first axis of image, offsets and mask.",
        "",
        {"DeformConv"},
        deformed},

@@ -107,7 +107,7 @@ describe('words and table', () => {
   it('say where nothing kept the bound', () => {
     const options = { name: 'm', cores: 4, hasBatchingParameters: false, latencyBound: 1 };
     const report = reportOf({ trials, steps: [] }, options);
-    assert.match(report.config, /^# no settings kept the bound: these are the defaults$/m);
+    assert.match(report.config, /^# no settings kept the bound; these are the defaults$/m);
     assert.equal(report.batchingParameters, undefined);
   });
 });

@@ -118,7 +118,7 @@ test('errors: of the body, of the engine, of names, of the method', async () => 
     [post('/models/none/transform', FRAME), 404, /'none' is not found/],
     [post('/v2/models/t/versions/9/csv', 'x\n1\n'), 404, /version 9 is not found/],
     [post('/models/loading/transform', FRAME), 503, /not ready|no ready version/],
-    [post('/models/onnx/transform', FRAME), 400, /model 'onnx' takes no frames/],
+    [post('/models/onnx/transform', FRAME), 400, /model 'onnx' does not accept frames/],
     [post('/models/t/transform', '', { method: 'GET' }), 405, /expected POST/],
   ];
   for (const [sending, status, why] of cases) {

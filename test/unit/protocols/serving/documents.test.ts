@@ -241,7 +241,7 @@ describe('a TensorProto as JSON', () => {
   it('of bytes that are none is an error', () => {
     assert.match(
       errorOf(() => tensorProtoJson(Buffer.from('2a03', 'hex'))),
-      /^ModelInvalid: TensorProto: byte 0: field 5: 3 bytes expected/,
+      /^ModelInvalid: TensorProto: byte 0: field 5: expected 3 bytes/,
     );
     assert.match(
       errorOf(() => tensorProtoJson(Buffer.from('2a03000000', 'hex'))),

@@ -96,7 +96,11 @@ describe('V2 gRPC: metadata and health', () => {
         'ServerReadyRequest: byte 0: field number 0 is not from 1 to 536870911',
       ],
       ['ServerMetadata', '14', 'ServerMetadataRequest: byte 0: field 2 ends no open group'],
-      ['ModelReady', '0a026d', 'ModelReadyRequest: byte 1: field 1: 2 bytes expected, 1 are left'],
+      [
+        'ModelReady',
+        '0a026d',
+        'ModelReadyRequest: byte 1: field 1: expected 2 bytes, but only 1 remain',
+      ],
       [
         'ModelMetadata',
         '0a01ff',

@@ -56,7 +56,7 @@ test('explicit: what was said by call, or at start, and base paths', () => {
     [false, true],
   );
   const { message } = notFound('none', everything);
-  assert.equal(message, "model 'none' is not known: looked in /r");
+  assert.equal(message, "model 'none' not found: searched /r");
   assert.deepEqual(desired.faults, [`--load-model: ${message}`]);
 });
 

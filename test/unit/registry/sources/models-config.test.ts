@@ -60,7 +60,7 @@ test('models.config: policies, labels, platforms; re-read on its own schedule', 
   assert.match(reason, /models.config:2:\d+: model_platform of model 'b': expected "onnx" or none/);
   assert.ok(source.startProblems.includes(`model 'b', version 1: ${reason}`));
   assert.ok(
-    source.problems.includes(`${folder}/a has no version 9, which the version policy names`),
+    source.problems.includes(`${folder}/a has no version 9, which the version policy requests`),
   );
   // A two-step change in one: it adds the version and moves the label to it.
   config(

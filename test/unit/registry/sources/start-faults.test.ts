@@ -29,8 +29,8 @@ test('a bad source at the start is an ERROR, and the server is not ready', async
   for (const [change, fault] of [
     [{ sources: { modelConfigFile: at('broken.config') } }, /broken\.config:1:\d+: /],
     [{ sources: { modelConfigFile: at('remote.config') } }, /remote\.config:1:\d+: .*gs:/],
-    [{ sources: { modelConfigFile: at('none.config') } }, /looked in .*none\.config$/],
-    [{ sources: { paths: [at('empty')] } }, /no model is there to be served: .*empty$/],
+    [{ sources: { modelConfigFile: at('none.config') } }, /searched .*none\.config$/],
+    [{ sources: { paths: [at('empty')] } }, /no models found: .*empty$/],
     [
       {
         sources: { modelRepositories: [folder] },
@@ -43,7 +43,7 @@ test('a bad source at the start is an ERROR, and the server is not ready', async
         sources: { modelRepositories: [at('empty')] },
         control: { mode: 'explicit', loadModels: ['*'] },
       },
-      /no model is there to be served/,
+      /no models found/,
     ],
     [
       { sources: base, batching: { enabled: true, parametersFile: at('batching.txt') } },

@@ -395,10 +395,10 @@ describe('native gRPC listener: the rest of its life', () => {
     assert.deepEqual(
       reported.map((error) => (error as Error).message),
       [
-        'gRPC event at byte 0 is cut',
+        'gRPC event at byte 0 is truncated',
         'gRPC event of kind 200',
         'gRPC method 99 is not forwarded',
-        'gRPC event at byte 80 is cut',
+        'gRPC event at byte 80 is truncated',
       ],
     );
     assert.deepEqual(log, ['full 3']);

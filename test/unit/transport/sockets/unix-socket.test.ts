@@ -36,7 +36,7 @@ test('refuses what is in the way, which stays', async (context) => {
   await new Promise((resolve) => server.once('listening', resolve));
   context.after(() => server.close());
   for (const path of [file, link]) {
-    await assert.rejects(makeRoom(path), /a file that is no socket is there/);
+    await assert.rejects(makeRoom(path), /an existing file that is not a socket/);
   }
   await assert.rejects(makeRoom(live), /another server answers on it/);
   assert.equal(readFileSync(file, 'utf8'), 'mine');

@@ -151,8 +151,8 @@ const isUnimplemented = (error: unknown): boolean =>
 function checkSignature(signature: string | undefined, paths: readonly BenchPath[]): void {
   const other = paths.find((one) => !isOfV1(one));
   if (signature === undefined || other === undefined) return;
-  const expected = `expected --paths ${ALL_PATHS.filter(isOfV1).join(',')}, or one of them`;
-  throw configError('--signature', `${expected}: others have no signatures, got ${other}`);
+  const expected = `expected only --paths ${ALL_PATHS.filter(isOfV1).join(',')}`;
+  throw configError('--signature', `${expected}, as other paths have no signatures; got ${other}`);
 }
 
 async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {

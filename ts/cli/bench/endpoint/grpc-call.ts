@@ -39,14 +39,14 @@ export async function grpcCall(
   };
   const address = { host, port, tlsCa };
   const answer = await http2Call(address, head, message, BENCH_CALL_MS).catch((error: unknown) => {
-    throw fail(ErrorCode.ModelNotReady, `no answer: ${reasonOf(error)}`);
+    throw fail(ErrorCode.ModelNotReady, `no response: ${reasonOf(error)}`);
   });
   if (answer.status !== 200) {
-    throw fail(ErrorCode.ModelNotReady, `no gRPC: status ${answer.status}`);
+    throw fail(ErrorCode.ModelNotReady, `not a gRPC server: HTTP status ${answer.status}`);
   }
   const status = answer.fields.get('grpc-status');
   if (status === '0') return answer.body.subarray(PREFIX_BYTES);
-  if (status === undefined) throw fail(ErrorCode.InvalidArgument, 'no answer');
+  if (status === undefined) throw fail(ErrorCode.InvalidArgument, 'no response');
   const said = decoded(answer.fields.get('grpc-message') ?? '');
   const code = CODES[status] ?? ErrorCode.InvalidArgument;
   throw fail(code, `gRPC status ${status}: ${said}`);

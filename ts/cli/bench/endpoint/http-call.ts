@@ -28,7 +28,7 @@ export async function httpCall(call: HttpCall): Promise<Buffer> {
   const where = `${host}:${port}${path}`;
   return new Promise((resolve, reject) => {
     const lost = (why: string): void => {
-      reject(new ServalError(ErrorCode.ModelNotReady, `${where}: no answer: ${why}`));
+      reject(new ServalError(ErrorCode.ModelNotReady, `${where}: no response: ${why}`));
     };
     const sent = request(
       {
@@ -70,7 +70,7 @@ async function overHttp2(call: HttpCall): Promise<Buffer> {
   const head = { ':method': body === undefined ? 'GET' : 'POST', ':path': path, ...headers };
   const address = { host, port, tlsCa: isTls ? tlsCa : undefined };
   const answer = await http2Call(address, head, body, timeoutMs).catch((error: unknown) => {
-    const text = `${where}: no answer over HTTP/2: ${reasonOf(error)}`;
+    const text = `${where}: no response over HTTP/2: ${reasonOf(error)}`;
     throw new ServalError(ErrorCode.ModelNotReady, text);
   });
   if (answer.status !== 200) throw refusal(where, answer.status, answer.body);

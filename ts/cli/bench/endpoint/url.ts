@@ -29,9 +29,9 @@ const V1_PATH =
   /^(.*?)\/(v1)\/models\/([^/:]+)(?:\/versions\/(\d+)|\/labels\/([^/:]+))?(?::predict)?$/;
 /** The part before the protocol, and the protocol if it is present. */
 const NO_MODEL = /^(.*?)(?:\/(v[12]))?$/;
-const EXPECTED = '/v2/models/NAME or /v1/models/NAME behind the address, or --model NAME';
+const EXPECTED = '/v2/models/NAME or /v1/models/NAME after the address, or --model NAME';
 const EXPECTED_V1 =
-  '/v1/models/NAME, /versions/N or /labels/LABEL behind it, and :predict or nothing';
+  '/v1/models/NAME, optionally followed by /versions/N or /labels/LABEL and by :predict';
 
 export const isBenchUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
 

@@ -144,7 +144,8 @@ class EngineThread implements LoadPart {
 
   async go(begins: number): Promise<LoadResult> {
     const answer = await this.#ask({ say: 'go', begins });
-    if (answer.say !== 'done') throw new TypeError(`a load thread says ${answer.say}`);
+    if (answer.say !== 'done')
+      throw new TypeError(`unexpected message of a load thread: ${answer.say}`);
     return answer.result;
   }
 

@@ -92,7 +92,7 @@ export class Loop {
     }
     if (this.#owed > 0) {
       this.#failed += this.#owed;
-      this.#firstError ??= `no answer ${(graceMs / 1000).toFixed(1)} s after the end`;
+      this.#firstError ??= `no response ${(graceMs / 1000).toFixed(1)} s after the end`;
     }
   }
 
@@ -140,7 +140,7 @@ export class Loop {
         this.#waiting.push(this.#due);
         if (counts) this.#owed += 1;
       } else if (counts) {
-        this.#fail(`more than ${WAITING_MAX} requests wait to be sent`);
+        this.#fail(`more than ${WAITING_MAX} requests are waiting to be sent`);
       }
       this.#due += this.#gap();
     }

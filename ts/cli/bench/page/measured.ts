@@ -67,7 +67,7 @@ function latencyOverRate(groups: readonly Group[], loop: string): Child {
   return plotFigure({
     title: `Latency over rate${loop}`,
     note: isLabelled && hasClosed ? 'numbers: requests in flight' : 'lines: p99, dashes: p50',
-    x: { name: 'requests answered a second', scale: fitting(rates, X_FROM, X_TO), shown: count },
+    x: { name: 'responses per second', scale: fitting(rates, X_FROM, X_TO), shown: count },
     y: latencyAxis(latencies, 'latency'),
     series: [...series.filter(({ isMinor }) => isMinor), ...series.filter((one) => !one.isMinor)],
   });
@@ -93,7 +93,7 @@ function throughputOver(
   return plotFigure({
     title,
     x: { name: x.name, scale, shown: isCount ? grouped : count },
-    y: { name: `${isRows ? 'rows' : 'requests'} answered a second`, scale: y, shown: count },
+    y: { name: `${isRows ? 'rows' : 'responses'} per second`, scale: y, shown: count },
     series: groups.map(({ name, style, points: own }) => ({
       name,
       style,
@@ -118,8 +118,8 @@ function overBatches(points: readonly BenchPoint[]): Child {
       });
     return { name: pathWords(path), style, points: best };
   });
-  return throughputOver('Throughput over rows of a request', groups, {
-    name: 'rows of a request',
+  return throughputOver('Throughput over rows per request', groups, {
+    name: 'rows per request',
     of: ({ batch }) => batch,
     isCount: true,
   });
@@ -138,7 +138,7 @@ function closedPlot(groups: readonly Group[]): Child {
 function openPlot(groups: readonly Group[]): Child {
   if (groups.flatMap(({ points }) => points).length < 2) return '';
   return throughputOver('Throughput over the rate of requests', groups, {
-    name: 'requests sent a second',
+    name: 'requests sent per second',
     of: ({ rate }) => rate,
   });
 }
@@ -283,17 +283,17 @@ export function notes(points: readonly BenchPoint[], cores: number): Child {
       : h(
           'p',
           { class: 'warn bad' },
-          `${grouped(failed)} requests of ${failing.length} of ${points.length} points failed` +
-            `${error === undefined ? '.' : `, the first one so: ${error}`}`,
+          `${grouped(failed)} requests failed in ${failing.length} of ${points.length} measurements` +
+            `${error === undefined ? '.' : `; the first: ${error}`}`,
         ),
     full.length === 0
       ? ''
       : h(
           'p',
           { class: 'warn' },
-          `In ${full.length} of ${points.length} points the machine's ${cores} cores were busy, ` +
-            `up to ${Math.max(...shares).toFixed(1)} of them with the load itself: with the load ` +
-            'elsewhere the server would answer more.',
+          `In ${full.length} of ${points.length} measurements the machine's ${cores} cores were busy, ` +
+            `up to ${Math.max(...shares).toFixed(1)} of them by the load itself: with the load on ` +
+            'another machine the server would be faster.',
         ),
   ];
 }

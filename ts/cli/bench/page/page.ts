@@ -59,9 +59,9 @@ function measured({ points, machine, tuned }: BenchReport): Child {
     h(
       'p',
       { class: 'dim' },
-      'Latency is from the moment when a request was to be sent to the end of its answer; failed ' +
-        'requests are in none. Requests in flight: the next one is sent when one was answered ' +
-        '(closed loop). /s sent: by the clock, whatever comes back (open loop).',
+      'Latency is from the time when a request was due to the end of its response; failed ' +
+        'requests are not included. Requests in flight: a response triggers the next request ' +
+        '(closed loop). /s sent: by the clock, independent of responses (open loop).',
     ),
   ];
 }

@@ -113,7 +113,7 @@ function tensorRequest({ path, model, batch, place }: Wanted, values: Inputs): R
   );
   const count = all(({ shape }) => elementCount(shape));
   const isJson = path === 'rest-json' || path === 'v1-json';
-  if (isJson) checkSize('values of JSON', count, BENCH_ELEMENTS_MAX);
+  if (isJson) checkSize('JSON values', count, BENCH_ELEMENTS_MAX);
   const tensors = batch > 0 ? tensorsOfRows(own, batch) : own;
   switch (path) {
     case 'engine':
@@ -142,7 +142,7 @@ function tableRequest(
     case 'rest-json':
       return tableBody(inputs, own, {});
     case 'rest-binary': {
-      const text = 'models of columns are sent as JSON or by gRPC';
+      const text = 'tabular models are called with JSON or by gRPC';
       throw new ServalError(ErrorCode.Unimplemented, text);
     }
     case 'grpc':
@@ -179,7 +179,7 @@ function jsonValue(name: string, datatype: string, value: unknown): string {
     // Enough digits to distinguish adjacent floats.
     return String(datatype === 'FP32' ? Number(value.toPrecision(9)) : value);
   }
-  const what = typeof value === 'number' ? String(value) : 'bytes that are no text';
+  const what = typeof value === 'number' ? String(value) : 'bytes that are not text';
   throw new ServalError(ErrorCode.Unimplemented, `input '${name}': JSON has no ${what}`);
 }
 
@@ -253,8 +253,8 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
   for (const { name, datatype, shape, parameters = {}, data } of json.inputs) {
     const values = data.flat(Infinity);
     if (shape.some((dim) => dim < 0) || values.includes(null)) {
-      const text = `input '${name}': cells that are missing or lists of several lengths`;
-      throw new ServalError(ErrorCode.Unimplemented, `${text} are sent as JSON`);
+      const text = `input '${name}': missing cells or lists of different lengths`;
+      throw new ServalError(ErrorCode.Unimplemented, `${text} can only be sent as JSON`);
     }
     writer.message(INPUTS, (input) => {
       input.string(1, name).string(2, datatype).packed(3, 'varint', shape);

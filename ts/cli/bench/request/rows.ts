@@ -31,7 +31,7 @@ export function shapedInfos(
     }
     if (!infos.some((one) => one.name === name)) {
       const names = infos.map((one) => one.name).join(', ');
-      throw configError('--shape', `no input ${echo(name)}, there are ${names}`);
+      throw configError('--shape', `no input ${echo(name)}; the model has ${names}`);
     }
     given.set(name, dims.split(',').map(Number));
   }

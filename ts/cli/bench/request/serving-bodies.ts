@@ -51,7 +51,7 @@ export function v1TableBody(columns: Inputs, signature: string): Uint8Array {
 function checkPlain(name: string, parameters: Parameters): void {
   const [first] = Object.keys(parameters);
   if (first === undefined) return;
-  const text = `input '${name}': parameters (${first}) are of V2, and of no other API`;
+  const text = `input '${name}': parameters (${first}) can only be sent by V2`;
   throw new ServalError(ErrorCode.Unimplemented, text);
 }
 
@@ -112,8 +112,8 @@ export function predictTableMessage(
   const tensors = columnTensors(infos, columns).map((tensor) => {
     const { name, shape, parameters } = tensor;
     if (shape.some((dim) => dim < 0) || parameters['null_indices'] !== undefined) {
-      const text = `input '${name}': cells that are missing or lists of several lengths`;
-      throw new ServalError(ErrorCode.Unimplemented, `${text} are sent as JSON`);
+      const text = `input '${name}': missing cells or lists of different lengths`;
+      throw new ServalError(ErrorCode.Unimplemented, `${text} can only be sent as JSON`);
     }
     return { ...tensor, parameters: {} };
   });

@@ -42,7 +42,7 @@ export function shares({ best, cores }: Known): Walk {
     .filter((instances) => instances > 1 || cores === 1)
     .map((instances) => {
       const threads = Math.max(1, Math.floor(cores / instances));
-      const why = `${cores} cores shared out by ${instances}`;
+      const why = `${cores} cores divided among ${instances}`;
       return { settings: { ...best, instances, threads }, why };
     });
   return { name: 'instances and threads', candidates, patience: 1 };
@@ -62,7 +62,7 @@ export function fewerInstances({ best }: Known): Walk {
   const counts = halves(best.instances ?? 1).slice(1);
   const candidates = counts.map((instances) => ({
     settings: { ...best, instances },
-    why: 'fewer requests wait for each other',
+    why: 'less queueing',
   }));
   return { name: 'fewer instances', candidates, patience: 0 };
 }
@@ -74,7 +74,7 @@ export function otherThreads({ best, cores }: Known): Walk {
   const more = now * 2 <= cores ? [now * 2] : [];
   const candidates = [...fewer, ...more].map((threads) => ({
     settings: { ...best, threads },
-    why: threads < now ? 'a run shared by fewer threads' : 'a run shared by more threads',
+    why: threads < now ? 'fewer threads per run' : 'more threads per run',
   }));
   return { name: 'threads', candidates, patience: 0 };
 }
@@ -112,7 +112,7 @@ export function delays({ best, point, latencyBound }: Known): Walk {
     (delay) => maxBatchSize > 0 && delay > now && delay <= most,
   ).map((delay) => ({
     settings: { ...best, maxQueueDelayMicroseconds: delay },
-    why: `a batch that is not full waits ${time(delay)}`,
+    why: `an incomplete batch waits ${time(delay)}`,
   }));
   return { name: 'queue delay', candidates, patience: 0 };
 }
@@ -123,7 +123,7 @@ export function preferred({ best, rows }: Known): Walk {
   const half = Math.floor(maxBatchSize / 2);
   const isUseful = maxQueueDelayMicroseconds > 0 && half > rows;
   const settings = { ...best, preferredBatchSize: half };
-  const candidates = isUseful ? [{ settings, why: `${half} rows leave without a wait` }] : [];
+  const candidates = isUseful ? [{ settings, why: `${half} rows start without waiting` }] : [];
   return { name: 'preferred size', candidates, patience: 0 };
 }
 

@@ -48,7 +48,7 @@ function notes(
   const bound = latencyBound === undefined ? '' : `, p99 below ${time(latencyBound)}`;
   const lines = [`serval bench --tune, ${trials.length} settings tried${bound}`];
   if (best?.best === undefined)
-    return [...lines, 'no settings kept the bound: these are the defaults'];
+    return [...lines, 'no settings kept the bound; these are the defaults'];
   const before = trials[0]?.best;
   const isDefault = best === trials[0];
   return [

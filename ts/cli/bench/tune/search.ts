@@ -84,7 +84,7 @@ class Search {
   /** The defaults must work: their error is the search's error. */
   private async baseline(): Promise<void> {
     const tried = await this.measure(
-      { settings: {}, why: 'a model of a repository, nothing set' },
+      { settings: {}, why: 'the defaults of a repository model' },
       1,
     );
     this.tried.push(tried);
@@ -113,8 +113,8 @@ class Search {
     if (this.saidWhy) return;
     this.saidWhy = true;
     const spent = Math.round((this.now() - this.begun) / 1000);
-    const why = this.options.isStopped?.() === true ? 'asked to stop' : 'time is up';
-    this.say(`${why} after ${spent} s: what is left is not tried`);
+    const why = this.options.isStopped?.() === true ? 'stopped' : 'out of time';
+    this.say(`${why} after ${spent} s: the remaining settings are not tried`);
   }
 
   /** Returns whether it is the new best. */
@@ -178,7 +178,7 @@ class Search {
       const plain = await this.again(defaults, winner.best?.concurrency);
       const bound = options.latencyBound;
       if (again === undefined || !keeps(again, bound)) {
-        this.say(`${settingsWords(winner.settings)}: not so when measured again`);
+        this.say(`${settingsWords(winner.settings)}: not confirmed when measured again`);
         this.best = this.rankedBehind(winner);
         continue;
       }
@@ -190,9 +190,11 @@ class Search {
       const base = this.replaced(defaults, plain);
       const isGain = isBetter(again, plain);
       if (!isGain) this.best = base;
-      const end = isGain ? '' : `: less than ${Math.round((MARGIN - 1) * 100)} %, nothing to set`;
+      const end = isGain
+        ? ''
+        : `: less than ${Math.round((MARGIN - 1) * 100)} %, keeping the defaults`;
       this.say(
-        `measured again beside the defaults: ${pointWords(again)}${gainWords(plain, again)}${end}`,
+        `measured again with the defaults:  ${pointWords(again)}${gainWords(plain, again)}${end}`,
       );
       return;
     }
@@ -209,7 +211,7 @@ class Search {
   }
 
   private rankedBehind(lost: Tried): Tried | undefined {
-    const problem = 'not so when measured again';
+    const problem = 'not confirmed when measured again';
     const without = { ...lost, best: undefined, problem };
     this.tried[this.tried.indexOf(lost)] = without;
     return this.tried

@@ -119,7 +119,7 @@ class Climb {
     const said =
       problem ??
       (best === undefined && failed !== undefined
-        ? `${failed.failed} requests failed: ${failed.firstError ?? 'no answer'}`
+        ? `${failed.failed} requests failed: ${failed.firstError ?? 'no response'}`
         : undefined);
     return { points: this.points, best, problem: said };
   }

@@ -59,14 +59,14 @@ export function tuneSettings({ settings }: ParsedFlags, sweep: SweepOptions): Tu
     throw configError('--rate', '--tune measures closed loops: expected --concurrency alone');
   }
   if (settings.has('signature')) {
-    throw configError('--signature', '--tune measures what a model answers by default');
+    throw configError('--signature', "--tune measures only the model's default signature");
   }
   const path = one('paths', sweep.paths ?? []);
   if (path === 'engine') {
     throw configError(
       '--paths',
       `expected ${ALL_PATHS.slice(1).join(', ')} with --tune: ` +
-        'instances and batches are those of a server',
+        'the engine alone has no instances and batches',
     );
   }
   const budget = settings.get(TUNE_SECONDS.name);
@@ -93,7 +93,7 @@ function latencyBound(text: string | undefined): number | undefined {
   if (value > 0) return value;
   throw configError(
     `--${LATENCY_BOUND.name}`,
-    `expected a time as 10ms, 500us or 1s, got ${echo(text)}`,
+    `expected a time such as 10ms, 500us or 1s, got ${echo(text)}`,
   );
 }
 
@@ -106,7 +106,7 @@ export async function tuneModel(
 ): Promise<Tuned> {
   const tuning = await asUsage(() => tuneSettings(flags, sweepOptions(flags)));
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(options.target)) {
-    const text = `--tune: expected a MODEL, got ${echo(options.target)}: it starts servers of its own`;
+    const text = `--tune: expected a MODEL, got ${echo(options.target)}: it starts its own servers`;
     throw new UsageError(ErrorCode.InvalidArgument, text);
   }
   const { model, hasRows } = await known(options, tuning);
@@ -158,7 +158,7 @@ async function known(
   const { model, hasRows } = bench;
   await bench.close();
   if (!hasRows && tuning.batchGiven) {
-    throw configError('--batch', `model '${model.name}' has no free first dimension`);
+    throw configError('--batch', `model '${model.name}' has no dynamic first dimension`);
   }
   return { model, hasRows };
 }
@@ -183,7 +183,9 @@ function stopOnSignal(): { isAsked(): boolean; end(): void } {
   const asked = (): void => {
     count += 1;
     if (count > 1) process.exit(EXIT_INTERRUPTED);
-    process.stderr.write('serval: stops after this measurement; once more ends at once\n');
+    process.stderr.write(
+      'serval: stopping after this measurement; press Ctrl-C again to stop at once\n',
+    );
   };
   process.on('SIGINT', asked);
   return { isAsked: () => count > 0, end: () => process.off('SIGINT', asked) };
@@ -193,16 +195,14 @@ function writeOut(report: TuneReport, tuning: TuneSettings, print: (text: string
   const { configFile, batchingFile } = tuning;
   print(`\n${trialTable(report).map(visible).join('\n')}\n\n`);
   if (report.best === undefined) {
-    print(
-      'No settings kept the bound of p99; the quickest server is that of the defaults or the table.\n',
-    );
+    print('No settings kept the p99 bound; see the table for the fastest ones.\n');
     return;
   }
   print(`config.pbtxt:\n\n${report.config}`);
   if (configFile !== undefined) writeFileOf(CONFIG_OUT.name, configFile, report.config);
   if (batchingFile === undefined) return;
   if (report.batchingParameters === undefined) {
-    print('\nThe best settings join no requests: no batching parameters are written.\n');
+    print('\nThe best settings do not batch requests: no batching parameters are written.\n');
     return;
   }
   print(`\nbatching parameters:\n\n${report.batchingParameters}`);

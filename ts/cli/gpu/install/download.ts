@@ -50,7 +50,7 @@ export async function download(
   await rm(part, { force: true });
   throw new InstallError(
     `${wheel.file} of ${shown(url)}: expected ${wheel.bytes} bytes of sha256 ${wheel.sha256}, ` +
-      `got ${state.bytes} of ${got}; nothing of it is kept`,
+      `got ${state.bytes} of ${got}; the download was discarded`,
     true,
   );
 }
@@ -100,7 +100,8 @@ async function fetchRest(
       await file.write(chunk);
       options.onBytes(bytes);
     }
-    if (bytes < wheel.bytes) throw new Error(`it ended after ${bytes} of ${wheel.bytes} bytes`);
+    if (bytes < wheel.bytes)
+      throw new Error(`the download ended after ${bytes} of ${wheel.bytes} bytes`);
     await file.sync();
   } catch (error) {
     throw isDiskError(error) ? error : unavailable(url, reasonOf(error));

@@ -49,7 +49,7 @@ export async function install(options: InstallOptions): Promise<number> {
     await checkSpace(folder, missing);
     for (const wheel of options.wheels) {
       if (!missing.includes(wheel)) {
-        progress.say(`${wheel.package} ${wheel.version} is there`);
+        progress.say(`${wheel.package} ${wheel.version} is already installed`);
         continue;
       }
       installed.delete(wheel.package);
@@ -79,7 +79,7 @@ async function installWheel(wheel: Wheel, options: InstallOptions): Promise<Inst
   const { folder, progress, pauseMs } = options;
   const path = join(folder, DOWNLOADS, wheel.file);
   progress.start();
-  progress.show(`${wheel.package}: asking for it`);
+  progress.show(`${wheel.package}: searching`);
   if (!existsSync(path)) {
     const url = await findWheel(wheel, options.indexes, options);
     const size = `${megabytes(wheel.bytes)} MB`;

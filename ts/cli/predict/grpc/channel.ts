@@ -5,7 +5,7 @@ import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 
-const SSL_FILES = 'NODE_EXTRA_CA_CERTS=FILE names authorities beside the usual ones';
+const SSL_FILES = 'NODE_EXTRA_CA_CERTS=FILE adds certificate authorities';
 /** Any size: the server enforces its own limit. */
 const UNLIMITED = -1;
 

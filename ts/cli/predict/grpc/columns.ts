@@ -36,7 +36,7 @@ function tensorsOf({ name, datatype, shape, parameters = {}, data }: Column): En
   const lists = isRagged ? data.map((cell) => (cell as readonly unknown[])[0]) : [];
   const missing = lists.findIndex((list) => list === null);
   if (missing >= 0) {
-    const message = `${where}: row ${missing}: a missing list among lists of several lengths`;
+    const message = `${where}: row ${missing}: a missing list among lists of different lengths`;
     throw new ServalError(ErrorCode.Unimplemented, `${message}: call the model over http://`);
   }
   const flat = data.flat(Infinity);

@@ -12,7 +12,7 @@ import type { WireReader } from '../../../protobuf/reader.js';
 export function typedBytes(reader: WireReader, datatype: Datatype): Uint8Array {
   const type: DataType | undefined = dataTypeOf(datatype);
   if (type === undefined) {
-    throw new ServalError(ErrorCode.Internal, `there is no datatype ${String(datatype)}`);
+    throw new ServalError(ErrorCode.Internal, `unknown datatype ${String(datatype)}`);
   }
   const pieces: Uint8Array[] = [];
   while (reader.next()) {

@@ -114,7 +114,7 @@ export function answerTensors(message: Buffer): readonly AnswerTensor[] {
     const { name, datatype } = tensor;
     const bytes = contents === undefined ? raws[next++] : typedBytes(contents, datatype);
     if (bytes !== undefined) return { ...tensor, bytes };
-    throw new ServalError(ErrorCode.Internal, `output '${name}': an answer without contents`);
+    throw new ServalError(ErrorCode.Internal, `output '${name}': a response without contents`);
   });
 }
 

@@ -38,7 +38,7 @@ export function pictureFile(
   const given = new Map<string, string>();
   for (const part of (query ?? '').split('&').filter((one) => one !== '')) {
     const [, name = part, value = ''] = /^([^=]*)=(.*)$/s.exec(part) ?? [];
-    if (given.has(name)) throw configError(WHERE, `${echo(text)}: ${name} stands there twice`);
+    if (given.has(name)) throw configError(WHERE, `${echo(text)}: ${name} is given twice`);
     given.set(name, value);
   }
   return { path, options: optionsOf(given) };
@@ -66,9 +66,9 @@ function optionsOf(given: Map<string, string>): PictureOptions {
   };
   const [unknown] = given.keys();
   if (unknown !== undefined) {
-    throw configError(WHERE, `of a picture expected ${KNOWN}, got ${echo(unknown)}`);
+    throw configError(WHERE, `expected image options ${KNOWN}, got ${echo(unknown)}`);
   }
-  if (options.std.includes(0)) throw configError(WHERE, 'std: expected no 0');
+  if (options.std.includes(0)) throw configError(WHERE, 'std: must not be 0');
   return options;
 }
 

@@ -71,7 +71,8 @@ interface Chunks {
 }
 
 function readChunks(file: Buffer): Chunks {
-  if (!file.subarray(0, PNG_BEGIN.length).equals(PNG_BEGIN)) throw bad('expected its first bytes');
+  if (!file.subarray(0, PNG_BEGIN.length).equals(PNG_BEGIN))
+    throw bad('expected the PNG signature');
   let header: Header | undefined;
   let palette: Uint8Array | undefined;
   let transparency: Uint8Array | undefined;
@@ -80,7 +81,7 @@ function readChunks(file: Buffer): Chunks {
     const length = file.readUInt32BE(at);
     const name = file.toString('latin1', at + 4, at + 8);
     const body = file.subarray(at + 8, at + 8 + length);
-    if (body.length < length) throw bad(`the chunk ${JSON.stringify(name)} is cut`);
+    if (body.length < length) throw bad(`the chunk ${JSON.stringify(name)} is truncated`);
     if (name === 'IHDR') header ??= readHeader(body);
     else if (name === 'PLTE') palette ??= body;
     else if (name === 'tRNS') transparency ??= body;
@@ -99,9 +100,9 @@ function readHeader(body: Buffer): Header {
   const [depth = 0, colorType = 0, compression = 0, filter = 0, interlace = 0] = body.subarray(8);
   const samples = SAMPLES[colorType];
   const isKnown = samples !== undefined && (DEPTHS[colorType] ?? [8, 16]).includes(depth);
-  if (!isKnown) throw bad(`there is no color type ${colorType} of ${depth} bits`);
+  if (!isKnown) throw bad(`invalid color type ${colorType} with ${depth} bits`);
   if (compression !== 0 || filter !== 0 || interlace > 1) throw bad('an unknown method');
-  if (width === 0 || height === 0) throw bad(`a picture of ${width} x ${height}`);
+  if (width === 0 || height === 0) throw bad(`an image of ${width} x ${height}`);
   if (width * height > PICTURE_PIXELS_MAX) {
     throw bad(`expected at most ${PICTURE_PIXELS_MAX} pixels, got ${width} x ${height}`);
   }
@@ -152,7 +153,7 @@ function inflated(packed: Buffer, total: number): Uint8Array {
   try {
     bytes = inflateSync(packed, { maxOutputLength: total });
   } catch (error) {
-    throw bad(`its pixels cannot be unpacked: ${reasonOf(error)}`);
+    throw bad(`its pixels cannot be decompressed: ${reasonOf(error)}`);
   }
   if (bytes.length !== total) throw bad(`expected ${total} bytes of pixels, got ${bytes.length}`);
   return bytes;
@@ -160,7 +161,7 @@ function inflated(packed: Buffer, total: number): Uint8Array {
 
 /** Source: PNG 9. Works in place. */
 function unfilter(filter: number, line: Uint8Array, above: Uint8Array, pixelBytes: number): void {
-  if (filter > 4) throw bad(`there is no filter ${filter}`);
+  if (filter > 4) throw bad(`unknown filter ${filter}`);
   for (let i = 0; filter !== 0 && i < line.length; i += 1) {
     const left = i < pixelBytes ? 0 : (line[i - pixelBytes] ?? 0);
     const up = above[i] ?? 0;
@@ -240,7 +241,7 @@ function toPicture(
 }
 
 function keyOf(transparency: Uint8Array, samples: number): readonly number[] {
-  if (transparency.length !== samples * 2) throw bad('a color key (tRNS) of another length');
+  if (transparency.length !== samples * 2) throw bad('a color key (tRNS) of the wrong length');
   return Array.from(
     { length: samples },
     (_, c) => ((transparency[2 * c] ?? 0) << 8) | (transparency[2 * c + 1] ?? 0),

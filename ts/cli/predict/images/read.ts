@@ -28,7 +28,7 @@ function decoded(path: string, bytes: Buffer): Picture {
   } catch (error) {
     throw new ServalError(ErrorCode.InvalidArgument, `${path}: ${reasonOf(error)}`);
   }
-  throw new ServalError(ErrorCode.InvalidArgument, `${path}: expected a PNG or JPEG picture`);
+  throw new ServalError(ErrorCode.InvalidArgument, `${path}: expected a PNG or JPEG image`);
 }
 
 /** Its EXIF orientation is not applied. */

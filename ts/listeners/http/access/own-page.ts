@@ -62,7 +62,7 @@ export class HostCheck {
     const name = nameOf(host);
     if (name.includes('.') && !isOwnName(name) && !this.#names.has(name)) {
       const expected = 'an address, localhost, a name without a dot or one of --allowed-hosts';
-      return `a call to this machine only: expected ${expected} as Host, got '${shown(host)}'`;
+      return `only calls to this machine are accepted: expected ${expected} as Host, got '${shown(host)}'`;
     }
     this.#last = host;
     return undefined;

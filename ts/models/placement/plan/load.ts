@@ -34,7 +34,7 @@ export async function loadPlan(
   locks: Locks,
 ): Promise<LoadedModel> {
   const { path = '', plan, ...rest } = spec;
-  if (plan === undefined) throw new ServalError(ErrorCode.Internal, 'a plan without its tensors');
+  if (plan === undefined) throw new ServalError(ErrorCode.Internal, 'a plan without tensors');
   const bytes = await checkFile(path);
   const model = about(path, () => planModel(plan, PLAN_FILE));
   const providers = about(path, () => planProviders(spec, facts));

@@ -39,7 +39,7 @@ export function planModel(spec: PlanSpec, file: string): Uint8Array {
   const { inputs, outputs } = spec;
   if (inputs.length === 0 || outputs.length === 0) {
     throw invalid(
-      'a TensorRT engine is served by what its config.pbtxt says of it: expected input and ' +
+      'a TensorRT engine is described by its config.pbtxt: expected input and ' +
         `output there, got ${inputs.length} and ${outputs.length}`,
     );
   }
@@ -92,7 +92,7 @@ export function planProblem(head: Uint8Array, bytes: number): string | undefined
   const isFurther = at !== undefined && at + 4 > head.length && at + 4 <= bytes;
   if (isFurther || (at !== undefined && MAGIC.includes(textAt(head, at)))) return undefined;
   const got = Buffer.from(head.subarray(0, 4)).toString('hex');
-  return `is no TensorRT engine: expected it to begin with "ftrt" or "ptrt", got bytes ${got}`;
+  return `is not a TensorRT engine: expected it to begin with "ftrt" or "ptrt", got bytes ${got}`;
 }
 
 /**

@@ -115,7 +115,9 @@ async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<Fo
   const problems: string[] = [];
   if (names.includes(TRITON_CONFIG_FILE)) {
     const ignored = join(basePath, TRITON_CONFIG_FILE);
-    problems.push(`${ignored} is not read: a base path's models are TensorFlow Serving's`);
+    problems.push(
+      `${ignored} is ignored: models of a base path are configured as in TensorFlow Serving`,
+    );
   }
   const before = rules.before?.basePath === basePath ? rules.before.versions : [];
   const found = await scanVersions(

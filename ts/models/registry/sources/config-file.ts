@@ -76,7 +76,7 @@ export class ModelConfigFile {
       const kept = this.#entries.filter((entry) => problems.length > 0 && !names.has(entry.name));
       this.#entries = [...models, ...kept];
     } else if (problems.length === 0) {
-      const kept = this.#entries.length === 1 ? 'its model stays' : 'its models stay';
+      const kept = this.#entries.length === 1 ? 'its model is kept' : 'its models are kept';
       this.#faults = [
         `${this.#path}: expected model_config_list, got a file without one: ${kept} as before; ` +
           'write model_config_list {} to unload all models',

@@ -137,15 +137,14 @@ export function sameDesired(before: Desired | undefined, now: Desired): boolean 
 
 export function notFound(name: string, { repositories }: Pick<Seen, 'repositories'>): ServalError {
   const places = repositories.join(', ') || 'no repository';
-  return new ServalError(
-    ErrorCode.ModelNotFound,
-    `model '${name}' is not known: looked in ${places}`,
-  );
+  return new ServalError(ErrorCode.ModelNotFound, `model '${name}' not found: searched ${places}`);
 }
 
 /** Why no version of a found model can be loaded. */
 export function unservedText(model: FoundModel | undefined): string {
-  return (model && wrongWith(model).join('; ')) || 'the version policy picks none of its versions';
+  return (
+    (model && wrongWith(model).join('; ')) || 'the version policy selects none of its versions'
+  );
 }
 
 /** Whether explicit mode loads it only on request. */

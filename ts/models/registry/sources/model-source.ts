@@ -113,7 +113,7 @@ export class ModelSource {
       configOf: (name, folder) => explicit.configOf(name, folder),
     });
     const failed = (what: string, error: unknown): void => {
-      logger.error('a look at models failed', { what, reason: String(error) });
+      logger.error('failed to scan models', { what, reason: String(error) });
     };
     this.#watcher = new Watcher(this.#watched(), { clock, settleMs, failed });
   }
@@ -164,7 +164,7 @@ export class ModelSource {
    */
   async start(): Promise<void> {
     void this.#explicit.removeAbandoned().then((folders) => {
-      if (folders > 0) this.#logger.info('removed what a killed server left', { folders });
+      if (folders > 0) this.#logger.info('removed leftovers of a killed server', { folders });
     });
     await this.#apply([]);
     if (this.#config.control.exitOnError) await this.#registry.whenSettled(undefined, true);
@@ -202,7 +202,7 @@ export class ModelSource {
     const unused = await this.#watcher.exclusive(() => this.#beginLoad(name, override));
     await this.#registry.whenSettled([name], true);
     await this.#explicit.removeFolder(unused);
-    this.#requireServed(name, ErrorCode.ModelNotReady, 'it was unloaded again meanwhile');
+    this.#requireServed(name, ErrorCode.ModelNotReady, 'it was unloaded in the meantime');
   }
 
   /** Settles when no version of the model serves any more. Errors: ModelNotFound. */
@@ -360,7 +360,7 @@ export class ModelSource {
     try {
       await this.#registry.reconcile(desired.models, again, desired.faults);
     } catch (error) {
-      this.#logger.warn('models are left as they are', { reason: (error as Error).message });
+      this.#logger.warn('models are unchanged', { reason: (error as Error).message });
     }
   }
 

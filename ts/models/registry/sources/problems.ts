@@ -29,7 +29,7 @@ export class Problems {
       this.#seen += 1;
       this.#logger[grave.has(problem) ? 'error' : 'warn']('model source', { problem });
     }
-    for (const problem of before) this.#logger.info('model source: no longer', { problem });
+    for (const problem of before) this.#logger.info('model source: problem resolved', { problem });
     this.#now = now;
   }
 }

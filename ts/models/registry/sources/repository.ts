@@ -102,7 +102,7 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
   const models = found.filter((model) => model !== undefined);
   if (models.length > MODELS_MAX) throw invalid(path, `expected at most ${MODELS_MAX} models`);
   const empty = models.length === 0 && rules.wants === undefined;
-  if (empty) problems.push(`${path} holds no model folder`);
+  if (empty) problems.push(`${path} contains no model folders`);
   problems.push(...notes);
   return { models, problems: problems.sort(), notes, readable: true };
 }

@@ -151,7 +151,7 @@ export async function scanVersions(
       return bare === undefined ? [] : [bare];
     }
     const path = join(basePath, bareFile.name);
-    problems.push(`${path} is not served: there are version folders beside it`);
+    problems.push(`${path} is ignored because version folders are beside it`);
   } else if (folders.size === 0) {
     const expected = join(basePath, SINGLE_VERSION, modelFile ?? '');
     problems.push(`${basePath} has no version folder: expected ${expected}`);
@@ -168,7 +168,7 @@ export async function scanVersions(
     if (one !== undefined) found.push(one);
   }
   for (const version of choice.missing) {
-    problems.push(`${basePath} has no version ${version}, which the version policy names`);
+    problems.push(`${basePath} has no version ${version}, which the version policy requests`);
   }
   return found;
 }
@@ -257,7 +257,7 @@ async function scanFile(
   if (before?.revision === revision && before.path === path) return before;
   const lost = unreadable.find((one) => before && !before.unreadable?.includes(one));
   if (before !== undefined && lost !== undefined) {
-    problems.push(`cannot read ${lost}: version ${version} stays as it was`);
+    problems.push(`cannot read ${lost}: version ${version} is unchanged`);
     return before;
   }
   const { format, platform } = file;

@@ -25,7 +25,7 @@ export class StartFaults {
     const { paths, modelRepositories, baseModel, modelConfigFile } = sources;
     const looked = [...paths.map(placeOf), ...modelRepositories, baseModel?.path, modelConfigFile];
     const where = looked.filter((path) => path !== undefined).join(', ');
-    this.#nothing = `no model is there to be served: looked in ${where}`;
+    this.#nothing = `no models found: searched ${where}`;
     // Nothing needs to exist if nothing is requested.
     this.#served = control.mode === 'explicit' && control.loadModels.length === 0;
   }

@@ -63,7 +63,7 @@ export function registryMetrics(snapshot: RegistrySnapshot): string {
   return [
     {
       name: 'serval_server_ready',
-      help: 'Whether the server takes inference requests.',
+      help: 'Whether the server accepts inference requests.',
       lines: [` ${Number(snapshot.ready && !snapshot.draining)}`],
     },
     {
@@ -72,7 +72,7 @@ export function registryMetrics(snapshot: RegistrySnapshot): string {
       lines: [` ${models.length}`],
     },
     { name: 'serval_model_ready', help: 'Whether any version of the model serves.', lines: ready },
-    { name: 'serval_model_state', help: 'The present state of each version is 1.', lines: state },
+    { name: 'serval_model_state', help: 'The current state of each version is 1.', lines: state },
     {
       name: 'serval_model_load_failures',
       help: 'Versions whose last load failed.',
@@ -85,7 +85,7 @@ export function registryMetrics(snapshot: RegistrySnapshot): string {
     },
     {
       name: 'serval_model_lines_left_out',
-      help: 'Versions not listed above, for want of room.',
+      help: 'Versions omitted above because of the line limit.',
       lines: [` ${leftOut}`],
     },
   ]

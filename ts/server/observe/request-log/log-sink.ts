@@ -98,7 +98,7 @@ export class LogSink {
       this.#leftOut.add(model);
       const { logger, files } = this.#options;
       const fields = { log: files.prefix, model, reason: form.reason };
-      logger.warn('a request is not in its log, which has no form for it', fields);
+      logger.warn('a request was not logged: the log format cannot represent it', fields);
     }
     return [];
   }
@@ -117,7 +117,10 @@ export class LogSink {
     if (!this.#isTold) return;
     this.#isTold = false;
     const { logger, files } = this.#options;
-    logger.info('the request log is written again', { log: files.prefix, file: this.#files.path });
+    logger.info('writing of the request log resumed', {
+      log: files.prefix,
+      file: this.#files.path,
+    });
   }
 
   // Logged once until a write succeeds: a full disk must not also flood the log.
@@ -127,6 +130,6 @@ export class LogSink {
     if (this.#isTold) return;
     this.#isTold = true;
     const fields = { log: files.prefix, reason: reasonOf(error), retryMs };
-    logger.error('the request log is stopped: it cannot be written', fields);
+    logger.error('the request log is paused: it cannot be written', fields);
   }
 }

@@ -40,7 +40,7 @@ export function predictionLog(request: LoggedRequest, samplingRate: number): Log
   const asItIs = AS_THEY_ARE.get(request.protocol);
   const log = asItIs ?? MADE.get(request.protocol) ?? PREDICT_LOG;
   if (asItIs === undefined && request.tensorflow.length === 0) {
-    return { kind: 'fault', reason: request.tensorflowFault || 'it was not asked for in time' };
+    return { kind: 'fault', reason: request.tensorflowFault || 'it was not read in time' };
   }
   const writer = new ProtobufWriter();
   writer.message(1, (metadata) => {

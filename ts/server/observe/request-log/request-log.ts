@@ -133,7 +133,7 @@ export class RequestLog {
       }
       this.#forgetUnused();
     } catch (error) {
-      logger.error('the request log could not be taken', { reason: String(error) });
+      logger.error('failed to read the request log from the engine', { reason: String(error) });
     }
   }
 
@@ -216,7 +216,7 @@ export class RequestLog {
     } else if (!this.#droppedTold) {
       this.#droppedTold = true;
       const { logger } = this.#options;
-      logger.warn('requests are not in their log: there is no memory for more', { dropped });
+      logger.warn('requests were not logged: the memory for the request log is full', { dropped });
     }
   }
 

@@ -40,7 +40,8 @@ export class OtlpSink implements TraceSink {
 
   write(records: readonly TraceRecord[]): void {
     const room = this.#options.settings.waitingMax - this.#waiting.length;
-    if (records.length > room) this.#lose(records.length - Math.max(room, 0), 'too many wait');
+    if (records.length > room)
+      this.#lose(records.length - Math.max(room, 0), 'too many are queued');
     this.#waiting.push(...records.slice(0, Math.max(room, 0)));
     if (this.#waiting.length >= this.#tracesMax) this.#send();
     else this.#sendSoon();
@@ -61,7 +62,7 @@ export class OtlpSink implements TraceSink {
     await Promise.race([this.#sendAll(), late]).finally(() => clearTimeout(timer));
     this.#closed = true;
     clearTimeout(this.#timer);
-    if (this.#waiting.length > 0) this.#lose(this.#waiting.length, 'the server stops');
+    if (this.#waiting.length > 0) this.#lose(this.#waiting.length, 'the server is stopping');
     this.#waiting = [];
     void spans.shutdown().catch(() => undefined);
   }
@@ -99,7 +100,7 @@ export class OtlpSink implements TraceSink {
     this.#lost += traces;
     const { settings, logger } = this.#options;
     this.#warning.tell(() => {
-      logger.warn('traces are dropped: the collector does not take them', {
+      logger.warn('traces are dropped: the collector does not accept them', {
         url: settings.url,
         reason,
         traces,

@@ -154,7 +154,7 @@ function levelValue(value: unknown): boolean {
   }
   for (const word of words) {
     if (word === 'OFF' || word === 'TIMESTAMPS') continue;
-    const why = word === 'TENSORS' ? ': traces have no contents here' : '';
+    const why = word === 'TENSORS' ? ': Serval does not trace tensor contents' : '';
     throw invalid(`trace_level: expected OFF or TIMESTAMPS, got ${shown(word)}${why}`);
   }
   return words[0] === 'TIMESTAMPS';

@@ -120,7 +120,7 @@ export class Tracer {
     try {
       taken = readTraces(link.read((native) => native.takeTraces(lost)));
     } catch (error) {
-      logger.error('traces could not be taken', { reason: String(error) });
+      logger.error('failed to read traces from the engine', { reason: String(error) });
       return;
     }
     this.#left = new Map(taken.left.map(({ model, count }) => [model, count]));

@@ -21,7 +21,7 @@ const einsum: Lowering = (cx) => {
   return cx.op('Einsum', values, { shape, attributes: { equation: { string: equation } } });
 };
 
-/** Dims by their letters; undefined where an ellipsis stands for an unknown number of them. */
+/** Dims by their letters; undefined if an ellipsis stands for an unknown number of them. */
 function outputShape(terms: readonly string[], right: string, shapes: readonly Shape[]): Shape {
   const dims = new Map<string, number | undefined>();
   let spread: Shape = [];

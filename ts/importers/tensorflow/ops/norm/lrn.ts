@@ -3,7 +3,7 @@
 import type { Lowering, Operators } from '../../lower/context.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from '../conv/layout.js';
 
-/** ONNX divides alpha by the number of channels that are summed. */
+/** ONNX divides alpha by the number of summed channels. */
 const lrn: Lowering = (cx) => {
   const size = 2 * cx.int('depth_radius', 5) + 1;
   const x = toChannelsFirst(cx, ofRank(cx, cx.tensor(0), 4));

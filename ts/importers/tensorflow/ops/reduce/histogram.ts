@@ -6,7 +6,7 @@ import { div, less, max, min, mul, not, oneUnlessAny, sub } from '../arithmetic/
 const RANGE = 'value_range should satisfy value_range[0] < value_range[1]';
 const BINS = 'nbins should be a positive number';
 
-/** Values outside of the range count in the first bin and in the last one. */
+/** Values outside of the range count in the first or last bin. */
 const histogram: Lowering = (cx) => {
   const values = cx.reshape(cx.tensor(0), [-1], [undefined]);
   const range = cx.tensor(1);

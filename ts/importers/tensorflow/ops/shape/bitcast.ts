@@ -11,11 +11,13 @@ const SAME_BITS: readonly (readonly Dtype[])[] = [
   ['int64', 'uint64'],
 ];
 
-/** Types that are no numbers of a fixed size here. */
+/** Types without fixed-size numbers here. */
 const OTHERS: ReadonlySet<Dtype> = new Set(['bool', 'string', 'complex64', 'complex128']);
 
-/** Between integers of one size a cast that wraps around, which the runtime has; else an operator
- * of ours: elements of another size take or add the last dim. */
+/**
+ * Between integers of one size, uses the runtime's wrapping cast; else Serval's own operator: a
+ * different element size removes or adds the last dim.
+ */
 const bitcast: Lowering = (cx) => {
   const value = cx.tensor(0);
   const dtype = cx.type('type');

@@ -1,5 +1,5 @@
-// Parsing of tf.train.SequenceExample: its context reads as an Example (ParseExample), its feature
-// lists by another operator of ours. Importer's worker thread. Source:
+// Parsing of tf.train.SequenceExample: its context is parsed as an Example (ParseExample), its
+// feature lists by another of Serval's own operators. Importer's worker thread. Source:
 // tensorflow/core/ops/parsing_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OutputSpec } from '../../lower/graph-builder.js';

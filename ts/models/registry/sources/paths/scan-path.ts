@@ -91,8 +91,7 @@ export function refuseEqualNames(perPath: readonly (readonly FoundModel[])[]): v
     const [one, other] = [whereOf(first), whereOf(model)];
     throw invalid(
       other,
-      `model '${model.name}' is in ${one} too: expected a name of its own for each, as in ` +
-        `NAME=${other}`,
+      `model '${model.name}' is also in ${one}: expected unique names, as in ` + `NAME=${other}`,
     );
   }
 }
@@ -236,7 +235,7 @@ async function fileModel(
   const parts = await Promise.all([path, ...schema].map(fingerprintOf));
   const lost = parts.flatMap((one) => one.unreadable)[0];
   if (lost !== undefined && before?.versions[0]?.path === path) {
-    return { ...before, problems: [`cannot read ${lost}: model '${name}' stays as it was`] };
+    return { ...before, problems: [`cannot read ${lost}: model '${name}' is unchanged`] };
   }
   const revision = parts.map((one) => one.revision).join(':');
   const known = before?.versions.find((one) => one.revision === revision && one.path === path);

@@ -11,7 +11,7 @@ const COPIED = {
   },
 };
 
-// {line, text} for each line outside of fenced code.
+// Yields {line, text} for each line outside of fenced code.
 function* proseLines(page) {
   let fence = '';
   for (const [index, text] of page.split('\n').entries()) {
@@ -22,7 +22,7 @@ function* proseLines(page) {
   }
 }
 
-// The anchors that GitHub gives the headings of a page; a heading that repeats gets -1, -2, ...
+// Returns the anchors that GitHub gives the headings of a page; a repeated heading gets -1, -2, ...
 export function anchorsOf(page) {
   const anchors = new Set();
   for (const { text } of proseLines(page)) {
@@ -41,7 +41,7 @@ export function anchorsOf(page) {
   return anchors;
 }
 
-// {line, target} of each link and image of a page, code left out.
+// Returns {line, target} of each link and image of a page, without code.
 export function linksOf(page) {
   return [...proseLines(page)].flatMap(({ line, text }) =>
     [...text.replace(/`[^`]*`/g, '``').matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)/g)].map(
