@@ -47,7 +47,7 @@ const API_FLAGS = [
     'MS',
     { kind: 'int', min: 0, max: 86_400_000 },
     30_000,
-    'a REST request that takes longer is answered 504; 0: no limit',
+    'time limit of a REST request, which then fails with status 504; 0: no limit',
   ),
   setting(
     'servingApi.tensorContent',
@@ -55,7 +55,7 @@ const API_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    "answers of TensorFlow Serving's gRPC API carry numbers as raw bytes (tensor_content)",
+    "TensorFlow Serving's gRPC API: return tensors as raw bytes (tensor_content)",
     { engine: 'tfTensorContent' },
   ),
   setting(
@@ -64,7 +64,7 @@ const API_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    'classify and regress only signatures whose method_name says so',
+    'Classify and Regress: require the matching method_name in the signature',
     { engine: 'tfCheckMethod' },
   ),
   setting(
@@ -73,7 +73,7 @@ const API_FLAGS = [
     'FILE',
     path,
     '',
-    'TensorFlow Serving MonitoringConfig: its metrics at its path',
+    'TensorFlow Serving MonitoringConfig: serves its metrics at the path that it names',
   ),
   setting('metrics.allowed', 'allow-metrics', 'BOOL', BOOL, 'true', 'serve and record metrics', {
     engine: 'metrics',
@@ -84,7 +84,7 @@ const API_FLAGS = [
     'PORT',
     { kind: 'int', min: -1, max: 65_535 },
     -1,
-    'serve /metrics on this port too; 0 picks a free one; -1: not',
+    'also serve /metrics on this port; 0 picks a free one; -1: no extra port',
   ),
   flag('metrics-address', 'ADDRESS', text, '', 'address of --metrics-port (default: --host)'),
   flag('access-log', 'FILE', text, '', 'one JSON line per request; "-" is stderr'),
@@ -94,7 +94,7 @@ const API_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    'write every request that failed to the access log, and no other',
+    'write only failed requests to the access log',
   ),
   setting(
     'accessLogSettings.reasons',
@@ -102,7 +102,7 @@ const API_FLAGS = [
     'BOOL',
     BOOL,
     'true',
-    'lines of failed requests have what the client was told',
+    'include the error message in the lines of failed requests',
   ),
   setting(
     'accessLogSettings.oneIn',
@@ -128,7 +128,7 @@ const ADDRESS_FLAGS = [
     'PORT',
     PORT,
     8001,
-    "gRPC; 0 picks a free port; HTTP's port serves both",
+    "gRPC; 0 picks a free port; the HTTP port's number serves both on one port",
     {
       aliases: ['port'],
     },
@@ -139,7 +139,7 @@ const ADDRESS_FLAGS = [
     'N',
     { kind: 'int', min: 1, max: HTTP_THREADS_MAX },
     1,
-    'listeners on the HTTP port, one worker thread each',
+    'number of listener threads of the HTTP port',
     { aliases: ['http-thread-count'] },
   ),
   setting(
@@ -148,7 +148,7 @@ const ADDRESS_FLAGS = [
     'KIND',
     choice(HTTP_LISTENERS),
     'auto',
-    'what HTTP runs on: native (the addon; auto is that too) or uws (uWebSockets.js)',
+    'HTTP implementation: native (the addon; auto selects it) or uws (uWebSockets.js)',
   ),
 ] as const;
 
@@ -159,7 +159,7 @@ const SERVER_FLAGS = [
     'N',
     { kind: 'int', min: 0, max: CONNECTIONS_MAX },
     0,
-    'connections of each port, at most what the limit of open files allows; 0: so many',
+    'maximum connections per port (0: as many as the open-file limit allows)',
   ),
   setting(
     'httpIdleMs',
@@ -167,7 +167,7 @@ const SERVER_FLAGS = [
     'S',
     { kind: 'int', min: 1, max: HTTP_IDLE_SECONDS_MAX },
     HTTP_IDLE_MS / 1000,
-    'an HTTP connection without a request is closed after this time (uws: always 10 s)',
+    'close idle HTTP connections after this time (uws: always 10 s)',
     { as: (seconds) => seconds * 1000 },
   ),
   setting('logLevel', 'log-level', 'LEVEL', choice(LOG_LEVELS), 'info', LOG_LEVELS.join(', '), {
@@ -179,7 +179,7 @@ const SERVER_FLAGS = [
     'FILE',
     path,
     '',
-    'write the log here, not to stderr; it may be moved away',
+    'write the log to this file instead of stderr; the file may be rotated',
   ),
   setting(
     'logFormat',
@@ -190,16 +190,23 @@ const SERVER_FLAGS = [
     LOG_FORMATS.join(' or '),
     { read: logFormatOf, ofModels: true },
   ),
-  flag('config', 'FILE', path, '', 'YAML with the names of these flags; flags win', {
-    commandLineOnly: true,
-  }),
+  flag(
+    'config',
+    'FILE',
+    path,
+    '',
+    'YAML file with the names of these flags as keys; flags override it',
+    {
+      commandLineOnly: true,
+    },
+  ),
   setting(
     'drainSeconds',
     'drain-seconds',
     'N',
     { kind: 'int', min: 0, max: 86_400 },
     30,
-    'after SIGTERM, how long running requests may take',
+    'after SIGTERM, time that running requests have to finish',
     { aliases: ['exit-timeout-secs'] },
   ),
   setting(
@@ -208,7 +215,7 @@ const SERVER_FLAGS = [
     'FORM',
     choice(['json', 'empty']),
     'json',
-    'body of V2 health replies',
+    'body of V2 health responses',
   ),
   setting(
     'strictReadiness',
@@ -216,7 +223,7 @@ const SERVER_FLAGS = [
     'BOOL',
     BOOL,
     'true',
-    'ready only when every model is available; false: ready when started',
+    'report ready only when every model is available; false: once started',
   ),
 ] as const;
 

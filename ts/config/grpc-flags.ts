@@ -28,19 +28,31 @@ export const GRPC_FLAGS = [
     1,
     'threads of the gRPC listener',
   ),
-  flag('grpc-socket-path', 'PATH', path, '', 'gRPC on this unix socket too'),
+  flag('grpc-socket-path', 'PATH', path, '', 'also serve gRPC on this Unix socket'),
   flag('grpc-message-bytes-max', 'BYTES', BYTES, BODY_BYTES_MAX_DEFAULT, 'largest gRPC message'),
-  flag('grpc-use-ssl', 'BOOL', BOOL, 'false', 'TLS on gRPC, with the next two'),
-  flag('grpc-server-cert', 'FILE', path, '', 'certificate (PEM) with its chain; read anew'),
-  flag('grpc-server-key', 'FILE', path, '', 'its key (PEM)'),
+  flag(
+    'grpc-use-ssl',
+    'BOOL',
+    BOOL,
+    'false',
+    'TLS on gRPC, with --grpc-server-cert and --grpc-server-key',
+  ),
+  flag(
+    'grpc-server-cert',
+    'FILE',
+    path,
+    '',
+    'certificate (PEM) of gRPC with its chain; reloaded when it changes',
+  ),
+  flag('grpc-server-key', 'FILE', path, '', 'key of --grpc-server-cert (PEM)'),
   flag(
     'grpc-use-ssl-mutual',
     'BOOL',
     BOOL,
     'false',
-    'TLS on gRPC, for clients with a certificate that --grpc-root-cert signed',
+    'TLS on gRPC; require client certificates signed by --grpc-root-cert',
   ),
-  flag('grpc-root-cert', 'FILE', path, '', 'who signs certificates of clients (PEM)'),
+  flag('grpc-root-cert', 'FILE', path, '', 'CA that signs client certificates (PEM)'),
   flag(
     'ssl-config-file',
     'FILE',
@@ -53,7 +65,7 @@ export const GRPC_FLAGS = [
     'LIST',
     { kind: 'text' },
     '',
-    'grpc.max_connection_age_ms=60000,...: those with a flag here; the rest warn',
+    'grpc.max_connection_age_ms=60000,...; arguments without a flag here log a warning',
   ),
   setting(
     'connection.concurrentStreamsMax',
@@ -61,7 +73,7 @@ export const GRPC_FLAGS = [
     'N',
     { kind: 'int', min: 1, max: INT32_MAX },
     DEFAULTS.concurrentStreamsMax,
-    'calls at once on one connection; clients wait with the rest',
+    'maximum number of concurrent calls per connection; clients hold back further calls',
   ),
   setting(
     'connection.keepaliveTimeMs',
@@ -69,7 +81,7 @@ export const GRPC_FLAGS = [
     'MS',
     MS,
     DEFAULTS.keepaliveTimeMs,
-    'ping a client that was silent for so long',
+    'ping a client after this long without data from it',
     { as: msOrInfinity },
   ),
   setting(
@@ -78,7 +90,7 @@ export const GRPC_FLAGS = [
     'MS',
     MS,
     DEFAULTS.keepaliveTimeoutMs,
-    'close its connection when it does not answer within',
+    'close the connection if the ping is not acknowledged within this time',
     { as: msOrInfinity },
   ),
   setting(
@@ -87,7 +99,7 @@ export const GRPC_FLAGS = [
     'BOOL',
     BOOL,
     String(DEFAULTS.keepalivePermitWithoutCalls),
-    'ping clients that have no calls, and let them ping',
+    'send pings to clients without open calls, and accept theirs',
   ),
   setting(
     'connection.pingsWithoutDataMax',
@@ -95,7 +107,7 @@ export const GRPC_FLAGS = [
     'N',
     COUNT,
     DEFAULTS.pingsWithoutDataMax,
-    'pings of ours while nothing else is sent; 0: any number',
+    'maximum number of pings to send without other data; 0: unlimited',
   ),
   setting(
     'connection.pingIntervalWithoutDataMsMin',
@@ -103,7 +115,7 @@ export const GRPC_FLAGS = [
     'MS',
     COUNT,
     DEFAULTS.pingIntervalWithoutDataMsMin,
-    'clients that ping more often while nothing is sent to them get a strike',
+    "minimum interval between a client's pings without data; shorter ones count as strikes",
   ),
   setting(
     'connection.pingStrikesMax',
@@ -111,7 +123,7 @@ export const GRPC_FLAGS = [
     'N',
     COUNT,
     DEFAULTS.pingStrikesMax,
-    'a client with more strikes is disconnected; 0: any number',
+    'maximum number of ping strikes before a client is disconnected; 0: unlimited',
   ),
   setting(
     'connection.connectionAgeMsMax',
@@ -119,7 +131,7 @@ export const GRPC_FLAGS = [
     'MS',
     MS_OR_NEVER,
     0,
-    'ask clients to connect anew after so long; 0: never',
+    'ask clients to reconnect after this time; 0: never',
     { as: msOrNever },
   ),
   setting(
@@ -128,7 +140,7 @@ export const GRPC_FLAGS = [
     'MS',
     MS_OR_NEVER,
     0,
-    'what its calls may take then; 0: any time',
+    'time that running calls then have to finish; 0: unlimited',
     { as: msOrNever },
   ),
   setting(
@@ -137,7 +149,7 @@ export const GRPC_FLAGS = [
     'MS',
     MS_OR_NEVER,
     0,
-    'close connections without calls for so long; 0: never',
+    'close connections that had no calls for this time; 0: never',
     { as: msOrNever },
   ),
   flag(
@@ -145,6 +157,6 @@ export const GRPC_FLAGS = [
     'LEVEL',
     { kind: 'choice', choices: GRPC_COMPRESSIONS },
     'none',
-    'pack gRPC answers for clients that take it: none, low, medium or high',
+    'compress gRPC responses for clients that accept it: none, low, medium or high',
   ),
 ] as const;

@@ -7,8 +7,8 @@ import { configError } from './values/values.js';
 const BOOL = { kind: 'bool' } as const;
 
 export const LISTENER_FLAGS = [
-  setting('listeners.http', 'allow-http', 'BOOL', BOOL, 'true', 'false: no HTTP port; gRPC alone'),
-  setting('listeners.grpc', 'allow-grpc', 'BOOL', BOOL, 'true', 'false: no gRPC port; HTTP alone'),
+  setting('listeners.http', 'allow-http', 'BOOL', BOOL, 'true', 'false: no HTTP port, only gRPC'),
+  setting('listeners.grpc', 'allow-grpc', 'BOOL', BOOL, 'true', 'false: no gRPC port, only HTTP'),
   setting(
     'listeners.reuseHttpPort',
     'reuse-http-port',
@@ -23,7 +23,7 @@ export const LISTENER_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    'the same of the gRPC port',
+    'share the gRPC port with other processes that have this flag (SO_REUSEPORT)',
   ),
 ] as const;
 

@@ -27,7 +27,7 @@ export const MODEL_FLAGS = [
     'PATH',
     { kind: 'path-list' },
     '',
-    'a model file, a folder of such files, a model folder or a repository; NAME=PATH names a model',
+    'a model file, a folder of model files, a model folder or a repository; NAME=PATH names it',
     { positional: true },
   ),
   flag(
@@ -59,7 +59,7 @@ export const MODEL_FLAGS = [
     'N',
     SECONDS,
     0,
-    'read --model-config-file anew this often; 0: once',
+    'reload --model-config-file at this interval in seconds; 0: read it once',
   ),
   setting(
     'control.fileSystemPollSeconds',
@@ -67,7 +67,7 @@ export const MODEL_FLAGS = [
     'N',
     { kind: 'int', min: -1, max: 86_400 },
     1,
-    'look for new versions under base paths this often; 0 or -1: only at start',
+    'scan base paths for new versions at this interval; 0 or -1: only at startup',
   ),
   setting(
     'control.mode',
@@ -75,7 +75,7 @@ export const MODEL_FLAGS = [
     'MODE',
     choice(['none', 'poll', 'explicit']),
     'none',
-    'repositories: all models once, all and watched, or --load-model and the repository API',
+    'repositories: none (load all models once), poll (also watch them) or explicit (--load-model, API)',
   ),
   setting(
     'control.repositoryPollSeconds',
@@ -83,7 +83,7 @@ export const MODEL_FLAGS = [
     'N',
     { kind: 'int', min: 1, max: 86_400 },
     15,
-    'poll mode: look at the repositories this often',
+    'poll mode: scan the repositories at this interval in seconds',
   ),
   setting(
     'control.loadModels',
@@ -91,7 +91,7 @@ export const MODEL_FLAGS = [
     'NAME',
     { kind: 'text-list' },
     '',
-    'explicit mode: load this at start; may be repeated; * loads all',
+    'explicit mode: load this model at startup; may be repeated; * loads all',
     { as: (names): readonly string[] => names.filter((name) => name !== '') },
   ),
   flag(
@@ -99,7 +99,7 @@ export const MODEL_FLAGS = [
     'NAME',
     text,
     '',
-    'repository models: configs/NAME.pbtxt, where there is one, in place of config.pbtxt',
+    'repository models: use configs/NAME.pbtxt, if it exists, instead of config.pbtxt',
     { ofModels: true },
   ),
   setting(
@@ -108,7 +108,7 @@ export const MODEL_FLAGS = [
     'MS',
     { kind: 'int', min: 0, max: 3_600_000 },
     1000,
-    'a version folder found while serving is loaded when nothing in it changed for this long',
+    'load a version folder found while serving once its files are unchanged for this long',
   ),
   setting(
     'control.reloadChangedVersions',
@@ -116,7 +116,7 @@ export const MODEL_FLAGS = [
     'BOOL',
     BOOL,
     'true',
-    'when polling: files of a loaded version that changed are loaded anew',
+    'when polling: reload a version whose files changed',
   ),
   setting(
     'control.transition',
@@ -124,7 +124,7 @@ export const MODEL_FLAGS = [
     'POLICY',
     choice(['availability', 'resource']),
     'availability',
-    'load the new version before the old one goes, or after',
+    'availability: load the new version before unloading the old one; resource: after',
   ),
   setting(
     'control.labelsForUnavailable',
@@ -140,7 +140,7 @@ export const MODEL_FLAGS = [
     'N',
     { kind: 'int', min: 0, max: 1000 },
     0,
-    'how often a failed load is tried again',
+    'maximum number of retries of a failed load',
     { aliases: ['model-load-retry-count'] },
   ),
   setting(
@@ -149,7 +149,7 @@ export const MODEL_FLAGS = [
     'US',
     { kind: 'int', min: 0, max: 86_400_000_000 },
     60_000_000,
-    'time between two tries',
+    'time between two attempts to load a model',
     { as: (us) => us / 1000 },
   ),
   setting(
@@ -158,7 +158,7 @@ export const MODEL_FLAGS = [
     'N',
     { kind: 'int', min: 0, max: 256 },
     0,
-    'models that load at the same time; 0: 4',
+    'number of models that load concurrently; 0: 4',
     { aliases: ['model-load-thread-count'] },
   ),
   setting(
@@ -167,7 +167,7 @@ export const MODEL_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    'stop when a model or a configuration file given at start is bad',
+    'exit when a model or a configuration file given at startup is invalid',
   ),
   setting(
     'batching.enabled',
@@ -175,7 +175,7 @@ export const MODEL_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    'join requests of models from base paths, by --batching-parameters-file',
+    'batch requests to models from base paths; see --batching-parameters-file',
   ),
   setting(
     'batching.parametersFile',
@@ -199,7 +199,7 @@ export const MODEL_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    'batching_params.pbtxt in a version folder wins over the file for all',
+    'batching_params.pbtxt in a version folder overrides the file for all models',
   ),
   setting(
     'batching.defaultMaxBatchSize',
@@ -207,7 +207,7 @@ export const MODEL_FLAGS = [
     'N',
     { kind: 'int', min: 0, max: 1_000_000 },
     4,
-    'repository models without a configuration: batch up to this many rows; 0: none',
+    'repository models without a configuration: largest batch, in rows; 0: no batching',
     { ofModels: true },
   ),
   setting(
@@ -216,7 +216,7 @@ export const MODEL_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    'repository models without config.pbtxt are refused',
+    'refuse repository models without config.pbtxt',
     { aliases: ['strict-model-config'], as: (off) => !off },
   ),
   setting(
@@ -233,7 +233,7 @@ export const MODEL_FLAGS = [
     'N',
     { kind: 'int', min: 0, max: 1_000_000 },
     0,
-    'runs of each recorded warmup request; 0: one',
+    'number of runs of each recorded warmup request; 0: one',
   ),
   setting(
     'savedModelTags',
@@ -250,7 +250,7 @@ export const MODEL_FLAGS = [
     'BOOL',
     BOOL,
     'true',
-    "serve TensorFlow models whose answers depend on random numbers, which are not TensorFlow's",
+    "serve TensorFlow models that use random numbers (the numbers differ from TensorFlow's)",
     { ofModels: true },
   ),
   setting(
@@ -259,7 +259,7 @@ export const MODEL_FLAGS = [
     'DIR',
     path,
     '',
-    'keep compiled TensorFlow models here, so that the next start is quick',
+    'cache compiled TensorFlow models here, which makes the next startup faster',
     { ofModels: true },
   ),
 ] as const;
@@ -272,7 +272,7 @@ export const RUN_FLAGS = [
     'MODE',
     choice(['auto', 'inline', 'queued']),
     'auto',
-    'where models run: listener thread, instance threads, or by measured time',
+    'run models on the listener thread (inline), instance threads (queued) or by measured time',
     { ofModels: true },
   ),
   setting(
@@ -281,7 +281,7 @@ export const RUN_FLAGS = [
     'US',
     { kind: 'int', min: 0, max: 1_000_000 },
     100,
-    'auto: a model slower than this goes to instance threads',
+    'auto: models slower than this run on instance threads',
     { ofModels: true },
   ),
   setting(
@@ -290,7 +290,7 @@ export const RUN_FLAGS = [
     'N',
     { kind: 'int', min: 1, max: 1_000_000 },
     1024,
-    'requests that may wait for one model; more are refused',
+    'maximum number of requests queued for one model; more are refused',
     { ofModels: true },
   ),
   setting(
@@ -299,7 +299,7 @@ export const RUN_FLAGS = [
     'N',
     { kind: 'int', min: 1, max: MODEL_THREADS_MAX },
     1,
-    'instance threads of each model',
+    'number of instance threads per model',
     { ofModels: true },
   ),
   setting(
@@ -308,7 +308,7 @@ export const RUN_FLAGS = [
     'BOOL',
     BOOL,
     'false',
-    'record the runs of models on GPUs as CUDA graphs, where they can be; see gpu.md',
+    'record model runs on GPUs as CUDA graphs where possible; see gpu.md',
   ),
   setting(
     'isolate',
@@ -316,8 +316,8 @@ export const RUN_FLAGS = [
     'NAMES',
     { kind: 'text' },
     '',
-    'models whose sessions run in processes of their own: name,name,... or "all"; "none": not ' +
-      'those on GPUs either, which do by themselves',
+    'models that run in separate processes: name,name,... or "all"; "none": not even those on ' +
+      'GPUs, which are isolated by default',
     { read: isolatedNames },
   ),
   setting(
@@ -326,7 +326,7 @@ export const RUN_FLAGS = [
     'N',
     THREADS,
     0,
-    'threads of the pool that all models share; 0: one per core',
+    'size of the thread pool that all models share; 0: one thread per core',
     { aliases: ['tensorflow-intra-op-parallelism'], engine: 'intraOpThreads', ofModels: true },
   ),
   setting(
@@ -335,7 +335,7 @@ export const RUN_FLAGS = [
     'N',
     THREADS,
     0,
-    'operators at the same time; 0: one by one',
+    'number of operators that run in parallel; 0: sequential',
     {
       aliases: ['tensorflow-inter-op-parallelism'],
       ofModels: true,
@@ -365,7 +365,7 @@ export const RUN_FLAGS = [
     'BYTES',
     BYTES,
     BODY_BYTES_MAX_DEFAULT,
-    'largest HTTP request body, inflated',
+    'largest HTTP request body after decompression',
     { aliases: ['http-max-input-size'], engine: 'bodyBytesMax' },
   ),
   setting(
@@ -374,7 +374,7 @@ export const RUN_FLAGS = [
     'SIZE',
     { kind: 'size' },
     0,
-    'bytes that requests and answers may hold in all (512M, 4G); 0: half of what is free at start',
+    'memory for all requests and responses together (512M, 4G); 0: half of what is free at startup',
     { ofModels: true },
   ),
   setting(
@@ -383,7 +383,7 @@ export const RUN_FLAGS = [
     'BYTES',
     { kind: 'int', min: 0, max: 2 ** 40 },
     PINNED_POOL_BYTES_DEFAULT,
-    'memory of the host that GPUs copy from and to, pinned when a model first runs on one; 0: none',
+    'pinned host memory for GPU copies, allocated when a model first runs on a GPU; 0: none',
     { engine: 'pinnedPoolBytes' },
   ),
   setting(
@@ -392,7 +392,7 @@ export const RUN_FLAGS = [
     'N',
     { kind: 'int', min: 1, max: 10_000 },
     JSON_DEPTH_MAX_DEFAULT,
-    'deepest nesting of JSON',
+    'maximum nesting depth of JSON',
     { engine: 'jsonDepthMax' },
   ),
   setting(
@@ -401,7 +401,7 @@ export const RUN_FLAGS = [
     'PATH',
     path,
     '',
-    'libonnxruntime.so (SERVAL_ORT_LIBRARY, else of `serval gpu install`, else the bundled one)',
+    'libonnxruntime.so (default: SERVAL_ORT_LIBRARY, then `serval gpu install`, then the bundled one)',
     { engine: 'onnxruntimeLibrary', ofModels: true },
   ),
 ] as const;

@@ -11,27 +11,33 @@ const OTHER_TLS = ['ssl-config-file', 'grpc-use-ssl', 'grpc-use-ssl-mutual'];
 
 export const TLS_FLAGS = [
   flag('tls-cert', 'FILE', path, '', 'TLS on HTTP and gRPC: certificate (PEM) with its chain'),
-  flag('tls-key', 'FILE', path, '', 'its key (PEM); both are read anew when they change'),
+  flag(
+    'tls-key',
+    'FILE',
+    path,
+    '',
+    'key of --tls-cert (PEM); both files are reloaded when they change',
+  ),
   flag(
     'tls-client-ca',
     'FILE',
     path,
     '',
-    'who signs certificates of clients (PEM), which they have to show; not with uws',
+    'require client certificates that this CA (PEM) signed; not with uws',
   ),
   flag(
     'tls-min-version',
     'VERSION',
     { kind: 'choice', choices: VERSIONS },
     '1.2',
-    'oldest TLS of HTTP and gRPC: 1.2 or 1.3 (uws: 1.2)',
+    'minimum TLS version of HTTP and gRPC: 1.2 or 1.3 (uws: 1.2)',
   ),
   flag(
     'http-use-ssl',
     'BOOL',
     { kind: 'bool' },
     'true',
-    'false: HTTP in plain text whatever --tls-cert and --ssl-config-file say',
+    'false: no TLS on HTTP, regardless of --tls-cert and --ssl-config-file',
   ),
 ];
 

@@ -19,7 +19,7 @@ export const REQUEST_LOG_FLAGS = [
     'DIR',
     path,
     '',
-    'requests of all models with their answers, as files in this folder',
+    'log the requests of all models with their responses to files in this folder',
   ),
   setting(
     'sampling',
@@ -27,7 +27,7 @@ export const REQUEST_LOG_FLAGS = [
     'RATE',
     text,
     '1',
-    'the part of requests that is logged, 0 to 1',
+    'fraction of requests to log, from 0 to 1',
     { read: samplingOf },
   ),
   setting(
@@ -36,7 +36,7 @@ export const REQUEST_LOG_FLAGS = [
     'FORMAT',
     { kind: 'choice', choices: REQUEST_LOG_FORMATS },
     'json',
-    "json: a line each; raw: the same, bytes as they came; tfrecord: TensorFlow Serving's form",
+    "json: one line per request; raw: the same with the original bytes; tfrecord: TensorFlow Serving's",
   ),
   setting(
     'values',
@@ -44,7 +44,7 @@ export const REQUEST_LOG_FLAGS = [
     'N',
     text,
     'full',
-    'values of each tensor in a line of JSON: full, none or so many',
+    'values of each tensor in a JSON line: full, none or a maximum number',
     { read: valuesOf },
   ),
   setting(
@@ -53,7 +53,7 @@ export const REQUEST_LOG_FLAGS = [
     'MB',
     { kind: 'int', min: 1, max: FILE_MB_MAX },
     100,
-    'a file of the request log that is larger is followed by another',
+    'start a new request log file when the current one exceeds this size',
   ),
   setting(
     'filesMax',
@@ -61,7 +61,7 @@ export const REQUEST_LOG_FLAGS = [
     'N',
     { kind: 'int', min: 1, max: FILES_MAX },
     10,
-    'files of each request log that are kept; the oldest go',
+    'number of files to keep of each request log; the oldest are deleted',
   ),
 ] as const;
 

@@ -26,13 +26,19 @@ export const TRACE_FLAGS = [
     '',
     'OFF or TIMESTAMPS (with --trace-otlp TIMESTAMPS)',
   ),
-  flag('trace-rate', 'N', COUNT, 1000, 'trace one request in N; 0: those that callers trace'),
+  flag(
+    'trace-rate',
+    'N',
+    COUNT,
+    1000,
+    'trace one request in N; 0: only requests that their callers trace',
+  ),
   flag(
     'trace-count',
     'N',
     { kind: 'int', min: -1, max: 2_147_483_647 },
     -1,
-    'trace so many and then no more; -1: any number',
+    'maximum number of traces; -1: unlimited',
   ),
   flag('trace-file', 'FILE', { kind: 'path' }, '', "write traces here, in Triton's JSON"),
   flag(
@@ -40,7 +46,7 @@ export const TRACE_FLAGS = [
     'N',
     COUNT,
     0,
-    'begin a new file, FILE.0, FILE.1, ..., after so many traces; 0: one file',
+    'start a new file (FILE.0, FILE.1, ...) after this many traces; 0: one file',
     { aliases: ['log-frequency'] },
   ),
 ];

@@ -42,7 +42,7 @@ export const MODELS_CONFIG_FIELDS: FieldTable = {
 export const BATCHING_FIELDS: FieldTable = {
   BatchingParameters: {
     ...works('max_batch_size', 'batch_timeout_micros', 'max_enqueued_batches'),
-    num_batch_threads: worksBut('instance threads of each model'),
+    num_batch_threads: worksBut('number of instance threads per model'),
     thread_pool_name: noEffect('each model has instance threads of its own'),
     ...works('allowed_batch_sizes', 'pad_variable_length_inputs', 'enable_large_batch_splitting'),
     max_execution_batch_size: worksBut('with enable_large_batch_splitting'),
