@@ -44,8 +44,10 @@ export async function readTables() {
 }
 
 const cell = (text) => text.replaceAll('|', '\\|');
+// `page` is a path from docs/; the tables are on pages of docs/guides.
+const fromGuides = (page) => (page.startsWith('guides/') ? page.slice(7) : `../${page}`);
 const link = (page) =>
-  page === '' ? '' : `[${page.replace(/\.md.*|.*\//g, '') || page}](${page})`;
+  page === '' ? '' : `[${page.replace(/\.md.*|.*\//g, '') || page}](${fromGuides(page)})`;
 const joined = (...parts) => parts.filter((part) => part !== '').join('; ');
 
 const WORDS = {
@@ -122,7 +124,7 @@ function parameterLines(rows) {
   return [
     `| ${plain.map((name) => `\`${name}\``).join(', ')} | works | |`,
     ...others.map(([name, { state, note }]) => `| \`${name}\` | ${state} | ${cell(note)} |`),
-    '| `session.*` | works | those of [the table](runtime-options.md#session-options); others are refused |',
+    '| `session.*` | works | those of [the table](../reference/runtime-options.md#session-options); others are refused |',
     '| others | no effect | |',
   ];
 }
@@ -148,7 +150,7 @@ export function pageBlocks(tables) {
   const snake = (name) => name.replaceAll('-', '_');
   const { findFlag } = tables;
   return {
-    'coming-from-tensorflow-serving.md': {
+    'guides/coming-from-tensorflow-serving.md': {
       flags: flagTable(tables.TENSORFLOW_SERVING_FLAGS, 'TensorFlow Serving', snake, findFlag),
       fields: [
         fieldTable(
@@ -174,10 +176,10 @@ export function pageBlocks(tables) {
         fieldTable('`--ssl_config_file`', fieldLines(tables.SSLCONFIG, tables.SSL_FIELDS)),
       ].join('\n\n'),
     },
-    'runtime-options.md': Object.fromEntries(
+    'reference/runtime-options.md': Object.fromEntries(
       ['session', 'cuda', 'tensorrt', 'openvino'].map((scope) => [scope, optionTable(scope)]),
     ),
-    'coming-from-triton.md': {
+    'guides/coming-from-triton.md': {
       flags: flagTable(tables.TRITON_FLAGS, 'Triton', (name) => name, findFlag),
       fields: [
         fieldTable('`config.pbtxt`', fieldLines(tables.MODEL_CONFIG, tables.TRITON_FIELDS)),

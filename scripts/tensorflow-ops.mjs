@@ -1,6 +1,6 @@
-// Writes the table of TensorFlow operators into docs/tensorflow.md from dist/importers/tensorflow,
-// between two marks: a section for each folder of ops/. With --check compares instead and exits 1
-// when the table is stale. Build time only; needs dist/.
+// Writes the table of TensorFlow operators into docs/reference/tensorflow.md from
+// dist/importers/tensorflow, between two marks: a section for each folder of ops/. With --check
+// compares instead and exits 1 when the table is stale. Build time only; needs dist/.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -96,18 +96,22 @@ export function operatorTables(families) {
 /** The text with what stands between the marks replaced. Throws where the marks are missing. */
 export function withOperators(text, tables) {
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`docs/tensorflow.md has no "${BEGIN}" ... "${END}"`);
+  if (from < 0 || to < from)
+    throw new Error(`docs/reference/tensorflow.md has no "${BEGIN}" ... "${END}"`);
   return `${text.slice(0, from)}${BEGIN}\n${tables}\n${text.slice(to)}`;
 }
 
 async function main(check) {
   const folder = join(root, 'dist', 'importers', 'tensorflow', 'ops');
-  const path = join(root, 'docs', 'tensorflow.md');
+  const path = join(root, 'docs', 'reference', 'tensorflow.md');
   const text = readFileSync(path, 'utf8');
   const wanted = withOperators(text, operatorTables(await operatorFamilies(folder)));
   if (wanted === text) return 0;
   if (!check) writeFileSync(path, wanted);
-  else process.stderr.write('docs/tensorflow.md: stale table: node scripts/tensorflow-ops.mjs\n');
+  else
+    process.stderr.write(
+      'docs/reference/tensorflow.md: stale table: node scripts/tensorflow-ops.mjs\n',
+    );
   return check ? 1 : 0;
 }
 

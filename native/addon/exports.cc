@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "addon/attach_options.h"
 #include "addon/control.h"
 #include "addon/cpu_check.h"
 #include "addon/file_lock.h"
@@ -18,7 +19,7 @@
 #include "addon/receive_limit.h"
 #include "addon/shared_memory.h"
 #include "addon/thread_probe.h"
-#include "engine/spec/codec.h"
+#include "engine/control/spec/codec.h"
 
 namespace serval {
 
@@ -59,18 +60,6 @@ napi_value answer(napi_env env, napi_callback_info info, const char* name,
   return arguments.ok() ? to_value(env, value) : nullptr;
 }
 
-uint64_t limit(const Napi::Object& options, const char* name, uint64_t fallback) {
-  const Napi::Value value = options.Get(name);
-  if (!value.IsNumber()) return fallback;
-  return static_cast<uint64_t>(value.As<Napi::Number>().Int64Value());
-}
-
-// A member of `object` that may be absent.
-bool setting(const Napi::Object& object, const char* name, bool fallback) {
-  const Napi::Value value = object.Get(name);
-  return value.IsBoolean() ? value.As<Napi::Boolean>().Value() : fallback;
-}
-
 // attach(options, onCompletions) -> ArrayBuffer of control words
 napi_value Attach(Arguments<2>& arguments) {
   const napi_env env = arguments.env();
@@ -79,36 +68,20 @@ napi_value Attach(Arguments<2>& arguments) {
     napi_throw_type_error(env, nullptr, "attach: expected (object, function)");
     return nullptr;
   }
-  const Napi::Object object = first.As<Napi::Object>();
-  EngineOptions options;
-  if (object.Get("onnxruntimeLibrary").IsString()) {
-    options.onnxruntime_library = object.Get("onnxruntimeLibrary").As<Napi::String>().Utf8Value();
+  AttachOptions options;
+  const std::string problem = options.read(first.As<Napi::Object>());
+  if (!problem.empty()) {
+    napi_throw_type_error(env, nullptr, problem.c_str());
+    return nullptr;
   }
-  options.intra_op_threads = static_cast<int>(limit(object, "intraOpThreads", 0));
-  options.load_threads = static_cast<int>(limit(object, "loadThreads", 2));
-  options.records = setting(object, "metrics", true);
-  options.unload_ms_max = limit(object, "unloadMsMax", options.unload_ms_max);
-  options.memory_limit = limit(object, "memoryLimitBytes", options.memory_limit);
-  options.pinned_pool_bytes = limit(object, "pinnedPoolBytes", options.pinned_pool_bytes);
-  ServeSettings settings;
-  settings.body_bytes_max = limit(object, "bodyBytesMax", settings.body_bytes_max);
-  settings.inflated_bytes_max = limit(object, "inflatedBytesMax", settings.inflated_bytes_max);
-  settings.response_bytes_max = limit(object, "responseBytesMax", settings.response_bytes_max);
-  settings.json_depth_max =
-      static_cast<uint32_t>(limit(object, "jsonDepthMax", settings.json_depth_max));
-  settings.in_flight_max =
-      static_cast<uint32_t>(limit(object, "inFlightMax", settings.in_flight_max));
-  settings.rest_timeout_us = limit(object, "restTimeoutUs", 0);
-  settings.tf_tensor_content = setting(object, "tfTensorContent", false);
-  settings.tf_check_method = setting(object, "tfCheckMethod", false);
   napi_value control = nullptr;
   Link* link = static_cast<Link*>(arguments.data());
-  const Status attached = link->attach(options, settings, arguments.value(1), &control);
+  const Status attached = link->attach(options.engine, options.serve, arguments.value(1), &control);
   if (!attached.ok()) {
     napi_throw_type_error(env, nullptr, attached.error().message.c_str());
     return nullptr;
   }
-  if (!setting(object, "keepsProcess", true)) link->let_process_end();
+  if (!options.thread.keeps_process) link->let_process_end();
   return control;
 }
 

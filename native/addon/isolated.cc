@@ -13,7 +13,7 @@
 #include "backend/isolated/isolated.h"
 #include "backend/isolated/serve.h"
 #include "codec/json/text.h"
-#include "engine/spec/codec.h"
+#include "engine/control/spec/codec.h"
 
 namespace serval {
 

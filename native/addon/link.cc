@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "engine/lane/completion.h"
+#include "engine/request/completion.h"
 
 namespace serval {
 

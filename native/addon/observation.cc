@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "addon/control.h"
-#include "engine/request_log/batch.h"
+#include "engine/control/request_log/batch.h"
 #include "engine/watch/code_pages.h"
 
 namespace serval {

@@ -1,4 +1,4 @@
-// See accepted_keys.h. Hot path where a method is locked.
+// Implements the cache of accepted credentials. Hot path for methods that need a credential.
 #include "calls/accepted_keys.h"
 
 #include <string.h>
@@ -22,14 +22,16 @@ uint64_t mixed(uint64_t mark, uint64_t bytes) {
 
 uint64_t new_seed() {
   uint64_t seed = 0;
-  // None to be had: the clock is no secret, but what it guards is compared in full anyway.
+  // If no random number is available, the clock will do: it is no secret, but texts are compared in
+  // full anyway.
   if (getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) seed = now_ns();
   return seed | 1;
 }
 
 }  // namespace
 
-// Of the whole text and a secret number: how long a look-up takes says nothing of a kept text.
+// Hashes the whole text with a secret number, so that the time of a lookup says nothing about a
+// stored text.
 uint64_t AcceptedKeys::mark_of(uint64_t check, std::string_view text) const {
   uint64_t mark = mixed(seed_ ^ text.size(), check);
   uint64_t bytes = 0;

@@ -1,6 +1,6 @@
-// Credentials that were let in, as they were sent: who comes again with one costs no digest. In
-// memory only, bounded, wiped when they count no more. Hot path where a method is locked; of one
-// thread.
+// Credentials that were accepted, in the form in which they were sent: repeated use of one costs no
+// digest. In memory only, bounded, wiped when they become invalid. Hot path for methods that need a
+// credential; used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace serval {
 
-// As ACCEPTED_KEYS_MAX and ACCEPTED_KEY_CHARS_MAX of ts/base/limits.ts.
+// The same values as ACCEPTED_KEYS_MAX and ACCEPTED_KEY_CHARS_MAX of ts/base/limits.ts.
 inline constexpr size_t kAcceptedKeysMax = 128;
 inline constexpr size_t kAcceptedKeyBytesMax = 256;
 
@@ -22,9 +22,9 @@ class AcceptedKeys {
   AcceptedKeys& operator=(const AcceptedKeys&) = delete;
   ~AcceptedKeys() { clear(); }
 
-  // Whether that check let `text` in. Every byte is looked at, wherever the first different one is.
+  // Whether that check accepted `text`. Compares every byte, wherever the first difference is.
   bool has(uint64_t check, std::string_view text) const;
-  // Only of those that were found to be right. One that is too long is not kept.
+  // Adds a credential that was verified. One that is too long is not kept.
   void add(uint64_t check, std::string_view text);
   void clear();
   size_t size() const { return kept_.size(); }
@@ -37,8 +37,9 @@ class AcceptedKeys {
   uint64_t mark_of(uint64_t check, std::string_view text) const;
   static void wipe(std::string& text);
 
-  std::unordered_map<uint64_t, Accepted> kept_;  // by mark; two of one mark: the later one
-  uint64_t seed_ = 0;                            // secret; 0: nothing was ever kept
+  // by mark; of two with the same mark, the later one
+  std::unordered_map<uint64_t, Accepted> kept_;
+  uint64_t seed_ = 0;  // secret; 0: nothing was ever kept
 };
 
 }  // namespace serval

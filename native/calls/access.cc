@@ -1,4 +1,5 @@
-// See access.h. Hot path only where a method is locked.
+// Implements the access table and its per-thread view. Hot path only for methods that need a
+// credential.
 #include "calls/access.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::string_view kBearer = "bearer";
 
-// "" where it is no bearer's: "Bearer", blanks, a text without any.
+// The text after "Bearer" and blanks; "" if it contains blanks or there is no such scheme.
 std::string_view bearer_token(std::string_view value) {
   if (value.size() <= kBearer.size()) return {};
   for (size_t i = 0; i < kBearer.size(); ++i) {
@@ -28,7 +29,7 @@ std::string_view bearer_token(std::string_view value) {
   return plain ? token : std::string_view();
 }
 
-// Looks at all bytes of all digests: how long it takes says nothing of which it is.
+// Compares all bytes of all digests, so that the time says nothing about which one matches.
 bool is_among(const Digest& digest, const std::vector<Digest>& digests) {
   bool found = false;
   for (const Digest& one : digests) {
@@ -48,7 +49,7 @@ std::string_view header_of(const Call& call, std::string_view name) {
   return {};
 }
 
-// A proxy on this machine is local, and its clients are not. ts/access/policy.ts has the names too.
+// A proxy on this machine is local, its clients are not. ts/access/policy.ts has the same names.
 bool came_by_proxy(const Call& call) {
   constexpr std::string_view kNames[] = {"forwarded", "x-forwarded-for", "x-real-ip", "via"};
   for (const std::string_view name : kNames) {

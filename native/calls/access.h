@@ -1,7 +1,7 @@
-// Who may make which call: a table that JavaScript compiles from keys and settings (see
-// ts/access/policy.ts, which says what it means), and how the listener's threads follow it while it
-// changes. Hot path only where a method is locked; the listener's thread, where nothing else is
-// said. No key is kept: digests are compared.
+// Access control: a table that JavaScript compiles from keys and settings (ts/access/policy.ts
+// defines its meaning), and how the listener's threads follow its changes. Hot path only for
+// methods that need a credential; the listener's thread, unless noted. Keys are not stored: digests
+// are compared.
 #pragma once
 
 #include <array>
@@ -25,12 +25,12 @@ struct OpenSsl;
 // SHA-256.
 using Digest = std::array<uint8_t, 32>;
 
-// Where a credential may be, and which are right.
+// A header that carries a credential, and the digests that are accepted.
 struct CredentialCheck {
   std::string header;   // lower case
-  bool bearer = false;  // behind "Bearer ", else as it is
+  bool bearer = false;  // after "Bearer ", else the whole value
   std::vector<Digest> allowed;
-  std::vector<Digest> others;  // known, and not for this call
+  std::vector<Digest> others;  // known, but not valid for this call
 };
 
 struct AccessRefusal {
@@ -38,24 +38,24 @@ struct AccessRefusal {
   std::string text;
 };
 
-// Access to one kind of call.
+// The access rules of one kind of call.
 struct CallAccess {
   enum class OpenTo : uint8_t { All, Local, None };
   OpenTo open_to = OpenTo::None;
   std::vector<CredentialCheck> checks;
-  // No credential, one that nobody knows, one that is not for this.
+  // Responses to: no credential, an unknown one, one without permission for this call.
   AccessRefusal missing, unknown, forbidden;
 };
 
 // Immutable.
 class AccessTable {
  public:
-  // `of_method`: an index of `accesses` for each method. Errors: invalid_argument: an index is not
-  // there; what OpenSsl::find() says, where digests are to be compared.
+  // `of_method`: for each method, an index into `accesses`. Errors: invalid_argument: an index is
+  // out of range; the errors of OpenSsl::find(), if digests have to be compared.
   static Result<std::shared_ptr<const AccessTable>> make(std::vector<CallAccess> accesses,
                                                          std::vector<uint32_t> of_method);
-  // Why a call that begins is refused; null: it is let in. A method that the table does not know is
-  // refused. `accepted`: whom this table let in before.
+  // The reason to refuse a call that begins; null: it is allowed. A method that the table does not
+  // know is refused. `accepted`: credentials that this table accepted before.
   const AccessRefusal* judge(const Call& call, AcceptedKeys& accepted) const;
 
  private:
@@ -63,15 +63,15 @@ class AccessTable {
 
   std::vector<CallAccess> accesses_;
   std::vector<uint32_t> of_method_;
-  const OpenSsl* openssl_ = nullptr;  // where there are digests
+  const OpenSsl* openssl_ = nullptr;  // null unless there are digests
   AccessRefusal unlisted_{7, "this method is open to nobody"};
 };
 
-// The newest table; none: everybody may make every call. Any thread.
+// The newest table; none: every call is allowed. Any thread.
 class AccessSource {
  public:
   void publish(std::shared_ptr<const AccessTable> table);
-  // How often publish() was called.
+  // The number of publish() calls.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
   std::shared_ptr<const AccessTable> table() const;
 
@@ -81,18 +81,18 @@ class AccessSource {
   std::atomic<uint64_t> version_{0};
 };
 
-// One thread's hold of the newest table, and of those that it let in: costs a load where nothing
-// has changed.
+// One thread's reference to the newest table and to the credentials it accepted; costs one load if
+// nothing has changed.
 class AccessView {
  public:
-  // Whether judge() would read a newer table than it did last.
+  // Whether judge() would switch to a newer table.
   bool is_stale(const AccessSource& source) const { return source.version() != seen_; }
-  // As AccessTable::judge() of the newest table; the refusal is valid until the next call.
+  // AccessTable::judge() of the newest table; the refusal is valid until the next call.
   const AccessRefusal* judge(const AccessSource& source, const Call& call);
 
  private:
   std::shared_ptr<const AccessTable> table_;
-  AcceptedKeys accepted_;  // by table_
+  AcceptedKeys accepted_;  // accepted by table_
   uint64_t seen_ = 0;
 };
 

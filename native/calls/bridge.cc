@@ -1,4 +1,4 @@
-// See bridge.h: events and commands in memory. Control plane; any thread.
+// Implements the in-memory queues of events and commands. Control plane; any thread.
 #include "calls/bridge.h"
 
 #include <array>

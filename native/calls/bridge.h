@@ -1,5 +1,5 @@
-// Between a listener's threads and the JavaScript thread that answers what the engine does not:
-// events one way, commands the other, many at once. Any thread.
+// Connects a listener's threads with the JavaScript thread that answers what the engine does not:
+// events in one direction, commands in the other, many at a time. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -32,44 +32,46 @@ class Bridge {
     std::vector<uint8_t> bytes;
   };
 
-  // `notify`: called when there are events again; must not block. Memory is charged to the budget.
+  // `notify` is called when events are available again; it must not block. Memory is charged to the
+  // budget.
   Bridge(uint32_t threads, MemoryBudget& budget, std::function<void()> notify);
   ~Bridge();
   Bridge(const Bridge&) = delete;
   Bridge& operator=(const Bridge&) = delete;
 
-  // Adds an event; its payload is `parts`, one behind the other. False: there is no memory for it.
+  // Adds an event; its payload is the concatenation of `parts`. False: out of memory.
   [[nodiscard]] bool push(ListenerEvent kind, uint32_t thread, uint64_t call, uint32_t value,
                           std::initializer_list<std::span<const uint8_t>> parts = {});
-  // A value as part of a payload.
+  // A value's bytes as part of a payload.
   template <typename T>
   static std::span<const uint8_t> words_of(const T& value) {
     return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
   }
-  // Moves all events to `out`, which is emptied first; its memory, charged to the same budget, is
-  // the next events'. The threads are woken: they may go on.
+  // Moves all events to `out`, which is cleared first; its memory, charged to the same budget, is
+  // reused for later events. Wakes the threads: they may resume.
   void take(ByteBuffer& out);
-  // How often take() was called.
+  // The number of take() calls.
   uint64_t taken() const { return taken_.load(std::memory_order_acquire); }
 
-  // A listener's thread begins (ends: null) to take commands.
+  // A listener's thread starts (`loop` null: stops) to receive commands.
   void attach(uint32_t thread, CallThread* loop);
-  // False: there is no such thread (any more). Its bytes are counted until they are taken, whatever
-  // the limit: they are an answer that was asked for.
+  // Sends a command. False: there is no such thread (any more). Its bytes are counted until they
+  // are taken, even beyond the limit, because it is an expected answer.
   bool send(uint32_t thread, Command command);
   void take_commands(uint32_t thread, std::vector<Command>& out);
 
-  // Who may make which call, as it is published.
+  // The published access table.
   AccessSource& access() { return access_; }
-  // Publishes who may make which call; the threads are woken to end streams that may not go on.
+  // Publishes an access table; wakes the threads to end streams that are no longer allowed.
   void publish_access(std::shared_ptr<const AccessTable> table);
 
-  // Nothing counts any more that was learned of routes. A rule says in which generation it was
-  // made, counted from 0; on return no thread uses an older one for a request that begins.
+  // Invalidates everything learned of routes. Each rule carries the generation in which it was
+  // made, counted from 0; on return no thread uses an older rule for a request that begins.
   void forget_routes() { routes_generation_.fetch_add(1, std::memory_order_acq_rel); }
   uint32_t routes_generation() const { return routes_generation_.load(std::memory_order_acquire); }
 
-  // What waited in the engine when a drain cut it: "<count> <name>" and a NUL byte for each model.
+  // Records requests that waited in the engine when a drain cut them: "<count> <name>" and a NUL
+  // byte for each model.
   void add_unanswered(std::string_view text);
   void drained(uint64_t cut);
 

@@ -1,4 +1,4 @@
-// See call_log.h. Any thread.
+// Writes access log lines of gRPC calls. Any thread.
 #include "calls/call_log.h"
 
 #include <array>

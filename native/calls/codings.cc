@@ -1,4 +1,4 @@
-// See codings.h. Hot path, compressed bodies only.
+// Parses coding headers and compresses responses. Hot path, compressed bodies only.
 #include "calls/codings.h"
 
 #include <charconv>
@@ -6,13 +6,13 @@
 
 #include "base/bytes/deflate.h"
 #include "base/bytes/views.h"
-#include "engine/engine.h"
+#include "engine/control/engine.h"
 
 namespace serval {
 
 namespace {
 
-// The part before the next separator, which goes.
+// Removes and returns the part before the next separator.
 std::string_view take_part(std::string_view& rest, char separator) {
   const size_t end = rest.find(separator);
   const std::string_view part = rest.substr(0, end);
@@ -26,7 +26,7 @@ std::optional<Coding> coding_named(std::string_view name) {
   return std::nullopt;
 }
 
-// The value of q, 1 without one; negative where it is no number.
+// The value of q, 1 if it is missing; negative if it is not a number.
 double quality_of(std::string_view parameters) {
   while (!parameters.empty()) {
     std::string_view value = take_part(parameters, ';');
@@ -39,7 +39,7 @@ double quality_of(std::string_view parameters) {
   return 1;
 }
 
-// The header of a name in lower case, "" without one. False: there are several.
+// Finds a header by its lower-case name, "" if it is missing. False: there are several.
 bool header_once(const HttpRequest& request, std::string_view lower, std::string_view& out) {
   bool found = false;
   out = {};
@@ -102,7 +102,7 @@ AnswerPacker::~AnswerPacker() {
 
 bool AnswerPacker::start(Engine& engine, PackedAnswer& answer) {
   const auto work = std::make_shared<PackedAnswer>(std::move(answer));
-  const auto budget = engine.budget();  // goes after the buffers that it counts
+  const auto budget = engine.budget();  // destroyed after the buffers that it counts
   const bool started = engine.inflating().start([budget, work, box = box_] {
     (void)append_packed(work->coding, kAnswerLevel, work->plain.bytes(), SIZE_MAX, work->packed);
     const std::lock_guard lock(box->mutex);

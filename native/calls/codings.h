@@ -1,5 +1,5 @@
-// Codings of HTTP bodies (gzip, deflate): what a request's headers say of them, and answers that
-// are packed on another thread than the listener's. Hot path, compressed bodies only.
+// Codings of HTTP bodies (gzip, deflate): what a request's headers ask for, and compression of
+// responses on a thread other than the listener's. Hot path, compressed bodies only.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@ namespace serval {
 class Engine;
 
 struct AskedCodings {
-  std::optional<Coding> body;    // nothing: it is as it is
-  std::optional<Coding> answer;  // the same
+  std::optional<Coding> body;    // nothing: not compressed
+  std::optional<Coding> answer;  // nothing: not compressed
 };
 
-// The coding that an Accept-Encoding header prefers; nothing: none of ours. `other`: it names
-// one that JavaScript may know better. Source: RFC 9110 12.5.3.
+// The coding that an Accept-Encoding header prefers; nothing: none that is supported here. `other`
+// is set if it names one that JavaScript may support. Source: RFC 9110 12.5.3.
 std::optional<Coding> preferred_coding(std::string_view accepted, bool& other);
 
-// False: JavaScript has to say what the headers mean. `packs`: answers are packed for who asks.
+// False: JavaScript has to interpret the headers. `packs`: responses are compressed on request.
 bool read_codings(const HttpRequest& request, bool packs, AskedCodings& out);
 
 std::string_view name_of(Coding coding);
 
-// zlib's level: fast rather than small, since the answer waits for it.
+// zlib's level: fast rather than small, since the response waits for it.
 inline constexpr uint32_t kAnswerLevel = 1;
 
-// An answer that was packed elsewhere.
+// A response that was compressed on another thread.
 struct PackedAnswer {
   uint64_t request = 0;
   Coding coding = Coding::Gzip;
   ByteBuffer plain;
-  ByteBuffer packed;  // empty: there was no memory for it
+  ByteBuffer packed;  // empty: out of memory
 };
 
-// Packs long answers of one listener's thread. That thread.
+// Compresses long responses of one listener's thread. Called on that thread.
 class AnswerPacker {
  public:
   explicit AnswerPacker(CallThread& thread);
-  // Answers that come later are freed.
+  // Responses that finish later are freed.
   ~AnswerPacker();
   AnswerPacker(const AnswerPacker&) = delete;
   AnswerPacker& operator=(const AnswerPacker&) = delete;
 
-  // Packs `answer.plain` on another thread of the engine's, then wakes the listener's. False: there
-  // is none, and `answer` is as before.
+  // Compresses `answer.plain` on another thread of the engine, then wakes the listener's thread.
+  // False: no thread is available, and `answer` is unchanged.
   bool start(Engine& engine, PackedAnswer& answer);
   std::vector<PackedAnswer> take();
 

@@ -1,4 +1,4 @@
-// See engine_calls.h. Hot path; the listener's thread.
+// Answers gRPC calls with the engine or the bridge. Hot path; the listener's thread.
 #include "calls/engine_calls.h"
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kResourceExhausted = 8;
 
-// What is left of a call's time, as the engine takes it: 0 = no limit.
+// The remaining time of a call in the engine's form: 0 = no limit.
 uint64_t timeout_us(const Call& call) {
   if (call.deadline_ns() == 0) return 0;
   const uint64_t now = now_ns();
@@ -34,7 +34,7 @@ double deadline_ms(const Call& call) {
   return (static_cast<double>(since_1970.count()) + left_ns) / 1e6;
 }
 
-// A stream is its call's: made with it, and freed where it ends.
+// Frees a stream, which lives as long as its call.
 void free_stream(InferStream* stream) { const std::unique_ptr<InferStream> gone(stream); }
 InferStream* stream_of(Call& call) { return static_cast<InferStream*>(call.state); }
 
@@ -45,7 +45,7 @@ EngineCalls::EngineCalls(CallThread& thread, std::shared_ptr<Engine> engine,
     : LaneCalls(thread, std::move(engine), settings, bridge), methods_(methods) {}
 
 void EngineCalls::begin(Call& call) {
-  // First: who is refused sends no message, and opens nothing.
+  // Checked first: a refused caller can send no message and opens nothing.
   if (const AccessRefusal* refusal = access_.judge(bridge_.access(), call); refusal != nullptr) {
     if (engine() != nullptr) engine()->server_stats().add(ServerValue::RefusedAccess, 1);
     finish(call, refusal->code, refusal->text);
@@ -70,7 +70,7 @@ void EngineCalls::message(Call& call, Received message) {
     open(call);
     if (thread_.find(id) == nullptr) return;
   } else {
-    // One message for each time that events are taken: what is not answered is not collected.
+    // Delivers one message each time events are taken, so that unanswered messages do not pile up.
     forwarded_[call.id()].waits_for_take = true;
     waits_for_take_.push_back(call.id());
     call.set_paused(true);
@@ -78,8 +78,9 @@ void EngineCalls::message(Call& call, Received message) {
   forward(call, ListenerEvent::Message, 0, message.bytes);
 }
 
-// Hands a message to the engine, with its caller's trace context where that counts. The answer's
-// head says of the first of a call that it is traced: a stream's has no place for its others.
+// Passes a message to the engine, with its caller's trace context if that is used. Only the
+// response headers of a call's first message can say that it is traced; later messages of a stream
+// have no place for it.
 Answer EngineCalls::ask(Call& call, Received message, bool first) {
   const Protocol protocol = *method_of(call).protocol;
   const Tracer& tracer = lane_->engine().tracer();
@@ -110,7 +111,7 @@ void EngineCalls::infer(Call& call, Received message) {
 
 void EngineCalls::infer_streamed(Call& call, Received message) {
   InferStream& stream = *stream_of(call);
-  // What comes when the drain has begun is not run: the closing status says so.
+  // A message that arrives after the drain has begun is not run: the closing status says so.
   if (!stream.takes_requests()) return;
   const uint64_t number = stream.begin(message.bytes.size());
   const Answer answered = ask(call, message, number == 0);
@@ -149,7 +150,7 @@ void EngineCalls::answer_streamed(Call& call, uint64_t number, Request& out, Err
     place->explaining = true;
     explain(call, out, code);
   } else {
-    // None of the request's own (those come as replies): it ends the stream.
+    // Not an error of the request itself (those are sent as replies): it ends the stream.
     drop_stream(call);
     fail(call, code, text_of(out.response.bytes()));
   }
@@ -160,13 +161,13 @@ void EngineCalls::fail(Call& call, ErrorCode code, std::string_view text) {
   call.finish({methods_.status_of(code), words, {}});
 }
 
-// The words for names that are missing; nothing where explain() has to find them.
+// The error text for missing names; nothing if explain() has to find it.
 std::optional<MissingWords> EngineCalls::words_here(Call& call, const Request& out) const {
   const auto missing = out.response.bytes().first(out.json_bytes_out);
   return word_missing(methods_.wording_of(call.method()), missing);
 }
 
-// The same of a stream's request: a reply, in place of the error. False: there is none.
+// The same for a request of a stream: a reply instead of the error. False: there is none.
 bool EngineCalls::reply_here(Call& call, Request& out) const {
   if (out.json_bytes_out == 0) return false;
   const std::optional<MissingWords> words = words_here(call, out);
@@ -174,7 +175,8 @@ bool EngineCalls::reply_here(Call& call, Request& out) const {
   return put_stream_error(words->request_id, words->text, out);
 }
 
-// Names of which the registry knows more are worded where its snapshot is.
+// Asks JavaScript, which has the registry's snapshot, for the error text of names that only the
+// registry can explain.
 void EngineCalls::explain(Call& call, const Request& out, ErrorCode code) {
   const std::array<uint32_t, 2> head{static_cast<uint32_t>(code),
                                      static_cast<uint32_t>(out.json_bytes_out)};
@@ -203,7 +205,7 @@ void EngineCalls::draining(Call& call) {
   if (stream->finish_when_empty(call)) free_stream(stream);
 }
 
-// A native stream's requests have nobody to answer.
+// Cancels the requests of a native stream, whose responses nobody would receive.
 void EngineCalls::drop_stream(Call& call) {
   InferStream* stream = stream_of(call);
   if (stream == nullptr) return;
@@ -217,8 +219,8 @@ void EngineCalls::finish(Call& call, int code, std::string_view message) {
   call.finish({code, message, {}});
 }
 
-// What the engine has it writes a line of, and of each request of a stream, which ends where its
-// client does.
+// Logs a failed call unless the engine does: it logs its own requests, and each request of a
+// stream, which ends when its client leaves.
 void EngineCalls::failed(const Failed& failed) {
   if (failed.call != nullptr && is_native(*failed.call)) {
     const bool streams = method_of(*failed.call).streams;
@@ -250,7 +252,7 @@ void EngineCalls::left(Call& call, size_t messages) {
   }
 }
 
-// Ended streams are removed when they are half of the list.
+// Removes ended streams when they are half of the list.
 void EngineCalls::note_stream(uint64_t call) {
   constexpr size_t kEndedMax = 64;
   if (streams_.size() >= 2 * streams_kept_ + kEndedMax) {
@@ -260,7 +262,7 @@ void EngineCalls::note_stream(uint64_t call) {
   streams_.push_back(call);
 }
 
-// Ends the streams of callers who are not let in any more.
+// Ends the streams of callers that are no longer allowed.
 void EngineCalls::end_revoked() {
   if (streams_.empty() || !access_.is_stale(bridge_.access())) return;
   std::vector<uint64_t> calls;
@@ -335,7 +337,7 @@ void EngineCalls::obey(const Bridge::Command& command) {
     }
     case ListenerCommand::ExplainedStatus:
     case ListenerCommand::ExplainedReply: explained(*call, command); return;
-    case ListenerCommand::Answer:  // of HTTP requests
+    case ListenerCommand::Answer:  // for HTTP requests only
     case ListenerCommand::Learn: return;
   }
 }

@@ -1,5 +1,5 @@
-// Answers the calls of one listener's thread: native methods by the engine, through a lane of the
-// thread's own; the others by way of the bridge. Hot path; that thread.
+// Answers the calls of one listener's thread: native methods with the engine, through the thread's
+// own lane; the others through the bridge. Hot path; that thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace serval {
 
 class EngineCalls final : public CallHandler, private LaneCalls {
  public:
-  // Borrows all but the engine until it goes.
+  // Borrows everything except the engine, for its lifetime.
   EngineCalls(CallThread& thread, std::shared_ptr<Engine> engine, const ServeSettings& settings,
               const MethodTable& methods, Bridge& bridge);
 
@@ -48,11 +48,11 @@ class EngineCalls final : public CallHandler, private LaneCalls {
   void infer(Call& call, Received message);
   Answer ask(Call& call, Received message, bool first);
   void infer_streamed(Call& call, Received message);
-  // Answers a call from what the engine left in `out`.
+  // Answers a call with what the engine left in `out`.
   void answer(Call& call, Request& out, ErrorCode code);
   void answer_streamed(Call& call, uint64_t number, Request& out, ErrorCode code);
   void fail(Call& call, ErrorCode code, std::string_view text);
-  // Ends a call that the access log has no line of yet.
+  // Ends a call that is not in the access log yet.
   void finish(Call& call, int code, std::string_view message);
   std::optional<MissingWords> words_here(Call& call, const Request& out) const;
   bool reply_here(Call& call, Request& out) const;
@@ -70,8 +70,8 @@ class EngineCalls final : public CallHandler, private LaneCalls {
   const MethodTable& methods_;
   AccessView access_;
   std::unordered_map<uint64_t, Forwarded> forwarded_;
-  std::vector<uint64_t> streams_;  // open ones, and some that have ended
-  size_t streams_kept_ = 0;        // of them when ended ones were last removed
+  std::vector<uint64_t> streams_;  // open streams, and some that have ended
+  size_t streams_kept_ = 0;        // the size of streams_ when ended ones were last removed
 };
 
 }  // namespace serval

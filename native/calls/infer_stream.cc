@@ -1,4 +1,4 @@
-// See infer_stream.h. Hot path; the listener's thread.
+// Implements the order and flow control of a stream's replies. Hot path; the listener's thread.
 #include "calls/infer_stream.h"
 
 #include <utility>
@@ -8,8 +8,8 @@ namespace serval {
 namespace {
 
 constexpr int kUnavailable = 14;
-// Requests of one stream that the engine may hold, replies that its client may leave untaken; then
-// reading pauses.
+// Limits on the requests of one stream that are in the engine and on the replies that its client
+// has not read; reading pauses above them.
 constexpr size_t kInFlightMax = 64;
 constexpr size_t kInFlightBytesMax = 64u << 20;
 constexpr size_t kUnsentMax = 64;

@@ -1,5 +1,5 @@
-// One ModelStreamInfer call: requests go to the engine as they come, replies leave in the order of
-// the requests. Hot path; the listener's thread. Knows nothing of the messages' contents.
+// One ModelStreamInfer call: requests go to the engine as they arrive, replies are sent in the
+// order of the requests. Hot path; the listener's thread. Does not parse the messages.
 // Source: Triton's ModelStreamInfer.
 #pragma once
 
@@ -15,29 +15,29 @@ class InferStream {
  public:
   // A request's place in the order of replies.
   struct Place {
-    uint32_t ticket = 0;  // 0 = it does not wait in the engine
+    uint32_t ticket = 0;  // 0 = it is not waiting in the engine
     size_t bytes = 0;
     bool explaining = false;
     bool answered = false;
     ByteBuffer reply;
   };
 
-  // A place for a request of so many bytes; its number counts from 0.
+  // Adds a place for a request of `bytes` bytes; returns its number, counted from 0.
   uint64_t begin(size_t bytes);
-  // Null where the stream has gone on without it.
+  // Null if the stream has moved on without it.
   Place* find(uint64_t number);
-  // The oldest that waits for words; null = none.
+  // The oldest request that waits for its error text; null = none.
   Place* explained();
-  // Takes a reply: sends it where it is the next one, else keeps its memory and leaves other memory
-  // in its place. False: the call has ended, and with it what is here.
+  // Accepts a reply: sends it if it is the next one, else keeps its memory and leaves an empty
+  // buffer in its place. False: the call has ended, and this object is gone.
   bool answer(CallThread& thread, Call& call, uint64_t number, ByteBuffer& reply);
-  // Sends what is answered, as far as it is next. False: the same.
+  // Sends the answered replies that are next in order. False: the same.
   bool send_answered(Call& call);
 
   void half_closed() { finish_ = finish_ == Finish::No ? Finish::HalfClosed : finish_; }
   void draining() { finish_ = finish_ == Finish::No ? Finish::Draining : finish_; }
   bool takes_requests() const { return finish_ != Finish::Draining; }
-  // Ends the call where all is answered and no more is to come. True: it has ended.
+  // Ends the call if everything is answered and no more will arrive. True: it has ended.
   bool finish_when_empty(Call& call);
   void adjust_reading(Call& call);
   std::deque<Place>& places() { return places_; }

@@ -1,4 +1,4 @@
-// See lane_calls.h. Hot path; the listener's thread.
+// Implements the part that gRPC and HTTP listeners share. Hot path; the listener's thread.
 #include "calls/lane_calls.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// See learned_routes.h. Hot path; the listener's thread.
+// Stores and matches learned rules. Hot path; the listener's thread.
 #include "calls/learned_routes.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace serval {
 
 namespace {
 
-constexpr int kHeaderShift = 32;  // of a header's index, before the number of a route
+constexpr int kHeaderShift = 32;  // bits below a header's index, for the number of a route
 
-// The only header of a name in lower case; "" where there is none, or several.
+// The only header with this lower-case name; "" if there is none, or several.
 std::string_view only_header(const HttpRequest& request, std::string_view lower) {
   std::string_view value;
   for (const HttpHeader& header : request.headers()) {
@@ -98,7 +98,7 @@ bool LearnedRoutes::lets_in(const LearnedRoute& route, const HttpRequest& reques
   return route.key_headers.empty();
 }
 
-// None of the parts has a space.
+// A space separates the parts, since none of them contains one.
 void LearnedRoutes::set_key(std::string& out, std::string_view method, std::string_view path,
                             std::string_view host) {
   out.assign(method);
@@ -116,7 +116,7 @@ const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& 
   const auto found = routes_.find(key_);
   if (found == routes_.end()) return nullptr;
   const LearnedRoute& route = found->second;
-  // JavaScript decides what pages of other origins may read.
+  // JavaScript decides which responses pages of other origins may read.
   if (route.added != nullptr && !request.header("origin").empty()) return nullptr;
   return lets_in(route, request) ? &route : nullptr;
 }

@@ -11,41 +11,41 @@
 #include <vector>
 
 #include "calls/accepted_keys.h"
-#include "engine/protocol.h"
+#include "engine/request/protocol.h"
 #include "transport/http.h"
 
 namespace serval {
 
-// The next text of a payload, without the NUL byte that ends it, which goes. False: there is none.
+// Removes the next text of a payload, without its terminating NUL byte. False: there is none.
 bool take_text(std::string_view& rest, std::string_view& out);
 
-// An answer that stays the same.
+// A constant response.
 struct LearnedAnswer {
   int status = 0;
   std::string content_type;
   std::vector<uint8_t> body;
 };
 
-// A rule: the engine may answer requests with this method and path, without a query, with this
-// Host, without headers that JavaScript has to see, and with a key that let somebody in.
+// A rule: the engine may answer requests with this method and path, no query, this Host, none of
+// the headers that JavaScript has to see, and a key that was accepted before.
 struct LearnedRoute {
   Protocol protocol = Protocol::V1Predict;
-  uint32_t handle = 0;                          // of the model
-  uint32_t number = 0;                          // JavaScript's
-  std::vector<std::string> key_headers;         // lower case; none: anybody may ask
-  std::shared_ptr<const std::string> added;     // headers' lines of each answer; null = none
+  uint32_t handle = 0;                          // the model's handle
+  uint32_t number = 0;                          // assigned by JavaScript
+  std::vector<std::string> key_headers;         // lower case; empty: no key is needed
+  std::shared_ptr<const std::string> added;     // header lines to add to each response; null = none
   std::shared_ptr<const LearnedAnswer> answer;  // null: the model answers
 };
 
 class LearnedRoutes {
  public:
-  // In place of a protocol in a rule: it has the answer.
+  // Replaces the protocol in a rule that carries a constant response.
   static constexpr uint32_t kAnswer = UINT32_MAX;
-  // `rule`: the payload of ListenerCommand::Learn; `value`: the model's handle, or the answer's
-  // status. False: it cannot be read, or is of another generation than `generation`.
+  // `rule`: the payload of ListenerCommand::Learn; `value`: the model's handle, or the response's
+  // status. False: it is malformed, or its generation differs from `generation`.
   bool learn(uint32_t generation, uint32_t value, std::span<const uint8_t> rule);
-  // Null where JavaScript answers: it knows better, or has to refuse. Forgets what is of another
-  // generation.
+  // Null if JavaScript has to answer, because no rule applies or the request has to be refused.
+  // Drops rules of another generation.
   const LearnedRoute* find(uint32_t generation, const HttpRequest& request);
 
  private:
@@ -57,8 +57,8 @@ class LearnedRoutes {
   std::unordered_map<std::string, LearnedRoute> routes_;  // by method, path and Host
   bool lets_in(const LearnedRoute& route, const HttpRequest& request) const;
 
-  AcceptedKeys accepted_;  // those that let somebody in, by route and header
-  std::string key_;        // of the request that is looked up
+  AcceptedKeys accepted_;  // accepted keys, by route and header
+  std::string key_;        // key of the current lookup
   uint32_t generation_ = 0;
 };
 

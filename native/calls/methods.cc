@@ -1,4 +1,4 @@
-// See methods.h: which method, and how its errors are worded. Hot path; any thread.
+// Finds methods and formats their errors. Hot path; any thread.
 #include "calls/methods.h"
 
 #include <utility>

@@ -1,5 +1,5 @@
-// Which methods there are and what answers them: the engine, or the JavaScript thread behind the
-// bridge. Made once, before the listener starts; then read by its threads.
+// The table of methods and of what answers each: the engine, or the JavaScript thread through the
+// bridge. Data: made once, before the listener starts, then read by its threads.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,37 @@
 
 #include "base/error.h"
 #include "calls/missing_words.h"
-#include "engine/protocol.h"
+#include "engine/request/protocol.h"
 #include "transport/call.h"
 
 namespace serval {
 
-// How a protocol words the statuses of its errors.
+// A protocol's error texts and statuses.
 struct Wording {
-  std::string queue_full;  // before the text of queue_full
+  std::string queue_full;  // prefix of the queue_full text
   size_t bytes_max = SIZE_MAX;
-  std::string cut_mark;  // behind a text that was longer
+  std::string cut_mark;  // appended to a text that was cut
   std::vector<MissingSentence> missing = {};
 };
 
 struct CallMethod {
   std::string path;  // "/package.Service/Method"
   bool streams = false;
-  std::optional<Protocol> protocol;  // what the engine answers; nothing: forwarded
+  std::optional<Protocol> protocol;  // the engine answers; nothing: forwarded
   uint32_t wording = 0;
 };
 
 class MethodTable {
  public:
-  // `statuses`: gRPC's number for each ErrorCode. Errors: invalid_argument: a path is there twice,
-  // a wording is not there.
+  // `statuses`: the gRPC number of each ErrorCode. Errors: invalid_argument: a path is duplicated,
+  // or a wording is missing.
   static Result<MethodTable> make(std::vector<CallMethod> methods, std::vector<Wording> wordings,
                                   std::vector<uint8_t> statuses);
 
   std::optional<MethodKind> find(std::string_view path) const;
   const CallMethod& at(uint32_t method) const { return methods_[method]; }
   int status_of(ErrorCode code) const;
-  // The status text of an error that a method's call ends with.
+  // The status text of an error that ends a call of this method.
   std::string worded(uint32_t method, ErrorCode code, std::string_view text) const;
   const Wording& wording_of(uint32_t method) const { return wordings_[methods_[method].wording]; }
 

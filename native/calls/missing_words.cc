@@ -1,4 +1,4 @@
-// See missing_words.h. Hot path; any thread.
+// Fills in the sentences about missing models. Hot path; any thread.
 #include "calls/missing_words.h"
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace serval {
 
 namespace {
 
-// TypeScript cuts longer ones where it echoes them (request-text.ts, v2/lookup.ts).
+// TypeScript truncates longer names that it echoes (request-text.ts, v2/lookup.ts).
 constexpr size_t kEchoedNameMax = 256;
 constexpr size_t kEchoedVersionMax = 64;
 

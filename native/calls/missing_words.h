@@ -1,5 +1,6 @@
-// The words for what a request names and the engine has not, where the registry knows no more of
-// it: sentences that TypeScript hands over when a listener starts. Hot path; any thread.
+// Error texts for models, versions and labels that the engine does not have, if the registry knows
+// nothing more about them: sentences that TypeScript passes when a listener starts. Hot path; any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace serval {
 
 struct Wording;
 
-// A sentence of a protocol with {model}, {version} and {label} in it.
+// A protocol's sentence with the placeholders {model}, {version} and {label}.
 struct MissingSentence {
   fb::MissingPart part = fb::MissingPart::Model;
   bool versioned = false;  // for requests that name a version
@@ -21,13 +22,13 @@ struct MissingSentence {
 };
 
 struct MissingWords {
-  std::string text;        // not cut yet
-  std::string request_id;  // V2's
+  std::string text;        // not truncated yet
+  std::string request_id;  // for V2
 };
 
-// `missing`: the bytes of a fb::Missing. Nothing: TypeScript has to word it, because the registry
-// knows why it is missing, the protocol has no sentence for it, or names are long or odd and would
-// not be echoed as they are.
+// `missing`: the bytes of a fb::Missing. Nothing: TypeScript has to format it, because the registry
+// knows the reason, the protocol has no sentence for it, or a name is long or unusual and would not
+// be echoed unchanged.
 std::optional<MissingWords> word_missing(const Wording& wording, std::span<const uint8_t> missing);
 
 }  // namespace serval

@@ -1,4 +1,4 @@
-// See rest_calls.h. Hot path; the listener's thread.
+// Answers HTTP requests with the engine or the bridge. Hot path; the listener's thread.
 #include "calls/rest_calls.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kOnePieceBytesMax = 256 * 1024;  // what a thread reads at a time
+constexpr size_t kOnePieceBytesMax = 256 * 1024;  // the most that a thread reads at a time
 constexpr int kServiceUnavailable = 503;
-constexpr size_t kPackedHereBytesMax = 16 * 1024;  // 0.1 ms
+constexpr size_t kPackedHereBytesMax = 16 * 1024;  // takes 0.1 ms
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kBinary = "application/octet-stream";
 constexpr std::string_view kJsonLength = "inference-header-content-length";
 
-// A number of at most 15 digits; -1: it is none.
+// A number of at most 15 digits; -1: invalid.
 int64_t digits_of(std::string_view text) {
   constexpr size_t kDigitsMax = 15;
   int64_t number = 0;
@@ -50,7 +50,7 @@ void RestCalls::begin(HttpRequest& request) {
     open(request);
     return;
   }
-  // Room for a body that comes in pieces is asked for before any of it comes.
+  // Reserves memory for a body in pieces before any of it arrives.
   Inference& asked = *inference_of(request);
   const bool in_pieces = request.stated_bytes() > kOnePieceBytesMax;
   if (!in_pieces || open_body(request, asked)) request.want_body();
@@ -140,7 +140,7 @@ bool RestCalls::open_body(HttpRequest& request, Inference& asked) {
   return false;
 }
 
-// A body that comes in pieces. False: the same.
+// Appends a piece of a body. False: the same.
 bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes) {
   if (asked.ticket == 0 && !open_body(request, asked)) return false;
   const Status appended = lane_->append_body(asked.ticket, bytes);
@@ -175,7 +175,7 @@ void RestCalls::answer(HttpRequest& request, Inference& asked, Request& out, Err
   else send_body(request, asked, out.response, {});
 }
 
-// Packs the answer: here where that takes some microseconds, else on another thread.
+// Compresses the response: here if that takes some microseconds, else on another thread.
 void RestCalls::pack(HttpRequest& request, Inference& asked, ByteBuffer& body) {
   PackedAnswer answer{request.id(), *asked.codings.answer,
                       std::exchange(body, thread_.take_buffer()), thread_.take_buffer()};
@@ -185,7 +185,7 @@ void RestCalls::pack(HttpRequest& request, Inference& asked, ByteBuffer& body) {
   send_packed(answer);
 }
 
-// An answer that could not be packed goes as it is.
+// Sends a response uncompressed if compression failed.
 void RestCalls::send_packed(PackedAnswer& packed) {
   HttpRequest* request = thread_.find_request(packed.request);
   Inference* asked = request == nullptr ? nullptr : inference_of(*request);
@@ -219,7 +219,7 @@ void RestCalls::send_body(HttpRequest& request, Inference& asked, ByteBuffer& bo
   request.send(answer);
 }
 
-// Errors are worded by JavaScript, which has the route.
+// JavaScript formats errors, because it has the route.
 void RestCalls::failed(HttpRequest& request, const Inference& asked, ErrorCode code,
                        size_t missing_bytes, std::span<const uint8_t> text) {
   const std::array<uint32_t, 2> head{static_cast<uint32_t>(code),
@@ -231,7 +231,7 @@ void RestCalls::failed(HttpRequest& request, const Inference& asked, ErrorCode c
   if (!told) send_text(request, kServiceUnavailable, "no memory for an error");
 }
 
-// The engine has nothing of the request any more.
+// The engine no longer references the request.
 void RestCalls::drop(HttpRequest& request) {
   Inference* asked = inference_of(request);
   if (asked == nullptr) return;
@@ -276,7 +276,7 @@ void RestCalls::open(HttpRequest& request) {
 
 void RestCalls::forward(HttpRequest& request, std::span<const uint8_t> bytes, bool last) {
   if (!last) {
-    // One turn's data for each time that JavaScript takes events, so that none pile up.
+    // Delivers one turn's data each time JavaScript takes events, so that they do not pile up.
     if (request.word == 0) {
       request.word = 1;
       waits_for_take_.push_back(request.id());

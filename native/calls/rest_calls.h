@@ -1,6 +1,6 @@
-// Answers the HTTP requests of one listener's thread. JavaScript owns the routes: a request goes
-// there by way of the bridge, and the answer may come with a rule that the engine may answer
-// requests like this one by itself, until the rules are forgotten. Hot path; that thread.
+// Answers the HTTP requests of one listener's thread. JavaScript owns the routes: a request reaches
+// it over the bridge, and the answer may carry a rule that lets the engine answer similar requests
+// by itself, until the rules are forgotten. Hot path; that thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ namespace serval {
 
 class RestCalls final : public HttpHandler, private LaneCalls {
  public:
-  // Borrows all but the engine until it goes. `connections`: counts them; none: nobody does.
+  // Borrows everything except the engine, for its lifetime. `connections` counts connections; null:
+  // they are not counted.
   RestCalls(CallThread& thread, std::shared_ptr<Engine> engine, const ServeSettings& settings,
             Bridge& bridge, std::optional<ServerValue> connections);
 
@@ -33,18 +34,18 @@ class RestCalls final : public HttpHandler, private LaneCalls {
   void cutting() override { tell_unanswered(); }
 
  private:
-  // A request that the engine answers; its HttpRequest's state. Kept and used again.
+  // The state of an HttpRequest that the engine answers. Reused.
   struct Inference {
     Protocol protocol = Protocol::V1Predict;
     uint32_t handle = 0;
     uint32_t route = 0;
     int64_t json_bytes = -1;  // Inference-Header-Content-Length; -1 = absent
-    uint32_t ticket = 0;      // of its open body, or of its place in the engine
+    uint32_t ticket = 0;      // of its open body, or of its slot in the engine
     AskedCodings codings;
-    std::shared_ptr<const std::string> added;  // headers of the answer; null = none
-    size_t json_bytes_out = 0;                 // of an answer that is packed
+    std::shared_ptr<const std::string> added;  // header lines of the response; null = none
+    size_t json_bytes_out = 0;                 // of a response that is being compressed
     std::string trace_parent, trace_state;
-    std::string answer_trace;  // the traceparent of its answer, as a header's line
+    std::string answer_trace;  // traceparent header line of the response
   };
 
   void completed(const Waiting& waiting, Request& request) override;
@@ -76,7 +77,7 @@ class RestCalls final : public HttpHandler, private LaneCalls {
   AnswerPacker packer_;
   std::vector<std::unique_ptr<Inference>> inferences_;
   std::vector<Inference*> free_inferences_;
-  std::string head_;  // of the request that is forwarded
+  std::string head_;  // head of the request being forwarded
 };
 
 }  // namespace serval

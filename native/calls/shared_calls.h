@@ -17,7 +17,7 @@ class SharedCalls final : public TurnHandler {
 
   CallHandler* calls() override { return calls_.get(); }
   HttpHandler* requests() override { return requests_.get(); }
-  // A connection counts as HTTP's, whatever it carries.
+  // Connections are counted as HTTP, whatever they carry.
   void connected(int change) override { requests_->connected(change); }
   void turn_ended() override {
     calls_->turn_ended();

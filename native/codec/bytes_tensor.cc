@@ -1,4 +1,5 @@
-// Raw form of BYTES tensors, and of any tensor on its way out. Hot path, any thread.
+// Reads and writes the raw form of BYTES tensors, and writes that of any tensor. Hot path, any
+// thread.
 // Source: v2-protocol.md 1.3 "layout".
 #include "codec/bytes_tensor.h"
 
@@ -35,7 +36,7 @@ std::string missing(uint64_t found, uint64_t elements, size_t size) {
 Status decode_raw_bytes(std::span<const uint8_t> raw, uint64_t elements, std::string_view input,
                         Arena& arena, TensorView& out) {
   const size_t size = raw.size();
-  // Every element takes four bytes at least: the array is bounded by the input's size.
+  // Every element takes at least four bytes, so the input's size bounds the array.
   if (elements > size / kPrefixBytes) {
     return bad_raw(input, "data: expected " + std::to_string(elements) +
                               " elements of 4 bytes or more, got " + std::to_string(size) +

@@ -1,4 +1,4 @@
-// Raw fixed-size tensors: size check, view or copy. Hot path, any thread.
+// Checks raw fixed-size tensors and makes views or copies of them. Hot path, any thread.
 #include "codec/checked.h"
 
 #include <immintrin.h>
@@ -18,7 +18,7 @@ std::string quoted(std::string_view input) {
   return text + "'";
 }
 
-// Index of the first byte above 1, or the size.
+// Index of the first byte above 1, or the size if there is none.
 size_t first_bad_bool(std::span<const uint8_t> raw) {
   size_t at = 0;
   const __m256i one = _mm256_set1_epi8(1);

@@ -1,5 +1,5 @@
-// Hot path. The k largest elements of each row, by a heap of k indices, then all texts into one
-// block of the arena. Any thread. Nothing is allocated per element.
+// Hot path. Finds the k largest elements of each row with a heap of k indices, then writes all
+// texts into one block of the arena. Any thread. Allocates nothing per element.
 // Source: v2-protocol.md 2 "classification": BYTES `value:index[:label]`, shape [batch, k].
 #include "codec/classification.h"
 
@@ -16,19 +16,19 @@ namespace serval {
 namespace {
 
 constexpr size_t kIndexTextMax = 20;
-constexpr size_t kShortTextMax = 24;    // an integer, or a float below 1e16 with six decimals
-constexpr size_t kDoubleTextMax = 320;  // "-", 309 digits, ".", six decimals
+constexpr size_t kShortTextMax = 24;    // for an integer, or a float below 1e16 with six decimals
+constexpr size_t kDoubleTextMax = 320;  // for "-", 309 digits, ".", six decimals
 constexpr int kDecimals = 6;            // as "%f" prints
 
-// How the rows of an output are taken apart.
+// The rows of an output.
 struct Rows {
   const uint8_t* data;
-  uint64_t count;     // rows
-  uint64_t elements;  // of a row
-  uint64_t classes;   // of a row, at most `elements`
+  uint64_t count;     // number of rows
+  uint64_t elements;  // per row
+  uint64_t classes;   // per row, at most `elements`
 };
 
-// An element as it is compared and printed: a half as float.
+// Loads an element for comparison and printing: a half as float.
 template <typename T>
 auto load(const uint8_t* data, uint64_t index) {
   T value;
@@ -43,7 +43,7 @@ bool is_nan(T value) {
   return false;
 }
 
-// Whether element `a` of a row goes in front of `b`: larger, a number rather than NaN, or earlier.
+// Whether element `a` of a row precedes `b`: larger, a number rather than NaN, or earlier.
 template <typename T>
 struct Before {
   const uint8_t* row;
@@ -58,13 +58,13 @@ struct Before {
   }
 };
 
-// The first `classes` of a row's elements, in order.
+// Selects the first `classes` of a row's elements, in order.
 template <typename T>
 void select(const uint8_t* row, uint64_t elements, uint64_t classes, uint64_t* chosen) {
   const Before<T> before{row};
   uint64_t* const end = chosen + classes;
   for (uint64_t i = 0; i < classes; ++i) chosen[i] = i;
-  std::make_heap(chosen, end, before);  // the last of them in front
+  std::make_heap(chosen, end, before);  // puts the last of them at the front
   for (uint64_t i = classes; i < elements; ++i) {
     if (!before(i, chosen[0])) continue;
     std::pop_heap(chosen, end, before);
@@ -86,7 +86,7 @@ template <typename T>
 char* write_value(char* out, T value) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(value)) {
-      std::memcpy(out, "nan", 3);  // whatever its sign
+      std::memcpy(out, "nan", 3);  // regardless of its sign
       return out + 3;
     }
     return std::to_chars(out, out + kDoubleTextMax, static_cast<double>(value),
@@ -112,7 +112,7 @@ char* write_class(char* out, T value, uint64_t index, std::string_view label) {
   return out + label.size();
 }
 
-// Fills `strings`, rows.count * rows.classes of them. False when memory is out.
+// Fills `strings`, rows.count * rows.classes of them. False: out of memory.
 template <typename T>
 bool classify(const Rows& rows, std::span<const std::string> labels, Arena& arena,
               std::span<std::string_view> strings) {
@@ -121,7 +121,7 @@ bool classify(const Rows& rows, std::span<const std::string> labels, Arena& aren
   const auto row_of = [&rows](uint64_t i) {
     return rows.data + i / rows.classes * rows.elements * sizeof(T);
   };
-  size_t room = kDoubleTextMax;  // what to_chars may touch behind the last text
+  size_t room = kDoubleTextMax;  // to_chars may write this far after the last text
   for (uint64_t i = 0; i < strings.size(); ++i) {
     const uint8_t* row = row_of(i);
     if (i % rows.classes == 0) select<T>(row, rows.elements, rows.classes, chosen + i);

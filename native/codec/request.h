@@ -1,5 +1,5 @@
-// What a decoder makes of a request and what an encoder makes of an answer: the meeting point of
-// all codecs and the engine. Hot path. Views only: the body and the arena must outlive it.
+// The result of a decoder and the input of an encoder: the interface between the codecs and the
+// engine. Hot path. Views only: the body and the arena must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -16,38 +16,38 @@ namespace serval {
 
 class SharedRegion;
 
-// A tensor that lies in a region of shared memory: parameters shared_memory_region, _byte_size and
-// _offset. The codecs read what the request says; the engine (engine/shm) finds the memory.
+// A tensor in a shared memory region: parameters shared_memory_region, _byte_size and _offset. The
+// codecs read what the request says; the engine (engine/shm) finds the memory.
 // Source: Triton's system shared memory extension.
 struct SharedTensor {
   static constexpr uint32_t kOutput = UINT32_MAX;
 
   std::string_view region;
-  uint64_t bytes = 0;                 // given for it; of an output that is written: what it took
+  uint64_t bytes = 0;                 // available bytes; after writing an output: bytes used
   uint64_t offset = 0;                // within the region
-  uint32_t input = kOutput;           // into signature.inputs
+  uint32_t input = kOutput;           // index into signature.inputs
   std::shared_ptr<SharedRegion> pin;  // keeps it mapped; set by the engine
 };
 
-// One output to return, in the order of the answer.
+// One output to return, in the order of the response.
 struct RequestedOutput {
-  uint32_t index = 0;    // into signature.outputs
-  bool binary = false;   // V2 REST: raw bytes behind the JSON
-  uint32_t classes = 0;  // classification extension: the k largest; 0 = the tensor itself
-  uint32_t shared = 0;   // its place in DecodedRequest::shared, counted from 1; 0 = in the answer
+  uint32_t index = 0;    // index into signature.outputs
+  bool binary = false;   // V2 REST: raw bytes after the JSON
+  uint32_t classes = 0;  // classification extension: number of classes; 0 = the tensor itself
+  uint32_t shared = 0;   // index in DecodedRequest::shared, counted from 1; 0 = in the response
 };
 
-// What a request says of its place in the queue: the parameters `priority` and `timeout`.
+// A request's queue parameters `priority` and `timeout`.
 // Source: Triton's schedule policy extension.
 struct SchedulePolicy {
   uint64_t priority = 0;    // 0 = the model's default
   uint64_t timeout_us = 0;  // 0 = the model's default
 };
 
-// What a request asks of a tabular model besides its outputs.
+// Options of a request to a tabular model, besides its outputs.
 struct TableOptions {
   bool null_for_invalid = false;  // parameter on_invalid: "null"
-  bool group_outputs = false;     // scalars of one type go into one tensor
+  bool group_outputs = false;     // scalars of one type share one tensor
   bool text_is_string = false;    // text has the datatype STRING, not BYTES
 };
 
@@ -57,17 +57,17 @@ struct DecodedRequest {
   bool has_id = false;
   bool row_format = false;  // V1: "instances" rather than "inputs"
   std::string_view id;      // decoded text (V2)
-  // One per signature.inputs, in its order; of those that may be absent, the last may be left out,
-  // and one that is not there before another has DType::Invalid. A tabular model without fields has
-  // one that no signature names: [rows], whose values mean nothing.
+  // One per signature.inputs, in its order. Trailing inputs that may be absent can be omitted; an
+  // absent one before a present one has DType::Invalid. A tabular model without fields has one that
+  // no signature names: [rows], whose values are meaningless.
   std::vector<TensorView> inputs;
   std::vector<RequestedOutput> outputs;  // never empty after a successful decode
-  std::vector<SharedTensor> shared;      // those in shared memory; most requests have none
-  // By position of `outputs` where one of them goes to a GPU's memory, else empty; set by the
+  std::vector<SharedTensor> shared;      // the tensors in shared memory; most requests have none
+  // One entry per `outputs` if an output goes to a GPU's memory, otherwise empty; set by the
   // engine.
   std::vector<OutputPlace> places;
   TableOptions table;
-  // Of a tabular model: fields that were left out and that only some outputs need, see
+  // For a tabular model: omitted fields that only some outputs need, see
   // TableSchema::output_fields.
   std::vector<uint32_t> left_out;
 
@@ -84,7 +84,7 @@ struct DecodedRequest {
   }
 };
 
-// The names an answer carries. Borrowed.
+// The names in a response. Borrowed.
 struct AnswerModel {
   std::string_view name;
   std::string_view version;  // decimal text

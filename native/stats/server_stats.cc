@@ -1,4 +1,4 @@
-// See server_stats.h. Any thread.
+// Implements the server's own counters. Any thread.
 #include "stats/server_stats.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ constexpr std::array<Row, kServerValues> kRows = {{
 
 ServerValue reason_of(ErrorCode code) {
   switch (code) {
-    // Of requests that no model has: those of a model's own queue are counted where it is full.
+    // For requests without a model: those that a model's own queue refuses are counted there.
     case ErrorCode::QueueFull: return ServerValue::RefusedInFlight;
     case ErrorCode::MemoryFull: return ServerValue::RefusedMemory;
     case ErrorCode::BodyTooLarge: return ServerValue::RefusedBodyTooLarge;
@@ -83,7 +83,7 @@ void ServerStats::write(MetricsWriter& writer) const {
     bool begun = false;
     for (size_t i = 0; i < kRows.size(); ++i) {
       if (kRows[i].family != family.name) continue;
-      // A change may be seen before the one that came first: never less than nothing.
+      // A decrement may be visible before the increment it follows: clamps at 0.
       const int64_t value = std::max<int64_t>(values_[i].load(std::memory_order_relaxed), 0);
       if (value == 0 && !always) continue;
       if (!begun) writer.family(family.name, family.type, family.help);

@@ -1,5 +1,5 @@
-// What a gRPC call looks like to whoever answers it: whole messages in and out, metadata, a
-// deadline, a status. Hot path; the listener's thread, all of it.
+// The interface between the gRPC transport and its handler: whole messages in and out, metadata, a
+// deadline, a status. Hot path; everything runs on the listener's thread.
 #pragma once
 
 #include <cstdint>
@@ -15,61 +15,62 @@
 
 namespace serval {
 
-// Names are lower case; values of "-bin" names are the bytes themselves.
+// Names are lower case; values of "-bin" names are the decoded bytes.
 struct MetadataEntry {
   std::string name;
   std::string value;
 };
 using Metadata = std::vector<MetadataEntry>;
 
-// How a call ended. `code`: gRPC's numbers, 0 = OK. The message is cut to what a trailer carries.
+// The final status of a call. `code` is a gRPC status number, 0 = OK. The message is truncated to
+// what a trailer can carry.
 struct CallStatus {
   int code = 0;
   std::string_view message;
   std::string_view details;  // grpc-status-details-bin, "" = none
 };
 
-// A whole message that came. `bytes` are valid until message() returns. Where they are those of a
-// buffer, it is `owned`, and may be swapped for another one.
+// A whole received message. `bytes` are valid until message() returns. If they are the content of a
+// buffer, `owned` points to it and it may be swapped for another one.
 struct Received {
   std::span<const uint8_t> bytes;
   ByteBuffer* owned = nullptr;
 };
 
-// One call. The transport's; stays valid until the handler's closed() or its own finish() returns.
-// When its deadline passes, the client gets DEADLINE_EXCEEDED and closed() is called.
+// One call, owned by the transport. It is valid until the handler's closed() or its own finish()
+// returns. When its deadline passes, the client gets DEADLINE_EXCEEDED and closed() is called.
 class Call : public NumberedCall {
  public:
   Call* as_call() final { return this; }
-  // As CallHandler::find() answered.
+  // The value that CallHandler::find() returned.
   uint32_t method() const { return method_; }
-  // The client's, without gRPC's and HTTP's own.
+  // The client's metadata, without gRPC's and HTTP's own headers.
   virtual const Metadata& metadata() const = 0;
-  // One value of it, "" where there is none; not of "-bin" names. Valid while the call is.
+  // One metadata value, "" if it is missing; not for "-bin" names. Valid as long as the call is.
   virtual std::string_view metadata_value(std::string_view name) const = 0;
-  // Whether the client is on this machine: it came over loopback or a unix socket.
+  // Whether the client is on this machine (connected over loopback or a unix socket).
   virtual bool is_local() const { return false; }
 
-  // The handler's own; not looked at.
+  // For the handler; the transport never reads it.
   void* state = nullptr;
   uint64_t word = 0;
 
-  // Goes with the first message or the status, if it is before.
+  // Sent with the first message, or with the status if that is sent first.
   virtual void add_initial_metadata(std::string_view name, std::string_view value) = 0;
   virtual void add_trailing_metadata(std::string_view name, std::string_view value) = 0;
   // Sends the initial metadata now.
   virtual void send_initial_metadata() = 0;
-  // Sends a message: copies a short one, takes a long one's memory and leaves other memory,
-  // emptied, in its place. False: there is no room for it (limit, budget, or its client takes
-  // nothing): the call has ended, with closed().
+  // Sends a message: copies a short one; takes the memory of a long one and leaves an empty buffer
+  // in its place. False: it could not be queued (limit, budget, or a client that does not read) and
+  // the call has ended, with closed().
   virtual bool send(ByteBuffer& message) = 0;
   virtual bool send(std::span<const uint8_t> message) = 0;
-  // Ends the call behind what was sent. closed() is not called; the call is gone on return.
+  // Ends the call after everything sent before. closed() is not called; the call is gone on return.
   virtual void finish(const CallStatus& status) = 0;
-  // A stream's messages wait, and its client with them; not those of this turn that were handed
-  // over.
+  // Pauses a stream's messages, and so its client. Messages of this turn that were already
+  // delivered are not affected.
   virtual void set_paused(bool paused) = 0;
-  // Answers that the client has not taken yet, and their bytes.
+  // Responses that the client has not read yet, and their bytes.
   virtual size_t unsent_messages() const = 0;
   virtual uint64_t unsent_bytes() const = 0;
 
@@ -77,27 +78,27 @@ class Call : public NumberedCall {
   uint32_t method_ = 0;
 };
 
-// A method as the handler knows it.
+// A method as the handler declares it.
 struct MethodKind {
   uint32_t method = 0;
-  bool client_streams = false;  // else exactly one message comes, and message() is called once the
-  bool server_streams = false;  // client has ended; else exactly one goes
-  std::string_view path;        // the handler's, for texts
+  bool client_streams = false;  // false: exactly one message arrives; message() is called after
+  bool server_streams = false;  // the client has half-closed; false: exactly one response
+  std::string_view path;        // owned by the handler; used in texts
 };
 
 // One thread of a listener, as its handler sees it.
 class CallThread {
  public:
   virtual uint32_t index() const = 0;
-  // Null where the call, or the HTTP request, has ended.
+  // Null if the call, or the HTTP request, has ended.
   virtual Call* find(uint64_t id) = 0;
   virtual HttpRequest* find_request(uint64_t id) = 0;
-  // Any thread: CallHandler::woken() is called soon, once for many.
+  // Any thread: schedules one CallHandler::woken() for any number of calls.
   virtual void wake() = 0;
-  // Memory for messages, charged to the budget, which is used again.
+  // A reusable message buffer whose memory is charged to the budget.
   virtual ByteBuffer take_buffer() = 0;
   virtual void give_buffer(ByteBuffer buffer) = 0;
-  // Gives back what is kept to be used again.
+  // Frees the buffers that are kept for reuse.
   virtual void drop_kept() = 0;
 
  protected:
@@ -107,38 +108,39 @@ class CallThread {
 class CallHandler;
 class HttpHandler;
 
-// Calls that a listener's thread makes to its handler, whatever the protocol; on that thread.
+// Callbacks from a listener's thread to its handler, for every protocol; called on that thread.
 class TurnHandler {
  public:
   virtual ~TurnHandler() = default;
-  // The handlers of gRPC calls and HTTP requests; null: there is none.
+  // The handler of gRPC calls, or of HTTP requests; null: this listener has none.
   virtual CallHandler* calls() { return nullptr; }
   virtual HttpHandler* requests() { return nullptr; }
-  // A connection came (1) or is gone (-1).
+  // A connection was opened (1) or closed (-1).
   virtual void connected(int /*change*/) {}
-  // All that one wake-up brought was handed over: what was collected is to go.
+  // Everything that one wake-up brought has been delivered: flush what was collected.
   virtual void turn_ended() {}
   virtual void woken() {}
-  // Calls that have not ended in a drain are about to be cut.
+  // Calls that have not ended during a drain are about to be cut.
   virtual void cutting() {}
 };
 
-// Answers the calls of one thread of a listener; on that thread, where nothing else is said.
+// Serves the calls of one thread of a listener; called on that thread unless noted.
 class CallHandler : public TurnHandler {
  public:
   CallHandler* calls() final { return this; }
-  // Nothing: UNIMPLEMENTED.
+  // Nothing: the client gets UNIMPLEMENTED.
   virtual std::optional<MethodKind> find(std::string_view path) = 0;
-  // A call begins. It may be finished here and in each of the following.
+  // A call begins. The handler may finish it here and in each of the callbacks below.
   virtual void begin(Call&) {}
   virtual void message(Call& call, Received message) = 0;
-  // The client sends no more; of methods with client_streams only.
+  // The client sends no more messages; only for methods with client_streams.
   virtual void half_closed(Call&) {}
-  // The client went away, or its deadline passed, or its connection ended: nothing can be sent any
-  // more, and the call is gone on return.
+  // The client went away, the deadline passed, or the connection ended: nothing more can be sent,
+  // and the call is gone on return.
   virtual void closed(Call&) {}
-  // What the transport answered, or that the client went away (kCancelled), before closed() of a
-  // call that had begun; null: of one that had not, or no call at all. `path`: as it came.
+  // The status that the transport sent by itself, or kCancelled if the client went away. Called
+  // before closed() for a call that had begun; null for one that had not, or for a request that is
+  // not a call. `path`: as received.
   struct Failed {
     Call* call;
     std::string_view path;
@@ -147,9 +149,9 @@ class CallHandler : public TurnHandler {
   };
   static constexpr int kCancelled = 1;
   virtual void failed(const Failed&) {}
-  // So many of a stream's answers have left.
+  // This number of a stream's responses has been written.
   virtual void left(Call&, size_t /*messages*/) {}
-  // The server stops: streams are to finish what was begun, then to end.
+  // The server is stopping: streams should finish what was begun, then end.
   virtual void draining(Call&) {}
 };
 

@@ -1,4 +1,5 @@
-// See http.h. Hot path; the listener's thread.
+// Implements header lookup, error bodies and the cached Date header of http.h. Hot path; the
+// listener's thread.
 #include "transport/http.h"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// See listener.h. Control plane.
+// Starts, drains and stops a listener's threads. Control plane.
 #include "transport/listener.h"
 
 #include <utility>

@@ -1,6 +1,7 @@
-// A listener: N threads with an epoll each that accept, speak gRPC over HTTP/2 or HTTP/1, and hand
-// calls or requests to their handlers. Knows no models and no messages. Control plane: any one
-// thread; what runs is on the listener's own threads (`sv-grpc-<i>`, `sv-http-<i>`).
+// A listener: N threads, each with its own epoll, that accept connections, speak gRPC over HTTP/2
+// or HTTP/1, and pass calls or requests to their handlers. Knows no models and no messages. Control
+// plane: call from any one thread; the work runs on the listener's own threads (`sv-grpc-<i>`,
+// `sv-http-<i>`).
 #pragma once
 
 #include <functional>
@@ -14,27 +15,28 @@
 
 namespace serval {
 
-// TLS handshakes of clients that failed.
+// Failed TLS handshakes of clients.
 struct HandshakeFailures {
   uint64_t count = 0;  // since the listener started
-  std::string peer;    // of the last one: its address,
-  std::string reason;  // and why it failed
+  std::string peer;    // address of the last one
+  std::string reason;  // reason of the last one
 };
 
-// What the listener tells of itself; called on its threads.
+// Notifications from the listener; called on its threads.
 struct TransportEvents {
-  // A connection was refused: there are so many, or no descriptors. Not more than once a second.
+  // A connection was refused: too many are open, or no descriptors are left. At most once a second.
   std::function<void(uint32_t connections)> full;
-  // A TLS handshake failed. Not more than once a second.
+  // A TLS handshake failed. At most once a second.
   std::function<void(const HandshakeFailures&)> handshake_failed;
-  // TLS files were read anew, or (an error) were not and the old ones stay.
+  // TLS files were reloaded; on an error the previous ones stay in use.
   std::function<void(const Status&)> certificates;
-  // Takes memory of a megabyte and more to be freed elsewhere; may be empty.
+  // Takes over buffers of 1 MiB and more, to be freed on another thread; may be empty.
   std::function<void(ByteBuffer)> free_large;
-  // Runs a task of a millisecond on another thread; may be empty. False: there is none.
+  // Runs a task of about a millisecond on another thread; may be empty. False: no thread is
+  // available.
   std::function<bool(std::function<void()>)> elsewhere;
-  // A megabyte or more of answers was given back, piece by piece: what the allocator keeps of it
-  // may go to the system. Cheap; may be empty.
+  // A megabyte or more of responses was freed in pieces: the allocator may return memory to the
+  // system. Cheap; may be empty.
   std::function<void()> trim;
 };
 
@@ -42,23 +44,23 @@ class TransportListener {
  public:
   struct State;
   explicit TransportListener(std::unique_ptr<State> state);
-  // Makes the handler of a thread, on that thread; it goes on that thread too.
+  // Makes the handler of a thread, on that thread; the handler is destroyed there too.
   using MakeHandler = std::function<std::unique_ptr<TurnHandler>(CallThread&)>;
 
-  // Listens. Takes the budget's charges for what it holds of messages.
+  // Starts listening. Charges the budget for the messages it holds.
   // Errors: invalid_argument (address, TLS files), internal (no threads, no descriptors).
   static Result<std::unique_ptr<TransportListener>> start(TransportSettings settings,
                                                           std::shared_ptr<MemoryBudget> budget,
                                                           TransportEvents events,
                                                           const MakeHandler& make_handler);
-  // Cuts everything and joins the threads.
+  // Cuts all connections and joins the threads.
   ~TransportListener();
 
   uint16_t port() const;
-  // Stops accepting, says GOAWAY, lets calls finish; after `ms` the rest is cut. `drained(cut)` is
-  // called once, on one of its threads: with the calls that were cut.
+  // Stops accepting, sends GOAWAY, lets calls finish; cuts the rest after `ms`. Calls
+  // `drained(cut)` once, on one of its threads, with the number of calls that were cut.
   void drain(uint64_t ms, std::function<void(uint64_t cut)> drained);
-  // Reads TLS files anew (SIGHUP); told by `certificates`.
+  // Reloads TLS files (SIGHUP); reports the result through `certificates`.
   void reload_certificates();
   uint64_t connections() const;
 

@@ -1,4 +1,4 @@
-// See target.h. Hot path; any thread.
+// Parses request targets, methods and hosts. Hot path; any thread.
 #include "transport/target.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool all_of(std::string_view text, const std::array<bool, 256>& letters) {
                      [&](char one) { return letters[static_cast<uint8_t>(one)]; });
 }
 
-// Whether a text is a host, or none, with a port or without. Source: RFC 3986 3.2.2, 3.2.3.
+// Whether a text is a host, or empty, with or without a port. Source: RFC 3986 3.2.2, 3.2.3.
 bool is_host(std::string_view text) {
   size_t end = text.find(':');
   if (text.starts_with('[')) {
@@ -56,8 +56,8 @@ bool is_host(std::string_view text) {
          std::all_of(port.begin(), port.end(), [](char one) { return one >= '0' && one <= '9'; });
 }
 
-// nginx takes the same letters. A method in others is, more often than not, what is left of a body
-// that somebody else took to be shorter: "abcGET".
+// nginx accepts the same letters. A method with other letters is usually the rest of a body that
+// was taken to be shorter than it is: "abcGET".
 bool is_method(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char one) {
     return (one >= 'A' && one <= 'Z') || one == '-' || one == '_';

@@ -1,6 +1,6 @@
-// Writes the tables of what is supported into docs/tabular.md from dist/: stages of Spark, ops of
-// MLeap, functions of SQL, elements and functions of PMML, between two marks. With --check
-// compares instead and exits 1 when they are stale. Build time only; needs dist/.
+// Writes the tables of what is supported into docs/reference/tabular.md from dist/: stages of
+// Spark, ops of MLeap, functions of SQL, elements and functions of PMML, between two marks. With
+// --check compares instead and exits 1 when they are stale. Build time only; needs dist/.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -151,17 +151,21 @@ export function supportText(all) {
 /** The text with what stands between the marks replaced. Throws where the marks are missing. */
 export function withSupport(text, tables) {
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`docs/tabular.md has no "${BEGIN}" ... "${END}"`);
+  if (from < 0 || to < from)
+    throw new Error(`docs/reference/tabular.md has no "${BEGIN}" ... "${END}"`);
   return `${text.slice(0, from)}${BEGIN}\n${tables}\n${text.slice(to)}`;
 }
 
 async function main(check) {
-  const path = join(root, 'docs', 'tabular.md');
+  const path = join(root, 'docs', 'reference', 'tabular.md');
   const text = readFileSync(path, 'utf8');
   const wanted = withSupport(text, supportText(await supported(join(root, 'dist', 'importers'))));
   if (wanted === text) return 0;
   if (!check) writeFileSync(path, wanted);
-  else process.stderr.write('docs/tabular.md: stale tables: node scripts/tabular/docs.mjs\n');
+  else
+    process.stderr.write(
+      'docs/reference/tabular.md: stale tables: node scripts/tabular/docs.mjs\n',
+    );
   return check ? 1 : 0;
 }
 

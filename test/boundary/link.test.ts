@@ -1,4 +1,4 @@
-// Every native call in every state: before attach, with wrong types, at work, after detach.
+// Native calls at work: requests, bodies in chunks, cancellation, models, sockets and files.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -6,7 +6,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadBinding, type NativeBinding } from '../../ts/engine/binding.js';
+import { loadBinding } from '../../ts/engine/binding.js';
+import { call } from './calls.js';
+import type { EngineOptions } from '../../ts/engine/open-link.js';
 import { readTraces, writeTraceRules } from '../../ts/engine/flat.js';
 import { ErrorCode } from '../../ts/base/errors.js';
 import { V1_PREDICT, V2_REST } from '../../ts/model/request-kinds.js';
@@ -15,74 +17,27 @@ import { Asked, bytes, inferred, nullModel, withEngine } from './support.js';
 const V1_BODY = '{"instances":[1,2.5]}';
 const V2_BODY = '{"inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[1,2.5]}]}';
 
-const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
-  ['infer', [V1_PREDICT, 1, new ArrayBuffer(1), -1]],
-  ['inferMessage', [Buffer.alloc(1), 2, 0]],
-  ['openBody', [1, 0]],
-  ['appendBody', [1, new ArrayBuffer(1)]],
-  ['inferBody', [1, V1_PREDICT, 1, -1]],
-  ['cancel', [1]],
-  ['keepAnswer', [1]],
-  ['mapSlot', [0]],
-  ['load', [Buffer.alloc(1)]],
-  ['unload', [1]],
-  ['publishRoutes', [Buffer.alloc(1)]],
-  ['stats', [new Uint32Array(0)]],
-  ['warmUp', [1, 2, new Uint8Array(0)]],
-  ['metrics', [0]],
-  ['unanswered', []],
-  ['takeAccessLog', []],
-  ['setAccessLog', [0, false, true, Buffer.alloc(0)]],
-  ['addAccessLog', [Buffer.from('')]],
-  ['serverValue', ['looks', 1, true]],
-  ['registerRegion', [Buffer.from('r'), Buffer.from('k'), 0, 1, 8]],
-  ['registerCudaRegion', [Buffer.from('r'), Buffer.alloc(64), 0, 1, 8]],
-  ['unregisterRegion', [Buffer.from('r'), 0]],
-  ['regions', [Buffer.alloc(0), 1]],
-  ['takeRequestLog', [0, 0, 0, 0]],
-  ['setRequestLog', [new Uint8Array(0)]],
-  ['grpcStart', [{}, () => undefined]],
-  ['grpcTake', []],
-  ['grpcSend', [0, 1, 0, 0, Buffer.alloc(1)]],
-  ['grpcDrain', [0]],
-  ['grpcReloadCertificates', []],
-  ['grpcAccess', [{}]],
-  ['grpcStop', []],
-  ['traceParent', [Buffer.alloc(1), Buffer.alloc(1)]],
-  ['setTraces', [Buffer.alloc(1)]],
-  ['takeTraces', [0]],
-];
-
-function call(
-  native: NativeBinding,
-  name: keyof NativeBinding,
-  values: readonly unknown[],
-): unknown {
-  return (native[name] as (...all: unknown[]) => unknown)(...values);
-}
-
-test('calls before attach throw TypeError', () => {
-  const native = loadBinding();
-  for (const [name, values] of CALLS) {
-    assert.throws(() => call(native, name, values), { name: 'TypeError', message: /not attached/ });
-  }
-  native.detach();
-});
-
-test('wrong types throw TypeError that names the argument', async () => {
-  await withEngine(async (engine) => {
-    const { native } = engine.link;
-    for (const [name, values] of CALLS) {
-      if (values.length === 0) continue;
-      const wrong = values.map(() => Symbol('wrong'));
-      assert.throws(() => call(native, name, wrong), { name: 'TypeError' }, String(name));
-      assert.throws(() => call(native, name, []), { name: 'TypeError' }, String(name));
-    }
-    assert.throws(
-      () => native.attach({ onnxruntimeLibrary: '' }, () => undefined),
-      /attached already/,
-    );
-    assert.throws(() => native.mapSlot(12345), RangeError);
+test('refuses an unknown or mistyped option of attach() by its name', async () => {
+  const attach = (options: object): unknown =>
+    call(loadBinding(), 'attach', [options, () => undefined]);
+  await withEngine(() => {
+    const own = { name: 'TypeError' };
+    assert.throws(() => attach({ bodyByteMax: 1 }), {
+      ...own,
+      message: 'attach: unknown option bodyByteMax',
+    });
+    assert.throws(() => attach({ metrics: 1 }), {
+      ...own,
+      message: 'attach: metrics: expected a boolean',
+    });
+    assert.throws(() => attach({ jsonDepthMax: -1 }), {
+      ...own,
+      message: 'attach: jsonDepthMax: expected a number of 0 or more',
+    });
+    // @ts-expect-error: a misspelt option does not compile.
+    const misspelt: EngineOptions = { bodyByteMax: 1 };
+    assert.ok(misspelt);
+    return Promise.resolve();
   });
 });
 

@@ -1,5 +1,5 @@
-// V1 requests that TensorFlow Serving refuses: status and words. Data only.
-// Source of each case: tfserving.md, by section.
+// V1 requests that TensorFlow Serving refuses: status and message. Data only. Source of each case:
+// tfserving.md, by section.
 import type { RestCase } from './rest-case.js';
 
 const HALF = '/v1/models/half_plus_three:predict';
@@ -204,7 +204,7 @@ const ROW: readonly RestCase[] = [
   ),
   refused(
     'an unknown name in columns, ignored there',
-    'docs/protocols/v1-rest.md',
+    'docs/reference/protocols/v1-rest.md',
     HALF,
     '{"inputs":{"other":[[1],"a"],"x":[2]}}',
     'JSON object: does not have named input: other',

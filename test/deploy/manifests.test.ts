@@ -1,5 +1,5 @@
-// The chart is linted and rendered by helm, and every manifest is what Kubernetes' own types and
-// KServe's definitions take (test/deploy/go/validate).
+// helm lints and renders the chart, and Kubernetes' own types and KServe's definitions accept every
+// manifest (test/deploy/go/validate).
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -101,7 +101,7 @@ describe('deploy/', () => {
   });
 
   it('what scales pods is a metric that there is', () => {
-    const metrics = readFileSync(join(DEPLOY, '..', 'docs', 'metrics.md'), 'utf8');
+    const metrics = readFileSync(join(DEPLOY, '..', 'docs', 'reference', 'metrics.md'), 'utf8');
     const name = 'nv_inference_pending_request_count';
     assert.ok(metrics.includes(`\`${name}\``));
     for (const file of [RENDERED, join(DEPLOY, 'kubernetes', 'prometheus-adapter.yaml')]) {

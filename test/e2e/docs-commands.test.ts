@@ -181,7 +181,9 @@ describe('the commands of the pages', () => {
 
   for (const name of PAGES) {
     it(name, async (context) => {
-      const blocks = docBlocks(readFileSync(join(packageRoot(), 'docs', `${name}.md`), 'utf8'));
+      const blocks = docBlocks(
+        readFileSync(join(packageRoot(), 'docs', 'guides', `${name}.md`), 'utf8'),
+      );
       const work = join(folders.folder, name);
       mkdirSync(work);
       const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);

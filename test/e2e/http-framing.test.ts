@@ -136,7 +136,7 @@ overListeners('HTTP framing', (flags, kind) => {
         const response = await connection.response();
         assert.deepEqual(jsonOf(response), answer);
         if (kind === 'uws') {
-          // It reads chunks too loosely for anything to follow them: docs/security.md.
+          // It reads chunks too loosely for anything to follow them: docs/guides/security.md.
           assert.equal(response.headers.get('connection'), 'close');
           assert.equal(await connection.rest(), '');
           continue;

@@ -127,7 +127,7 @@ overListeners('HTTP limits', (flags, kind) => {
           [413, 'request body is over the limit of 100000 bytes'],
         );
         await connection.write(requestBytes('POST', INFER, TENSOR));
-        // uWebSockets.js reads nothing behind chunks: docs/security.md.
+        // uWebSockets.js reads nothing behind chunks: docs/guides/security.md.
         if (kind === 'uws') assert.equal(await connection.rest(), '');
         else assert.equal((await connection.response()).status, 200);
         connection.close();

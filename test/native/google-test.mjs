@@ -1,8 +1,8 @@
 // Reads GoogleTest's JSON report. Test time only.
 
 // Report text -> {passed, failed, skipped: names with reasons}. An empty or broken report has no
-// passes. `output`: what the program printed; GoogleTest 1.12 gives a skip's reason only there, in
-// the order of the tests.
+// passes. `output` is what the program printed: GoogleTest 1.12 writes a skip's reason only there,
+// in the order of the tests.
 export function googleTestCounts(text, output = '') {
   const counts = { passed: 0, failed: 0, skipped: [] };
   const printed = [...output.matchAll(/: Skipped\n(.+)\n/g)].map((match) => match[1].trim());

@@ -1,9 +1,11 @@
 // Builds and runs the native tests: plain (release flags, as shipped), with ASan+UBSan and with
 // TSan.
+//
 //   node test/native/run.mjs [plain] [asan] [tsan] [--filter TEXT]    default: all three
-// Every *_test.cc of test/native is one executable; its counts come from GoogleTest's own
-// report, and one that dies without a report counts as one failure. Ends with the plain line
-// "N passed, N failed, N skipped". Test time only.
+//
+// Every *_test.cc of test/native is one executable. Its counts come from GoogleTest's own report,
+// and one that dies without a report counts as one failure. Ends with the plain line "N passed, N
+// failed, N skipped". Test time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -24,11 +26,11 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
 const TEST_TIMEOUT_MS = 300_000;
 const SKIPPED_STATUS = 77;
-// So many executables with failed tests are run once more, each alone (CONTRIBUTING says why).
+// The most executables with failed tests that are run again, each alone (see CONTRIBUTING).
 const AGAIN_MAX = 2;
 
-// TSan costs a factor of ten and finds nothing in code without threads, so it gets these areas
-// and files only.
+// TSan is ten times slower and finds nothing in code without threads, so it only covers these areas
+// and files.
 const BUILDS = {
   plain: { sanitize: '', type: 'Release', areas: undefined },
   asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined, addon: true },
@@ -59,7 +61,7 @@ export function testTarget(path) {
     .replaceAll('/', '_');
 }
 
-// The executables that a build has.
+// The executables of a build.
 function testTargets(areas, filter) {
   return readdirSync(here, { recursive: true })
     .filter((path) => path.endsWith('_test.cc'))
@@ -72,13 +74,13 @@ function testTargets(areas, filter) {
 }
 
 function build(folder, { sanitize, type, flags, addon = false }, targets) {
-  dropForeignCache(folder, 'Ninja'); // Make would build the named targets one after the other
+  dropForeignCache(folder, 'Ninja'); // Make would build the named targets one after another
   const env = cmakeEnvironment();
   const configure = ['-G', 'Ninja', '-S', root, '-B', folder];
   configure.push(`-DSERVAL_ADDON=${addon ? 'ON' : 'OFF'}`, '-DSERVAL_TESTS=ON');
   configure.push(`-DSERVAL_SANITIZE=${sanitize}`, `-DCMAKE_BUILD_TYPE=${type}`, '-Wno-dev');
   configure.push('--log-level=WARNING');
-  // As cmake-js has it: a compiler cache then knows the addon's objects.
+  // The same flag as in cmake-js's build, so that a compiler cache finds the addon's objects.
   const asAddon = sanitize === '' ? '-DBUILDING_NODE_EXTENSION' : '';
   configure.push(`-DCMAKE_CXX_FLAGS=${flags ?? asAddon}`);
   if (!run('cmake', configure, env)) return false;
@@ -90,8 +92,8 @@ function ortLibrary() {
   return join(binaries, process.arch, 'libonnxruntime.so.1');
 }
 
-// Sanitizer settings: stop at the first report, and keep quiet only about ONNX Runtime's own
-// insides (it is not instrumented; each rule is explained in the file).
+// Sanitizer settings: stop at the first report, and suppress only reports from inside ONNX Runtime
+// (it is not instrumented; the file explains each rule).
 function testEnvironment() {
   const suppress = (name) => `suppressions=${join(here, name)}`;
   const symbolizer = ['/usr/bin/llvm-symbolizer-14', '/usr/bin/llvm-symbolizer'].find(existsSync);
@@ -121,7 +123,8 @@ function withoutRandomisation() {
   return works ? ['setarch', '-R'] : [];
 }
 
-// A test that failed, and nothing worse: a sanitizer's report, a crash and a timeout count at once.
+// True if tests failed and nothing worse happened: sanitizer reports, crashes and timeouts count at
+// once.
 function onlyFailed({ status, stdout, stderr }, counts) {
   return counts.failed > 0 && status === 1 && !/Sanitizer|runtime error/.test(stdout + stderr);
 }
@@ -143,17 +146,17 @@ async function runTest(executable, report, prefix) {
   return counts;
 }
 
-/** Builds targets as shipped; whether that went well. */
+/** Builds targets as shipped; returns whether that succeeded. */
 export function buildTargets(targets) {
   return build(buildFolder('plain'), BUILDS.plain, targets);
 }
 
-/** Where a build lies. */
+/** Returns the folder of a build. */
 export function buildFolder(name) {
   return join(root, 'build', `native-${name}`);
 }
 
-/** Builds and runs the tests of one of BUILDS; its counts. */
+/** Builds and runs the tests of one of BUILDS; returns its counts. */
 export async function runBuild(name, filter) {
   const started = Date.now();
   const total = noCounts();
@@ -188,7 +191,7 @@ export async function runBuild(name, filter) {
   return total;
 }
 
-// Our declarations of ONNX Runtime's C ABI against the published header, where one can be had.
+// Compares our declarations of ONNX Runtime's C ABI with the published header, if there is one.
 function compareOrtHeader() {
   const script = join(here, 'support', 'compare_ort_header.mjs');
   if (!existsSync(script)) return noCounts();
@@ -203,8 +206,9 @@ function compareOrtHeader() {
 }
 
 /**
- * Builds `targets` as shipped and runs what of them `name` picks (part of a test's name, or a whole
- * GoogleTest filter), on the screen. False where something failed or nothing was picked.
+ * Builds `targets` as shipped and runs the tests that `name` selects (part of a test's name, or a
+ * whole GoogleTest filter), with output on the screen. False if something failed or nothing was
+ * selected.
  */
 export function runGoogleTest(targets, name) {
   const folder = buildFolder('plain');
@@ -225,8 +229,8 @@ export function runGoogleTest(targets, name) {
 
 /**
  * Builds the addon with ASan and UBSan. Resolves to the environment in which Node loads it (their
- * libraries come first; what Node itself keeps at its end is no leak of ours) and the command that
- * Node must run under; undefined where the build failed.
+ * libraries come first; memory that Node itself keeps at its exit is not our leak) and the command
+ * that Node must run under; undefined if the build failed.
  */
 export function sanitizedAddon() {
   const folder = buildFolder('asan');

@@ -1,4 +1,4 @@
-// README's quick starts of libraries that export tensors' models themselves.
-import { describeReadme } from './readme.js';
+// The quick starts with libraries that export tensor models themselves.
+import { describeQuickStarts } from './quick-starts.js';
 
-describeReadme(['keras', 'torch']);
+describeQuickStarts(['keras', 'torch']);

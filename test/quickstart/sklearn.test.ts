@@ -1,22 +1,24 @@
-// The quick starts with scikit-learn: README's, and docs/quickstart.md from an empty folder, whose
-// blocks print, in order, what they say. How blocks are read and compared is checked too.
+// The quick start with scikit-learn, and docs/guides/clients.md, whose blocks print, in order, what
+// they state. The reading and comparing of blocks is tested as well.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { packageRoot } from '../../ts/base/package-files.js';
 import { blocksOf, splitPrinted } from './blocks.js';
-import { describeReadme, readmeBlocks } from './readme.js';
+import { describeQuickStarts, quickStartBlocks } from './quick-starts.js';
 import { LIBRARIES, QuickStarts, libraryOf } from './running.js';
 
-describeReadme(['sklearn']);
+describeQuickStarts(['sklearn']);
 
-describe('docs/quickstart.md', () => {
+describe('docs/guides/clients.md', () => {
   const starts = new QuickStarts();
   after(() => starts.remove());
 
   it('prints what it says, block by block', async (context) => {
-    const blocks = blocksOf(readFileSync(join(packageRoot(), 'docs', 'quickstart.md'), 'utf8'));
+    const blocks = blocksOf(
+      readFileSync(join(packageRoot(), 'docs', 'guides', 'clients.md'), 'utf8'),
+    );
     const { folder, missing } = starts.python('sklearn');
     if (missing !== '') {
       context.skip(missing);
@@ -48,8 +50,8 @@ describe('blocks', () => {
     assert.throws(() => blocksOf('```text\n```\n'), /line 1: expected sh, python or js/);
   });
 
-  it('of README are one for each library that is tried', () => {
-    assert.deepEqual(readmeBlocks().map(libraryOf), LIBRARIES);
+  it('of the quick start are one for each library', () => {
+    assert.deepEqual(quickStartBlocks().map(libraryOf), LIBRARIES);
   });
 
   it('print the same where numbers differ in the fifth digit, and else not', () => {

@@ -1,4 +1,4 @@
-// README's quick start of a pipeline, as Spark saved it.
-import { describeReadme } from './readme.js';
+// The quick start with a pipeline that Spark saved.
+import { describeQuickStarts } from './quick-starts.js';
 
-describeReadme(['pyspark']);
+describeQuickStarts(['pyspark']);

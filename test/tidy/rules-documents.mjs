@@ -9,8 +9,11 @@ const REQUIRED = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'CODE_OF_CONDUCT.md',
+  'SECURITY.md',
   'LICENSE',
-  'docs/errors.md',
+  'docs/README.md',
+  'docs/reference/errors.md',
   '.ci/run',
 ];
 const FLATC_VERSION = '2.0.8';
@@ -28,8 +31,7 @@ export function requiredFiles({ files }) {
 
 const STAGES = ['receive', 'route', 'queue', 'decode', 'check', 'run', 'encode', 'reply'];
 
-// Rows `| stage | native/x.cc | function, function (note) | ...` of ARCHITECTURE.md's section
-// "Request trace".
+// Rows `| stage | native/x.cc | function, function (note) | ...` of the section "Request trace".
 export function traceRows(text) {
   const rows = [];
   let inside = false;
@@ -60,7 +62,7 @@ export function traceComments(files) {
 }
 
 export function requestTrace({ files }) {
-  const page = 'ARCHITECTURE.md';
+  const page = 'docs/reference/request-trace.md';
   const text = textOf(files, page);
   if (text === undefined) return [{ path: page, line: 1, message: 'missing: the request trace' }];
   const rows = traceRows(text);
@@ -115,10 +117,10 @@ export function errorRows(source) {
   );
 }
 
-// Every code: a row in docs/errors.md with the statuses of ts/base/errors.ts, a paragraph, and a
-// test that names it.
+// Every code: a row in docs/reference/errors.md with the statuses of ts/base/errors.ts, a
+// paragraph, and a test that names it.
 export function errorPages({ files }) {
-  const page = 'docs/errors.md';
+  const page = 'docs/reference/errors.md';
   const codes = errorCodes(textOf(files, 'proto/engine.fbs') ?? '');
   const rows = errorRows(textOf(files, 'ts/base/errors.ts') ?? '');
   const text = textOf(files, page) ?? '';

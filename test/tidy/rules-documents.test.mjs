@@ -35,7 +35,7 @@ const TRACE = [
 ].join('\n');
 
 const SOURCES = {
-  'ARCHITECTURE.md': TRACE,
+  'docs/reference/request-trace.md': TRACE,
   'native/addon/exports.cc': '// Hot path: receive.\nvoid Submit() {}',
   'native/codec/serving/json.cc': '// Hot path: decode.\nvoid decode() {}',
   'native/codec/v2/wire.cc': '// Hot path: decode.\nvoid decode() { peek(); }',
@@ -64,16 +64,20 @@ test('the trace is read from its section only', () => {
 
 test('each way that trace and sources can disagree is named', () => {
   const disagree = (changes) => messages(requestTrace(tree({ ...SOURCES, ...changes })));
-  const page = (from, to) => disagree({ 'ARCHITECTURE.md': TRACE.replace(from, to) });
+  const page = (from, to) =>
+    disagree({ 'docs/reference/request-trace.md': TRACE.replace(from, to) });
   const [noPage] = messages(requestTrace(tree({ 'native/a.cc': '' })));
   assert.match(noPage, /missing/);
-  assert.match(disagree({ 'ARCHITECTURE.md': '# Request trace\nno table' })[0], /no rows/);
+  assert.match(
+    disagree({ 'docs/reference/request-trace.md': '# Request trace\nno table' })[0],
+    /no rows/,
+  );
   assert.match(page('| receive |', '| recieve |').join(), /receive is missing.*no such stage/);
   assert.match(page('Submit()', 'Send()')[0], /no Send in/);
   assert.match(page('serving/json.cc', 'serving/plain.cc')[0], /no file/);
   const unmarked = { 'native/codec/v2/wire.cc': 'void decode() { peek(); }' };
   assert.match(disagree(unmarked)[0], /no comment "Hot path: decode/);
-  const stray = { 'native/engine/serve.cc': '// Hot path: decode. Serves.' };
+  const stray = { 'native/engine/model/serve.cc': '// Hot path: decode. Serves.' };
   assert.match(disagree(stray)[0], /no such row for this file/);
   const unknown = { 'native/addon/exports.cc': '// Hot path: receive. Hot path: submit.\nSubmit' };
   assert.match(disagree(unknown)[0], /no such row for this file/);
@@ -84,7 +88,7 @@ const ERRORS = {
   'ts/base/errors.ts':
     "  [ErrorCode.Ok]: row('OK', 200, 200, OK),\n" +
     "  [ErrorCode.QueueFull]: row('QUEUE_FULL', 503, 503, UNAVAILABLE),\n",
-  'docs/errors.md':
+  'docs/reference/errors.md':
     '| 0 | OK | 200 | 200 | OK |\n| 10 | QUEUE_FULL | 503 | 503 | UNAVAILABLE |\n' +
     '### QUEUE_FULL\nThe queue is full.\n',
   'test/e2e/queue.test.mjs': 'assert.equal(code, ErrorCode.QueueFull)',
@@ -109,7 +113,10 @@ test('each way that error pages can disagree is named', () => {
     disagree('ts/base/errors.ts', 'ErrorCode.QueueFull', 'ErrorCode.Other')[0],
     /no row in ts/,
   );
-  assert.match(disagree('docs/errors.md', '### QUEUE_FULL', 'QUEUE_FULL')[0], /no paragraph/);
+  assert.match(
+    disagree('docs/reference/errors.md', '### QUEUE_FULL', 'QUEUE_FULL')[0],
+    /no paragraph/,
+  );
   assert.match(disagree('test/e2e/queue.test.mjs', 'QueueFull', 'Other')[0], /no test names/);
   assert.match(disagree('proto/engine.fbs', 'enum ErrorCode', 'enum Other')[0], /no enum/);
 });

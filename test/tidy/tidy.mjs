@@ -9,8 +9,10 @@ import { exitWhenWritten, noCounts, printSkipped, summaryLine } from '../run/cou
 import * as documents from './rules-documents.mjs';
 import * as format from './rules-format.mjs';
 import * as imports from './rules-imports.mjs';
+import * as links from './rules-links.mjs';
 import * as size from './rules-size.mjs';
 import { readTree } from './source-files.mjs';
+import * as tables from './rules-tables.mjs';
 import * as words from './rules-words.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -36,6 +38,11 @@ const RULES = {
   'request-trace': documents.requestTrace,
   'error-pages': documents.errorPages,
   changelog: documents.changelog,
+  'relative-links': links.relativeLinks,
+  'native-calls': tables.nativeCalls,
+  rooms: tables.rooms,
+  'page-sizes': tables.pageSizes,
+  'named-paths': tables.namedPaths,
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
   'peer-tables': documents.peerTables,

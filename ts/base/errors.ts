@@ -1,5 +1,5 @@
 // The one table from error codes to HTTP and gRPC statuses. Control plane and hot path (read only).
-// A code without a row does not compile. Source of each column: docs/errors.md.
+// A code without a row does not compile. Source of each column: docs/reference/errors.md.
 import { ErrorCode } from './generated/engine.js';
 
 export { ErrorCode };

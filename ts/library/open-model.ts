@@ -13,7 +13,7 @@ import { checkAgainstModel } from '../models/config/triton-model.js';
 import type { LoadedModel, ModelSpec } from '../model/engine-api.js';
 import { placingEngine } from '../models/placement/placing-engine.js';
 import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
-import { createEngine, type Engine } from '../engine/engine.js';
+import { createEngine, type Engine, type EngineOptions } from '../engine/engine.js';
 import { desiredModel, type DesiredVersion } from '../models/registry/desired.js';
 import { scanSources } from '../models/registry/sources/paths/scan-path.js';
 import type { FoundModel } from '../models/registry/sources/repository.js';
@@ -101,7 +101,7 @@ function load(
   }).load(spec);
 }
 
-function engineOptions(config: Config) {
+function engineOptions(config: Config): EngineOptions {
   const { bodyBytesMax, memoryLimitBytes, pinnedPoolBytes } = config;
   return {
     bodyBytesMax,

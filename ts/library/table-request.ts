@@ -1,5 +1,5 @@
 // One request for a model of columns as V2's extended JSON, and the answer to it: cells that are
-// missing, lists of several lengths. Pure; any thread. Source: docs/tabular.md.
+// missing, lists of several lengths. Pure; any thread. Source: docs/reference/tabular.md.
 import { answerColumns } from '../protocols/frames/tensors.js';
 import { ExactNumber, type ExactValue } from '../protocols/frames/exact-json.js';
 import { byName, type RequestBody } from './tensor-request.js';

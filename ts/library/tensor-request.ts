@@ -1,5 +1,5 @@
 // One request of V2's REST protocol with its tensors in binary, and the answer to it. Pure; any
-// thread. Source: docs/protocols/v2-rest.md, Binary tensor data.
+// thread. Source: docs/reference/protocols/v2-rest.md, Binary tensor data.
 import { ErrorCode, ServalError } from '../base/errors.js';
 import type { Datatype } from '../model/snapshot.js';
 import { elementBytes, elementValues } from './elements.js';

@@ -17,7 +17,7 @@ import { importInThread } from '../importers/run/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from '../base/limits.js';
 import { createLogger, LevelControl, levelSwitches, type Logger } from '../base/logger.js';
 import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
-import { createEngine, type Engine } from '../engine/engine.js';
+import { createEngine, type Engine, type EngineOptions } from '../engine/engine.js';
 import { deathRecord } from '../engine/isolated.js';
 import { hasCudaBeside } from '../models/placement/libraries.js';
 import { removeLeftovers } from '../models/placement/plan/held-folders.js';
@@ -141,8 +141,12 @@ function listenerPool(
   { httpPort, monitoringPath, tls, admin }: PoolSettings,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
+  const own = engineOptions(config);
   const settings = {
-    ...engineOptions(config),
+    engine: { ...own, tracing: traces.word },
+    bodyBytesMax: own.bodyBytesMax,
+    inflatedBytesMax: own.inflatedBytesMax,
+    memoryLimitBytes: own.memoryLimitBytes,
     host: config.host,
     serverVersion: servalVersion(),
     clientShm: config.access.clientShm,
@@ -154,7 +158,6 @@ function listenerPool(
     metricsAllowed: config.metrics.allowed,
     ...(config.accessLog !== undefined && { accessLog: config.accessLogSettings }),
     policy: access.policy,
-    tracing: traces.word,
   };
   const shares = sharesPort(config);
   const { transport } = config.grpc;
@@ -230,7 +233,7 @@ function engineOptions(config: Config) {
     tfCheckMethod: config.servingApi.checkMethod,
     isolate: config.isolate,
     isolatesGpus: true,
-  };
+  } satisfies EngineOptions;
 }
 
 function makeRegistry(

@@ -1,4 +1,4 @@
-// See message.h. Control plane, any thread.
+// Serializes model information and errors. Control plane, any thread.
 #include "backend/isolated/message.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace serval::isolated {
 
 namespace {
 
-// A default value with the memory that it looks at.
+// A default value together with its memory.
 struct KeptTensor {
   ByteBuffer memory;
   std::vector<std::string> texts;

@@ -1,4 +1,4 @@
-// See slot.h. Hot path, any thread.
+// Implements slots and areas of shared memory. Hot path, any thread.
 #include "backend/isolated/slot.h"
 
 #include <fcntl.h>
@@ -111,8 +111,8 @@ bool Area::map(size_t bytes) {
   return true;
 }
 
-// fallocate() takes the pages now, so that a system without memory is an error here and no signal
-// in whoever writes.
+// fallocate() allocates the pages now, so that a lack of memory is an error here and not a signal
+// in the writer.
 bool Area::reserve(size_t bytes) {
   if (bytes <= mapped_ && bytes <= keep_) return true;
   if (bytes > kAreaBytesMax) return false;

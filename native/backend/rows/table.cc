@@ -1,4 +1,4 @@
-// See rule.h: all rules in one list, to look up and to print.
+// Combines all rules in one list, for lookup and for the documentation.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -1,5 +1,5 @@
-// Hot path. REST bodies of classify and regress, with TensorFlow Serving's checks in its order and
-// words; the Examples are written into one block of the arena. Any thread.
+// Hot path. Decodes REST bodies of classify and regress with TensorFlow Serving's checks, in its
+// order and words; writes the Examples into one block of the arena. Any thread.
 // Source: tfserving.md 1.3, 1.7; upstream's util/json_tensor.cc.
 #include "codec/examples/json.h"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kContextKey = "context";
 constexpr std::string_view kExamplesKey = "examples";
 
-// What stands in front of the checks of a model: the body, read and found to be in order.
+// The body after the checks that precede those of a model: parsed and valid.
 struct ExampleBody {
   const JsonNode* context = nullptr;
   const JsonNode* examples = nullptr;
@@ -48,8 +48,8 @@ Status check_body(PlainBody& body, ExampleBody& out) {
   return {};
 }
 
-// Bytes of all Examples with the context in front of each; false where they are over the limit. A
-// document has at most kJsonNodesMax values and comes from one body, so that no sum overflows.
+// Total bytes of all Examples, each with the context before it; false if they exceed the limit. A
+// document has at most kJsonNodesMax values and comes from one body, so no sum overflows.
 bool total_bytes(const JsonDocument& document, const ExampleBody& wanted, uint64_t context,
                  uint64_t bytes_max, uint64_t& total) {
   total = context * wanted.examples->children;
@@ -95,11 +95,12 @@ Status write_examples(const PlainBody& body, const ExampleBody& wanted, const Li
   return {};
 }
 
-// A byte of JSON becomes at most so many of an Example: "-1," in a list ten and a half, `"":[],`
-// with what surrounds it less.
+// The most Example bytes per byte of JSON: "-1," in a list becomes ten and a half, `"":[],` with
+// its surroundings less.
 constexpr uint64_t kWireBytesPerByte = 8;
 
-// Whether the inputs were filled without Examples. `body_bytes_max` bounds what these would take.
+// Whether the inputs could be filled without Examples. `body_bytes_max` bounds the size that these
+// would have.
 bool fill_named(const PlainBody& body, const ExampleBody& wanted,
                 std::span<const Signature> signatures, const Limits& limits, DecodedRequest& out) {
   const Signature& signature = signatures[out.signature_index];
@@ -108,7 +109,7 @@ bool fill_named(const PlainBody& body, const ExampleBody& wanted,
          json_to_inputs(body.document, *wanted.examples, signature, body.arena, out);
 }
 
-// `named`: see decode_v1_classify(); null: Examples are wanted.
+// `named`: see decode_v1_classify(); null: Examples are required.
 Status decode(std::span<const uint8_t> body, Method method, bool check_method,
               std::span<const Signature> signatures, const Limits& limits, Arena& arena,
               DecodedRequest& out, bool* named) {

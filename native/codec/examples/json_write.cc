@@ -1,4 +1,4 @@
-// REST answers of classify and regress, compact. Hot path; pure, any thread.
+// Writes REST responses of classify and regress as compact JSON. Hot path; pure, any thread.
 // Source: tfserving.md 1.6 (floats), 1.7, 9 (labels that are not UTF-8).
 #include "base/bytes/utf8.h"
 #include "codec/examples/json.h"
@@ -10,15 +10,15 @@ namespace serval {
 
 namespace {
 
-constexpr uint64_t kElementsPerStep = 65536;  // written between two looks at the limit
+constexpr uint64_t kElementsPerStep = 65536;  // written between two checks of the limit
 
-// Where the answer goes: the first failure is kept, and then the buffer is as it was.
+// The response being written: keeps the first failure, and then restores the buffer.
 struct Answer {
   ByteBuffer& out;
   uint64_t bytes_max;
   size_t start = out.size();
 
-  // `written`: whether there was memory.
+  // `written`: false if memory was out.
   Status check(bool written) {
     if (written && out.size() - start <= bytes_max) return {};
     out.truncate(start);

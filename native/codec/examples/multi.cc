@@ -1,4 +1,5 @@
-// See multi.h. Hot path, any thread. Source: tensorflow/serving multi_inference.cc.
+// Reads and writes MultiInference messages. Hot path, any thread. Source: tensorflow/serving
+// multi_inference.cc.
 #include "codec/examples/multi.h"
 
 #include <string>
@@ -20,7 +21,8 @@ constexpr uint32_t kTasks = 1;                                         // MultiI
 constexpr uint32_t kTaskModel = 1, kTaskMethod = 2;                    // InferenceTask
 constexpr uint32_t kResults = 1;                                       // MultiInferenceResponse
 constexpr uint32_t kResultModel = 1, kClassified = 2, kRegressed = 3;  // InferenceResult
-constexpr uint32_t kResponseResult = 1, kResponseModel = 2;            // of a task's response
+// fields of a task's response
+constexpr uint32_t kResponseResult = 1, kResponseModel = 2;
 constexpr std::string_view kClassifyMethod = "tensorflow/serving/classify";
 constexpr std::string_view kRegressMethod = "tensorflow/serving/regress";
 constexpr const char* kRequest = "MultiInferenceRequest";

@@ -1,5 +1,6 @@
-// See named_inputs.h. Hot path, any thread. The examples are read twice: once to know that they fit
-// and how large the tensors are, so that memory stands in proportion to values that are there.
+// Converts examples to named inputs. Hot path, any thread. Reads the examples twice: first to learn
+// that they fit and how large the tensors are, so that memory is proportional to the values that
+// exist.
 #include "codec/examples/named_inputs.h"
 
 #include <algorithm>
@@ -21,15 +22,15 @@ constexpr size_t kNamesShownMax = 16;
 
 std::string quoted(std::string_view name) { return "'" + echo_text(name) + "'"; }
 
-// One input, and what the first example says of it.
+// One input, and its feature in the first example.
 struct Column {
   const TensorSpec* spec = nullptr;
-  uint64_t fixed = 1;    // elements of the known dims behind the first
-  int free_dim = -1;     // the dim behind the first that is free
-  uint64_t values = 0;   // of each example
-  bool absent = false;   // in all examples
+  uint64_t fixed = 1;    // product of the known trailing dimensions
+  int free_dim = -1;     // index of the free trailing dimension
+  uint64_t values = 0;   // per example
+  bool absent = false;   // missing from all examples
   void* data = nullptr;  // elements, or views of texts
-  size_t filled = 0;     // examples, where they are filled from JSON
+  size_t filled = 0;     // examples stored so far, when filled from JSON
 };
 
 std::string input_text(const TensorSpec& spec) {
@@ -43,7 +44,7 @@ std::string place(size_t example, const TensorSpec& spec) {
          input_text(spec) + ": ";
 }
 
-// What the shape alone says.
+// Reads what the shape alone determines.
 Status read_dims(const TensorSpec& spec, Column& column) {
   column.spec = &spec;
   if (spec.unknown_rank) {
@@ -117,7 +118,7 @@ Status check_count(size_t example, uint64_t count, Column& column) {
                           std::to_string(column.fixed) + " values, got " + std::to_string(count));
 }
 
-// The list of a feature that is there. An empty list has any kind.
+// Opens the list of a feature that exists. An empty list matches any kind.
 Status open_feature(size_t example, FeatureBytes bytes, Column& column, FeatureList& list) {
   const TensorSpec& spec = *column.spec;
   if (!open_list(bytes, list)) {
@@ -130,7 +131,7 @@ Status open_feature(size_t example, FeatureBytes bytes, Column& column, FeatureL
   return check_count(example, list.count, column);
 }
 
-// Reads the features of one example.
+// Finds the features of one example.
 Status find(size_t example, std::string_view bytes, const FeatureIndex& index,
             const std::vector<bool>& empty_counts, ExampleFeatures& features) {
   if (find_features(bytes, index, empty_counts, features) == ExampleFault::None) return {};
@@ -159,7 +160,7 @@ Status check_example(size_t example, std::string_view bytes, const ExampleFeatur
   return {};
 }
 
-// The element that a whole number becomes. False where it is out of range.
+// Converts a whole number to an element. False: out of range.
 template <typename T>
 bool from_integer(int64_t value, T& out) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -196,7 +197,7 @@ void fill_reals(std::span<const float> from, T* to) {
   }
 }
 
-// `scratch`: room for a row's values, 8 bytes each.
+// `scratch`: space for a row's values, 8 bytes each.
 template <typename T>
 Status fill_row(size_t example, const Column& column, const FeatureList& list, void* scratch) {
   T* const to = static_cast<T*>(column.data) + example * column.values;
@@ -236,7 +237,7 @@ Status fill_example(size_t example, const ExampleFeatures& features, std::span<C
   return {};
 }
 
-// Room for the elements of all examples.
+// Allocates the elements of all examples.
 bool allocate(Column& column, size_t count, Arena& arena) {
   if (column.absent) return true;
   const size_t element = column.spec->dtype == DType::Bytes ? sizeof(std::string_view)
@@ -270,7 +271,7 @@ TensorView tensor_of(const Column& column, size_t count) {
   return tensor;
 }
 
-// The values of a feature in JSON: those of a list, or the value itself.
+// The values of a feature in JSON: the elements of a list, or the value itself.
 struct JsonValues {
   JsonValues(const JsonDocument& all, const JsonNode& feature)
       : document(all), is_list(feature.kind == JsonKind::Array) {
@@ -287,7 +288,7 @@ struct JsonValues {
   uint64_t count;
 };
 
-// One value as an element, by way of what an Example keeps of it. False where it does not fit.
+// Converts one value to an element as if by an Example. False: it does not fit.
 template <typename T>
 bool from_json(const JsonNode& value, T& out) {
   const bool is_number = value.kind == JsonKind::Number;
@@ -321,15 +322,15 @@ bool fill_json(size_t example, const Column& column, const JsonValues& values) {
   });
 }
 
-// Memory for all examples, once the first shows how many values each has. A value takes a byte of
-// the body and more: what cannot be there is not allocated.
+// Allocates memory for all examples, once the first shows how many values each has. A value takes
+// more than one byte of the body, which bounds the allocation.
 bool allocate_json(const JsonNode& examples, Column& column, Arena& arena) {
   const uint64_t values = column.values * examples.children;
   return values <= examples.end - examples.begin && allocate(column, examples.children, arena);
 }
 
-// Fills the columns of one of the examples; the first one has them allocated. `guesses`: columns by
-// their place in the example before.
+// Fills the columns from one example; the first one allocates them. `guesses`: the columns in the
+// key order of the previous example.
 bool read_json(const JsonDocument& document, const JsonNode& examples, const JsonNode& object,
                size_t example, const FeatureIndex& index, std::vector<int>& guesses,
                std::span<Column> columns, Arena& arena) {

@@ -1,5 +1,5 @@
-// Signatures for classify and regress, with TensorFlow Serving's checks in its order and words. Hot
-// path, any thread. Source: tfserving.md 1.7; upstream's classifier.cc, regressor.cc.
+// Chooses signatures for classify and regress with TensorFlow Serving's checks, in its order and
+// words. Hot path, any thread. Source: tfserving.md 1.7; upstream's classifier.cc, regressor.cc.
 #include "codec/examples/signature.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace serval {
 
 namespace {
 
-// A signature's aliases: upstream prints its whole SignatureDef.
+// Lists a signature's aliases; upstream prints its whole SignatureDef.
 std::string describe(const Signature& signature) {
   const std::string_view method = signature.method_name.empty()
                                       ? std::string_view("tensorflow/serving/predict")
@@ -34,7 +34,7 @@ Status check_method_name(const Signature& signature, Method method) {
                           ". Was: " + echo_text(signature.method_name));
 }
 
-// Adds the output called `alias`, where the signature has it.
+// Adds the output called `alias`, if the signature has it.
 bool request_output(const Signature& signature, std::string_view alias, DecodedRequest& out) {
   const int index = signature.find_output(alias);
   if (index >= 0) out.outputs.push_back({static_cast<uint32_t>(index)});

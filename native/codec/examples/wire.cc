@@ -1,6 +1,6 @@
-// Hot path. A ClassificationRequest or RegressionRequest, or a task of a MultiInferenceRequest: its
-// serialized Examples as the signature's only input. Any thread. Source: tfserving.md 1.7, 2;
-// upstream's servables/util.cc.
+// Hot path. Decodes a ClassificationRequest or RegressionRequest, or a task of a
+// MultiInferenceRequest: its serialized Examples become the signature's only input. Any thread.
+// Source: tfserving.md 1.7, 2; upstream's servables/util.cc.
 #include "base/copies.h"
 #include "codec/examples/multi.h"
 #include "codec/examples/signature.h"
@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-// Puts `context` in front of each example: the bytes of merged messages stand one behind the other.
+// Prepends `context` to each example: concatenated protobuf messages are merged.
 bool prepend_context(std::string_view context, uint64_t total, std::span<std::string_view> examples,
                      Arena& arena) {
   auto* at = arena.allocate_array<char>(total);

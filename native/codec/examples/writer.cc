@@ -1,5 +1,5 @@
-// JSON objects as tensorflow.Example. Hot path, any thread. Nothing is allocated: the sizes of a
-// feature are worked out again where they are written, from nodes that are at hand.
+// Writes JSON objects as tensorflow.Example. Hot path, any thread. Allocates nothing: the sizes of
+// a feature are computed again when it is written, from nodes that are in memory.
 #include "codec/examples/writer.h"
 
 #include "codec/json/echo.h"
@@ -25,7 +25,7 @@ const char* kind_name(FeatureKind kind) {
   return "UNKNOWN";
 }
 
-// None for what cannot be an element. A checked b64 object counts as bytes.
+// Returns None for a value that cannot be an element. A checked b64 object counts as bytes.
 FeatureKind element_kind(const JsonNode& value) {
   switch (value.kind) {
     case JsonKind::True:
@@ -62,7 +62,7 @@ uint64_t int64_bits(const JsonNode& element) {
   return static_cast<uint64_t>(element.number.i64);
 }
 
-// Bytes of the list's message, and of the packed run in it.
+// Bytes of the list's message, and of the packed run inside it.
 struct ListBytes {
   uint64_t run = 0;
   uint64_t list = 0;
@@ -79,7 +79,7 @@ ListBytes list_bytes(const Elements& elements, FeatureKind kind) {
   return bytes;
 }
 
-// Bytes of a map's entry that holds the feature.
+// Bytes of a map entry that holds the feature.
 uint64_t entry_bytes(const JsonNode& member, FeatureKind kind, const ListBytes& bytes) {
   const uint64_t feature = kind == FeatureKind::None ? 0 : wire_field_bytes(bytes.list);
   return wire_field_bytes(member.key.size()) + wire_field_bytes(feature);
@@ -115,7 +115,7 @@ Error element_error(const JsonNode& member, const JsonNode& element) {
       " has element with unexpected JSON type: " + std::string(json_kind_name(element.kind)));
 }
 
-// One element of the feature `member`; `kind` is that of the elements before it.
+// Checks one element of the feature `member`; `kind` is the kind of the elements before it.
 Status check_element(const PlainBody& body, JsonNode& element, const JsonNode& member,
                      FeatureKind& kind) {
   const FeatureKind own = element_kind(element);
@@ -166,7 +166,7 @@ Status check_example(PlainBody& body, const JsonNode& value) {
 }
 
 uint64_t example_bytes(const JsonDocument& document, const JsonNode& value) {
-  // Without a feature there is no Features either.
+  // Without features the Features message is omitted too.
   return value.children == 0 ? 0 : wire_field_bytes(features_bytes(document, value));
 }
 

@@ -1,4 +1,4 @@
-// Base64 both ways, standard alphabet (RFC 4648). Hot path; pure, any thread.
+// Encodes and decodes base64, standard alphabet (RFC 4648). Hot path; pure, any thread.
 // Source: tfserving.md 1.5 "b64".
 #include <array>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// Two characters for each twelve bits.
+// Two characters for each value of twelve bits.
 constexpr auto kPairs = [] {
   std::array<std::array<char, 2>, 4096> table{};
   for (size_t i = 0; i < 4096; ++i) table[i] = {kAlphabet[i >> 6], kAlphabet[i & 63]};
@@ -21,7 +21,7 @@ constexpr auto kPairs = [] {
 
 constexpr uint32_t kBad = 0x80000000u;
 
-// Value of a character at place 0..3 of a group of four, shifted to its bits; kBad for others.
+// Value of a character at index 0..3 of a group of four, shifted to its bits; kBad for others.
 constexpr auto kValues = [] {
   std::array<std::array<uint32_t, 256>, 4> table{};
   for (size_t place = 0; place < 4; ++place) {
@@ -54,14 +54,15 @@ char* encode(char* out, const uint8_t* bytes, size_t count) {
   return out + 4;
 }
 
-// The three bytes of a 24-bit group.
+// Stores the three bytes of a 24-bit group.
 inline void store_group(uint8_t* out, uint32_t group) {
   out[0] = static_cast<uint8_t>(group >> 16);
   out[1] = static_cast<uint8_t>(group >> 8);
   out[2] = static_cast<uint8_t>(group);
 }
 
-// The careful decoder: white space, the last group and its padding. Moves `text` and `out` on.
+// The general decoder: handles white space, the last group and its padding. Advances `text` and
+// `out`.
 bool decode_slow(std::string_view text, uint8_t*& out) {
   uint32_t group = 0;
   size_t place = 0;

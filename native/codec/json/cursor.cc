@@ -1,4 +1,4 @@
-// Steps of the fast JSON decoders that are too long to inline. Hot path; pure, any thread.
+// The steps of the fast JSON decoders that are too long to inline. Hot path; pure, any thread.
 // Recursion is bounded by kSkipDepthMax.
 #include "codec/json/cursor.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kSkipDepthMax = 64;
 
-// The first quotation mark, backslash or control character at or behind `p`; nullptr where there is
+// The first quotation mark, backslash or control character at or after `p`; nullptr if there is
 // none before `end`.
 const char* find_string_stop(const char* p, const char* end) {
   const __m256i quote = _mm256_set1_epi8('"');
@@ -41,7 +41,7 @@ const char* skip_word(const char* p, const char* end, std::string_view word) {
   return std::memcmp(p, word.data(), word.size()) == 0 ? p + word.size() : nullptr;
 }
 
-// `p` stands behind the opening bracket.
+// `p` is after the opening bracket.
 const char* skip_list(const char* p, FastBody& body, int depth) {
   p = skip_blanks(p, body.end);
   if (*p == ']') return p + 1;

@@ -1,7 +1,7 @@
 // Small steps of the fast JSON decoders over a body: blanks, strings, values to skip. Hot path;
-// pure, any thread. Borrows the body, whose kBodyPadding bytes behind `end` can be read and may
-// hold anything: a step may stop behind the end, so callers compare before they trust, once per
-// element. A step that answers nullptr turned the body down; the plain reader says why.
+// pure, any thread. Borrows the body; the kBodyPadding bytes after `end` can be read and may hold
+// anything. A step may stop after the end, so callers compare before they trust the result, once
+// per element. A step that returns nullptr rejected the body; the plain reader finds the reason.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace serval {
 
-// What a fast decoder reads.
+// The input of a fast decoder.
 struct FastBody {
   FastBody(std::string_view text, Arena& memory)
       : begin(text.data()), end(text.data() + text.size()), arena(memory), lexer(text, memory) {}
@@ -22,7 +22,7 @@ struct FastBody {
   const char* end;
   Arena& arena;
   JsonLexer lexer;               // for strings with escapes
-  const void* latest = nullptr;  // the arena's last allocation, where it is one of ours
+  const void* latest = nullptr;  // the arena's last allocation, if a decoder made it
 };
 
 inline bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -32,13 +32,13 @@ inline const char* skip_blanks(const char* p, const char* end) {
   return p;
 }
 
-// The string at `p` (its quotation mark) where it has no escapes; returns the byte behind it.
+// Reads the string at `p` (its quotation mark) if it has no escapes; returns the byte after it.
 const char* read_plain_string(const char* p, const char* end, std::string_view& out);
 
-// Any string; escapes are decoded into the arena.
+// Reads any string; escapes are decoded into the arena.
 const char* read_string(const char* p, FastBody& body, std::string_view& out);
 
-// Calls visit(key, p) at each member's value; it returns the byte behind the value.
+// Calls visit(key, p) at each member's value; visit returns the byte after the value.
 template <typename Visit>
 const char* each_member(const char* p, FastBody& body, Visit visit) {
   if (*p != '{') return nullptr;
@@ -62,11 +62,11 @@ const char* each_member(const char* p, FastBody& body, Visit visit) {
   }
 }
 
-// {"b64": "..."}: `p` stands at the bracket. is_base64_front: a key `b64` whose value is a string.
+// {"b64": "..."}: `p` is at the bracket. is_base64_front: a key `b64` whose value is a string.
 bool is_base64_front(const char* p, const char* end);
 const char* read_base64_object(const char* p, FastBody& body, std::string_view& out);
 
-// A value of any kind that nobody needs: checked, not kept. Nesting over 64 is turned down.
+// Checks and skips a value of any kind. Rejects nesting over 64.
 const char* skip_value(const char* p, FastBody& body, int depth = 0);
 
 }  // namespace serval

@@ -5,7 +5,7 @@
 
 namespace serval {
 
-// The eight digits of `value` (below 10^8) as bytes 0..9, the first in the lowest byte.
+// Converts `value` (below 10^8) to its eight digits as bytes 0..9, the first in the lowest byte.
 inline uint64_t eight_digits(uint32_t value) {
   // Each step splits every field in two: (x << w) - q * ((step << w) - 1) is q + ((x % step) << w).
   const uint64_t halves = (uint64_t{value} << 32) - (value / 10000) * ((10000ULL << 32) - 1);

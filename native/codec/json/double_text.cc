@@ -1,10 +1,10 @@
-// Shortest round-trip text of double. Hot path; pure, any thread. Must not allocate.
-// One 192-bit product decides nearly every value; Schubfach (R. Giulietti, "The Schubfach way to
-// render doubles", 2020) decides those close to the end of their rounding interval or to a tie,
-// and the powers of two. The text is the one that std::to_chars finds, with the layout of floats
-// (float_text.h), but fixed where the decimal exponent is -5..15. Both tables are made at compile
-// time; no branch depends on a value's length, since the lengths of neighbours differ at random.
-// Source of the short way: Yaoyuan Guo's yy_double, as explained in V. Zverovich's Zmij.
+// Shortest round-trip text of double. Hot path; pure, any thread. Must not allocate. One 192-bit
+// product decides nearly every value; Schubfach (R. Giulietti, "The Schubfach way to render
+// doubles", 2020) decides those close to the end of their rounding interval or to a tie, and the
+// powers of two. The text equals that of std::to_chars with the layout of floats (float_text.h),
+// except that it is fixed for decimal exponents -5..15. Both tables are made at compile time; no
+// branch depends on a value's length, since the lengths of neighbours differ at random. Source of
+// the short way: Yaoyuan Guo's yy_double, as explained in V. Zverovich's Zmij.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ inline uint64_t round_to_odd(const Power& power, uint64_t factor) {
          static_cast<uint64_t>((static_cast<uint64_t>(product) >> 1) != 0);
 }
 
-// As shortest_decimal in float_text.cc, with the same names.
+// Like shortest_decimal in float_text.cc, with the same names.
 [[gnu::noinline]] Decimal schubfach(uint64_t mantissa, int exponent, bool lower_is_closer) {
   const uint64_t odd = mantissa & 1u;
   const uint64_t lower_bound = 4 * mantissa - 2 + static_cast<uint64_t>(lower_is_closer);
@@ -115,41 +115,43 @@ inline uint64_t round_to_odd(const Power& power, uint64_t factor) {
   return {whole + static_cast<uint64_t>(value > middle || (value == middle && whole % 2 != 0)), k};
 }
 
-// The shortest decimal in the rounding interval of a normal value, the closest of those.
+// Finds the shortest decimal in the rounding interval of a normal value, and of those the closest.
 inline Decimal shortest_decimal(uint64_t mantissa, int exponent, bool lower_is_closer) {
   const int k = (exponent * 1262611) >> 22;
   const int shift = power_shift(exponent, k);
   const Power& power = kPowers[static_cast<size_t>(-k - kPowerMin)];
   const Uint128 product = multiply(power, mantissa << shift);
   const auto whole = static_cast<uint64_t>(product >> 64);
-  const auto part = static_cast<uint64_t>(product);  // of one, in units of 2^-64
+  const auto part = static_cast<uint64_t>(product);  // the fraction, in units of 2^-64
   const uint64_t tens = whole / 10;
-  // Within the ten, in units of 2^-60: the value, half the distance to the next double.
+  // Within the group of ten, in units of 2^-60: the value, and half the distance to the next
+  // double.
   constexpr uint64_t kTen = 10ULL << 60;
   const uint64_t place = (whole - tens * 10) << 60 | part >> 4;
   const uint64_t half = power.high >> (5 - shift);
   const uint64_t above = place + half;
 
-  // The power is rounded, and bits were shifted out: a difference of up to 2 decides nothing.
+  // The power is rounded and bits were shifted out, so a difference of up to 2 is undecided.
   const auto near = [](uint64_t a, uint64_t b) { return a - b + 2 <= 4; };
   if (static_cast<int>(lower_is_closer) | static_cast<int>(near(place, half)) |
       static_cast<int>(near(above, kTen)) | static_cast<int>(near(part, 1ULL << 63))) [[unlikely]] {
     return schubfach(mantissa, exponent, lower_is_closer);
   }
-  // Masks, since which candidate wins is close to random (and the compiler makes branches of `?`).
+  // Uses masks because the winning candidate is close to random (and the compiler turns `?` into
+  // branches).
   const uint64_t ones = whole + (part >> 63);
   const uint64_t tens_up = uint64_t{above > kTen};
   const uint64_t shorter = tens_up | uint64_t{place < half};
   return {ones ^ ((ones ^ (10 * (tens + tens_up))) & (0 - shorter)), k};
 }
 
-// How a double of one decimal exponent is laid out.
+// The layout of a double of one decimal exponent.
 struct Layout {
   uint8_t lead;           // bytes of "0.000" before its digits
   uint8_t point;          // index of the point among the digits; 17 = after all
   uint8_t beside_digits;  // 1: the point is among the text's bytes
-  uint8_t bytes_min;      // "123.0" needs five, how few its significant digits may be
-  uint8_t bare;           // 1: a single digit goes without its "." ("1e+20")
+  uint8_t bytes_min;      // "123.0" needs five even with fewer significant digits
+  uint8_t bare;           // 1: a single digit is written without "." ("1e+20")
   uint8_t suffix_bytes;
   std::array<char, 8> suffix;  // "e+200"
 };
@@ -189,7 +191,7 @@ constexpr auto kLayouts = [] {
   return table;
 }();
 
-// Row n moves the bytes from n on to the front of a register.
+// Row n moves the bytes from index n to the front of a register.
 constexpr auto kFromByte = [] {
   std::array<uint8_t, 32> table{};
   for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<uint8_t>(i < 16 ? i : 0x80);
@@ -237,7 +239,7 @@ inline char* lay_out(char* out, uint64_t seventeen, int exponent) {
   return out + layout.suffix_bytes;
 }
 
-// Zeros, subnormal values, and what is not finite.
+// Writes zeros, subnormal values, and values that are not finite.
 [[gnu::noinline]] char* write_special(char* out, uint64_t bits) {
   const uint64_t magnitude = bits << 1 >> 1;
   constexpr uint64_t kInfinity = 0x7ff0000000000000ULL;

@@ -1,5 +1,5 @@
-// What error texts repeat of a request. Only for errors; any thread. Recursion ends where the text
-// is full: every level writes a byte at least, so it is kErrorValueBytesMax deep at most.
+// Formats parts of a request for error texts. Only for errors; any thread. Recursion ends when the
+// text is full: every level writes at least one byte, so the depth is at most kErrorValueBytesMax.
 #include "codec/json/echo.h"
 
 #include "base/bytes/utf8.h"
@@ -9,7 +9,7 @@ namespace serval {
 
 namespace {
 
-// Length of the UTF-8 sequence at the front of `text`; 0 where there is none.
+// Length of the UTF-8 sequence at the front of `text`; 0 if it is invalid.
 size_t sequence_length(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -46,7 +46,7 @@ class PrettyEcho {
   const std::string& text() const { return text_; }
 
  private:
-  // One byte over the limit is kept, so that echo_text() sees that something was cut.
+  // Keeps one byte over the limit, so that echo_text() sees that something was cut.
   bool full() const { return text_.size() > kErrorValueBytesMax; }
   void add(std::string_view piece) {
     if (!full()) text_ += piece.substr(0, kErrorValueBytesMax + 1 - text_.size());

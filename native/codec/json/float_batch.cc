@@ -1,6 +1,6 @@
 // Shortest text of many floats: float_text.cc's algorithm on eight values at once (AVX2), then one
-// shuffle per value for the layout. Hot path; pure, any thread. About four times the speed of one
-// by one, with the same text (json_text_test compares them on every exponent).
+// shuffle per value for the layout. Hot path; pure, any thread. About four times as fast as one by
+// one, with the same text (json_text_test compares them on every exponent).
 #include <immintrin.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace serval::float_text {
 
 namespace {
 
-using Vector = __m256i;  // eight 32-bit lanes, if nothing else is said
+using Vector = __m256i;  // eight 32-bit lanes, unless noted
 
 inline Vector set(int value) { return _mm256_set1_epi32(value); }
 inline Vector add(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
@@ -22,7 +22,7 @@ inline Vector multiply(Vector a, Vector b) { return _mm256_mullo_epi32(a, b); }
 inline Vector choose(Vector mask, Vector yes, Vector no) {
   return _mm256_blendv_epi8(no, yes, mask);
 }
-// All values compared here are below 2^31: signed compares do.
+// All values compared here are below 2^31, so signed compares suffice.
 inline Vector above(Vector a, Vector b) { return _mm256_cmpgt_epi32(a, b); }
 inline Vector equal(Vector a, Vector b) { return _mm256_cmpeq_epi32(a, b); }
 inline Vector odd_lanes(Vector a) { return _mm256_srli_epi64(a, 32); }
@@ -36,7 +36,7 @@ inline Vector divide(Vector value, uint32_t magic) {
   return _mm256_srli_epi32(_mm256_blend_epi32(even, odd, 0xaa), kShift);
 }
 
-// Top 32 of the 96 bits of power * factor, the last one sticky.
+// Top 32 of the 96 bits of power * factor; the last bit is sticky.
 inline Vector round_to_odd(Vector power_high, Vector power_low, Vector factor) {
   const Vector even = _mm256_add_epi64(_mm256_mul_epu32(power_high, factor),
                                        odd_lanes(_mm256_mul_epu32(power_low, factor)));
@@ -55,7 +55,7 @@ struct Decimals {
   Vector exponent;
 };
 
-// As shortest_decimal in float_text.cc, with the same names. `fraction` and `biased` are a normal
+// Like shortest_decimal in float_text.cc, with the same names. `fraction` and `biased` are a normal
 // float's fields.
 inline Decimals shortest_decimals(Vector fraction, Vector biased) {
   const Vector mantissa = _mm256_or_si256(fraction, set(0x800000));
@@ -88,14 +88,15 @@ inline Decimals shortest_decimals(Vector fraction, Vector biased) {
   const Vector ones_4 = _mm256_and_si256(value, set(~3));
   const Vector ones_not_up = above(add(ones_4, set(4)), upper);
   const Vector one_inside = _mm256_xor_si256(above(lower, ones_4), ones_not_up);
-  // Quarters 3, or 2 with an odd number below: up.
+  // Rounds up if the quarters are 3, or 2 above an odd number.
   const Vector quarters = _mm256_and_si256(value, set(3));
   const Vector nearer_up = above(add(quarters, _mm256_and_si256(whole, set(1))), set(2));
   const Vector ones_up = choose(one_inside, equal(ones_not_up, _mm256_setzero_si256()), nearer_up);
   return {choose(shorter, ten, subtract(whole, ones_up)), k};
 }
 
-// The eight decimal digits of values below 10^8 in 64-bit lanes (upper halves 0), as bytes 0..9.
+// Converts values below 10^8 in 64-bit lanes (upper halves 0) to eight decimal digits as bytes
+// 0..9.
 inline Vector eight_digits(Vector value, Vector upper_four) {
   const Vector lower_four = subtract(value, multiply(upper_four, set(10000)));
   const Vector halves = _mm256_or_si256(upper_four, _mm256_slli_epi64(lower_four, 32));
@@ -107,14 +108,14 @@ inline Vector eight_digits(Vector value, Vector upper_four) {
   return _mm256_or_si256(tens, _mm256_slli_epi16(ones, 8));
 }
 
-// What the layout step reads of eight values.
+// The input of the layout step for eight values.
 struct Batch {
   alignas(32) uint64_t rest_even[4];  // digits 1..8 of values 0 2 4 6
   alignas(32) uint64_t rest_odd[4];
   alignas(32) uint32_t first[8];  // digit 0
   alignas(32) int32_t layout[8];  // index into kLayouts
   uint32_t negative = 0;          // bit masks
-  uint32_t special = 0;           // values that write_float must write
+  uint32_t special = 0;           // values left to write_float
 };
 
 inline void decompose(const uint8_t* data, Batch& batch) {

@@ -30,9 +30,10 @@ struct Decimal {
   int exponent;
 };
 
-// The shortest decimal in the rounding interval of mantissa * 2^exponent, the closest of those.
+// Finds the shortest decimal in the rounding interval of mantissa * 2^exponent, and of those the
+// closest.
 inline Decimal shortest_decimal(uint32_t mantissa, int exponent, bool lower_is_closer) {
-  const uint32_t odd = mantissa & 1u;  // an odd mantissa does not own its interval's ends
+  const uint32_t odd = mantissa & 1u;  // an odd mantissa excludes the ends of its interval
   const uint32_t lower_bound = 4 * mantissa - 2 + static_cast<uint32_t>(lower_is_closer);
   const int k = (exponent * 1262611 - (lower_is_closer ? 524031 : 0)) >> 22;
   const int shift = exponent + ((-k * 1741647) >> 19) + 1;
@@ -41,8 +42,8 @@ inline Decimal shortest_decimal(uint32_t mantissa, int exponent, bool lower_is_c
   const uint32_t value = round_to_odd(power, (4 * mantissa) << shift);
   const uint32_t upper = round_to_odd(power, (4 * mantissa + 2) << shift) - odd;
 
-  // Conditions are numbers 0 and 1 and are combined as such: which candidate wins is close to
-  // random, and a wrongly predicted branch costs more than all of this.
+  // Conditions are the numbers 0 and 1, combined arithmetically: the winning candidate is close to
+  // random, and a mispredicted branch costs more than all of this.
   const uint32_t whole = value / 4;
   const uint32_t tens = whole / 10;
   const uint32_t tens_up = 40 * tens + 40 <= upper;
@@ -65,7 +66,7 @@ inline int digit_count(uint32_t value) {
 
 inline char* write_decimal(char* out, Decimal decimal) {
   const int length = digit_count(decimal.digits);
-  const int exponent = decimal.exponent + length - 1;  // of the first digit
+  const int exponent = decimal.exponent + length - 1;  // the exponent of the first digit
   const uint32_t nine = decimal.digits * kPower32[static_cast<size_t>(9 - length)];
   const uint64_t rest = eight_digits(nine % 100000000);
   return lay_out(out, digit_vector(rest, nine / 100000000), significant_digits(rest),

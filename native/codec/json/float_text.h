@@ -1,8 +1,8 @@
 // Tables of the float writers (float_text.cc, float_batch.cc): powers of ten and text layouts, made
 // at compile time. Hot path; constant data only.
 //
-// Layout (Source: tfserving.md 1.6, v2-protocol.md 1.2 and 9): fixed where the decimal exponent is
-// -5..8, else d.ddde+XX with two exponent digits, as printf writes them.
+// Layout (Source: tfserving.md 1.6, v2-protocol.md 1.2 and 9): fixed for decimal exponents -5..8,
+// else d.ddde+XX with two exponent digits, as printf writes them.
 #pragma once
 
 #include <immintrin.h>
@@ -55,14 +55,14 @@ inline constexpr auto kPowers = [] {
   return table;
 }();
 
-// How a float of one decimal exponent is laid out: which digit goes where, and what follows.
+// The layout of a float of one decimal exponent: the place of each digit, and the suffix.
 struct Layout {
-  std::array<uint8_t, 16> places;  // of the text's bytes in the digit vector
+  std::array<uint8_t, 16> places;  // index of each text byte in the digit vector
   std::array<char, 4> suffix;      // "e+20"
   uint8_t suffix_bytes;
   uint8_t beside_digits;  // bytes of the text that are not significant digits ("0.00", ".")
-  uint8_t bytes_min;      // "123.0" needs five, how few its significant digits may be
-  uint8_t bare;           // 1: a single digit goes without its "." ("1e+20")
+  uint8_t bytes_min;      // "123.0" needs five even with fewer significant digits
+  uint8_t bare;           // 1: a single digit is written without "." ("1e+20")
 };
 
 inline constexpr int kExponentMin = -45;
@@ -113,8 +113,8 @@ inline __m128i digit_vector(uint64_t digits_1_to_8, uint32_t digit_0) {
                         static_cast<int64_t>(digits_1_to_8 | kEightZeros));
 }
 
-// Lays out a digit vector; `significant`: its digits without trailing zeros. Touches up to 20
-// bytes. No branches: the exponents of neighbouring values differ at random.
+// Lays out a digit vector; `significant` is its number of digits without trailing zeros. Writes up
+// to 20 bytes. Has no branches: the exponents of neighbouring values differ at random.
 inline char* lay_out(char* out, __m128i digits, uint32_t significant, const Layout& layout) {
   const __m128i places = _mm_loadu_si128(reinterpret_cast<const __m128i*>(layout.places.data()));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_shuffle_epi8(digits, places));
@@ -124,17 +124,17 @@ inline char* lay_out(char* out, __m128i digits, uint32_t significant, const Layo
   return out + layout.suffix_bytes;
 }
 
-// Significant digits of nine, from the values (not texts) of digits 1..8.
+// The number of significant digits of nine, from the values (not texts) of digits 1..8.
 inline uint32_t significant_digits(uint64_t digits_1_to_8) {
   return 9 - static_cast<uint32_t>(std::countl_zero(digits_1_to_8)) / 8;
 }
 
-// Elements as text, each with a comma behind it. The room: kFloatTextMax + 1 bytes an element.
+// Writes elements as text, each followed by a comma. Needs kFloatTextMax + 1 bytes per element.
 // Borrows data (floats, any alignment).
 char* write_floats(char* out, const uint8_t* data, uint64_t count);
 
-// The same in rows of `row` elements (`count` is a multiple of it): "],[" instead of the comma
-// behind each row. Short rows fill the batches as long ones do.
+// The same in rows of `row` elements (`count` is a multiple of it): writes "],[" instead of the
+// comma after each row. Short rows fill the batches as well as long ones do.
 char* write_float_rows(char* out, const uint8_t* data, uint64_t count, uint64_t row);
 
 }  // namespace serval::float_text

@@ -1,5 +1,5 @@
-// Strings, numbers and words of the plain JSON reader. Control plane of the hot path; any thread.
-// Must not recurse and must stay linear in the text. Source: tfserving.md 1.4, 1.10.
+// Reads strings, numbers and words for the plain JSON reader. Control plane of the hot path; any
+// thread. Must not recurse and must stay linear in the text. Source: tfserving.md 1.4, 1.10.
 #include "codec/json/lexer.h"
 
 #include <charconv>
@@ -13,7 +13,7 @@ using namespace json_reason;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// 16 for a character that is no hexadecimal digit.
+// Returns 16 for a character that is not a hexadecimal digit.
 unsigned hex_digit(char c) {
   if (is_digit(c)) return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
@@ -21,7 +21,7 @@ unsigned hex_digit(char c) {
   return 16;
 }
 
-// The character that `\c` stands for; 0 where there is no such escape.
+// The character that `\c` represents; 0 if there is no such escape.
 char simple_escape(char c) {
   switch (c) {
     case '"':
@@ -57,10 +57,10 @@ char* encode_utf8(char* out, uint32_t code) {
 }
 
 // Whether the number `text` (valid JSON, out of double's range) is too large rather than too small:
-// the place of its first digit other than zero against its exponent.
+// compares the position of its first nonzero digit with its exponent.
 bool is_overflow(std::string_view text) {
   size_t i = text[0] == '-' ? 1 : 0;
-  int64_t place = 0;  // digits before the point, from the first that counts
+  int64_t place = 0;  // digits before the point, from the first nonzero one
   bool counting = false;
   for (; i < text.size() && is_digit(text[i]); ++i) {
     counting |= text[i] != '0';
@@ -100,7 +100,7 @@ bool JsonLexer::word(std::string_view wanted) {
   return true;
 }
 
-// Takes a number's text by JSON's grammar; `whole`: it has neither fraction nor exponent.
+// Reads a number's text by JSON's grammar; `whole`: it has neither fraction nor exponent.
 bool JsonLexer::number_text(bool& whole) {
   take('-');
   if (!is_digit(peek())) return fail(kInvalidValue, pos_);
@@ -160,7 +160,7 @@ bool JsonLexer::number(JsonNumber& out) {
 }
 
 bool JsonLexer::string(std::string_view& out) {
-  const size_t start = ++pos_;  // behind the quotation mark
+  const size_t start = ++pos_;  // after the quotation mark
   while (pos_ < text_.size()) {
     const char c = text_[pos_];
     if (c == '"') {
@@ -174,8 +174,8 @@ bool JsonLexer::string(std::string_view& out) {
   return fail(peek() == '\0' ? kMissQuote : kBadEscape, pos_);
 }
 
-// The string goes on at pos_ with its first escape. Decoded text is never longer than its source,
-// so one block as long as the rest of the document holds this and all later decoded strings.
+// Continues a string at pos_, its first escape. Decoded text is never longer than its source, so
+// one block as long as the rest of the document holds this and all later decoded strings.
 bool JsonLexer::decoded_string(size_t start, std::string_view& out) {
   if (decoded_ == nullptr) {
     decoded_ = decoded_end_ = arena_.allocate_array<char>(text_.size() - start);

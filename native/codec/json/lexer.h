@@ -1,6 +1,6 @@
-// Tokens of the JSON dialect that reader.h states: strings, numbers and words, with
-// RapidJSON's reasons and offsets for what is wrong. Internal to the plain reader; control plane of
-// the hot path; any thread. Borrows the text.
+// Tokens of the JSON dialect described in reader.h: strings, numbers and words, with RapidJSON's
+// reasons and offsets for errors. Internal to the plain reader; control plane of the hot path; any
+// thread. Borrows the text.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ inline constexpr std::string_view kMissQuote = "Missing a closing quotation mark
 inline constexpr std::string_view kTooBig = "Number too big to be stored in double.";
 inline constexpr std::string_view kMissFraction = "Miss fraction part in number.";
 inline constexpr std::string_view kMissExponent = "Miss exponent in number.";
-// None of upstream's: what JsonRules forbid, and where the request is not to blame.
+// Not from upstream: limits of JsonRules, and faults that are not the request's.
 inline constexpr std::string_view kTooDeep = "nested too deeply";
 inline constexpr std::string_view kTextBehind = "text behind the document";
 inline constexpr std::string_view kNoMemory = "out of memory";
 }  // namespace json_reason
 
-// Takes tokens from the front of a text. Every function that answers bool returns false after
-// fail(), which keeps the reason and the offset.
+// Reads tokens from the front of a text. Every function that returns bool returns false after
+// fail(), which records the reason and the offset.
 class JsonLexer {
  public:
   JsonLexer(std::string_view text, Arena& arena) : text_(text), arena_(arena) {}
@@ -46,7 +46,7 @@ class JsonLexer {
   // The next byte; NUL at the end of the text. A NUL byte in the text ends it, as upstream.
   char peek() const { return pos_ < text_.size() ? text_[pos_] : '\0'; }
   void skip() { ++pos_; }
-  // Moves on to a later place. Never back: decoded strings share memory sized by what is left.
+  // Moves forward only: decoded strings share memory sized by the rest of the text.
   void seek(size_t position) { pos_ = position; }
   bool take(char wanted) {
     if (peek() != wanted) return false;
@@ -64,11 +64,11 @@ class JsonLexer {
   }
 
   bool word(std::string_view wanted);
-  // Decimal numbers and the tokens NaN, Inf, Infinity, each with or without a minus.
+  // Reads decimal numbers and the tokens NaN, Inf, Infinity, each with or without a minus.
   bool number(JsonNumber& out);
-  // `out` is a view of the text, or of the arena where the string has escapes.
+  // `out` is a view of the text, or of the arena if the string has escapes.
   bool string(std::string_view& out);
-  // Gives back arena memory that no decoded string needed.
+  // Returns arena memory that no decoded string needed.
   void finish();
 
  private:
@@ -81,8 +81,8 @@ class JsonLexer {
   std::string_view text_;
   Arena& arena_;
   size_t pos_ = 0;
-  char* decoded_ = nullptr;      // arena memory for every decoded string of the document
-  char* decoded_end_ = nullptr;  // its used end
+  char* decoded_ = nullptr;      // arena memory for all decoded strings of the document
+  char* decoded_end_ = nullptr;  // end of its used part
   std::string_view reason_;
   size_t offset_ = 0;
 };

@@ -1,7 +1,7 @@
-// Numbers that are too long or too odd for the inline readers. Hot path (17-digit doubles are
-// common: Python writes them); pure, any thread. Digits are read eight at a time; the double comes
-// from Clinger's exact case or Eisel-Lemire (simdjson's tables), and from std::from_chars where
-// that cannot tell.
+// Reads numbers that are too long or too rare for the inline readers. Hot path (17-digit doubles
+// are common: Python writes them); pure, any thread. Reads digits eight at a time; the double comes
+// from Clinger's exact case or Eisel-Lemire (simdjson's tables), and from std::from_chars if those
+// are undecided.
 #include "codec/json/number.h"
 
 #include <charconv>
@@ -13,7 +13,7 @@ namespace serval::json_number {
 
 namespace {
 
-constexpr uint32_t kDigitsMax = 19;  // that always fit 64 bits
+constexpr uint32_t kDigitsMax = 19;  // this many digits always fit 64 bits
 constexpr int64_t kExponentMax = 99999;
 
 uint64_t load_eight(const char* p) {
@@ -38,8 +38,8 @@ uint64_t eight_digits(uint64_t bytes) {
 
 bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-// Adds the digits at `p` to `value` (which may wrap: the caller counts them); nullptr when they go
-// on behind `end`.
+// Appends the digits at `p` to `value` (which may wrap: the caller counts them); nullptr if they
+// continue after `end`.
 const char* take_digits(const char* p, const char* end, uint64_t& value) {
   while (p < end) {
     const uint64_t bytes = load_eight(p);
@@ -68,7 +68,8 @@ const char* read_token(const char* p, const char* end, bool negative, double& ou
   return p[3] == 'i' ? nullptr : p + 3;
 }
 
-// The digits of the integer part; nullptr on none, on leading zeros and at the end of the text.
+// Reads the digits of the integer part; nullptr for none, for leading zeros and at the end of the
+// text.
 const char* take_whole(const char* p, const char* end, uint64_t& value) {
   if (p >= end || !is_digit(*p)) return nullptr;
   const char* stop = take_digits(p, end, value);
@@ -87,7 +88,7 @@ const char* take_exponent(const char* p, const char* end, int64_t& exponent) {
   return p;
 }
 
-// `text`: the whole number. False when it is out of double's range, small or large.
+// `text`: the whole number. False: out of double's range, too small or too large.
 bool from_text(const char* begin, const char* end, double& out) {
   return std::from_chars(begin, end, out).ec == std::errc{};
 }

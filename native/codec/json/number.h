@@ -1,10 +1,10 @@
-// Numbers of JSON text, read straight from the body. Hot path; pure, any thread. Borrows the text.
+// Reads numbers of JSON text directly from the body. Hot path; pure, any thread. Borrows the text.
 // A number of up to 15 bytes costs one 16-byte load, two bit scans and one shuffle, with no branch
-// that depends on its length or sign; longer ones, exponents and NaN tokens take a second function.
+// that depends on its length or sign; longer ones, exponents and NaN tokens need a second function.
 //
-// The text's end is given; kBodyPadding bytes behind it can be read and may hold anything. A reader
-// that answers nullptr turned the text down: it is no number, or the plain reader has to decide.
-// What a reader accepts, JsonLexer accepts with the same value.
+// The caller passes the text's end; kBodyPadding bytes after it can be read and may hold anything.
+// A reader that returns nullptr rejected the text: it is not a number, or the plain reader has to
+// decide. JsonLexer accepts everything that these readers accept, with the same value.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +18,7 @@ namespace serval {
 
 namespace json_number {
 
-// Row n moves n digits to the right end of a register and clears what is left of them.
+// Row n moves n digits to the right end of a register and clears the bytes before them.
 inline constexpr auto kAlignRight = [] {
   std::array<uint8_t, 32> table{};
   for (size_t i = 0; i < 16; ++i) {
@@ -32,11 +32,11 @@ inline constexpr std::array<double, 23> kPowersOfTen = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// Where a number's parts are, of the 16 bytes at its front.
+// The positions of a number's parts within its first 16 bytes.
 struct Layout {
-  uint32_t negative;  // 1 where the first byte is no digit (so it must be '-')
-  uint32_t whole;     // index of the first byte behind the integer's digits
-  uint32_t end;       // index of the next byte that is no digit; 16 and more = too long
+  uint32_t negative;  // 1 if the first byte is not a digit (so it must be '-')
+  uint32_t whole;     // index of the first byte after the integer's digits
+  uint32_t end;       // index of the next byte that is not a digit; 16 and more = too long
 };
 
 inline Layout find_layout(const char* p) {
@@ -49,8 +49,8 @@ inline Layout find_layout(const char* p) {
           static_cast<uint32_t>(_tzcnt_u32(_blsr_u32(behind_sign)))};
 }
 
-// 1 where the integer part is not plainly right: no digits, leading zeros, something else than a
-// sign in front, or so long that its end was not seen.
+// 1 if the integer part is not certainly valid: no digits, leading zeros, a byte other than a sign
+// before it, or too long to see its end.
 inline uint32_t wrong_whole(const char* p, Layout at) {
   const uint32_t digits = at.whole - at.negative;
   return static_cast<uint32_t>(at.whole > 15) | static_cast<uint32_t>(digits == 0) |
@@ -58,8 +58,8 @@ inline uint32_t wrong_whole(const char* p, Layout at) {
          (at.negative & static_cast<uint32_t>(*p != '-'));
 }
 
-// The value of `count` digits at `first`, of which the first `whole` stand before a point (one byte
-// is left out there). At most 15 bytes in all.
+// The value of `count` digits at `first`, of which the first `whole` are before a point (which is
+// skipped). At most 15 bytes in all.
 inline uint64_t gather_digits(const char* first, uint32_t count, uint32_t whole) {
   const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
   const __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
@@ -77,7 +77,7 @@ inline uint64_t gather_digits(const char* first, uint32_t count, uint32_t whole)
   return (pair & 0xffffffffu) * 100000000u + (pair >> 32);
 }
 
-// The rest of the numbers: any length, exponents, NaN and Infinity.
+// Reads the other numbers: any length, exponents, NaN and Infinity.
 const char* read_double_general(const char* p, const char* end, double& out);
 const char* read_integer_general(const char* p, const char* end, bool& negative,
                                  uint64_t& magnitude);
@@ -85,7 +85,7 @@ const char* read_integer_general(const char* p, const char* end, bool& negative,
 }  // namespace json_number
 
 // Reads a number at `p` (below `end`) as the correctly rounded double; -0 is 0, -0.0 is -0.0.
-// Returns its end, which may lie behind `end` where the text is cut off: the caller compares.
+// Returns its end, which may be after `end` if the text is cut off: the caller compares.
 inline const char* read_double(const char* p, const char* end, double& out) {
   using namespace json_number;
   const Layout at = find_layout(p);
@@ -116,8 +116,8 @@ inline const char* read_double(const char* p, const char* end, double& out) {
   return stop;
 }
 
-// Reads an integer at `p` (below `end`) that fits T. Returns its end as read_double() does. What
-// follows is not looked at: a fraction or an exponent is the caller's "unexpected byte".
+// Reads an integer at `p` (below `end`) that fits T. Returns its end as read_double() does. Does
+// not check the next byte: a fraction or an exponent is the caller's "unexpected byte".
 template <typename T>
 inline const char* read_integer(const char* p, const char* end, T& out) {
   using namespace json_number;

@@ -1,7 +1,7 @@
-// The plain JSON reader: an iterative state machine after RapidJSON's, so that reasons and offsets
-// of errors are those that TensorFlow Serving's clients know. Any thread. Must not recurse and must
-// stay linear in the text. Source: tfserving.md 1.4, 1.10 (RapidJSON 1.1.0 with kParseIterative,
-// kParseNanAndInf, kParseStopWhenDone).
+// The plain JSON reader: an iterative state machine modelled on RapidJSON's, so that reasons and
+// offsets of errors are those known to TensorFlow Serving's clients. Any thread. Must not recurse
+// and must stay linear in the text. Source: tfserving.md 1.4, 1.10 (RapidJSON 1.1.0 with
+// kParseIterative, kParseNanAndInf, kParseStopWhenDone).
 #include "codec/json/reader.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace json_reason;
 
-// What the reader has just taken, and so what may follow.
+// The last token, which determines what may follow.
 enum class State : uint8_t {
   Start,
   ObjectOpen,
@@ -33,7 +33,7 @@ constexpr size_t kFirstNodes = 32;
 
 Error no_memory() { return make_error(ErrorCode::MemoryFull, "no memory for the request"); }
 
-// Why a byte that cannot follow is refused.
+// The reason to refuse a byte that cannot follow.
 std::string_view reason_in(State state) {
   switch (state) {
     case State::Start: return kEmptyDocument;
@@ -64,7 +64,7 @@ class Reader {
     uint32_t last_child = 0;
   };
 
-  // Each step takes one token; false after lexer_.fail().
+  // Reads one token; false after lexer_.fail().
   bool step();
   bool value_step(char c);
   bool key_step(char c);
@@ -73,7 +73,7 @@ class Reader {
 
   bool room_for_node();
   bool refuse() { return lexer_.fail(reason_in(state_), lexer_.position()); }
-  // The node, where nodes are kept; else null.
+  // The node, if nodes are kept; else null.
   JsonNode* add(JsonKind kind, size_t begin);
   bool open(JsonKind kind);
   void close();
@@ -124,7 +124,7 @@ Status Reader::read() {
   return {};
 }
 
-// A step adds one node at most. Counted before it is allocated.
+// A step adds at most one node. It is counted before it is allocated.
 bool Reader::room_for_node() {
   if (document_ == nullptr) return true;
   std::vector<JsonNode>& nodes = document_->nodes;
@@ -226,8 +226,8 @@ bool Reader::scalar(char c) {
   return true;
 }
 
-// A value's node, linked behind its parent's last child. `end` is the reader's place, which is
-// right for scalars; close() corrects it for containers.
+// Adds a value's node, linked after its parent's last child. `end` is the reader's position, which
+// is right for scalars; close() corrects it for containers.
 JsonNode* Reader::add(JsonKind kind, size_t begin) {
   if (document_ == nullptr) return nullptr;
   std::vector<JsonNode>& nodes = document_->nodes;

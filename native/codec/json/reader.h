@@ -1,13 +1,13 @@
 // Reader of the JSON dialect that TensorFlow Serving accepts (RapidJSON with NaN and Infinity),
-// iterative, with byte offsets: the slow, plain reader that finds what is wrong with a document, in
-// the words of the protocol that asks. Only requests that a fast decoder turned down, and those
-// that have none, come here. Any thread. Borrows the text.
+// iterative, with byte offsets: the slow, plain reader that finds what is wrong with a document and
+// words it as the protocol does. Used only for requests that a fast decoder rejected, and for those
+// without a fast decoder. Any thread. Borrows the text.
 //
 // Dialect (Source: tfserving.md 1.4): UTF-8 byte order mark accepted; no comments, no trailing
 // commas; tokens NaN, -NaN, Infinity, -Infinity, Inf, -Inf; +1 .5 5. 01 rejected; 1e309 is an error
 // ("Number too big to be stored in double."), 1e-400 is 0; integers wider than 64 bits are doubles;
 // -0 is integer zero, -0.0 keeps its sign; raw control characters in strings rejected; \u0000 kept;
-// lone surrogates rejected; invalid UTF-8 passes through (a caller that wants text checks it).
+// lone surrogates rejected; invalid UTF-8 passes through (a caller that needs text checks it).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ enum class JsonKind : uint8_t { Null, True, False, Number, String, Object, Array
 // RapidJSON's name of a kind as TensorFlow Serving's texts use it: "Null", "True", ...
 std::string_view json_kind_name(JsonKind kind);
 
-// A number keeps what its text said: an integer in the 64-bit ranges is exact, else a double.
+// A number keeps the form of its text: an integer in the 64-bit ranges is exact, otherwise it is a
+// double.
 struct JsonNumber {
   enum class Form : uint8_t { Int64, Uint64, Double };  // Uint64 only above int64's range
   Form form = Form::Int64;
@@ -36,7 +37,7 @@ struct JsonNumber {
   uint64_t u64 = 0;
   double f64 = 0;  // always set: the correctly rounded value
 
-  // False where it is no integer of T's range; `out` is as it was.
+  // False: not an integer in T's range; `out` is unchanged.
   template <typename T>
   bool to_integer(T& out) const {
     const bool fits = form == Form::Int64    ? std::in_range<T>(i64)
@@ -52,7 +53,7 @@ struct JsonNumber {
 struct JsonNode {
   JsonKind kind = JsonKind::Null;
   uint32_t next = 0;         // next sibling, 0 = none
-  uint32_t first_child = 0;  // of an array or object, 0 = none
+  uint32_t first_child = 0;  // for an array or object, 0 = none
   uint32_t children = 0;     // array elements or object members
   size_t begin = 0;          // byte range of the value's text in the body
   size_t end = 0;
@@ -61,10 +62,10 @@ struct JsonNode {
   JsonNumber number;
 };
 
-// The whole document as nodes; node 0 is the root. `end_offset`: where the root value ended.
+// The whole document as nodes; node 0 is the root. `end_offset`: the end of the root value.
 struct JsonDocument {
   std::vector<JsonNode> nodes;
-  CountedBytes counted;  // the nodes' memory, where the arena's is counted
+  CountedBytes counted;  // accounts for the nodes' memory in the arena's budget
   size_t end_offset = 0;
 
   const JsonNode& root() const { return nodes[0]; }
@@ -78,19 +79,19 @@ struct JsonDocument {
   }
 };
 
-// What a protocol has of its own in reading a document.
+// Protocol-specific rules for reading a document.
 struct JsonRules {
-  // What `reason` (of json_reason) at `offset` is called.
+  // Words `reason` (of json_reason) at `offset`.
   Error (*error)(std::string_view text, std::string_view reason, size_t offset,
                  const JsonRules& rules);
-  size_t depth_max = SIZE_MAX;  // of lists and objects; without it memory bounds the nesting
-  bool whole = false;           // only blanks may stand behind the root value
+  size_t depth_max = SIZE_MAX;  // nesting of lists and objects; by default limited by memory only
+  bool whole = false;           // only blanks may follow the root value
 };
 
-// Parses `text` into `out`; null checks it only. Strings with escapes are decoded into `arena`,
+// Parses `text` into `out`; null only checks it. Strings with escapes are decoded into `arena`,
 // others are views of `text`.
-// Errors: what rules.error makes of the first fault; body_too_large past kJsonNodesMax values that
-// are kept (a node takes about 100 bytes); memory_full.
+// Errors: what rules.error makes of the first fault; body_too_large beyond kJsonNodesMax nodes (a
+// node takes about 100 bytes); memory_full.
 Status parse_json(std::string_view text, Arena& arena, const JsonRules& rules, JsonDocument* out);
 
 }  // namespace serval

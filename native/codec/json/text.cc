@@ -1,6 +1,6 @@
-// JSON integers, strings and tensor elements as text. Hot path; pure, any thread. Floats are
-// written by float_text.cc and float_batch.cc, base64 by base64.cc. Must not throw; memory comes
-// from the response buffer only.
+// Writes JSON integers, strings and tensor elements. Hot path; pure, any thread. Floats are written
+// by float_text.cc and float_batch.cc, base64 by base64.cc. Must not throw; memory comes from the
+// response buffer only.
 #include "codec/json/text.h"
 
 #include <immintrin.h>
@@ -23,15 +23,15 @@ inline char* write_eight(char* out, uint32_t value) {
   return out + 8;
 }
 
-// `value` below 10^8, without leading zeros. Touches eight bytes.
+// Writes `value` below 10^8, without leading zeros. Touches eight bytes.
 inline char* write_short(char* out, uint32_t value) {
   const uint64_t digits = eight_digits(value);
-  const int zeros = std::countr_zero(digits | (uint64_t{1} << 56)) / 8;  // one digit stays
+  const int zeros = std::countr_zero(digits | (uint64_t{1} << 56)) / 8;  // keeps at least one digit
   store_eight(out, (digits | kEightZeros) >> (8 * zeros));
   return out + 8 - zeros;
 }
 
-// Bytes that a JSON string must not hold as they are, among the 32 at `text`, as a bit mask.
+// A bit mask of the bytes, among the 32 at `text`, that a JSON string has to escape.
 inline uint32_t escape_mask(const char* text) {
   const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text));
   const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
@@ -41,7 +41,7 @@ inline uint32_t escape_mask(const char* text) {
   return static_cast<uint32_t>(_mm256_movemask_epi8(any));
 }
 
-// The same of eight bytes: the top bit of each such byte (and of bytes above one, which may be
+// The same for eight bytes: the top bit of each such byte (and of bytes above one, which may be
 // wrong).
 inline uint64_t escape_mask_8(const char* text) {
   constexpr uint64_t kOnes = 0x0101010101010101ULL;
@@ -58,7 +58,7 @@ inline bool needs_escape(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
 }
 
-// Length of the front part of `text` that needs no escape.
+// Length of the prefix of `text` that needs no escape.
 size_t clean_length(std::string_view text) {
   size_t i = 0;
   for (; i + 32 <= text.size(); i += 32) {
@@ -94,7 +94,7 @@ char* write_escape(char* out, char c) {
   return out + 5;
 }
 
-// Elements per reservation: bounds how far the buffer is reserved past what is needed.
+// Elements per reservation: bounds how far the buffer is reserved beyond what is needed.
 constexpr uint64_t kChunk = 4096;
 
 template <typename T>
@@ -104,14 +104,15 @@ T load(const uint8_t* data, uint64_t index) {
   return value;
 }
 
-// Room for `left` more elements where `done` of them took what stands behind `start`: growing step
-// by step would copy a large answer several times. Without memory for all the steps go on.
+// Reserves capacity for `left` more elements, given that `done` of them took the bytes after
+// `start`: growing step by step would copy a large response several times. If memory is out, growth
+// continues in steps.
 void expect_more(ByteBuffer& out, size_t start, uint64_t done, uint64_t left) {
   const size_t each = (out.size() - start) / done + 1;
   if (left > 0) (void)out.reserve(out.size() + each * left + kChunk * kDoubleTextMax);
 }
 
-// Writes elements [begin, end) as write(out, element), comma separated.
+// Writes elements [begin, end) with write(out, element), separated by commas.
 template <typename T, size_t kTextMax, typename Write>
 bool append_each(ByteBuffer& out, const uint8_t* data, uint64_t begin, uint64_t end, Write write) {
   const size_t start = out.size();
@@ -146,7 +147,7 @@ char* write_bool(char* out, uint8_t value) {
   return out + (value != 0 ? 4 : 5);
 }
 
-// `write`: of many elements, each with a comma after it.
+// `write` writes many elements, each followed by a comma.
 template <typename T, size_t kTextMax, typename Write>
 bool append_reals(ByteBuffer& out, const uint8_t* data, uint64_t count, Write write) {
   const size_t start = out.size();
@@ -166,7 +167,7 @@ bool append_floats(ByteBuffer& out, const uint8_t* data, uint64_t count) {
   return append_reals<float, kFloatTextMax>(out, data, count, float_text::write_floats);
 }
 
-// FP16 and BF16: by way of float, a block at a time.
+// Writes FP16 and BF16 by converting to float, a block at a time.
 template <typename T>
 bool append_halves(ByteBuffer& out, const uint8_t* data, uint64_t count) {
   constexpr uint64_t kBlock = 512;
@@ -231,7 +232,7 @@ bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin
   if (!out.append("[")) return false;
   for (uint64_t at = begin; at < end;) {
     const uint64_t some = std::min(end - at, rows_at_once * row);
-    // Beside its comma, which the element's room counts, a row's end takes two bytes.
+    // A row's end takes two bytes besides its comma, which the element's size includes.
     auto* place = reinterpret_cast<char*>(out.room(some * (kFloatTextMax + 1) + some / row * 2));
     if (place == nullptr) return false;
     const uint8_t* data = tensor.data + at * sizeof(float);

@@ -1,5 +1,5 @@
-// Decodes V1 predict bodies: the fast decoder first, the plain one where it turns the body down.
-// Hot path; pure, any thread.
+// Decodes V1 predict bodies: with the fast decoder first, with the plain one if that rejects the
+// body. Hot path; pure, any thread.
 #include "codec/serving/json.h"
 
 namespace serval {

@@ -5,20 +5,19 @@
 
 namespace serval {
 
-// Decodes a predict body against the model's signatures.
-// `signatures` empty = the model is unknown: the body is checked as far as TensorFlow Serving
-// checks it before its model lookup (JSON, top level object, signature_name), then the answer is
-// model_not_found with an empty message (the caller words it). body: kBodyPadding readable bytes
-// behind it. Tensors go into `arena` (or, where the bytes can be used as they are, stay views of
-// the body).
-// Shapes are NOT checked against the signature here (the engine does).
+// Decodes a predict body against the model's signatures. If `signatures` is empty, the model is
+// unknown: the body is checked as far as TensorFlow Serving checks it before its model lookup
+// (JSON, top-level object, signature_name), then the result is model_not_found with an empty
+// message (the caller words it). body: kBodyPadding bytes after it must be readable. Tensors are
+// allocated from `arena` (or are views of the body if the bytes can be used directly). Shapes are
+// NOT checked against the signature here (the engine does that).
 // Errors: malformed_body, invalid_argument, signature_not_found, unimplemented; texts as
 // upstream's.
 Status decode_v1_predict(std::span<const uint8_t> body, std::span<const Signature> signatures,
                          const Limits& limits, Arena& arena, DecodedRequest& out);
 
-// The two halves of the above, for tests and fuzzing. The fast one accepts (ok) or turns down
-// without saying why; what it accepts, the plain one accepts with the same tensors.
+// The two halves of the above, for tests and fuzzing. The fast one accepts or rejects without a
+// reason; the plain one accepts everything that the fast one accepts, with the same tensors.
 bool decode_v1_predict_fast(std::span<const uint8_t> body, std::span<const Signature> signatures,
                             const Limits& limits, Arena& arena, DecodedRequest& out);
 Status decode_v1_predict_plain(std::span<const uint8_t> body, std::span<const Signature> signatures,

@@ -1,4 +1,4 @@
-// See json_body.h. Any thread.
+// Parses TensorFlow Serving's REST bodies for the plain decoders. Any thread.
 #include "codec/serving/json_body.h"
 
 #include "codec/json/echo.h"

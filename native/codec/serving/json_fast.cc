@@ -1,6 +1,6 @@
-// The fast V1 predict decoder: one pass over the body, numbers straight into arena memory. Hot
-// path; any thread. It words no errors: whatever is wrong or odd (a byte order mark, text behind
-// the document, duplicate keys, keys with escapes) it turns down, and the plain decoder decides.
+// The fast V1 predict decoder: one pass over the body, numbers directly into arena memory. Hot
+// path; any thread. It produces no error texts: it rejects anything wrong or unusual (a byte order
+// mark, text after the document, duplicate keys, keys with escapes), and the plain decoder decides.
 // Source: tfserving.md 1.4, 1.5.
 #include <cstring>
 
@@ -16,7 +16,7 @@ enum class Verdict : uint8_t { Accepted, TurnedDown, OtherSignature };
 
 class FastDecoder {
  public:
-  // `preset`: the signature's index where it is known from an earlier pass, else -1.
+  // `preset`: the signature's index if an earlier pass found it, else -1.
   FastDecoder(std::string_view text, std::span<const Signature> signatures, int preset,
               Arena& arena, DecodedRequest& out)
       : body_(text, arena), signatures_(signatures), current_(preset), out_(out) {}
@@ -25,7 +25,7 @@ class FastDecoder {
   int named_signature() const { return named_; }
 
  private:
-  // Steps over the body: the byte behind what they read, or nullptr.
+  // Steps over the body: return the byte after what they read, or nullptr.
   const char* members(const char* p);
   const char* member(const char* p, std::string_view key);
   const char* signature_name(const char* p);
@@ -43,8 +43,8 @@ class FastDecoder {
 
   FastBody body_;
   std::span<const Signature> signatures_;
-  int current_;     // the signature that tensors are read with; -1 = none yet
-  int named_ = -1;  // the one that the body names
+  int current_;     // the signature used to read tensors; -1 = none yet
+  int named_ = -1;  // the signature that the body names
   bool has_tensors_ = false;
   bool has_name_ = false;
   DecodedRequest& out_;
@@ -62,7 +62,7 @@ Verdict FastDecoder::decode() {
   return Verdict::Accepted;
 }
 
-// Takes `"key" :` and the blanks around it.
+// Reads `"key" :` and the blanks around it.
 const char* read_key(const char* p, const char* end, std::string_view& key) {
   p = skip_blanks(p, end);
   if (p >= end) return nullptr;
@@ -132,7 +132,8 @@ const char* FastDecoder::row(const char* p) {
   return whole_value(p, signature().inputs[0], 0);
 }
 
-// Index of the input called `key`, or inputs.size(). Objects tend to keep one order of keys.
+// Index of the input called `key`, or inputs.size(). Tries `guess` first, since objects tend to
+// keep one key order.
 size_t FastDecoder::find_input(std::string_view key, size_t guess) const {
   const std::vector<TensorSpec>& inputs = signature().inputs;
   if (guess < inputs.size() && inputs[guess].name == key) return guess;
@@ -140,9 +141,9 @@ size_t FastDecoder::find_input(std::string_view key, size_t guess) const {
   return index < 0 ? inputs.size() : static_cast<size_t>(index);
 }
 
-// Memory for all instances, now that one shows how many elements each has and how few bytes an
-// instance can take; the first one's elements move there. Together not more than the rest of the
-// body can hold.
+// Allocates memory for all instances, after the first shows how many elements each has and how few
+// bytes an instance can take; moves the first one's elements there. The total is not more than the
+// rest of the body can hold.
 bool FastDecoder::spread(const char* p, FastTensor* tensors) {
   const size_t inputs = signature().inputs.size();
   size_t elements = 0;
@@ -166,7 +167,7 @@ bool FastDecoder::spread(const char* p, FastTensor* tensors) {
   return true;
 }
 
-// Instance 0 fixes each input's rank and shape.
+// Instance 0 determines each input's rank and shape.
 const char* FastDecoder::row_object(const char* p, FastTensor* tensors, int64_t instance) {
   const std::vector<TensorSpec>& inputs = signature().inputs;
   p = skip_blanks(p + 1, body_.end);
@@ -242,7 +243,7 @@ const char* FastDecoder::column_objects(const char* p) {
 
 }  // namespace
 
-// Hot path. A body that names its signature behind its tensors is read again where it is not the
+// Hot path. Reads a body twice if it names its signature after its tensors and it is not the
 // default one.
 bool decode_v1_predict_fast(std::span<const uint8_t> body, std::span<const Signature> signatures,
                             const Limits&, Arena& arena, DecodedRequest& out) {

@@ -1,5 +1,6 @@
 // The plain V1 predict decoder: TensorFlow Serving's checks, in its order, in its words. It decides
-// every error, and the fast decoder is compared with it. Control plane of the hot path; any thread.
+// every error, and tests compare the fast decoder with it. Control plane of the hot path; any
+// thread.
 // Source: tfserving.md 1.3, 1.5, 1.10, 9; upstream's util/json_tensor.cc.
 #include <algorithm>
 
@@ -12,7 +13,7 @@ namespace serval {
 
 namespace {
 
-// An object that names inputs, rather than one that holds the bytes of one value.
+// Whether an object names inputs, rather than holding the bytes of one value.
 bool is_named_object(const PlainBody& body, const JsonNode& value) {
   return value.kind == JsonKind::Object && !is_base64_object(body.document, value);
 }
@@ -40,7 +41,7 @@ Error keys_error(const PlainBody& body, const Signature& signature, size_t eleme
       " keys must be equal to: " + list);
 }
 
-// One object of a row-format list. `given[i]`: input i has a value of this element.
+// Appends one object of a row-format list. `given[i]`: input i has a value in this element.
 Status append_object(const PlainBody& body, const Signature& signature, size_t element,
                      const JsonNode& value, std::vector<PlainTensor>& tensors,
                      std::vector<bool>& given) {
@@ -65,7 +66,7 @@ Status append_object(const PlainBody& body, const Signature& signature, size_t e
     return element_error(element, &key, status.error());
   }
   for (size_t i = 0; i < given.size(); ++i) {
-    // What may be absent is given by all instances or by none.
+    // An optional input has to be present in all instances or in none.
     const bool needed = !signature.inputs[i].may_be_absent || tensors[i].values() > 0;
     if (given[i] ? tensors[i].values() == element + 1 : !needed) continue;
     return keys_error(body, signature, element, value);
@@ -127,8 +128,8 @@ Status decode_row(const PlainBody& body, const Signature& signature, const JsonN
   return {};
 }
 
-// Behind everything that TensorFlow Serving checks, as it ignores such a name: a misspelt input
-// beside good ones must not pass silently.
+// Checked after everything that TensorFlow Serving checks, which ignores such a name: a misspelt
+// input beside good ones must not pass silently.
 Status refuse_unknown(const PlainBody& body, const Signature& signature, const JsonNode& inputs) {
   const JsonNode* member = body.document.child(inputs);
   for (; member != nullptr; member = body.document.sibling(*member)) {
@@ -168,7 +169,8 @@ Status decode_columns(const PlainBody& body, const Signature& signature, const J
   return named ? refuse_unknown(body, signature, inputs) : Status();
 }
 
-// The signature the body names. Source: tfserving.md 1.3 (its place among the checks), 1.10.
+// Chooses the signature that the body names. Source: tfserving.md 1.3 (its place among the checks),
+// 1.10.
 Status choose_signature(const PlainBody& body, std::span<const Signature> signatures,
                         DecodedRequest& out) {
   if (signatures.empty()) return make_error(ErrorCode::ModelNotFound, "");

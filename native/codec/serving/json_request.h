@@ -1,4 +1,4 @@
-// What the fast and the plain decoder of V1 predict bodies share. Hot path, any thread.
+// Helpers shared by the fast and the plain decoder of V1 predict bodies. Hot path, any thread.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ inline constexpr std::string_view kInputsKey = "inputs";
 inline constexpr std::string_view kBase64Key = "b64";
 inline constexpr std::string_view kDefaultSignature = "serving_default";
 
-// Index of the signature called `name`, where "" means serving_default; -1 when there is none.
+// Index of the signature called `name`, where "" means serving_default; -1 if there is none.
 // Source: tfserving.md 1.5.
 inline int find_signature(std::span<const Signature> signatures, std::string_view name) {
   if (name.empty()) name = kDefaultSignature;
@@ -24,7 +24,7 @@ inline int find_signature(std::span<const Signature> signatures, std::string_vie
   return -1;
 }
 
-// V1 has no way to choose outputs: all of them, in the signature's order.
+// Requests all outputs, in the signature's order: V1 has no way to choose.
 // Source: tfserving.md 1.4 "no way to pass an output filter over REST".
 inline void request_all_outputs(const Signature& signature, DecodedRequest& out) {
   for (size_t i = 0; i < signature.outputs.size(); ++i) {

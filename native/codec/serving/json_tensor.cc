@@ -1,5 +1,5 @@
-// Values of a parsed V1 predict body as tensor memory, with TensorFlow Serving's checks in its
-// order. Control plane of the hot path (plain decoder); any thread. Recursion ends at kRankMax.
+// Converts values of a parsed V1 predict body to tensor memory with TensorFlow Serving's checks, in
+// its order. Control plane of the hot path (plain decoder); any thread. Recursion ends at kRankMax.
 #include "codec/serving/json_tensor.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace serval {
 
 namespace {
 
-// Upstream's shape of a value: the sizes met on the way down its first elements. False past
-// rank_max.
+// Upstream's shape of a value: the list sizes on the path through its first elements. False: deeper
+// than rank_max.
 bool dense_shape(const JsonDocument& document, const JsonNode& value, size_t rank_max,
                  Shape& shape) {
   shape.clear();
@@ -67,8 +67,9 @@ Status PlainTensor::compare_with_first() const {
   return {};
 }
 
-// As many elements as the first value's shape promises for all values, but not more than the body
-// has values: a body whose later values differ is refused, so what goes beyond is not stored.
+// Reserves the elements that the first value's shape predicts for all values, limited by the number
+// of values in the body: a body whose later values differ is refused, so anything beyond is never
+// stored.
 Status PlainTensor::reserve(const PlainBody& body) {
   const uint64_t present = body.document.nodes.size();
   const std::optional<uint64_t> each = shape_.elements();

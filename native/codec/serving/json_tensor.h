@@ -1,4 +1,4 @@
-// One input tensor of a V1 predict body, gathered value by value from a parsed document. Control
+// One input tensor of a V1 predict body, collected value by value from a parsed document. Control
 // plane of the hot path (plain decoder); any thread.
 #pragma once
 
@@ -11,18 +11,18 @@ namespace serval {
 // FillTensorProto).
 class PlainTensor {
  public:
-  // `values`: how many times append() will be called. `rank_max`: of one value.
+  // `values`: the number of append() calls to follow. `rank_max`: of one value.
   PlainTensor(const TensorSpec& spec, uint64_t values, size_t rank_max)
       : spec_(&spec), values_(values), rank_max_(rank_max) {}
 
   // Adds one value: a scalar, or lists nested to any depth below rank_max.
-  // Errors: invalid_argument (type, range, ragged lists, or a count or shape other than the first
-  // value's); unimplemented where the dtype has no JSON form.
+  // Errors: invalid_argument (type, range, ragged lists, or a count or shape that differs from the
+  // first value's); unimplemented if the dtype has no JSON form.
   Status append(const PlainBody& body, const JsonNode& value);
 
-  // How often append() was called.
+  // The number of append() calls.
   uint64_t values() const { return given_; }
-  // The tensor of one value; after the only append().
+  // The tensor of a single value; call after the only append().
   TensorView whole() const;
   // The tensor of all values: a new first dimension counts them.
   TensorView batch() const;
@@ -46,10 +46,10 @@ class PlainTensor {
   bool first_ = true;
   Shape first_shape_;
   uint64_t first_count_ = 0;
-  Shape shape_;            // of the value being read
+  Shape shape_;            // shape of the value being read
   uint64_t count_ = 0;     // its elements so far
   uint64_t total_ = 0;     // elements of all values so far
-  uint64_t capacity_ = 0;  // elements that there is memory for
+  uint64_t capacity_ = 0;  // elements that memory was reserved for
   uint8_t* data_ = nullptr;
   std::string_view* strings_ = nullptr;
 };

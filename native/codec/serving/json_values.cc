@@ -1,6 +1,6 @@
-// Tensor values of V1 predict bodies: nested lists into flat memory, one loop per dtype. Hot path;
-// any thread. Recursion is bounded by kRankMax. What is accepted here, json_tensor.cc accepts
-// with the same elements; everything odd is turned down.
+// Reads tensor values of V1 predict bodies: nested lists into flat memory, one loop per dtype. Hot
+// path; any thread. Recursion is bounded by kRankMax. json_tensor.cc accepts everything that is
+// accepted here, with the same elements; anything unusual is rejected.
 #include "codec/serving/json_values.h"
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace serval {
 
 namespace {
 
-// A kind of element: what it is in memory and how its text is read.
+// A kind of element: its type in memory and the reader of its text.
 template <typename T>
 struct IntegerLeaf {
   using Type = T;
@@ -53,7 +53,7 @@ bool set_dim(int64_t& dim, int64_t count) {
   return dim == count;
 }
 
-// The innermost list; `p` stands behind its bracket.
+// Reads the innermost list; `p` is after its bracket.
 template <typename Leaf>
 const char* read_leaves(const char* p, FastBody& body, FastTensor& tensor, int64_t& dim) {
   using T = typename Leaf::Type;
@@ -124,7 +124,7 @@ bool begin_value(const char* p, FastBody& body, DType dtype, size_t rank_max, Fa
     tensor.dims[tensor.rank++] = -1;
     front = skip_blanks(front + 1, body.end);
   }
-  // An element and what separates it take two bytes at least, three where it is a string.
+  // An element and its separator take at least two bytes, a string three.
   const auto left = static_cast<size_t>(body.end - p);
   const size_t elements = tensor.rank == 0 ? 1 : left / (dtype == DType::Bytes ? 3 : 2) + 1;
   const size_t bytes = elements * element_bytes(dtype);

@@ -1,5 +1,5 @@
-// V1 predict answers: {"predictions": ...} by row, {"outputs": ...} by column, compact. Hot path;
-// pure, any thread. Recursion is bounded by kRankMax.
+// Writes V1 predict responses: {"predictions": ...} by row, {"outputs": ...} by column, compact.
+// Hot path; pure, any thread. Recursion is bounded by kRankMax.
 // Source: tfserving.md 1.6, 9 (bytes that are not UTF-8, compact JSON, all dtypes).
 #include <algorithm>
 
@@ -13,21 +13,21 @@ namespace serval {
 namespace {
 
 constexpr std::string_view kBytesSuffix = "_bytes";
-constexpr uint64_t kShortRow = 64;            // shorter ones are written together
+constexpr uint64_t kShortRow = 64;            // shorter rows are written together
 constexpr uint64_t kElementsPerStep = 65536;  // written between two checks of the limit
-constexpr uint64_t kElementsMeasured = 4096;  // say how much memory the others take
+constexpr uint64_t kElementsMeasured = 4096;  // after these, the size of the rest is estimated
 
 class AnswerWriter {
  public:
   AnswerWriter(const Limits& limits, ByteBuffer& out)
       : out_(out), start_(out.size()), bytes_max_(limits.response_bytes_max) {}
 
-  // All return false once memory is out or the limit is passed; status() says which.
+  // All return false when memory is out or the limit is exceeded; status() says which.
   bool raw(std::string_view text) { return check(out_.append(text)); }
   bool name(std::string_view text) { return check(append_json_string(out_, text)) && raw(":"); }
-  // The part of `tensor` below its dimension `dim`, from element `at` of it.
+  // Writes the part of `tensor` below its dimension `dim`, from element `at`.
   bool nested(const TensorView& tensor, bool as_base64, size_t dim, uint64_t& at);
-  // The same of a whole tensor.
+  // Writes a whole tensor.
   bool all(const TensorView& tensor, bool as_base64, uint64_t& at);
   Status status();
 
@@ -46,7 +46,7 @@ class AnswerWriter {
   ByteBuffer& out_;
   size_t start_;
   uint64_t bytes_max_;
-  uint64_t elements_ = 0;  // of the tensor that is written as a whole; 0 = memory is reserved
+  uint64_t elements_ = 0;  // elements of the tensor being written whole; 0 = memory is reserved
   size_t elements_start_ = 0;
   bool no_memory_ = false;
   bool too_large_ = false;
@@ -57,8 +57,8 @@ bool AnswerWriter::text(std::string_view bytes, bool as_base64) {
   return check(base64 ? append_b64_object(out_, bytes) : append_json_string(out_, bytes));
 }
 
-// Reserves memory for the rest of a tensor, by what its first elements took: growing step by step
-// would copy a large answer several times. Without it the steps go on.
+// Reserves memory for the rest of a tensor by the size of its first elements: growing step by step
+// would copy a large response several times. If that fails, growth continues in steps.
 void AnswerWriter::expect(uint64_t at) {
   if (at < kElementsMeasured || at >= elements_) return;
   const uint64_t each = (out_.size() - elements_start_) / at + 1;
@@ -90,7 +90,7 @@ bool AnswerWriter::elements(const TensorView& tensor, bool as_base64, uint64_t b
   return true;
 }
 
-// An image's last dimension has three elements: one call a row would waste five lanes of eight.
+// An image's last dimension has three elements: one call per row would waste five of eight lanes.
 bool AnswerWriter::short_rows(const TensorView& tensor, uint64_t rows, uint64_t row, uint64_t& at) {
   const uint64_t end = at + rows * row;
   if (!raw("[")) return false;
@@ -134,7 +134,7 @@ Status AnswerWriter::status() {
                     "response is larger than " + std::to_string(bytes_max_) + " bytes");
 }
 
-// One output of the answer.
+// One output of the response.
 struct Output {
   const TensorSpec* spec;
   const TensorView* tensor;
@@ -160,7 +160,7 @@ Status check_batch(std::span<const Output> outputs, int64_t& batch) {
   return {};
 }
 
-// The backend's tensors are what their shapes say, and of a type that has a JSON form.
+// Checks that the backend's tensors match their shapes and have a type with a JSON form.
 Status check_tensor(const Output& output) {
   const TensorView& tensor = *output.tensor;
   if (tensor.dtype == DType::Invalid) {

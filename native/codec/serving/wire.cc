@@ -1,6 +1,6 @@
-// Hot path. A PredictRequest against a model's signatures, with TensorFlow Serving's checks in its
-// order and words. Any thread. The wire's form is read by wire_read.cc, before anything here
-// looks at the model.
+// Hot path. Decodes a PredictRequest against a model's signatures with TensorFlow Serving's checks,
+// in its order and words. Any thread. wire_read.cc checks the wire format before anything here uses
+// the model.
 // Source: tfserving.md 1.10, 2; upstream's predict_util.cc, cc/saved_model/util.cc.
 #include "codec/serving/wire.h"
 
@@ -30,7 +30,7 @@ std::vector<std::string_view> aliases_of(const WireTfPredict& wire) {
   return names;
 }
 
-// Of two lists of names, those of the first that the second lacks.
+// The names in the first list that are missing from the second.
 std::vector<std::string_view> difference(std::vector<std::string_view> names,
                                          std::vector<std::string_view> others) {
   std::sort(names.begin(), names.end());
@@ -50,12 +50,12 @@ Error size_error(const WireTfPredict& wire, const Signature& signature) {
                           join_names(difference(wanted, sent)) + "}.");
 }
 
-// The signature's own default, or the graph's.
+// Whether the signature, or the graph, has a default.
 bool has_default(const TensorSpec& spec) {
   return spec.default_value != nullptr || spec.may_be_absent;
 }
 
-// The names of our tensors stand for TensorFlow's feed names.
+// Uses our tensor names in place of TensorFlow's feed names.
 Error missing_error(const WireTfPredict& wire, const Signature& signature,
                     const TensorSpec& missing) {
   std::vector<std::string_view> defaults;
@@ -102,7 +102,7 @@ Status decode_inputs(const WireTfPredict& wire, const Signature& signature, cons
   return used == sent ? Status() : Status(invalid_name_error(wire, signature));
 }
 
-// TensorFlow's session says this when it is fed, behind all checks of the request.
+// TensorFlow's session reports this when it is fed, after all checks of the request.
 Status check_dtypes(const Signature& signature, const DecodedRequest& request) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const TensorSpec& spec = signature.inputs[i];
@@ -169,7 +169,7 @@ Status take_output_filter(const WireTfPredict& wire, const Signature& signature,
                               " Outputs expected to be in the set {" +
                               join_names(names_of(signature.outputs)) + "}.");
     }
-    // At most one entry per output of the model is ever looked through.
+    // Searches at most one entry per output of the model.
     for (const RequestedOutput& earlier : out.outputs) {
       if (earlier.index != static_cast<uint32_t>(index)) continue;
       return invalid_argument("duplicate output tensor alias: " + echo_text(alias));

@@ -1,5 +1,5 @@
-// Hot path. Finds, merges and form-checks the fields of TensorFlow Serving's requests: a walk over
-// the top level that sizes the lists, then one that fills them. Any thread. Knows no model.
+// Hot path. Finds, merges and validates the fields of TensorFlow Serving's requests: one walk over
+// the top level sizes the lists, a second one fills them. Any thread. Knows no model.
 #include "codec/serving/wire_read.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace wire_tf;
 
 constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
 
-// Int64Value in the oneof: a label in front of it is dropped, an earlier version is merged.
+// Int64Value in the oneof: an earlier label is dropped, an earlier version is merged.
 bool read_version(Bytes bytes, const uint8_t* origin, WireFault& fault, TfModelRef& out) {
   if (!out.has_version) out.version = 0;
   out.has_version = true;
@@ -32,7 +32,7 @@ bool read_version(Bytes bytes, const uint8_t* origin, WireFault& fault, TfModelR
   return fault.reason == nullptr;
 }
 
-// An entry of map<string, TensorProto>. Given again, key and value are merged.
+// An entry of map<string, TensorProto>. Repeated keys and values are merged.
 bool read_input(Bytes entry, const uint8_t* origin, WireFault& fault, WireTfInput& out) {
   out.tensor.message = entry;
   out.tensor.in_entry = true;
@@ -68,7 +68,7 @@ bool read_fields(Bytes message, WireFault& fault, WireTfPredict& out) {
   return fault.reason == nullptr;
 }
 
-// Sorts by alias; of entries with one key the last on the wire stays.
+// Sorts by alias; of entries with one key the last on the wire is kept.
 void make_map(std::span<WireTfInput>& inputs) {
   const auto before = [](const WireTfInput& a, const WireTfInput& b) {
     const int order = a.alias.compare(b.alias);
@@ -97,7 +97,7 @@ void each_list(Bytes message, WireFault& fault, Visit visit) {
   }
 }
 
-// Calls example(bytes) and context(bytes) for what a list holds.
+// Calls example(bytes) and context(bytes) for the content of a list.
 template <typename Example, typename Context>
 void each_example(uint32_t kind, Bytes list, const uint8_t* origin, WireFault& fault,
                   Example example, Context context) {

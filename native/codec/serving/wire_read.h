@@ -1,7 +1,7 @@
-// TensorFlow Serving's requests as they stand on the wire: fields found, merged as protobuf merges,
-// and checked for form; nothing is compared with a model yet, but for the names in what the two
-// decoders of Predict (serving/wire.cc, table/wire.cc) share. Hot path, any thread. Views of the
-// message. Source: tfserving.md 2.
+// TensorFlow Serving's requests as wire messages: fields are found, merged as protobuf does, and
+// validated, but not yet compared with a model, except for the names that the two decoders of
+// Predict (serving/wire.cc, table/wire.cc) share. Hot path, any thread. Views of the message.
+// Source: tfserving.md 2.
 #pragma once
 
 #include <span>
@@ -13,28 +13,28 @@
 namespace serval {
 
 namespace wire_tf {
-inline constexpr uint32_t kModelSpec = 1;  // of all requests
+inline constexpr uint32_t kModelSpec = 1;  // in all requests
 inline constexpr uint32_t kModelName = 1, kModelVersion = 2, kModelSignature = 3, kModelLabel = 4;
 inline constexpr uint32_t kVersionValue = 1;  // Int64Value
 inline constexpr uint32_t kPredictInputs = 2, kPredictFilter = 3;
-inline constexpr uint32_t kInput = 2;  // of ClassificationRequest and RegressionRequest
+inline constexpr uint32_t kInput = 2;  // in ClassificationRequest and RegressionRequest
 inline constexpr uint32_t kExampleList = 1, kExampleListWithContext = 2;
 inline constexpr uint32_t kExamples = 1, kContext = 2;
 }  // namespace wire_tf
 
-// Reads the ModelSpec `bytes` into `out`, merging. False at a fault.
+// Reads the ModelSpec `bytes` into `out`, merging. False: a fault was found.
 bool read_tf_model(std::span<const uint8_t> bytes, const uint8_t* origin, WireFault& fault,
                    TfModelRef& out);
 
-// Reads the ModelSpec of a request (field kModelSpec, as often as it comes). `found`: it is there.
-// False at a fault.
+// Reads the ModelSpec of a request (field kModelSpec, which may repeat). `found`: it is present.
+// False: a fault was found.
 bool find_tf_model(std::span<const uint8_t> message, WireFault& fault, TfModelRef& out,
                    bool& found);
 
-// Its names have at most kNameBytesMax bytes. Errors: invalid_argument.
+// Checks that its names have at most kNameBytesMax bytes. Errors: invalid_argument.
 Status check_tf_model(const TfModelRef& model);
 
-// The malformed_body that a fault stands for. `message`: the request's type.
+// The malformed_body error for a fault. `message`: the request's type.
 Error tf_fault_error(const char* message, const WireFault& fault);
 
 struct WireTfInput {
@@ -44,14 +44,14 @@ struct WireTfInput {
 
 struct WireTfPredict {
   TfModelRef model;
-  std::span<WireTfInput> inputs;              // by alias, each once
+  std::span<WireTfInput> inputs;              // by alias, unique
   std::span<std::string_view> output_filter;  // in wire order
 
-  // Null where there is none.
+  // Null if there is none.
   const WireTfInput* find(std::string_view alias) const;
 };
 
-// Reads all of a PredictRequest. Records come from `arena`.
+// Reads all of a PredictRequest. Records are allocated from `arena`.
 // Errors: malformed_body with the byte; invalid_argument when a list is over kInputsMax; internal.
 Status read_tf_predict(std::span<const uint8_t> message, Arena& arena, WireTfPredict& out);
 
@@ -61,30 +61,29 @@ Status open_tf_predict(std::span<const uint8_t> message, std::span<const Signatu
                        const Limits& limits, Arena& arena, WireTfPredict& wire,
                        uint32_t& signature_index);
 
-// The outputs that it names, in its order; none where it names none.
-// Errors: invalid_argument (unknown, or named twice).
+// The outputs in its output_filter, in that order; none if the filter is empty.
+// Errors: invalid_argument (unknown or duplicate output).
 Status take_output_filter(const WireTfPredict& wire, const Signature& signature,
                           DecodedRequest& out);
 
-// What an Input holds after merging: a oneof, so that a list of one kind drops an earlier one of
-// the other.
+// The content of an Input after merging: it is a oneof, so a list of one kind drops an earlier one
+// of the other.
 struct WireTfExamples {
   uint64_t examples = 0;
   uint64_t example_bytes = 0;
   uint64_t context_bytes = 0;
   uint32_t kind = 0;        // field number of the list, 0 = none
-  uint64_t first_list = 0;  // lists in front of it are dropped
+  uint64_t first_list = 0;  // index of the first list that counts
 };
 
 // Reads the Input of a ClassificationRequest, a RegressionRequest or a MultiInferenceRequest
-// (`name`). The Examples themselves are not looked into: who parses them says what is wrong with
-// them.
+// (`name`). Does not parse the Examples; the code that parses them reports their faults.
 // Errors: malformed_body with the byte.
 Status read_tf_examples(std::span<const uint8_t> message, const char* name, WireTfExamples& out);
 
 // Fills `examples` (out.examples of them) with views of the message, and `context` with
-// out.context_bytes bytes: contexts that are merged stand one behind the other. `message` is the
-// one that `wire` was read from.
+// out.context_bytes bytes: merged contexts are concatenated. `message` is the one that `wire` was
+// read from.
 void take_tf_examples(std::span<const uint8_t> message, const WireTfExamples& wire,
                       std::string_view* examples, uint8_t* context);
 

@@ -1,6 +1,6 @@
-// Hot path. What classify and regress make of a signature's outputs, and ClassificationResponse and
-// RegressionResponse. Any thread. Source: tfserving.md 1.7, 2; upstream's classifier.cc,
-// regressor.cc (checks, order, words).
+// Hot path. Converts a signature's outputs for classify and regress, and writes
+// ClassificationResponse and RegressionResponse. Any thread. Source: tfserving.md 1.7, 2;
+// upstream's classifier.cc, regressor.cc (checks, order, words).
 #include <algorithm>
 #include <bit>
 
@@ -15,7 +15,7 @@ namespace serval {
 
 namespace {
 
-// Field numbers of both responses and of what is in them.
+// Field numbers of both responses and of the messages in them.
 constexpr uint32_t kResult = 1, kResponseModel = 2;
 constexpr uint32_t kRows = 1;     // classifications, regressions
 constexpr uint32_t kClasses = 1;  // Classifications
@@ -35,7 +35,7 @@ uint64_t example_count(const DecodedRequest& request) {
   return known ? static_cast<uint64_t>(request.inputs[0].shape[0]) : 0;
 }
 
-// The output called `alias`; null where it was not asked for.
+// The output called `alias`; null if it was not requested.
 const TensorView* find_output(const Signature& signature, const DecodedRequest& request,
                               std::span<const TensorView> outputs, std::string_view alias) {
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -61,7 +61,7 @@ Status check_class_output(const TensorView& tensor, const char* name, DType want
   return {};
 }
 
-// An FP32 tensor's elements. Errors: internal where its memory is not aligned to them.
+// Views an FP32 tensor's elements. Errors: internal if its memory is not aligned.
 Status view_floats(const TensorSpec& spec, const TensorView& tensor, std::span<const float>& out) {
   if (Status status = check_answer(spec, tensor); !status.ok()) return status;
   if (reinterpret_cast<uintptr_t>(tensor.data) % sizeof(float) != 0) {
@@ -76,7 +76,7 @@ const TensorSpec& output_spec(const Signature& signature, std::string_view alias
   return signature.outputs[static_cast<size_t>(signature.find_output(alias))];
 }
 
-// A classifier whose only chosen output has names for its columns.
+// Handles a classifier whose only chosen output has column names.
 Status view_named(const TensorSpec& spec, std::span<const TensorView> outputs, uint64_t examples,
                   ClassifyView& out) {
   if (outputs.size() != 1) {
@@ -91,7 +91,7 @@ Status view_named(const TensorSpec& spec, std::span<const TensorView> outputs, u
   return {};
 }
 
-// proto3 leaves out a zero, not a negative one.
+// proto3 omits zero, but not negative zero.
 uint64_t float_bytes(float value) {
   return std::bit_cast<uint32_t>(value) == 0 ? 0 : kFloatFieldBytes;
 }
@@ -114,7 +114,7 @@ uint64_t row_bytes(const ClassifyView& view, size_t row) {
   return bytes;
 }
 
-// A label is a protobuf string: clients refuse a message that holds another.
+// Labels are protobuf strings: clients refuse a message whose strings are not UTF-8.
 Status check_labels(const ClassifyView& view) {
   const size_t count = view.names.empty() ? view.labels.size() : view.classes;
   for (size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Hot path. TensorProto to tensors: form and counts in one walk, then wire_tensor_values.cc takes
-// the values. Any thread.
+// Hot path. Converts TensorProto to tensors: validates and counts in one walk, then
+// wire_tensor_values.cc reads the values. Any thread.
 #include "codec/serving/wire_tensor.h"
 
 #include "base/bytes/wire_lists.h"
@@ -15,7 +15,7 @@ using namespace wire_tf;
 
 constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
 
-// In the order of DataType. Fields: 14 and 15 hold messages, 18 bytes.
+// In the order of DataType. Fields 14 and 15 hold messages, 18 bytes.
 constexpr std::array<TfType, 33> kTypes = {{{"invalid", DType::Invalid, 0},
                                             {"float", DType::Fp32, 5},
                                             {"double", DType::Fp64, 6},

@@ -1,5 +1,6 @@
-// Hot path. Values of a TensorProto: one loop over each run, with the dtype chosen outside of it.
-// Any thread. Takes memory for what the message holds, and what fill_left allows.
+// Hot path. Reads the values of a TensorProto: one loop over each run, with the dtype chosen
+// outside of it. Any thread. Allocates memory for the message's values, and for the fill values
+// that fill_left allows.
 #include "codec/serving/wire_tensor_values.h"
 
 #include <limits>
@@ -28,7 +29,7 @@ void each_piece(const TensorDecode& decode, Take take) {
   });
 }
 
-// How a varint becomes an element; false where it does not fit. Varints of one byte always fit.
+// Converts a varint to an element; false if it does not fit. Varints of one byte always fit.
 template <typename T>
 struct Cut {
   using Type = T;
@@ -38,8 +39,8 @@ struct Cut {
   }
 };
 
-// int_val is an int32; TensorFlow would cut it further without a word.
-// Source: tfserving.md 9 "8- and 16-bit integers out of range".
+// int_val is an int32; TensorFlow would truncate it further silently. Source: tfserving.md 9 "8-
+// and 16-bit integers out of range".
 template <typename T>
 struct Narrow {
   using Type = T;
@@ -61,7 +62,7 @@ struct Flag {
   }
 };
 
-// Where a conversion stands: elements written, and the value that did not fit.
+// The state of a conversion: elements written, and the value that did not fit.
 template <typename Kind>
 struct Fill {
   typename Kind::Type* out;
@@ -79,7 +80,7 @@ struct Fill {
     return false;
   }
 
-  // False where no more is wanted.
+  // False: no more values are needed.
   bool add_run(Bytes run) {
     const uint8_t* at = run.data();
     const uint8_t* const end = at + run.size();
@@ -133,7 +134,7 @@ Status fill_varints(const TensorDecode& decode) {
   return {};
 }
 
-// float_val and double_val: what a packed run holds is the tensor's bytes.
+// For float_val and double_val a packed run equals the tensor's bytes.
 template <typename T>
 Status fill_fixed(const TensorDecode& decode) {
   const WireTensor::Values& values = decode.values();
@@ -185,7 +186,7 @@ Status fill_strings(const TensorDecode& decode) {
   return {};
 }
 
-// Strings in tensor_content: the length of each as a varint, then the bytes of all.
+// Splits strings in tensor_content: the length of each as a varint, then the bytes of all.
 Status split_strings(const TensorDecode& decode) {
   const Bytes content = decode.wire.content;
   const auto wrong = [&] {
@@ -193,7 +194,7 @@ Status split_strings(const TensorDecode& decode) {
                                                  " bytes does not hold " +
                                                  std::to_string(decode.elements) + " strings");
   };
-  if (decode.elements > content.size()) return wrong();  // a length takes a byte
+  if (decode.elements > content.size()) return wrong();  // each length takes at least a byte
   auto* strings = decode.arena.allocate_array<std::string_view>(decode.elements);
   if (strings == nullptr) return tensor_memory_out(decode.name);
   WireCursor cursor(content);
@@ -204,7 +205,8 @@ Status split_strings(const TensorDecode& decode) {
     if (!cursor.varint(length) || cursor.at - start > 5 || length > content.size() - total) {
       return wrong();
     }
-    strings[i] = std::string_view(as_text(content).data(), length);  // its place comes below
+    // the data pointer is set below
+    strings[i] = std::string_view(as_text(content).data(), length);
     total += length;
   }
   if (total != static_cast<uint64_t>(cursor.end - cursor.at)) return wrong();
@@ -218,7 +220,7 @@ Status split_strings(const TensorDecode& decode) {
   return {};
 }
 
-// Memory that the message does not pay for, before it is touched.
+// Checks, before it is allocated, memory that the message's size does not account for.
 Status check_fill(const TensorDecode& decode, uint64_t& fill_left) {
   const size_t each =
       decode.type.dtype == DType::Bytes ? sizeof(std::string_view) : dtype_bytes(decode.type.dtype);

@@ -1,5 +1,5 @@
-// The values of a TensorProto that has been read: into a tensor. Internal to wire_tensor.cc. Hot
-// path, any thread.
+// Converts the values of a validated TensorProto to a tensor. Internal to wire_tensor.cc. Hot path,
+// any thread.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace serval {
 
-// How a value of a typed field stands on the wire when it is not packed.
+// The wire type of a typed field's value when it is not packed.
 constexpr WireType typed_type(uint32_t field) {
   switch (field) {
     case 5:
@@ -23,7 +23,8 @@ constexpr WireType typed_type(uint32_t field) {
   }
 }
 
-// What one decode_wire_tensor() knows. Borrows all. The type is one that the engine has.
+// The state of one decode_wire_tensor() call. Borrows everything. The type is one that the engine
+// has.
 struct TensorDecode {
   const WireTensor& wire;
   const TfType& type;
@@ -33,15 +34,16 @@ struct TensorDecode {
   TensorView& out;
 
   const WireTensor::Values& values() const { return wire.values(type.field); }
-  // Values that are there and wanted. The last of them repeats up to `elements`.
+  // The number of values to read. The last of them repeats up to `elements`.
   uint64_t given() const { return std::min(values().count, elements); }
 };
 
-// `tensor parsing error: <name>`: TensorFlow's whole text, to the client; the reason to the log.
+// `tensor parsing error: <name>` is TensorFlow's whole text, for the client; the reason is for the
+// log.
 Error tensor_parsing_error(std::string_view name, std::string reason);
 Error tensor_memory_out(std::string_view name);
 
-// Makes the tensor of decode.wire.content, or of the typed field of its dtype. Errors: as
+// Makes the tensor from decode.wire.content, or from the typed field of its dtype. Errors: as
 // decode_wire_tensor().
 Status take_tensor_content(const TensorDecode& decode);
 Status take_tensor_values(const TensorDecode& decode, uint64_t& fill_left);

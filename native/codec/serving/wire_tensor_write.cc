@@ -1,5 +1,5 @@
-// Hot path. Tensors as TensorProto: sizes first, so that every byte is written once into room that
-// is there. Any thread. Source: tfserving.md 2 (typed fields, or tensor_content).
+// Hot path. Writes tensors as TensorProto: sizes first, so that every byte is written once into
+// reserved space. Any thread. Source: tfserving.md 2 (typed fields, or tensor_content).
 #include "codec/serving/wire_tensor.h"
 
 namespace serval {
@@ -8,7 +8,7 @@ namespace {
 
 using namespace wire_tf;
 
-// An element as protobuf writes it: negative numbers are sign-extended to 64 bits; a half as its
+// An element as protobuf encodes it: negative numbers are sign-extended to 64 bits; a half as its
 // bits.
 template <typename T>
 uint64_t load_varint(const uint8_t* data, size_t index) {
@@ -38,13 +38,13 @@ uint64_t dim_bytes(int64_t dim) {
   return dim == 0 ? 0 : 1 + varint_bytes(static_cast<uint64_t>(dim));
 }
 
-// Whether the elements go out as they are in memory.
+// Whether the elements are written as they are in memory.
 bool is_raw(const TensorView& tensor, TfTensorForm form) {
   return form == TfTensorForm::Content || tensor.dtype == DType::Fp32 ||
          tensor.dtype == DType::Fp64 || tensor.dtype == DType::Bool;
 }
 
-// Typed field of the elements. Its tag has two bytes from field 16 on.
+// The typed field of the elements. Its tag has two bytes from field 16 on.
 uint32_t values_field(const TensorView& tensor, TfTensorForm form) {
   if (form == TfTensorForm::Content && tensor.dtype != DType::Bytes) return kTensorContent;
   const TfType* type = tf_type(tf_type_number(tensor.dtype));

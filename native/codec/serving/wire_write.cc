@@ -1,5 +1,5 @@
 // Hot path. Writes PredictResponse: exact sizes first, one growth of the buffer, then every byte
-// once, straight into it. Any thread. Source: tfserving.md 2 "PredictResponse", "ModelSpec".
+// once, directly into it. Any thread. Source: tfserving.md 2 "PredictResponse", "ModelSpec".
 #include "codec/serving/wire_write.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool read_version(std::string_view text, uint64_t& out) {
   return !text.empty() && read.ec == std::errc() && read.ptr == end;
 }
 
-// Bytes of a map's entry; both of its fields are always written.
+// Bytes of a map entry; both of its fields are always written.
 uint64_t entry_bytes(const TensorSpec& spec, const WireTensorBytes& bytes) {
   return wire_field_bytes(spec.name.size()) + wire_field_bytes(bytes.proto);
 }

@@ -1,4 +1,4 @@
-// What the writers of TensorFlow Serving's responses share. Hot path, any thread.
+// Helpers shared by the writers of TensorFlow Serving's responses. Hot path, any thread.
 #pragma once
 
 #include "base/bytes/wire_writer.h"
@@ -6,11 +6,11 @@
 
 namespace serval {
 
-// The response's ModelSpec {name, version, signature_name}: all that is known of the answer's
-// model. Source: tfserving.md 2 "Response model_spec carries ...".
+// The response's ModelSpec {name, version, signature_name}, all fields that are known. Source:
+// tfserving.md 2 "Response model_spec carries ...".
 class TfModelSpec {
  public:
-  // Borrows both. A version that is no int64 is left out.
+  // Borrows both. Omits a version that is not an int64.
   TfModelSpec(const AnswerModel& model, const Signature& signature);
 
   // Bytes of the whole field.
@@ -22,20 +22,21 @@ class TfModelSpec {
 
   const AnswerModel& model_;
   const Signature& signature_;
-  uint64_t version_ = 0;  // in front of has_version_, whose initialiser sets it
+  uint64_t version_ = 0;  // declared before has_version_, whose initialiser sets it
   bool has_version_;
   uint64_t bytes_;
 };
 
-// `bytes` are no more than a response may have. `name`: its type. Errors: body_too_large.
+// Checks that `bytes` does not exceed the response limit. `name`: the response's type. Errors:
+// body_too_large.
 Status check_response_bytes(const char* name, uint64_t bytes, const Limits& limits);
 
-// Room for `total` bytes at the end of `out`. `name`: the response's type, for errors.
-// Errors, and `out` is as it was: body_too_large (limits.response_bytes_max); internal (memory).
+// Appends space for `total` bytes to `out`. `name`: the response's type, for errors. Errors, which
+// leave `out` unchanged: body_too_large (limits.response_bytes_max); internal (memory).
 Status grow_response(const char* name, uint64_t total, const Limits& limits, ByteBuffer& out,
                      uint8_t*& place);
 
-// The backend's tensor is what its shape says. Errors: internal.
+// Checks that the backend's tensor matches its shape. Errors: internal.
 Status check_answer(const TensorSpec& spec, const TensorView& tensor);
 
 }  // namespace serval

@@ -1,4 +1,4 @@
-// See answer.h. Hot path; any thread.
+// Converts a tabular run's outputs to tensors of the protocols. Hot path; any thread.
 #include "codec/table/answer.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool any_missing(const TensorView& view) {
          std::any_of(view.states, view.states + rows_of(view), [](uint8_t it) { return it != 0; });
 }
 
-// Answers are made one after the other; the groups come last.
+// Makes the tensors one after the other, and the groups last.
 class AnswerMaker {
  public:
   AnswerMaker(const TableSchema& table, const Signature& signature, const DecodedRequest& request,
@@ -80,7 +80,7 @@ Error bad_output(std::string_view name, const std::string& what) {
   return make_error(ErrorCode::BackendFailed, "output " + quoted(name) + what);
 }
 
-// The backend's tensors are what their shapes say.
+// Checks that the backend's tensors match their shapes.
 Status AnswerMaker::check(const TensorView& view, const AnswerTensor& out) const {
   const size_t rank = view.shape.rank();
   uint64_t expected = 0;
@@ -96,7 +96,8 @@ Status AnswerMaker::check(const TensorView& view, const AnswerTensor& out) const
                                   " elements do not fit its shape " + view.shape.to_string());
 }
 
-// Rows of one length need no companion; missing ones of floats get NaN. Source: 2.4 "dense".
+// Makes rows of equal length dense, without a companion; missing float rows get NaN. Source: 2.4
+// "dense".
 Status AnswerMaker::make_dense(AnswerTensor& out) {
   TensorView& view = out.view;
   const size_t rows = rows_of(view);
@@ -112,7 +113,7 @@ Status AnswerMaker::make_dense(AnswerTensor& out) {
     if (size != view.lengths[row]) return {};
   }
   if (size == SIZE_MAX) size = 0;
-  if (size == 0 && any_missing(view)) return {};  // no element could be NaN
+  if (size == 0 && any_missing(view)) return {};  // there are no elements to set to NaN
   if (fills && size != 0) {
     const size_t width = size * dtype_bytes(view.dtype);
     auto* place = arena_.allocate_array<uint8_t>(rows * width);
@@ -122,7 +123,7 @@ Status AnswerMaker::make_dense(AnswerTensor& out) {
     view.bytes = rows * width;
     for (size_t row = 0; row < rows; ++row, place += width) {
       if (view.lengths[row] == 0) {
-        std::memset(place, 0, width);  // made NaN or null with all that are missing
+        std::memset(place, 0, width);  // set to NaN or null later, with all missing values
       } else {
         std::memcpy(place, from, width);
         from += width;
@@ -134,8 +135,8 @@ Status AnswerMaker::make_dense(AnswerTensor& out) {
   return {};
 }
 
-// Dates, timestamps, times of the day. A timestamp with a fraction of a second is given in ISO
-// 8601, which has one, and says so.
+// Formats dates, timestamps and times of the day. A timestamp with a fraction of a second is
+// written as ISO 8601, which allows one, and marked as such.
 Status AnswerMaker::make_text(AnswerTensor& out, bool is_clock) {
   TensorView& view = out.view;
   const size_t count = elements_of(view);
@@ -220,7 +221,7 @@ Status AnswerMaker::make_one(const TensorView& view, const RequestedOutput& requ
   return view.dtype == DType::Decimal ? make_doubles(out) : Status();
 }
 
-// Values of missing rows, which may be anything, become NaN or zeros.
+// Sets the values of missing rows, which are undefined, to NaN or zeros.
 Status AnswerMaker::blank_missing(AnswerTensor& out, bool as_nan) {
   TensorView& view = out.view;
   const size_t size = elements_of(view);
@@ -252,7 +253,7 @@ Status AnswerMaker::blank_missing(AnswerTensor& out, bool as_nan) {
   });
 }
 
-// The parameter null_indices: of cells.
+// Writes the parameter null_indices, by cell.
 Status AnswerMaker::list_nulls(AnswerTensor& out) {
   const size_t count = out.is_group ? elements_of(out.view) : rows_of(out.view);
   size_t missing = 0;
@@ -285,7 +286,7 @@ Status AnswerMaker::make_nulls(AnswerTensor& out) {
   return done;
 }
 
-// Scalars of one datatype that are asked for in one way.
+// Whether two outputs are scalars of one datatype, requested in the same form.
 bool same_group(const AnswerTensor& a, const AnswerTensor& b) {
   if (a.datatype != b.datatype || a.binary != b.binary || b.view.shape.rank() != 1 ||
       a.view.dtype != b.view.dtype || a.parameter_count != b.parameter_count) {
@@ -297,7 +298,7 @@ bool same_group(const AnswerTensor& a, const AnswerTensor& b) {
                     });
 }
 
-// A name in a list of features: in quotation marks where a reader would take it for something else.
+// Appends a name to a list of features, in quotation marks if it would be misread otherwise.
 void append_feature(std::string& list, std::string_view name) {
   if (!list.empty()) list += ',';
   const bool plain = name.find_first_of(",\"") == std::string_view::npos && !name.empty() &&
@@ -351,7 +352,7 @@ Status AnswerMaker::join(std::span<AnswerTensor* const> members, AnswerTensor& o
   return {};
 }
 
-// "outputs_FP64"; with a number where another tensor of the answer is called so.
+// "outputs_FP64"; with a number appended if another tensor of the response has that name.
 std::string group_name(std::string_view datatype, std::span<const AnswerTensor> outputs,
                        std::span<const AnswerTensor> groups) {
   const std::string first = "outputs_" + std::string(datatype);
@@ -364,7 +365,7 @@ std::string group_name(std::string_view datatype, std::span<const AnswerTensor> 
   return name;
 }
 
-// A group stands where its first member does.
+// A group takes the place of its first member.
 Status AnswerMaker::group(std::span<AnswerTensor> all, size_t& count) {
   std::vector<AnswerTensor*> members;
   std::vector<bool> taken(count, false);
@@ -400,7 +401,7 @@ Status AnswerMaker::add_companion(AnswerTensor& ragged, AnswerTensor& out) {
   out.binary = ragged.binary;
   out.view.dtype = DType::Int32;
   (void)out.view.shape.push_back(1);
-  out.view.data = reinterpret_cast<const uint8_t*>(view.lengths);  // all below 2^31
+  out.view.data = reinterpret_cast<const uint8_t*>(view.lengths);  // all lengths are below 2^31
   out.view.bytes = static_cast<size_t>(rows) * sizeof(int32_t);
   view.shape.clear();
   for (const int64_t dim : {rows, int64_t{1}, int64_t{-1}}) (void)view.shape.push_back(dim);

@@ -1,4 +1,4 @@
-// See bind.h. Hot path; any thread.
+// Binds a request's tensors to a tabular model's fields. Hot path; any thread.
 #include "codec/table/bind.h"
 
 #include <algorithm>
@@ -10,15 +10,15 @@ namespace serval::table {
 
 namespace {
 
-constexpr size_t kFewTensors = 32;  // up to here every name is compared with every other
+constexpr size_t kFewTensors = 32;  // up to this number every name is compared with every other
 constexpr int32_t kNoField = -1;
 
 std::string number(uint64_t value) { return std::to_string(value); }
 
-// One field as a tensor names it.
+// A field name in a tensor.
 struct Name {
   std::string_view text;
-  int32_t field = kNoField;  // in the model; those that it has not are left out
+  int32_t field = kNoField;  // index in the model; kNoField for unknown names, which are ignored
 };
 
 class Binder {
@@ -85,7 +85,7 @@ Status Binder::check_names() {
   return same == names + tensors_.size() ? Status() : twice(*same);
 }
 
-// Finds the tensor of the lengths. Source: X8, X10, X11.
+// Finds the tensor with the lengths. Source: X8, X10, X11.
 Status Binder::pair(uint32_t index) {
   RequestTensor& tensor = tensors_[index];
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
@@ -135,7 +135,7 @@ Status Binder::name_field(RequestTensor& tensor, std::string_view name) {
     return invalid_argument(input_text(tensor) + ": field " + quoted(name) +
                             " is given more than once");
   }
-  view.dtype = tensor.dtype;  // it is taken; the values follow
+  view.dtype = tensor.dtype;  // marks the field as taken; the values are set later
   return {};
 }
 
@@ -159,7 +159,7 @@ Status Binder::name_fields() {
   return {};
 }
 
-// [R,N]. Source: X6, X16.
+// Handles shape [R,N]. Source: X6, X16.
 Status Binder::lay_out_two_dims(RequestTensor& tensor, uint64_t names) {
   const auto width = static_cast<uint64_t>(tensor.shape[1]);
   const Name& first = names_[tensor.first_name];
@@ -181,13 +181,13 @@ Status Binder::lay_out_two_dims(RequestTensor& tensor, uint64_t names) {
                               "'features', or send shape [" +
                               std::to_string(tensor.shape[0]) + "]");
     }
-    tensor.fields = 1;  // nobody wants it
+    tensor.fields = 1;  // no field needs it
     tensor.size = width;
   }
   return {};
 }
 
-// Rows, fields and elements of a cell, from the shape. Source: X6, X10, X16, X17.
+// Determines rows, fields and elements of a cell from the shape. Source: X6, X10, X16, X17.
 Status Binder::lay_out(RequestTensor& tensor) {
   const Shape& shape = tensor.shape;
   const auto wrong = [&](std::string_view why) {
@@ -257,7 +257,7 @@ Status Binder::check_rows() {
                             " must have the same number of rows, got " + number(first->rows) +
                             " and " + number(tensor.rows));
   }
-  // A model without fields answers one row, where nothing says how many.
+  // A model without fields returns one row if nothing gives a number of rows.
   const bool is_constant = table_.fields.empty();
   if (first == nullptr && !is_constant) {
     return invalid_argument("the request has no inputs: expected some rows");
@@ -381,7 +381,7 @@ Status check_left_out(const TableSchema& table, const DecodedRequest& out) {
   return absent.status(", which the requested outputs need");
 }
 
-// The rows of a model without fields.
+// Represents the number of rows for a model without fields.
 Status count_rows(uint64_t rows, Arena& arena, TensorView& out) {
   auto* none = arena.allocate_array<uint8_t>(rows);
   if (none == nullptr) return no_memory();
@@ -408,7 +408,8 @@ Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena, Decod
   }
   if (Status complete = absent.status(); !complete.ok()) return complete;
   if (left_out == 0) return {};
-  // All of them share one block: zeros for any type, and states that say that they are none.
+  // All missing fields share one block: zeros, which suit any type, and states that mark them as
+  // missing.
   const size_t value_bytes = sizeof(std::string_view);
   static_assert(sizeof(std::string_view) >= sizeof(Decimal));
   auto* zeros = arena.allocate_array<uint8_t>(rows * value_bytes);
@@ -463,7 +464,7 @@ Status add_output(const NamedOutput& wanted, bool binary_by_default, const Table
     return invalid_argument(where + ": the model has no such output; expected one of " + names);
   }
   for (const RequestedOutput& earlier : out.outputs) {
-    // Answered once. Source: Triton's requested outputs are a set.
+    // A duplicate is returned once. Source: Triton's requested outputs are a set.
     if (earlier.index == static_cast<uint32_t>(index)) return {};
   }
   if (wanted.classes != 0 && !table.of_tensors) {

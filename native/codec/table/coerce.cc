@@ -1,6 +1,6 @@
-// See coerce.h. Hot path; any thread. Two steps: a field's values are brought together, without a
-// copy where they are so already, and then converted (convert.cc) where the model wants another
-// type.
+// Collects and converts a field's values. Hot path; any thread. Two steps: a field's values are
+// made contiguous, without a copy if they already are, and then converted (convert.cc) if the model
+// requires another type.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace {
 using Type = plan::Type;
 using View = std::string_view;
 
-// What a tensor's elements are where nobody wants anything else. Any: nothing that a model takes.
+// The type of a tensor's elements unless the model requires another. Any: no model accepts it.
 Type natural_type(const RequestTensor& tensor, Type wanted) {
   if (tensor.parameters.is_decimal()) return Type::Decimal;
   switch (tensor.dtype) {
@@ -41,7 +41,7 @@ Type natural_type(const RequestTensor& tensor, Type wanted) {
   return Type::Any;
 }
 
-// A field's type in words: "FP64 (Double)".
+// A field's type for messages: "FP64 (Double)".
 std::string type_text(const FieldSpec& field) {
   if (field.type == Type::List) {
     return "ARRAY<" + std::string(dtype_name(dtype_of(field.element))) + ">";
@@ -121,7 +121,7 @@ Status FieldMaker::take_values(const T* from, const T*& to) {
   return {};
 }
 
-// The field's own lengths.
+// Reads the field's own lengths.
 Status FieldMaker::take_ragged() {
   lengths_ = tensor_.lengths;
   count_ = tensor_.elements;
@@ -165,7 +165,7 @@ Status FieldMaker::take() {
   });
 }
 
-// What the values are, and what they are to be.
+// Decides the type of the values, and the type to convert them to.
 Status FieldMaker::settle_type() {
   const Type wanted = field_.type == Type::List ? field_.element : field_.type;
   from_ = natural_type(tensor_, wanted);

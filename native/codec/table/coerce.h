@@ -1,5 +1,5 @@
-// The values of one field: taken out of a tensor and made what the model wants. Hot path; any
-// thread. Source: tabular.md 2.1 X2, X3, X4, X18, X23, X25.
+// The values of one field: read from a tensor and converted to the type that the model requires.
+// Hot path; any thread. Source: tabular.md 2.1 X2, X3, X4, X18, X23, X25.
 #pragma once
 
 #include "base/buffer.h"
@@ -13,15 +13,15 @@ inline bool has_cells(const FieldSpec& field) {
   return field.type == plan::Type::Vector || field.type == plan::Type::List;
 }
 
-// Fills `out` with the field's values of `tensor`: of its cells, field `place` of each row. Values
-// that need no conversion and belong to one field stay views.
-// `text_is_checked`: text is known to be UTF-8.
+// Fills `out` with the field's values from `tensor`: of its cells, index `place` of each row.
+// Values that need no conversion and belong to one field stay views. `text_is_checked`: text is
+// known to be UTF-8.
 // Errors: invalid_argument naming tensor, field and row.
 Status make_field(const RequestTensor& tensor, uint64_t place, const FieldSpec& field,
                   const TableSchema& table, bool text_is_checked, Arena& arena, TensorView& out);
 
-// Lengths of a ragged tensor's cells as 32 bits, from its companion's elements.
-// Errors: invalid_argument naming the companion (a length that is negative), body_too_large.
+// Reads the lengths of a ragged tensor's cells as 32 bits from its companion's elements.
+// Errors: invalid_argument naming the companion (a negative length), body_too_large.
 Status read_lengths(const RequestTensor& companion, uint64_t cells, Arena& arena,
                     const uint32_t*& lengths, uint64_t& total);
 

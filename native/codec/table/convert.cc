@@ -1,5 +1,6 @@
-// See convert.h: a field's values made what the model wants. Loops run over one type; which values
-// are null is asked only about those that cannot be converted. Hot path; any thread.
+// Converts a field's values to the type that the model requires. Each loop runs over one type;
+// whether a value is null is only checked for values that cannot be converted. Hot path; any
+// thread.
 #include "codec/table/convert.h"
 
 #include <cmath>
@@ -18,7 +19,7 @@ namespace {
 using Type = plan::Type;
 using View = std::string_view;
 
-constexpr int64_t kExactMax = int64_t{1} << 53;  // beyond it not every integer is a double
+constexpr int64_t kExactMax = int64_t{1} << 53;  // above this, not every integer is a double
 
 }  // namespace
 
@@ -57,7 +58,7 @@ Status FieldMaker::to_bools() {
   return each(strings_, out, "'true' or 'false'", read_bool_text);
 }
 
-// 64-bit integers of whatever integers there are.
+// Widens any integers to 64 bits.
 Status FieldMaker::widen(const int64_t*& wide) {
   if (tensor_.dtype == DType::Int64) {
     wide = reinterpret_cast<const int64_t*>(data_);
@@ -71,7 +72,7 @@ Status FieldMaker::widen(const int64_t*& wide) {
       const T* in = reinterpret_cast<const T*>(data_);
       for (uint64_t i = 0; i < count_; ++i) out[i] = static_cast<int64_t>(in[i]);
       return {};
-    } else if constexpr (IsReal<T>) {  // PMML: whole numbers, whatever their type
+    } else if constexpr (IsReal<T>) {  // PMML accepts whole numbers of any type
       const T* in = reinterpret_cast<const T*>(data_);
       for (uint64_t i = 0; i < count_; ++i) {
         const auto value = static_cast<double>(in[i]);
@@ -103,7 +104,7 @@ Status FieldMaker::narrow(const int64_t* wide) {
   });
 }
 
-// Source: X25; PMML takes what JPMML casts without a loss.
+// Source: X25; PMML accepts what JPMML casts without loss.
 Status FieldMaker::to_integers(Type to) {
   const bool widens = is_integer(from_) && from_ <= to;
   const bool casts = field_.parse_text && (is_integer(from_) || is_real(from_) || is_text(from_));
@@ -131,7 +132,7 @@ Status FieldMaker::to_integers(Type to) {
   }
 }
 
-// Doubles of whatever numbers there are.
+// Converts any numbers to doubles.
 Status FieldMaker::widen(const double*& wide) {
   if (carrier_of(tensor_.dtype) == DType::Fp64) {
     wide = reinterpret_cast<const double*>(data_);
@@ -190,7 +191,7 @@ Status FieldMaker::to_reals(Type to) {
   return done.ok() ? find_nan() : std::move(done);
 }
 
-// Source: X23: of PMML, NaN is a missing value.
+// Source: X23: in PMML, NaN is a missing value.
 Status FieldMaker::find_nan() {
   if (!table_.nan_is_missing || cells_) return {};
   return visit(out_.dtype, [this]<typename T>(TypeTag<T>) -> Status {
@@ -213,7 +214,7 @@ Status FieldMaker::to_decimals() {
   if (!number) return mismatch();
   out_.precision = own && field_.any ? given.precision : field_.precision;
   out_.scale = own && field_.any ? given.scale : field_.scale;
-  // Without a loss: no digit behind the point is left out.
+  // The conversion must be exact: no digit after the point may be dropped.
   if (own && given.scale > out_.scale) return mismatch();
   const unsigned precision = own ? given.precision : out_.precision;
   const unsigned scale = own ? given.scale : out_.scale;

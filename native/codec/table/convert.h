@@ -1,6 +1,6 @@
-// One field's values on their way from a tensor to what the model wants: the state that the two
-// steps share, which are coerce.cc (bring together) and convert.cc (make them of another type). Hot
-// path; any thread. Source: tabular.md 2.1 X2, X3, X4, X18, X23, X25.
+// The conversion of one field's values from a tensor to the model's type: the state shared by the
+// two steps, coerce.cc (makes values contiguous) and convert.cc (converts their type). Hot path;
+// any thread. Source: tabular.md 2.1 X2, X3, X4, X18, X23, X25.
 #pragma once
 
 #include <charconv>
@@ -28,7 +28,7 @@ class FieldMaker {
   Status make();
 
  private:
-  // Values of the field, one behind the other.
+  // Makes the field's values contiguous.
   Status take();
   Status take_nulls();
   Status take_ragged();
@@ -63,8 +63,8 @@ class FieldMaker {
   }
   bool has_strings() const { return dtype_is_text(carrier_of(tensor_.dtype)); }
 
-  // The row and, in cells, the element that value `index` is. Loops ask in ascending order: the row
-  // that was found last is where it looks first.
+  // The row and, in cells, the element of value `index`. Loops ask in ascending order, so the
+  // search starts at the last row found.
   uint64_t row_of(uint64_t index, uint64_t& element) const;
   bool is_null(uint64_t index) const {
     uint64_t element = 0;
@@ -75,7 +75,7 @@ class FieldMaker {
     const bool own_name = tensor_.name == field_.name;
     return input_text(tensor_) + (own_name ? "" : ", field " + quoted(field_.name));
   }
-  // The field, its row and the element: of errors.
+  // The field, its row and the element, for errors.
   std::string place_of(uint64_t index) const;
   Error bad_value(uint64_t index, View expected, const std::string& got) const;
   Error mismatch() const;
@@ -98,16 +98,17 @@ class FieldMaker {
   TensorView& out_;
 
   bool cells_ = false;                      // vectors or lists
-  Type from_ = Type::Any, to_ = Type::Any;  // of an element
-  uint64_t count_ = 0;                      // elements
+  Type from_ = Type::Any, to_ = Type::Any;  // element types
+  uint64_t count_ = 0;                      // number of elements
   const uint8_t* data_ = nullptr;
   const View* strings_ = nullptr;
   const uint32_t* lengths_ = nullptr;
   uint8_t* states_ = nullptr;
-  mutable uint64_t row_at_ = 0, row_begin_ = 0;  // of ragged cells: see row_of()
+  mutable uint64_t row_at_ = 0, row_begin_ = 0;  // cache of row_of() for ragged cells
 };
 
-// Calls step(in, out) for each value; false stops at a value that is not null.
+// Calls step(in, out) for each value; step returns false for a value that it cannot convert, which
+// is an error unless that is null.
 template <typename To, typename From, typename Step>
 Status FieldMaker::each(const From* in, To* out, std::string_view expected, Step step) {
   for (uint64_t i = 0; i < count_; ++i) {

@@ -1,4 +1,5 @@
-// See json_data.h. Hot path; any thread. The type is chosen outside of the loops. Nothing recurses.
+// Reads tensor data from JSON. Hot path; any thread. The type is chosen outside of the loops.
+// Nothing recurses.
 #include "codec/table/json_data.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace serval::table {
 
 namespace {
 
-// A number, or the string that names what JSON has no number for.
+// Reads a number, or a string that names a number JSON cannot write.
 const char* read_number(const char* p, const char* end, Arena& arena, double& out) {
   if (*p == '"') {
     std::string_view text;
@@ -28,7 +29,7 @@ const char* read_number(const char* p, const char* end, Arena& arena, double& ou
 template <typename T>
 using JsonElement = std::conditional_t<std::same_as<T, bool>, JsonBool, T>;
 
-// A tensor being read.
+// Reads one tensor.
 class DataReader {
  public:
   DataReader(std::string_view data, Arena& arena, RequestTensor& tensor)
@@ -45,13 +46,14 @@ class DataReader {
   template <typename T>
   Status read_cell(std::string_view text, uint64_t cell, T*& out);
   Status set_null(uint64_t cell);
-  // Takes the null at `index` elements, `depth` lists deep: how many elements it stands for.
+  // Accepts the null at `index` elements, `depth` lists deep; returns how many elements it
+  // represents.
   uint64_t take_null(uint64_t index, uint32_t depth, Status& fault);
   bool nulls_are_elements();
   Error null_in_cell(uint64_t index) const;
   Error wrong_count(uint64_t expected) const;
   Error wrong_value(const std::string& place, const char* p) const;
-  // Of data without a companion that are not nested as they must be then.
+  // The error for data without a companion that lack the required nesting.
   Error not_nested(const std::string& what, const std::string& got) const;
 
   const char* begin_;
@@ -80,7 +82,7 @@ Status DataReader::set_null(uint64_t cell) {
   return {};
 }
 
-// Of a text that is no JSON the count is any: its caller says so then.
+// For text that is not JSON the count is meaningless; the caller then reports that instead.
 Error DataReader::wrong_count(uint64_t expected) const {
   uint64_t count = 0;
   (void)v2::each_leaf({begin_, static_cast<size_t>(end_ - begin_)},
@@ -106,7 +108,7 @@ Error DataReader::null_in_cell(uint64_t index) const {
                           ": null stands for a whole vector or array, never in one");
 }
 
-// Whether a null is one element, as where we write vectors: the data are no lists of cells.
+// Whether a null is one element, as in vectors that we write: the data are not lists of cells.
 bool DataReader::nulls_are_elements() {
   if (looked_at_nulls_) return by_element_;
   looked_at_nulls_ = true;
@@ -136,7 +138,7 @@ uint64_t DataReader::take_null(uint64_t index, uint32_t depth, Status& fault) {
 
 template <typename T>
 bool DataReader::read_flat(uint64_t elements, uint32_t depth_max, Status& fault) {
-  // Every element takes a byte of text at least, but for those of null cells.
+  // Every element takes at least one byte of text, except those of null cells.
   const auto bytes = static_cast<uint64_t>(end_ - begin_);
   const uint64_t most = std::max(bytes, tensor_.has_cells ? kTableNullElementsMax : 0);
   T* const out = elements <= most ? make_room<T>(elements) : nullptr;
@@ -190,7 +192,7 @@ bool DataReader::read_flat(uint64_t elements, uint32_t depth_max, Status& fault)
       return false;
     }
     if (p >= end_ || *p != ',') {
-      // A number goes on in another way than its type has.
+      // A number continues in a way that its type does not allow.
       if (p < end_ && found > 0 && !is_blank(*p)) {
         const char* front = p;
         while (front > begin_ && front[-1] != ',' && front[-1] != '[' && !is_blank(front[-1])) {

@@ -1,4 +1,5 @@
-// The "data" of one tensor of a tabular V2 request, and single values of V1. Hot path; any thread.
+// Reads the "data" of one tensor of a tabular V2 request, and single values of V1. Hot path; any
+// thread.
 // Source: tabular.md 2.5.
 #pragma once
 
@@ -7,14 +8,14 @@
 
 namespace serval::table {
 
-// Reads the list `data` into `tensor`: `elements` of them, nested in any way. null is a null cell:
-// it stands where a cell of a tensor of one value does, or the list of a cell of several.
-// False: the text is no JSON, or `fault` says what is wrong with it.
+// Reads the list `data` into `tensor`: `elements` elements, nested in any way. null is a null cell:
+// it takes the place of a cell in a tensor of single values, or of the list of a cell of several.
+// False: the text is not JSON, or `fault` has the reason.
 bool read_data(std::string_view data, uint64_t elements, uint32_t depth_max, Arena& arena,
                RequestTensor& tensor, Status& fault);
 
-// Reads nested lists, rows of fields of elements, of a tensor of shape [R,F,-1]; of one field, a
-// row may be the cell itself. `data` is JSON. Fills tensor.lengths too.
+// Reads nested lists, rows of fields of elements, for a tensor of shape [R,F,-1]; with one field, a
+// row may be the cell itself. `data` is JSON. Also fills tensor.lengths.
 // Errors: invalid_argument naming the input and the row.
 Status read_nested_data(std::string_view data, Arena& arena, RequestTensor& tensor);
 
@@ -23,12 +24,12 @@ struct JsonBool {
   uint8_t value = 0;
 };
 
-// One value as T: integers in T's range, numbers ("NaN" and infinities as strings too), true and
-// false, strings. nullptr: it is something else, and `out` is as it was.
+// Reads one value as T: integers in T's range, numbers ("NaN" and infinities as strings too), true
+// and false, strings. nullptr: it is something else, and `out` is unchanged.
 template <typename T>
 const char* read_json_value(const char* p, const char* end, Arena& arena, T& out);
 
-// What read_json_value() takes for a carrier: "an integer from -128 to 127".
+// The values that read_json_value() accepts for a carrier: "an integer from -128 to 127".
 std::string json_value_text(DType carrier);
 
 }  // namespace serval::table

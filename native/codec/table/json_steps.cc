@@ -1,4 +1,4 @@
-// See json_steps.h. Hot path; any thread.
+// Implements the JSON steps of tabular decoders. Hot path; any thread.
 #include "codec/table/json_steps.h"
 
 #include <cstring>

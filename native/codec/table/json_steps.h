@@ -1,7 +1,7 @@
-// Steps over JSON for the decoders of tabular requests: strict about what they pass, so that a text
-// that is read to its end is JSON. A step that answers nullptr met something else; whether that is
-// no JSON or a value of the wrong kind is found out afterwards, by who words the error. Hot path;
-// pure, any thread. Borrows the text, behind whose end kBodyPadding bytes can be read.
+// JSON steps for the decoders of tabular requests: strict about everything they read, so that a
+// text read to its end is JSON. A step that returns nullptr found something else; whether that is
+// malformed JSON or a value of the wrong kind is determined later, when the error is worded. Hot
+// path; pure, any thread. Borrows the text; kBodyPadding bytes after its end can be read.
 #pragma once
 
 #include <string>
@@ -13,25 +13,24 @@
 
 namespace serval::table {
 
-// A string with its quotation marks at `p`, decoded; from `arena` where it has escapes.
+// Reads a string, with quotation marks, at `p` and decodes it; in `arena` if it has escapes.
 const char* read_text(const char* p, const char* end, Arena& arena, std::string_view& out);
 
-// Passes over a value that nobody needs; `unchecked` is set where it was passed by its brackets
-// alone.
+// Skips a value; sets `unchecked` if only its brackets were matched.
 const char* pass_value(const char* p, FastBody& body, bool& unchecked);
 
-// Behind a literal; nullptr where it is another.
+// Returns the byte after a literal; nullptr if the text differs.
 const char* read_word(const char* p, const char* end, std::string_view word);
 
-// true, false, a number or a string at `p`, as a parameter's value. Others: Kind::Other.
+// Reads true, false, a number or a string at `p` as a parameter's value. Others: Kind::Other.
 const char* read_parameter(const char* p, FastBody& body, ParameterValue& out, bool& unchecked);
 
-// What may stand behind a number.
+// Whether a character may follow a number.
 inline bool ends_number(char c) {
   return c == ',' || c == ']' || c == '}' || is_blank(c) || c == '\0';
 }
 
-// Calls visit(p) at each element of the list at `p`; it returns the byte behind the element.
+// Calls visit(p) at each element of the list at `p`; visit returns the byte after the element.
 template <typename Visit>
 const char* each_item(const char* p, const char* end, Visit visit) {
   if (p >= end || *p != '[') return nullptr;

@@ -1,4 +1,4 @@
-// See parameters.h. Hot path; any thread.
+// Parses the extension's parameters. Hot path; any thread.
 #include "codec/table/parameters.h"
 
 #include <charconv>
@@ -25,7 +25,7 @@ Status take_text(const std::string& where, std::string_view key, const Parameter
   return {};
 }
 
-// A small whole number, as text or as a number.
+// Reads a small whole number, given as text or as a number.
 Status take_count(const std::string& where, std::string_view key, const ParameterValue& value,
                   unsigned least, uint8_t& out) {
   int64_t count = value.integer;
@@ -66,7 +66,7 @@ void trim_back(std::string_view& text) {
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
 }
 
-// A quoted name at the front of `rest`, behind its quotation mark.
+// Reads a quoted name at the front of `rest`, which is after its opening quotation mark.
 bool take_quoted(std::string_view& rest, Arena& arena, std::string_view& name) {
   size_t end = 0, doubled = 0;
   for (;; ++end) {
@@ -173,7 +173,7 @@ bool next_feature(std::string_view& rest, bool first, Arena& arena, std::string_
                   std::string& problem) {
   if (!first) {
     if (rest.empty()) return false;
-    rest.remove_prefix(1);  // the comma
+    rest.remove_prefix(1);  // skips the comma
   }
   trim_front(rest);
   if (rest.starts_with('"')) {

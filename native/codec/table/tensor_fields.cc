@@ -1,4 +1,4 @@
-// See tensor_fields.h.
+// Maps a tensor model's inputs to fields and back.
 #include "codec/table/tensor_fields.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using table::quoted;
 using Type = plan::Type;
 
-// Of the values; BYTES may be any.
+// The type of the values; BYTES allows any.
 std::optional<Type> type_of(DType dtype) {
   switch (dtype) {
     case DType::Bool: return Type::Bool;
@@ -28,7 +28,7 @@ std::optional<Type> type_of(DType dtype) {
   }
 }
 
-// "" or why the input is no field.
+// Returns "" or the reason why the input cannot be a field.
 std::string read_field(const TensorSpec& input, FieldSpec& field) {
   const std::optional<Type> type = type_of(input.dtype);
   if (!type) {
@@ -49,7 +49,7 @@ std::string read_field(const TensorSpec& input, FieldSpec& field) {
   return "";
 }
 
-// Rows of one length are a tensor's, even where the request gave their lengths.
+// Rows of equal length form a tensor even if the request gave their lengths.
 Status make_even(const TensorSpec& input, TensorView& tensor) {
   const auto rows = static_cast<size_t>(tensor.shape[0]);
   const uint32_t* const lengths = tensor.lengths;

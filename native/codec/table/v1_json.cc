@@ -1,6 +1,6 @@
-// V1 predict for a tabular model: see table.h. Hot path; any thread. A first pass notes where each
-// row's value of each field is; a second one, field by field, settles what type the values are and
-// reads them as a tensor of one field, so that all rules of conversion are those of V2.
+// V1 predict for a tabular model: see table.h. Hot path; any thread. A first pass records the
+// position of each row's value of each field; a second one, field by field, determines the type of
+// the values and reads them as a tensor of one field, so that all of V2's conversion rules apply.
 // Source: tabular.md 2.1 X23, X25; tfserving.md 1.3.
 #include <algorithm>
 #include <cstring>
@@ -20,11 +20,11 @@ namespace {
 
 using namespace table;
 using Type = plan::Type;
-using Place = const char*;  // of a value in the text; null = the row has none
+using Place = const char*;  // a value's position in the text; null = the row has none
 
 constexpr size_t kFirstRows = 16;
 
-// What kinds of value a field has.
+// The kinds of values that a field has.
 struct Kinds {
   bool text = false, boolean = false, integer = false, real = false, list = false, bytes = false;
   bool number() const { return integer || real; }
@@ -79,7 +79,7 @@ class Decoder {
   const TableSchema& table_;
   Arena& arena_;
   DecodedRequest& out_;
-  Place* places_ = nullptr;  // rows_ by fields
+  Place* places_ = nullptr;  // rows_ by the number of fields
   size_t rows_ = 0, room_ = 0;
   std::string_view signature_name_;
   bool has_rows_ = false, unchecked_ = false;
@@ -91,7 +91,7 @@ std::string Decoder::value_text(const char* p) const {
   return echo_text({p, static_cast<size_t>((stop == nullptr ? body_.end : stop) - p)});
 }
 
-// Room for one row more, none of whose values are known.
+// Adds a row without any values.
 bool Decoder::add_row() {
   const size_t fields = table_.fields.size();
   if (rows_ == kTableRowsMax) {
@@ -114,7 +114,7 @@ bool Decoder::add_row() {
   return true;
 }
 
-// The value of the latest row.
+// Records the value's position in the latest row.
 const char* Decoder::note(size_t field, const char* p) {
   Place& at = place(rows_ - 1, field);
   if (at != nullptr) {
@@ -125,7 +125,7 @@ const char* Decoder::note(size_t field, const char* p) {
   return v2::behind_value(p, body_.end);
 }
 
-// Fields that the model has not are left out. Source: X24.
+// Ignores fields that the model does not have. Source: X24.
 const char* Decoder::read_object(const char* p) {
   size_t guess = 0;
   return each_entry(p, body_.end, arena_, [&](std::string_view key, const char* at) {
@@ -189,7 +189,8 @@ const char* Decoder::read_column(std::string_view name, const char* p) {
 
 const char* Decoder::read_columns(const char* p) {
   if (*p == '{' && !is_base64(p)) {
-    if (table_.fields.empty()) rows_ = 1;  // columns that no field has do not say how many
+    // columns of unknown fields do not determine the number of rows
+    if (table_.fields.empty()) rows_ = 1;
     return each_entry(p, body_.end, arena_, [this](std::string_view name, const char* at) {
       return read_column(name, at);
     });
@@ -219,7 +220,7 @@ Status Decoder::check_syntax() {
   return parse_json(text, arena_, kTfJsonRules, nullptr);
 }
 
-// The kinds of a value, or of a list's elements.
+// Records the kind of a value, or of a list's elements.
 void Decoder::look_at(const char* p, bool in_list, Kinds& kinds) const {
   switch (*p) {
     case '"': kinds.text = true; return;
@@ -250,7 +251,7 @@ void Decoder::look_at(const char* p, bool in_list, Kinds& kinds) const {
   }
 }
 
-// What the values are read as: what the model wants, where they can be that; else what they are.
+// The datatype to read the values as: the model's if they can be that; otherwise their own.
 DType Decoder::choose_dtype(const FieldSpec& field, const Kinds& kinds) const {
   const Type wanted = field.type == Type::List ? field.element : field.type;
   const DType own = dtype_of(wanted);
@@ -263,7 +264,7 @@ DType Decoder::choose_dtype(const FieldSpec& field, const Kinds& kinds) const {
     if (names_number) return own;
     return is_time ? own : DType::String;
   }
-  if (kinds.number() && is_number && !kinds.boolean) return own;  // text among them may be "NaN"
+  if (kinds.number() && is_number && !kinds.boolean) return own;  // texts among them may be "NaN"
   if (kinds.only_numbers()) {
     if (wanted == Type::Decimal) return DType::Fp64;
     if (is_integer(wanted) && (!kinds.real || (!field.any && !field.parse_text))) return own;
@@ -316,7 +317,7 @@ Status Decoder::read_cell(size_t row, const char* p, RequestTensor& tensor, T*& 
   return fault_.ok() ? Status(wrong_value(row, p, tensor)) : std::move(fault_);
 }
 
-// Values of all rows, as a tensor of one field.
+// The values of all rows as a tensor of one field.
 template <typename T>
 Status Decoder::read_values(size_t field, RequestTensor& tensor) {
   uint64_t count = rows_;
@@ -374,7 +375,7 @@ Status Decoder::make_one(size_t index) {
     given = true;
     look_at(p, false, kinds);
   }
-  const bool optional = field.optional || !field.by_default;  // V1 asks for the default outputs
+  const bool optional = field.optional || !field.by_default;  // V1 requests the default outputs
   if (!given && optional) return {};
   for (size_t row = 0; row < rows_ && !optional; ++row) {
     if (place(row, index) != nullptr) continue;
@@ -441,7 +442,7 @@ Status Decoder::decode(const Signature& signature) {
     } else {
       done = make_fields();
     }
-    // A value that nobody read was passed by its brackets.
+    // Values that nothing read were only matched by their brackets.
     if (done.ok() && !unchecked_) return done;
   }
   if (Status sound = check_syntax(); !sound.ok()) return sound;

@@ -1,6 +1,6 @@
 // V2 JSON for a tabular model: see table.h. Hot path; any thread. One pass finds members by their
-// brackets, a second one reads what is wanted, strictly. Only where something is wrong is the whole
-// text checked, so that a fault of JSON comes before any other.
+// brackets, a second one reads the needed ones strictly. The whole text is only checked if an error
+// occurs, so that a JSON fault is reported before any other.
 #include "base/bytes/utf8.h"
 #include "codec/bytes_tensor.h"
 #include "codec/checked.h"
@@ -15,12 +15,12 @@ namespace {
 
 using namespace table;
 
-constexpr size_t kFirstTensors = 16;  // that there is room for at first
+constexpr size_t kFirstTensors = 16;  // initial capacity
 
 // A member whose value is read later; empty = not there.
 using Member = std::string_view;
 
-// An input's data beside its tensor.
+// Where an input's data come from, other than its tensor.
 struct Contents {
   Member data;
   bool is_binary = false;
@@ -57,7 +57,7 @@ class Decoder final : public TensorSource {
   const char* read_outputs(const char* p);
   const char* read_output(const char* p);
   const char* pass(const char* p) { return pass_value(p, body_, unchecked_); }
-  // Notes where a member's value is.
+  // Records the position of a member's value.
   const char* note(std::string_view name, const char* p, Member& member);
   const char* note_string(const std::string& where, std::string_view name, const char* p,
                           std::string_view& out);
@@ -407,7 +407,7 @@ Status Decoder::decode() {
   }
   if (!has_inputs_) return invalid_argument("request body: 'inputs' is missing");
   Status done = bind();
-  // What is left unread by an error may be no JSON, which then is the error.
+  // The part that an error left unread may be malformed JSON, which is then reported instead.
   if (done.ok() && !unchecked_) return done;
   Status sound = check_syntax();
   return sound.ok() ? std::move(done) : std::move(sound);

@@ -1,5 +1,5 @@
 // ModelInferRequest and PredictRequest for a tabular model: see table.h. Hot path; any thread. The
-// message's form is read as for any model (codec/v2/wire_read, codec/serving/wire_read); here its
+// message is validated as for any model (codec/v2/wire_read, codec/serving/wire_read); here its
 // inputs become tensors of the extension.
 #include "base/bytes/wire_lists.h"
 #include "codec/bytes_tensor.h"
@@ -78,7 +78,7 @@ ParameterValue value_of(const WireParameter& parameter) {
   }
 }
 
-// Calls take(parameter) for each entry of a map of parameters. The message's form is checked.
+// Calls take(parameter) for each entry of a map of parameters. The message has been validated.
 template <typename Take>
 Status each_parameter(Bytes message, uint32_t number, Take take) {
   Status taken;
@@ -162,7 +162,7 @@ class TfSource final : public TensorSource {
   Arena& arena_;
 };
 
-// TensorFlow has one type for text: it is what the field makes of it.
+// TensorFlow has one type for text; the field determines its meaning.
 DType dtype_for(DType given, std::string_view name, size_t guess, const TableSchema& table) {
   const int index = given == DType::Bytes ? table.find_field(name, guess) : -1;
   if (index < 0) return given;

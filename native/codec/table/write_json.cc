@@ -1,4 +1,5 @@
-// V2 and V1 answers of a tabular model as JSON. Hot path; any thread. Source: tabular.md 2.4, 2.5.
+// Writes V2 and V1 responses of a tabular model as JSON. Hot path; any thread. Source: tabular.md
+// 2.4, 2.5.
 #include <cmath>
 #include <cstring>
 
@@ -21,18 +22,18 @@ Error memory_out(const ByteBuffer& out) {
                     "no memory for the response behind byte " + std::to_string(out.size()));
 }
 
-// How numbers that JSON has not are written: as the strings "NaN", "Infinity" (V2: what its input
-// takes), or as those tokens (V1: what TensorFlow Serving does).
+// The form of numbers that JSON cannot write: the strings "NaN", "Infinity" (V2: as accepted in
+// inputs), or these tokens (V1: as TensorFlow Serving writes).
 enum class NumberForm : uint8_t { Strings, Tokens };
 
-constexpr size_t kStep = 65536;  // elements written between two looks at the limit
+constexpr size_t kStep = 65536;  // elements written between two checks of the limit
 
 Error too_large(uint64_t bytes_max) {
   return make_error(ErrorCode::BodyTooLarge,
                     "the response is over the limit of " + std::to_string(bytes_max) + " bytes");
 }
 
-// 0: an ordinary number.
+// Returns NaN or an infinity, or 0 for an ordinary number.
 double odd_number(const TensorView& view, size_t at) {
   return visit(view.dtype, [&]<typename T>(TypeTag<T>) -> double {
     if constexpr (IsReal<T>) {
@@ -64,7 +65,7 @@ Status append_text(ByteBuffer& out, const AnswerTensor& tensor, size_t at) {
 }
 
 // Appends elements [begin, end) of a tensor, with commas between them and no brackets; those of
-// missing rows (`nulls`, as AnswerTensor has them) are null.
+// missing rows (`nulls`, as in AnswerTensor) are null.
 // Errors: invalid_argument (text that is not UTF-8), body_too_large, memory_full.
 Status append_values(ByteBuffer& out, const AnswerTensor& tensor, size_t begin, size_t end,
                      NumberForm form, uint64_t bytes_max, const uint8_t* nulls) {
@@ -109,7 +110,7 @@ size_t elements_of(const TensorView& view) {
   return dtype_is_text(view.dtype) ? view.strings.size() : view.bytes / dtype_bytes(view.dtype);
 }
 
-// Everything in front of an output's data.
+// Appends everything before an output's data.
 bool append_head(ByteBuffer& out, const AnswerTensor& tensor, uint64_t raw_bytes) {
   bool good = out.append("{\"name\":") && append_json_string(out, tensor.name) &&
               out.append(",\"datatype\":\"") && out.append(tensor.datatype) &&
@@ -156,7 +157,7 @@ Status write_v2(ByteBuffer& out, const AnswerModel& model, const DecodedRequest&
   return out.append("]}") ? Status() : Status(memory_out(out));
 }
 
-// A tensor whose rows are written one after the other.
+// Writes a tensor row by row.
 struct RowWriter {
   const AnswerTensor& tensor;
   size_t at = 0;  // elements written
@@ -179,7 +180,7 @@ struct RowWriter {
   }
 };
 
-// All rows of one output. Numbers without nulls are written together.
+// Writes all rows of one output. Numbers without nulls are written together.
 Status write_column(ByteBuffer& out, const AnswerTensor& tensor, uint64_t bytes_max) {
   if (!out.append("[")) return memory_out(out);
   Status done;
@@ -269,7 +270,7 @@ Status encode_table_v1(const TableSchema& table, const Signature& signature,
   const uint64_t bytes_max = limits.response_bytes_max;
   const bool begun = out.append(request.row_format ? "{\"predictions\":" : "{\"outputs\":");
   if (!begun) return memory_out(out);
-  // Source: tfserving.md 1.6: one output goes without its name.
+  // Source: tfserving.md 1.6: a single output is written without its name.
   if (tensors.size() == 1) done = write_column(out, tensors[0], bytes_max);
   else if (request.row_format) done = write_rows(out, tensors, bytes_max);
   else done = write_columns(out, tensors, bytes_max);

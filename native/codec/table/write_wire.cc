@@ -1,5 +1,5 @@
-// A tabular model's answer as ModelInferResponse and PredictResponse. Hot path; any thread. Source:
-// tabular.md 2.4.
+// Writes a tabular model's outputs as ModelInferResponse and PredictResponse. Hot path; any thread.
+// Source: tabular.md 2.4.
 #include "codec/table/answer.h"
 #include "codec/table/table.h"
 #include "codec/table/tensor.h"
@@ -8,7 +8,7 @@ namespace serval {
 
 namespace {
 
-// What a TensorProto can hold.
+// Checks that a TensorProto can hold the tensor.
 Status check_tf_form(const table::AnswerTensor& tensor) {
   const auto refused = [&](const std::string& what) {
     return make_error(ErrorCode::Unimplemented,

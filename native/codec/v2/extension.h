@@ -1,4 +1,4 @@
-// What belongs to tabular models only, in the words in which other models refuse it. Any thread.
+// The features of tabular models, with the text with which other models refuse them. Any thread.
 // Source: tabular.md 2.1 X1.
 #pragma once
 
@@ -14,7 +14,7 @@ inline std::string of_tabular_extension(std::string_view what) {
          "model has not";
 }
 
-// A tensor's parameter that changes what its elements are.
+// Whether a tensor parameter changes the meaning of its elements.
 constexpr bool is_tabular_parameter(std::string_view key) {
   return key == "features" || key == "null_indices";
 }

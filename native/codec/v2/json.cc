@@ -1,5 +1,5 @@
-// Decoding of V2 infer bodies: the fast decoder first, the plain one for what it turns down, so
-// that every error has one author. Hot path; pure, any thread.
+// Decodes V2 infer bodies: with the fast decoder first, with the plain one if that rejects the
+// body, so that all errors come from one place. Hot path; pure, any thread.
 #include "codec/v2/json.h"
 
 namespace serval {

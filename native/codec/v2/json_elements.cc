@@ -1,4 +1,4 @@
-// Conversion of JSON values to tensor elements, one by one, with a reason for each refusal.
+// Converts JSON values to tensor elements, one by one, with a reason for each refusal.
 // Source: v2-protocol.md 1.2 (literals), section 0 (no wrapping, 64-bit integers exact). Any
 // thread.
 #include "codec/v2/json_elements.h"
@@ -13,9 +13,9 @@ namespace serval::v2 {
 
 namespace {
 
-// One value of "data" and what an error says about its place.
+// One value of "data", with its place for errors.
 struct Element {
-  std::string_view text;  // of the value
+  std::string_view text;  // text of the value
   std::string_view input;
   uint64_t index;
   DType dtype;
@@ -37,7 +37,7 @@ Status out_of_range(const Element& element, const std::string& range) {
                           std::string(dtype_name(element.dtype)) + range);
 }
 
-// A number of text that is known to be one.
+// Parses text that is known to be a number.
 JsonNumber number_of(std::string_view text, Arena& arena) {
   JsonNumber number;
   (void)JsonLexer(text, arena).number(number);
@@ -73,7 +73,7 @@ Status store_bool(const Element& element, uint8_t& out) {
   return {};
 }
 
-// The elements of one type: store(element, place) for each.
+// Reads the elements of one type: calls store(element, place) for each.
 template <typename T, typename Store>
 Status read_all(std::string_view list, Element element, void* memory, Store store) {
   auto* out = static_cast<T*>(memory);
@@ -85,7 +85,7 @@ Status read_all(std::string_view list, Element element, void* memory, Store stor
 }
 
 Status read_strings(std::string_view list, const Element& element, Arena& arena, void* memory) {
-  // One lexer for all of them: its memory for decoded text is as long as the list's text.
+  // One lexer for all elements: its memory for decoded text is as long as the list's text.
   JsonLexer lexer(list, arena);
   auto* out = static_cast<std::string_view*>(memory);
   Element one = element;

@@ -1,5 +1,4 @@
-// Tensor elements of V2 JSON for the plain decoder, which words what is wrong with them. Any
-// thread.
+// Tensor elements of V2 JSON for the plain decoder, which words errors. Any thread.
 #pragma once
 
 #include "base/tensor.h"

@@ -1,7 +1,7 @@
-// The fast decoder of V2 infer bodies: one pass over the text, numbers and strings straight into
-// tensor memory. It turns down whatever is rare or wrong (nullptr, false) without saying why; what
-// it accepts, json_plain.cc accepts with the same tensors. Hot path; pure, any thread. Reading
-// past the JSON's end is harmless (kBodyPadding or the binary section is there), so the end is
+// The fast decoder of V2 infer bodies: one pass over the text, numbers and strings directly into
+// tensor memory. It rejects anything rare or wrong (nullptr, false) without a reason; json_plain.cc
+// accepts everything that it accepts, with the same tensors. Hot path; pure, any thread. Reading
+// past the JSON's end is harmless (kBodyPadding or the binary section follows), so the end is
 // compared once per element.
 #include "codec/v2/json_fast.h"
 #include "base/bytes/utf8.h"
@@ -28,9 +28,9 @@ struct Request {
   const Signature& signature;
   const Limits& limits;
   DecodedRequest& out;
-  BinaryInput* binaries = nullptr;  // room for one per input of the model
+  BinaryInput* binaries = nullptr;  // capacity: one per input of the model
   size_t binary_count = 0;
-  ListedOutput* outputs = nullptr;  // room for one per output of the model
+  ListedOutput* outputs = nullptr;  // capacity: one per output of the model
   size_t output_count = 0;
   bool binary_by_default = false;
 };
@@ -52,12 +52,12 @@ const char* each_element(const char* p, FastBody& body, Visit visit) {
   }
 }
 
-// A value without children that nobody needs.
+// Skips a value without children.
 const char* skip_scalar(const char* p, FastBody& body) {
   return *p == '[' || *p == '{' ? nullptr : skip_value(p, body);
 }
 
-// False when `bit` was set already: a member that occurs twice.
+// False: `bit` was already set, so the member is duplicated.
 bool mark(uint32_t& seen, uint32_t bit) {
   const bool fresh = (seen & bit) == 0;
   seen |= bit;
@@ -72,7 +72,8 @@ const char* read_shape(const char* p, FastBody& body, Shape& shape) {
   });
 }
 
-// A parameter that has no meaning here: a scalar, and none that moves the data elsewhere.
+// Skips a parameter without meaning here: it must be a scalar, and must not move the data
+// elsewhere.
 const char* skip_parameter(std::string_view key, const char* p, FastBody& body) {
   const bool refused = key.starts_with("shared_memory_") || is_tabular_parameter(key);
   return refused || *p == 'n' ? nullptr : skip_scalar(p, body);
@@ -92,7 +93,7 @@ struct InputMembers {
   uint32_t seen = 0;
   int index = -1;
   uint64_t binary_bytes = 0;
-  const char* data_later = nullptr;  // "data" that came before datatype and shape
+  const char* data_later = nullptr;  // "data" that precedes datatype and shape
 };
 
 const char* read_input_member(std::string_view key, const char* p, Request& request,
@@ -213,7 +214,7 @@ enum : uint32_t {
   kTimeout = 64
 };
 
-// priority and timeout are looked at by peek_v2_schedule(): here only their form matters.
+// Only checks the form of priority and timeout: peek_v2_schedule() reads them.
 const char* read_request_parameter(std::string_view key, const char* p, Request& request,
                                    uint32_t& seen) {
   FastBody& body = request.body;

@@ -1,5 +1,5 @@
-// Values that the fast V2 decoder reads from the body. Hot path; pure, any thread. Every function
-// returns the byte behind the value, or nullptr: turned down, the plain decoder says why.
+// Reads values from the body for the fast V2 decoder. Hot path; pure, any thread. Every function
+// returns the byte after the value, or nullptr: rejected, the plain decoder finds the reason.
 #pragma once
 
 #include "base/tensor.h"
@@ -7,14 +7,14 @@
 
 namespace serval::v2 {
 
-// true or false; `p` is below the end.
+// Reads true or false; `p` is below the end.
 const char* read_bool(const char* p, FastBody& body, bool& out);
 
 // Fills tensor.data or tensor.strings from the list of "data" at `p`, nested or flat, at most
 // depth_max levels deep; tensor.dtype and tensor.shape are set. Memory: the arena.
 const char* read_data(const char* p, FastBody& body, uint32_t depth_max, TensorView& tensor);
 
-// Steps over the list at `p` by its brackets and quotes alone: its elements are read later.
+// Skips the list at `p` by its brackets and quotes alone: its elements are read later.
 const char* skip_list_unread(const char* p, const char* end);
 
 }  // namespace serval::v2

@@ -1,5 +1,5 @@
-// Tensor data of V2 bodies: one loop per type, straight from text to tensor memory. Hot path; pure,
-// any thread. nullptr = turned down. Nothing recurses: nested lists are flattened as they come.
+// Reads tensor data of V2 bodies: one loop per type, directly from text to tensor memory. Hot path;
+// pure, any thread. nullptr = rejected. Nothing recurses: nested lists are flattened while reading.
 #include "codec/v2/json_fast.h"
 
 #include <immintrin.h>
@@ -14,10 +14,10 @@ namespace serval::v2 {
 
 namespace {
 
-// Neither blank nor bracket.
+// Whether a character is neither blank nor bracket.
 inline bool begins_element(char c) { return c > ' ' && c != '[' && c != ']'; }
 
-// Tensor elements in nested or flat lists. read(p, i) reads element i. Exactly `count` of them.
+// Reads exactly `count` tensor elements in nested or flat lists. read(p, i) reads element i.
 template <typename Read>
 const char* read_elements(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
                           Read read) {
@@ -32,7 +32,7 @@ const char* read_elements(const char* p, FastBody& body, uint64_t count, uint32_
       if (*p != ']') continue;
     } else {
       if (depth == 0) return nullptr;
-      // Elements with bare commas between them stay in here.
+      // Handles elements separated by bare commas without leaving this loop.
       for (;;) {
         if (found == count || p >= body.end) return nullptr;
         p = read(p, found++);
@@ -114,7 +114,7 @@ const char* read_bool(const char* p, FastBody& body, bool& out) {
 
 const char* read_data(const char* p, FastBody& body, uint32_t depth_max, TensorView& tensor) {
   const auto count = tensor.shape.elements();
-  // Every element takes a byte of text at least: memory is bounded by the body.
+  // Every element takes at least one byte of text, so the body bounds the memory.
   if (!count || *count > static_cast<uint64_t>(body.end - p)) return nullptr;
   const bool strings = tensor.dtype == DType::Bytes;
   const size_t bytes = *count * (strings ? sizeof(std::string_view) : dtype_bytes(tensor.dtype));
@@ -130,7 +130,8 @@ const char* read_data(const char* p, FastBody& body, uint32_t depth_max, TensorV
 }
 
 const char* skip_list_unread(const char* p, const char* end) {
-  const __m256i same_bits = _mm256_set1_epi8(~0x06);  // '[' and ']' (and 'Y', '_') agree in these
+  // '[' and ']' (and 'Y', '_') are equal in these bits
+  const __m256i same_bits = _mm256_set1_epi8(~0x06);
   size_t depth = 0;
   while (p < end) {
     const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

@@ -14,7 +14,7 @@ std::string number(uint64_t value) { return std::to_string(value); }
 
 std::string input_text(const TensorSpec& spec) { return "input '" + echo_text(spec.name) + "'"; }
 
-// The tensor's shape for a raw body of `bytes`. Source: v2-protocol.md 1.3 "header value 0".
+// Infers the tensor's shape for a raw body of `bytes`. Source: v2-protocol.md 1.3 "header value 0".
 Status infer_shape(const TensorSpec& spec, size_t bytes, Shape& shape) {
   const size_t rank = spec.dims.size();
   size_t free_dims = 0;

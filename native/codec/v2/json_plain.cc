@@ -1,8 +1,8 @@
-// The plain decoder of V2 infer bodies: checks the JSON first, then walks it member by member, and
-// words every error. Only requests that the fast decoder turned down come here; any thread.
-// Source: v2-protocol.md 1.1-1.3 ("suggested" statuses), seed 001. Rulings where those are silent:
-// a known member given twice is refused; an optional member that is null is absent; null is no
-// parameter value; other members are ignored.
+// The plain decoder of V2 infer bodies: checks the JSON first, then reads it member by member, and
+// words every error. Used only for requests that the fast decoder rejected; any thread.
+// Source: v2-protocol.md 1.1-1.3 ("suggested" statuses), the published V2 protocol. Decisions where
+// those are silent: a duplicate known member is refused; an optional member that is null is absent;
+// null is not a parameter value; other members are ignored.
 #include <array>
 
 #include "codec/json/echo.h"
@@ -29,7 +29,7 @@ std::string quoted(std::string_view name) {
   return text.append(echo_text(name)).append("'");
 }
 
-// "'a', 'b'", cut where it gets long.
+// "'a', 'b'", cut if it gets long.
 std::string name_list(const std::vector<TensorSpec>& specs) {
   std::string text;
   for (const TensorSpec& spec : specs) {
@@ -40,11 +40,11 @@ std::string name_list(const std::vector<TensorSpec>& specs) {
   return text;
 }
 
-// A member of interest: its name and its value's text.
+// A member to find: its name and its value's text.
 struct Member {
   std::string_view name;
   std::string_view value = {};
-  bool may_be_null = false;  // and is absent then
+  bool may_be_null = false;  // null counts as absent
 
   bool given() const { return !value.empty(); }
   JsonKind kind() const { return kind_of(value); }
@@ -58,7 +58,7 @@ class PlainRequest {
   Status read();
 
  private:
-  // Finds `members` in an object. Errors: one of them is there twice.
+  // Finds `members` in an object. Errors: one of them is duplicated.
   Status find(std::string_view object, const std::string& where, std::span<Member> members);
   Status string_member(const Member& member, const std::string& where, std::string_view& out);
   Status parameters(std::string_view object, const std::string& where, std::span<Member> wanted);
@@ -68,13 +68,13 @@ class PlainRequest {
   Status read_shape(const Member& member, const std::string& where, Shape& shape);
   Status read_source(const Member& data, const Member& given, const std::string& where,
                      uint32_t index, TensorView& tensor);
-  // The parameters shared_memory_region, _byte_size and _offset.
+  // Reads the parameters shared_memory_region, _byte_size and _offset.
   Status read_shared(std::span<const Member> given, const std::string& where, uint32_t input);
   Status read_output(std::string_view object, const std::string& where);
   Status read_output_parameters(const Member& given, const std::string& where,
                                 ListedOutput& output);
   Status read_parameters(const Member& given, bool& binary_by_default);
-  // A whole number of `least` or more.
+  // Reads a whole number of `least` or more.
   Status read_whole(const Member& member, const std::string& where, uint64_t least, uint64_t& out);
   Status read_flag(const Member& member, const std::string& where, bool& out);
 
@@ -107,7 +107,7 @@ Status PlainRequest::string_member(const Member& member, const std::string& wher
   return string_of(member.value, arena_, out) ? Status() : no_memory();
 }
 
-// Values of parameters are strings, numbers or booleans.
+// Parameter values have to be strings, numbers or booleans.
 Status PlainRequest::parameters(std::string_view object, const std::string& where,
                                 std::span<Member> wanted) {
   if (kind_of(object) != JsonKind::Object) return wrong_kind(where, "an object", kind_of(object));
@@ -115,7 +115,7 @@ Status PlainRequest::parameters(std::string_view object, const std::string& wher
     const JsonKind got = kind_of(items.value());
     if (got != JsonKind::Null && got != JsonKind::Array && got != JsonKind::Object) continue;
     const std::string_view written = items.key();
-    std::string_view key;  // with its quotation marks again, to be decoded
+    std::string_view key;  // starts from the text with quotation marks, to be decoded
     if (!string_of({written.data() - 1, written.size() + 2}, arena_, key)) return no_memory();
     return wrong_kind(where + " " + quoted(key), "a string, number or boolean", got);
   }
@@ -181,7 +181,7 @@ Status PlainRequest::read_whole(const Member& member, const std::string& where, 
   return not_whole(where, member.name, least, member.value);
 }
 
-// Where the tensor's elements are: exactly one of data, the binary section, shared memory.
+// Finds the tensor's elements: exactly one of data, the binary section, shared memory.
 Status PlainRequest::read_source(const Member& data, const Member& given, const std::string& where,
                                  uint32_t index, TensorView& tensor) {
   std::array<Member, 6> wanted = {{{"binary_data_size"},
@@ -281,7 +281,7 @@ Status PlainRequest::read_output(std::string_view object, const std::string& whe
   const std::string output_text = "output " + quoted(name);
   ListedOutput output{static_cast<uint32_t>(found), false, false, 0};
   for (const ListedOutput& other : outputs_) {
-    if (other.index == output.index) return {};  // answered once, as in Triton
+    if (other.index == output.index) return {};  // returned once, as in Triton
   }
   if (members[1].given()) status = read_output_parameters(members[1], output_text, output);
   outputs_.push_back(output);
@@ -316,7 +316,8 @@ Status PlainRequest::read_output_parameters(const Member& given, const std::stri
   return status;
 }
 
-// The request's own parameters; priority and timeout are checked, peek_v2_schedule() reads them.
+// Reads the request's own parameters; only checks priority and timeout, which peek_v2_schedule()
+// reads.
 Status PlainRequest::read_parameters(const Member& given, bool& binary_by_default) {
   std::array<Member, 3> wanted = {{{"binary_data_output"}, {kPriorityKey}, {kTimeoutKey}}};
   const std::string where = "parameters";

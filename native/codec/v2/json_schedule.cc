@@ -1,4 +1,4 @@
-// The queue parameters of a V2 infer body, found without reading the rest. Hot path; pure, any
+// Finds the queue parameters of a V2 infer body without reading the rest. Hot path; pure, any
 // thread. Allocates nothing unless a parameter is wrong.
 // Source: v2-protocol.md 2 "schedule policy".
 #include "codec/v2/json_parts.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace v2;
 
-// The decoder words what stands where a scalar should.
+// Values of other kinds are left to the decoder, which reports them.
 bool is_scalar(std::string_view value) {
   return !value.empty() && value[0] != '[' && value[0] != '{' && value[0] != 'n';
 }

@@ -1,4 +1,4 @@
-// The walk over V2 JSON, and its check, with words of our own (V2 clients do not depend on
+// Walks over V2 JSON and checks it, with its own error texts (V2 clients do not depend on
 // upstream's). Hot path; any thread.
 #include "codec/v2/json_walk.h"
 
@@ -20,7 +20,7 @@ std::string at_byte(size_t position) {
   return "malformed JSON at byte " + std::to_string(position) + ": ";
 }
 
-// What should stand where the reader found something else; empty where the reason says it.
+// The token that was expected; empty if the reason says it.
 std::string_view expected_by(std::string_view reason) {
   using namespace json_reason;
   if (reason == kInvalidValue || reason == kEmptyDocument) return "a value";
@@ -49,7 +49,7 @@ Error json_error(std::string_view text, std::string_view reason, size_t offset,
   return malformed_body(front + "byte " + std::to_string(c));
 }
 
-// Where the first byte stands that is not part of valid UTF-8.
+// Offset of the first byte that is not part of valid UTF-8.
 size_t first_bad_utf8(std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {
@@ -61,8 +61,8 @@ size_t first_bad_utf8(std::string_view text) {
   return at;
 }
 
-// The byte behind the string at `p` (its quotation mark), escapes or not; nullptr where it does not
-// end. Every run of backslashes is counted once: linear.
+// Returns the byte after the string at `p` (its quotation mark), with or without escapes; nullptr
+// if it does not end. Counts every run of backslashes once: linear.
 const char* behind_string(const char* p, const char* end) {
   const char* const first = ++p;
   for (;;) {
@@ -75,10 +75,11 @@ const char* behind_string(const char* p, const char* end) {
   }
 }
 
-// The byte behind the list or object at `p`; nullptr where it does not end. Which bracket closes
-// which is the decoder's to check.
+// Returns the byte after the list or object at `p`; nullptr if it does not end. The decoder checks
+// that brackets match in kind.
 const char* behind_brackets(const char* p, const char* end) {
-  const __m256i same_bits = _mm256_set1_epi8(static_cast<char>(~0x26));  // [ ] { } agree in these
+  // [ ] { } are equal in these bits
+  const __m256i same_bits = _mm256_set1_epi8(static_cast<char>(~0x26));
   const __m256i bracket = _mm256_set1_epi8('[' & ~0x26);
   size_t depth = 0;
   while (p < end) {

@@ -1,5 +1,5 @@
-// Encoding of V2 infer answers: JSON, then the binary tensors. Hot path; pure, any thread.
-// Source: v2-protocol.md 1.2, 1.3, seed 001 "Inference Response JSON Object".
+// Encodes V2 infer responses: JSON, then the binary tensors. Hot path; pure, any thread.
+// Source: v2-protocol.md 1.2, 1.3, the published V2 protocol's "Inference Response JSON Object".
 #include <cstring>
 
 #include "base/bytes/utf8.h"
@@ -44,7 +44,7 @@ bool append_shape(ByteBuffer& out, const Shape& shape) {
   return true;
 }
 
-// The members in front of an output's data, from its bracket on.
+// Appends the members before an output's data, from its bracket on.
 bool append_front(ByteBuffer& out, std::string_view name, const TensorView& tensor) {
   return out.append("{\"name\":") && append_json_string(out, name) &&
          out.append(",\"datatype\":\"") && out.append(dtype_name(tensor.dtype)) &&
@@ -77,7 +77,8 @@ Status append_data(ByteBuffer& out, std::string_view name, const TensorView& ten
     if (!status.ok()) return status;
     return out.append("]}") ? Status() : no_memory(out);
   }
-  // An element takes a digit and a comma at least: what cannot fit is refused before it is written.
+  // An element takes at least a digit and a comma: output that cannot fit is refused before it is
+  // written.
   const uint64_t count = tensor.bytes / dtype_bytes(tensor.dtype);
   if (out.size() + 2 * count > limits.response_bytes_max) {
     return too_large(out.size() + 2 * count, limits);
@@ -114,7 +115,7 @@ Status check_elements(std::string_view name, const TensorView& tensor) {
   return {};
 }
 
-// The JSON; `binary_bytes`: what stands behind it.
+// Writes the JSON; `binary_bytes`: size of the data after it.
 Status write_json(const AnswerModel& model, const Signature& signature,
                   const DecodedRequest& request, std::span<const TensorView> outputs,
                   const Limits& limits, ByteBuffer& out, uint64_t& binary_bytes) {
@@ -125,8 +126,8 @@ Status write_json(const AnswerModel& model, const Signature& signature,
     if (!append_front(out, name, outputs[i])) return no_memory(out);
     Status status;
     if (request.outputs[i].shared != 0) {
-      // The client knows where it asked for it. No parameters: Triton's C++ client takes those of
-      // an output for the binary extension's.
+      // The client knows the region that it requested. Writes no parameters: Triton's C++ client
+      // would read an output's parameters as those of the binary extension.
       if (!out.append("}")) return no_memory(out);
     } else if (request.outputs[i].binary) {
       const uint64_t bytes = raw_tensor_size(outputs[i]);

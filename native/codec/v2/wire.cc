@@ -1,6 +1,7 @@
-// Hot path. A ModelInferRequest against a model's signature: names, datatypes, shapes, counts; its
-// data become tensors. Any thread. The wire's form is read by wire_read.cc, before anything here
-// looks at the model: a malformed message is malformed whatever else is wrong with it.
+// Hot path. Decodes a ModelInferRequest against a model's signature: names, datatypes, shapes,
+// counts; its data become tensors. Any thread. wire_read.cc checks the wire format before anything
+// here uses the model: a malformed message is reported as malformed even if other things are wrong
+// with it.
 #include "codec/v2/wire.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ Status check_text_size(const char* field, std::string_view text, size_t bytes_ma
                           " bytes long; the limit is " + std::to_string(bytes_max));
 }
 
-// The parameters shared_memory_*: types, and which of them stand together. Source: Triton's texts.
+// Checks the parameters shared_memory_*: their types, and which of them are required together.
+// Source: Triton's texts.
 Status check_shared_parameters(std::string_view tensor, const WireShared& shared) {
   struct Known {
     WireShared::Given which;
@@ -56,7 +58,7 @@ Status check_shared_parameters(std::string_view tensor, const WireShared& shared
       "'shared_memory_byte_size' must be specified along with 'shared_memory_region'" + where);
 }
 
-// What changes where the data are comes first: without it no other check makes sense.
+// Checked first, because these parameters move the data, without which no other check makes sense.
 Status check_parameters(const WireRequest& wire) {
   for (const WireInput& input : wire.inputs) {
     if (input.shared.given == WireShared::kNone) continue;
@@ -116,8 +118,8 @@ SharedTensor shared_tensor(const WireShared& shared) {
   return place;
 }
 
-// `raw`: the input's raw contents, or null when the request is typed. One in shared memory gets its
-// shape only.
+// `raw`: the input's raw contents, or null if the request is typed. An input in shared memory only
+// gets its shape.
 Status decode_tensor(const WireInput& input, const Bytes* raw, const TensorSpec& spec, Arena& arena,
                      TensorView& out) {
   uint64_t elements = 0;
@@ -154,7 +156,7 @@ Status decode_inputs(const WireRequest& wire, const Signature& signature, Arena&
                      DecodedRequest& out) {
   if (Status status = check_wire_raw_data(wire); !status.ok()) return status;
   out.inputs.resize(signature.inputs.size());
-  size_t raw_at = 0;  // raw contents are those of inputs that are not in shared memory
+  size_t raw_at = 0;  // raw contents exist only for inputs that are not in shared memory
   for (const WireInput& input : wire.inputs) {
     const int index = signature.find_input(input.name);
     if (index < 0) {
@@ -179,7 +181,7 @@ Status decode_inputs(const WireRequest& wire, const Signature& signature, Arena&
   return {};
 }
 
-// An empty list asks for all outputs. Else the answer has the order that was asked for.
+// An empty list requests all outputs. Otherwise the response keeps the requested order.
 Status decode_outputs(const WireRequest& wire, const Signature& signature, DecodedRequest& out) {
   if (wire.outputs.empty()) {
     for (uint32_t i = 0; i < signature.outputs.size(); ++i) out.outputs.push_back({i, false});
@@ -192,8 +194,8 @@ Status decode_outputs(const WireRequest& wire, const Signature& signature, Decod
                               ": the model has no such output; expected " +
                               names_of(signature.outputs));
     }
-    // At most one entry per output of the model is ever looked through. One that is listed again is
-    // answered once. Source: Triton's requested outputs are a set.
+    // Searches at most one entry per output of the model. A duplicate is returned once. Source:
+    // Triton's requested outputs are a set.
     const auto is_same = [index](const RequestedOutput& earlier) {
       return earlier.index == static_cast<uint32_t>(index);
     };
@@ -242,7 +244,8 @@ Status peek_wire_v2(Bytes message, WireModelRef& out) {
   return wire_fault_error(fault);
 }
 
-// Source: seed 001 "raw_input_contents"; v2-protocol.md 1.4: typed and raw, too few, too many.
+// Source: the published V2 protocol, "raw_input_contents"; v2-protocol.md 1.4: typed and raw, too
+// few, too many.
 Status check_wire_raw_data(const WireRequest& wire) {
   if (wire.raw_data.empty()) return {};
   size_t expected = 0;
@@ -264,7 +267,7 @@ Status read_wire_classes(const WireOutput& wanted, uint32_t& classes) {
   if (!asked.key.empty() && (!wire_whole_number(asked, asked_for) || asked_for == 0)) {
     return wire_not_whole("output " + wire_quoted(wanted.name) + ": ", asked, 1);
   }
-  // More texts would not fit an answer.
+  // More texts would not fit a response.
   classes = static_cast<uint32_t>(std::min<uint64_t>(asked_for, UINT32_MAX));
   return {};
 }

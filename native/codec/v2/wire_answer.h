@@ -1,5 +1,6 @@
-// The ModelInferResponse of all kinds of models: exact sizes first, one growth of the buffer, then
-// every byte once, straight into it. Hot path; any thread. Source: seed 001 "ModelInferResponse".
+// Writes the ModelInferResponse of all kinds of models: exact sizes first, one growth of the
+// buffer, then every byte once, directly into it. Hot path; any thread. Source: the published V2
+// protocol's ModelInferResponse.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +14,18 @@
 
 namespace serval {
 
-// A parameter of an answered tensor: a string_param.
+// A string_param of an output tensor.
 struct AnswerParameter {
   std::string_view key, text;
 };
 
-// One tensor of the answer. Borrowed.
+// One tensor of the response. Borrowed.
 struct WireAnswerTensor {
   std::string_view name, datatype;
   std::span<const AnswerParameter> parameters;
-  const TensorView& view;  // its shape, and the elements, which go into raw_output_contents
-  const SharedTensor* shared = nullptr;  // or into this place, where raw_output_contents are empty
+  const TensorView& view;  // its shape, and the elements, which are written to raw_output_contents
+  // or the region that holds them; then raw_output_contents is empty
+  const SharedTensor* shared = nullptr;
 };
 
 namespace wire_answer {
@@ -104,9 +106,9 @@ inline void write_head(WireWriter& writer, const WireAnswerTensor& tensor) {
 
 }  // namespace wire_answer
 
-// Appends the message of `count` tensors, tensor(i) each; in a ModelStreamInferResponse, and marked
-// as the final response, where `stream`. Errors: body_too_large, memory_full; `out` is then as it
-// was.
+// Appends the message of `count` tensors, tensor(i) each; with `stream`, in a
+// ModelStreamInferResponse and marked as the final response. Errors: body_too_large, memory_full;
+// `out` is then unchanged.
 template <typename TensorAt>
 Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t count,
                          TensorAt tensor, bool stream, const Limits& limits, ByteBuffer& out) {

@@ -1,5 +1,5 @@
-// Hot path. Finds, counts and form-checks the fields of a ModelInferRequest in one walk (after a
-// walk over the top level that sizes the lists). Any thread. Knows no model.
+// Hot path. Finds, counts and validates the fields of a ModelInferRequest in one walk (after a walk
+// over the top level that sizes the lists). Any thread. Knows no model.
 #include "codec/v2/wire_read.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Bytes = std::span<const uint8_t>;
 
 constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
 
-// How a value of each contents field stands on the wire when it is not packed.
+// The wire type of each contents field's value when it is not packed.
 constexpr std::array<WireType, kContentsFields + 1> kContentsTypes = {
     WireType::EndGroup, WireType::Varint,  WireType::Varint,  WireType::Varint, WireType::Varint,
     WireType::Varint,   WireType::Fixed32, WireType::Fixed64, WireType::Bytes};
@@ -31,7 +31,7 @@ struct Walk {
   bool sound() const { return fault.reason == nullptr; }
 };
 
-// InferParameter.
+// Reads an InferParameter.
 bool read_choice(const Walk& walk, Bytes bytes, WireParameter& out) {
   WireReader reader = walk.reader(bytes);
   WireField field;
@@ -54,7 +54,7 @@ bool read_choice(const Walk& walk, Bytes bytes, WireParameter& out) {
   return walk.sound();
 }
 
-// A tensor's parameter. What we do not know is accepted, triton_* included (v2-protocol.md 11).
+// Reads a tensor's parameter. Unknown ones are accepted, including triton_* (v2-protocol.md 11).
 bool read_parameter(const Walk& walk, Bytes entry, WireShared& shared, WireParameter& out) {
   if (!read_wire_parameter(entry, walk.origin, walk.fault, out)) return false;
   if (out.key.starts_with("shared_memory_")) shared.take(out);
@@ -76,7 +76,7 @@ bool read_packed_shape(const Walk& walk, Bytes run, WireInput& input) {
   return true;
 }
 
-// InferTensorContents; given again, it is merged: repeated values are appended.
+// Reads InferTensorContents; a repeated one is merged: its values are appended.
 bool read_contents(const Walk& walk, Bytes bytes, WireInput& input) {
   input.has_contents = true;
   WireReader reader = walk.reader(bytes);

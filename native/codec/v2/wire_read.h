@@ -1,5 +1,5 @@
-// A ModelInferRequest as it stands on the wire: fields found, counted and checked for form, nothing
-// compared with a model yet. Hot path, any thread. Views of the message.
+// A ModelInferRequest as a wire message: fields found, counted and validated, nothing compared with
+// a model yet. Hot path, any thread. Views of the message.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace serval {
 
-// Field numbers of ModelInferRequest and below. Source: seed 001, "GRPC"; v2-protocol.md 1.2 (the
-// newer InferParameter members).
+// Field numbers of ModelInferRequest and its submessages. Source: the published V2 protocol,
+// "GRPC"; v2-protocol.md 1.2 (the newer InferParameter members).
 namespace wire_v2 {
 inline constexpr uint32_t kModelName = 1, kModelVersion = 2, kId = 3, kParameters = 4, kInputs = 5,
                           kOutputs = 6, kRawInputs = 7;
@@ -29,24 +29,24 @@ inline constexpr uint32_t kContentsFields = 8;  // InferTensorContents has field
 // An entry of map<string, InferParameter>.
 struct WireParameter {
   std::string_view key;
-  uint32_t choice = 0;    // field number of the oneof's member that is set, 0 = none
-  uint64_t value = 0;     // of a number or bool: its varint, or a double's bits
+  uint32_t choice = 0;    // field number of the oneof member that is set, 0 = none
+  uint64_t value = 0;     // the varint of a number or bool, or a double's bits
   std::string_view text;  // of string_param
 };
 
-// False at a fault. `origin`: first byte of the outermost message. Values that occur again are
+// False: a fault was found. `origin`: first byte of the outermost message. Repeated values are
 // merged as protobuf does: the last one counts.
 bool read_wire_parameter(std::span<const uint8_t> entry, const uint8_t* origin, WireFault& fault,
                          WireParameter& out);
 
-// The value as a whole number of 0 or more; false when it is none.
+// The value as a whole number of 0 or more; false if it is something else.
 bool wire_whole_number(const WireParameter& parameter, uint64_t& out);
 
-// What is wrong with a parameter that should be a whole number of `least` or more. `where`: "" or
-// what stands in front of the word "parameter".
+// The error for a parameter that has to be a whole number of `least` or more. `where`: "" or the
+// text before the word "parameter".
 Error wire_not_whole(const std::string& where, const WireParameter& parameter, uint64_t least);
 
-// The parameters priority and timeout of a request; of each the last one, as in any map.
+// The parameters priority and timeout of a request; of duplicates the last one, as in any map.
 struct WireSchedule {
   WireParameter priority;
   WireParameter timeout;
@@ -57,26 +57,26 @@ struct WireSchedule {
   }
 };
 
-// Errors: invalid_argument (one of the two is no whole number of 0 or more).
+// Errors: invalid_argument (one of the two is not a whole number of 0 or more).
 Status read_wire_schedule(const WireSchedule& wire, SchedulePolicy& out);
 
-// Where a tensor lies in shared memory: the parameters shared_memory_*.
+// A tensor's location in shared memory: the parameters shared_memory_*.
 struct WireShared {
   enum Given : uint8_t { kNone = 0, kRegion = 1, kBytes = 2, kOffset = 4 };
 
   std::string_view region;
   uint64_t bytes = 0, offset = 0;
   uint8_t given = kNone;
-  uint8_t wrong = kNone;  // of another type than they have, or below 0
+  uint8_t wrong = kNone;  // the parameter with a wrong type, or below 0
 
-  // Of a parameter that is given twice the last one counts.
+  // Applies one of them; of duplicates the last one counts.
   void take(const WireParameter& parameter);
 };
 
 struct WireInput {
   std::string_view name;
   std::string_view datatype;
-  std::string_view tabular_parameter;  // one that only tabular models have, "" = none
+  std::string_view tabular_parameter;  // a parameter that only tabular models have, "" = none
   bool has_parameters = false;
   WireShared shared;
   Shape shape;        // the first kRankMax dims
@@ -84,14 +84,14 @@ struct WireInput {
   bool has_contents = false;
   std::array<uint64_t, wire_v2::kContentsFields + 1> counts{};  // values per contents field
   uint64_t pieces = 0;                  // packed runs and single values of all contents
-  std::span<const uint8_t> packed_run;  // the latest packed run; all there is when pieces == 1
+  std::span<const uint8_t> packed_run;  // the latest packed run; holds all values if pieces == 1
   std::span<const uint8_t> message;     // this InferInputTensor
 };
 
 struct WireOutput {
   std::string_view name;
   WireShared shared;
-  WireParameter classification;  // without a key where it is not asked for
+  WireParameter classification;  // without a key if it is not present
 };
 
 struct WireRequest {
@@ -103,28 +103,28 @@ struct WireRequest {
   std::span<std::span<const uint8_t>> raw_data;  // in wire order
 };
 
-// Reads all of `message`. Records come from `arena`.
+// Reads all of `message`. Records are allocated from `arena`.
 // Errors: malformed_body with the byte; invalid_argument when a list is over kInputsMax.
 Status read_wire_request(std::span<const uint8_t> message, Arena& arena, WireRequest& out);
 
-// The same, and what comes before any look at the model: the message's size, its id's, the
+// The same, plus the checks that do not need a model: the sizes of the message and of its id, the
 // parameters that place tensors in shared memory, the place in the queue.
 // Errors: also body_too_large.
 Status read_sound_wire_request(std::span<const uint8_t> message, const Limits& limits, Arena& arena,
                                WireRequest& out);
 
-// Raw contents: none, or one for each input that is not in shared memory and no typed ones.
+// Checks raw contents: none, or one for each input that is not in shared memory and no typed ones.
 // Errors: invalid_argument.
 Status check_wire_raw_data(const WireRequest& wire);
 
-// The parameter classification as RequestedOutput has it: 0 where it is not there.
-// Errors: invalid_argument (no whole number, or 0).
+// Reads the parameter classification for RequestedOutput: 0 if it is missing.
+// Errors: invalid_argument (not a whole number, or 0).
 Status read_wire_classes(const WireOutput& wanted, uint32_t& classes);
 
-// The malformed_body that a fault stands for.
+// The malformed_body error for a fault.
 Error wire_fault_error(const WireFault& fault);
 
-// `text` in single quotes for an error text, cut to kErrorValueBytesMax at a character's border.
+// `text` in single quotes for an error text, cut to kErrorValueBytesMax between characters.
 std::string wire_quoted(std::string_view text);
 
 }  // namespace serval

@@ -1,5 +1,5 @@
-// Hot path. Typed contents to tensors: the dtype is chosen outside the loops, the loops run over
-// packed runs whose form read_contents() has checked. Any thread.
+// Hot path. Converts typed contents to tensors: the dtype is chosen outside the loops, which run
+// over packed runs that read_contents() has validated. Any thread.
 #include "codec/v2/wire_typed.h"
 
 #include <cstring>
@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, wire_v2::kContentsFields + 1> kFieldNames
     "bytes_contents"};
 constexpr uint32_t kBytesField = 8;
 
-// The contents field of a dtype; 0 where it has none. Source: seed 001 "InferTensorContents".
+// The contents field of a dtype; 0 if it has none. Source: the published V2 protocol's
+// InferTensorContents.
 constexpr uint32_t contents_field(DType dtype) {
   return visit(dtype, []<typename T>(TypeTag<T>) -> uint32_t {
     if constexpr (std::same_as<T, bool>) return 1;
@@ -70,7 +71,7 @@ bool only_field(const WireInput& input, uint32_t wanted) {
 }
 
 // Calls take(field) for each field `number` in the contents of `input`, in wire order, until one
-// answers false. The message has been read before, so that nothing can be wrong with its form.
+// returns false. The message has been validated before.
 template <typename Take>
 void for_each_piece(const WireInput& input, uint32_t number, Take take) {
   WireFault none;
@@ -86,7 +87,7 @@ void for_each_piece(const WireInput& input, uint32_t number, Take take) {
   }
 }
 
-// Where a conversion stands: values written, and the value that did not fit.
+// The state of a conversion: values written, and the value that did not fit.
 template <typename T, typename Wide>
 struct Fill {
   T* out;
@@ -94,7 +95,7 @@ struct Fill {
   uint64_t index = 0;
   Wide bad = 0;
 
-  // False at a value outside low..high.
+  // False: the value is outside low..high.
   bool add(uint64_t value) {
     const Wide wide = static_cast<Wide>(value);
     if (wide < low || wide > high) {
@@ -117,7 +118,7 @@ struct Fill {
         at += 8;
         continue;
       }
-      // At least one value; the next block of eight is looked at when it is done.
+      // Reads at least one value, then tries the next block of eight again.
       if (!add(checked_varint(at, end))) return false;
     }
     return true;
@@ -152,7 +153,7 @@ Status fill_integers(const WireInput& input, DType dtype, uint64_t elements, Wid
   return {};
 }
 
-// FP32 and FP64: what a packed run holds is the tensor's bytes.
+// For FP32 and FP64 a packed run equals the tensor's bytes.
 Status fill_floats(const WireInput& input, DType dtype, uint64_t elements, Arena& arena,
                    TensorView& out) {
   if (input.pieces == 1 && !input.packed_run.empty()) {
@@ -208,7 +209,7 @@ Status decode_wire_typed(const WireInput& input, DType dtype, uint64_t elements,
   if (!only_field(input, field) || input.counts[field] != elements) {
     return check_fields(input, field, elements);
   }
-  // From here on `elements` is at most the message's bytes: every value took one.
+  // From here on `elements` is at most the message's bytes, since every value took one.
   out.dtype = dtype;
   out.shape = input.shape;
   return visit(dtype, [&]<typename T>(TypeTag<T>) -> Status {

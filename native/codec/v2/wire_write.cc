@@ -10,8 +10,8 @@ namespace {
 // Source: Triton's ModelStreamInferResponse.
 constexpr uint32_t kStreamError = 1;
 
-// `text` with every byte of an invalid UTF-8 text that is not ASCII replaced: proto3 strings are
-// UTF-8, and clients refuse a message that holds another.
+// Replaces the bytes that are not ASCII in a text that is not UTF-8: proto3 strings are UTF-8, and
+// clients refuse a message that holds another.
 std::string_view valid_text(std::string_view text, std::string& storage) {
   if (is_valid_utf8(text)) return text;
   storage.assign(text);

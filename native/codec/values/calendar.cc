@@ -1,4 +1,4 @@
-// See calendar.h. Hot path; any thread.
+// Parses and formats dates and times. Hot path; any thread.
 #include "codec/values/calendar.h"
 
 #include "base/values/civil.h"
@@ -11,7 +11,7 @@ constexpr int64_t kFirstDay = days_of({1, 1, 1});
 constexpr int64_t kLastDay = days_of({9999, 12, 31});
 static_assert(days_of({1970, 1, 1}) == 0 && days_of({2000, 3, 1}) == 11017);
 
-// `count` digits at `at`. False: other characters.
+// Reads `count` digits at `at`. False: other characters.
 bool digits(const char* at, size_t count, unsigned& out) {
   out = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -29,7 +29,7 @@ bool read_day(unsigned year, unsigned month, unsigned day, int64_t& days) {
   return true;
 }
 
-// "HH:MM:SS" at `at`.
+// Reads "HH:MM:SS" at `at`.
 bool read_clock(const char* at, int64_t& seconds) {
   unsigned hour = 0, minute = 0, second = 0;
   if (!digits(at, 2, hour) || at[2] != ':' || !digits(at + 3, 2, minute) || at[5] != ':' ||
@@ -40,7 +40,7 @@ bool read_clock(const char* at, int64_t& seconds) {
   return hour < 24 && minute < 60 && second < 60;
 }
 
-// A fraction with its point, taken off the front of `text`.
+// Reads and removes a fraction with its point at the front of `text`.
 bool read_fraction(std::string_view& text, int64_t& micros) {
   if (!text.starts_with('.')) return true;
   text.remove_prefix(1);
@@ -54,7 +54,7 @@ bool read_fraction(std::string_view& text, int64_t& micros) {
   return count != 0;
 }
 
-// What is left of the text: a zone, or nothing.
+// Reads the rest of the text: a zone, or nothing.
 bool read_zone(std::string_view text, int64_t& micros, bool& zoned) {
   zoned = !text.empty();
   if (!zoned || text == "Z") return true;

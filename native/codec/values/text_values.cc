@@ -1,4 +1,4 @@
-// See text_values.h. Hot path; any thread.
+// Parses numbers and booleans from text. Hot path; any thread.
 #include "codec/values/text_values.h"
 
 #include <charconv>

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/serve.h"
+#include "engine/model/serve.h"
 #include "engine/watch/inline_watch.h"
 
 namespace serval {

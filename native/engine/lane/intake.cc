@@ -9,7 +9,7 @@
 #include "engine/lane/lookup.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
-#include "engine/record.h"
+#include "engine/model/record.h"
 
 namespace serval {
 

@@ -13,12 +13,12 @@
 #include <string_view>
 
 #include "base/bytes/inflate.h"
-#include "engine/engine.h"
-#include "engine/lane/completion.h"
+#include "engine/control/engine.h"
 #include "engine/lane/inline_runner.h"
 #include "engine/lane/slots.h"
 #include "engine/lane/tasks.h"
 #include "engine/lane/turn.h"
+#include "engine/request/completion.h"
 
 namespace serval {
 

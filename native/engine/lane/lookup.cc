@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/lane/completion.h"
+#include "engine/request/completion.h"
 
 namespace serval {
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "engine/engine.h"
-#include "engine/lane/hooks.h"
-#include "engine/request.h"
+#include "engine/control/engine.h"
+#include "engine/request/hooks.h"
+#include "engine/request/request.h"
 
 namespace serval {
 

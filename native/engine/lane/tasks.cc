@@ -10,7 +10,7 @@
 #include "engine/lane/lane.h"
 #include "engine/lane/lookup.h"
 #include "engine/model/instance.h"
-#include "engine/record.h"
+#include "engine/model/record.h"
 
 namespace serval {
 

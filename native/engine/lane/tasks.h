@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codec/examples/multi.h"
-#include "engine/request.h"
+#include "engine/request/request.h"
 
 namespace serval {
 

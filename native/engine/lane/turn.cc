@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/model/instance.h"
-#include "engine/record.h"
+#include "engine/model/record.h"
 
 namespace serval {
 

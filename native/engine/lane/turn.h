@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/lane/completion.h"
 #include "engine/lane/inline_runner.h"
+#include "engine/request/completion.h"
 
 namespace serval {
 

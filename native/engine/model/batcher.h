@@ -12,7 +12,7 @@
 #include "batch/batch_policy.h"
 #include "batch/gather.h"
 #include "engine/model/model.h"
-#include "engine/serve.h"
+#include "engine/model/serve.h"
 
 namespace serval {
 

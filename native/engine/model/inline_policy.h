@@ -14,7 +14,7 @@
 
 #include "backend/backend.h"
 #include "base/limits.h"
-#include "engine/protocol.h"
+#include "engine/request/protocol.h"
 
 namespace serval {
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "engine/lane/lane.h"
 #include "engine/model/batcher.h"
-#include "engine/serve.h"
+#include "engine/model/serve.h"
 #include "engine/watch/deadline_timer.h"
 
 namespace serval {

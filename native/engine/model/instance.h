@@ -11,7 +11,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "engine/model/request_queue.h"
-#include "engine/request.h"
+#include "engine/request/request.h"
 
 namespace serval {
 

@@ -18,7 +18,7 @@
 #include "engine/model/inline_policy.h"
 #include "engine/model/request_queue.h"
 #include "engine/model/shapes.h"
-#include "engine/request_log/request_log.h"
+#include "engine/observe/request_log.h"
 #include "engine/watch/running.h"
 #include "stats/access_log.h"
 #include "stats/model_stats.h"

@@ -1,6 +1,6 @@
 // A model's bounded queue of requests: by priority, then in order of arrival; late ones are
 // rejected or delayed as the policy of their level says. Any thread. Never blocks a producer.
-// Source of the policies: Triton's queue policies (docs/batching.md).
+// Source of the policies: Triton's queue policies (docs/guides/batching.md).
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/policies.h"
-#include "engine/request.h"
+#include "engine/request/request.h"
 
 namespace serval {
 

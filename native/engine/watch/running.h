@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/request.h"
+#include "engine/request/request.h"
 
 namespace serval {
 

@@ -1,4 +1,4 @@
-// A connection of HTTP/1.1 with keep-alive, one request at a time, responses read by llhttp. Hot
+// An HTTP/1.1 connection with keep-alive, one request at a time, responses parsed by llhttp. Hot
 // path; the load's thread. Source: RFC 9112.
 #include <llhttp.h>
 
@@ -77,10 +77,10 @@ class Http1Connection final : public Connection {
     Http1Connection& self = of(parser);
     if (self.calls_.empty()) return -1;
     Call& call = *self.calls_.front();
-    // 100 Continue and its like are no responses.
+    // 100 Continue and other interim responses do not count.
     if (call.status < kFirstFinalStatus) return 0;
     if (llhttp_should_keep_alive(parser) == 0 || self.has_unwritten()) {
-      // Before the call ends, so that the next one goes elsewhere.
+      // Set before the call ends, so that the next one uses another connection.
       self.going();
     }
     self.finish(call);

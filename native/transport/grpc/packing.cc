@@ -1,4 +1,5 @@
-// See packing.h. Packed answers only; any thread.
+// Chooses a coding for compressed gRPC responses and compresses them. Hot path, compressed
+// responses only; any thread.
 #include "transport/grpc/packing.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ std::optional<MessageCoding> coding_named(std::string_view name) {
   return std::nullopt;
 }
 
-// gzip before deflate: they pack alike, and some read only the one (grpc-go).
+// gzip before deflate: they compress equally well, and some clients only read gzip (grpc-go).
 MessageCoding best_coding(std::string_view accepted) {
   MessageCoding best = MessageCoding::Identity;
   while (!accepted.empty()) {

@@ -1,4 +1,4 @@
-// See text.h. Time limits are on the hot path, the rest is rare.
+// Parses and formats gRPC's header texts. Time limits are on the hot path, the rest is rare.
 #include "transport/grpc/text.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr uint8_t kNoDigit = 64;
 
-// Nanoseconds of one; 0 = no unit.
+// Nanoseconds per unit; 0 = not a unit.
 uint64_t unit_ns(char unit) {
   switch (unit) {
     case 'H': return 3'600'000'000'000;
@@ -32,7 +32,8 @@ uint64_t unit_ns(char unit) {
   }
 }
 
-// What encodeURI leaves as it is. Source: ECMA-262 19.2.6.4 (uriReserved, uriUnescaped, "#").
+// Whether encodeURI leaves the character unescaped. Source: ECMA-262 19.2.6.4 (uriReserved,
+// uriUnescaped, "#").
 bool stays_in_uri(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view(";/?:@&=+$,-_.!~*'()#").find(c) != std::string_view::npos;
@@ -83,7 +84,7 @@ std::string cut_status_message(std::string_view text, size_t bytes_max, size_t e
   std::string out;
   out.reserve(std::min(text.size(), bytes_max));
   size_t encoded_bytes = 0;
-  size_t fits = 0;  // of `out`, with the mark behind it
+  size_t fits = 0;  // bytes of `out` to keep if the mark is appended
   for (size_t at = 0; at < text.size();) {
     const size_t length = utf8_length_at(text, at);
     const std::string_view character =

@@ -1,4 +1,4 @@
-// See answer.h. Hot path; any thread.
+// Formats the head of an HTTP/1 response. Hot path; any thread.
 #include "transport/http1/answer.h"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// See chunks.h. Hot path, chunked bodies only; the listener's thread.
+// Reads chunked bodies. Hot path, chunked bodies only; the listener's thread.
 #include "transport/http1/chunks.h"
 
 #include <algorithm>
@@ -9,10 +9,10 @@ namespace serval {
 
 namespace {
 
-// nginx refuses larger ones; no body has room for them.
+// nginx refuses larger sizes; no body could be that large.
 constexpr uint64_t kSizeMax = INT64_MAX;
 
-// -1: it is no digit.
+// -1: not a hexadecimal digit.
 int hex_value(uint8_t one) {
   if (one >= '0' && one <= '9') return one - '0';
   const uint8_t lower = one | 0x20;
@@ -21,14 +21,15 @@ int hex_value(uint8_t one) {
 
 bool is_control(uint8_t one) { return (one < 0x20 && one != '\t') || one == 0x7f; }
 
-// Why trailers are refused; "": they are not. `text`: whole lines, then the empty one.
+// The reason to refuse trailers, "" = accepted. `text`: whole lines, then the empty one.
 std::string trailers_problem(std::string_view text) {
   for (size_t end; (end = text.find("\r\n")) > 0; text.remove_prefix(end + 2)) {
     const size_t colon = text.substr(0, end).find(':');
     if (colon == std::string_view::npos) return "expected a name and a colon";
     const std::string_view name = text.substr(0, colon);
     if (!is_token(name)) return "expected a name before the colon";
-    // Who takes these from trailers reads another body, or another next request (RFC 9110 6.5.1).
+    // A reader that honours these in trailers sees another body, or another next request (RFC 9110
+    // 6.5.1).
     if (is_header(name, "content-length")) return "Content-Length is not allowed";
     if (is_header(name, "transfer-encoding")) return "Transfer-Encoding is not allowed";
   }
@@ -65,7 +66,7 @@ ChunkLine::Found ChunkLine::read_size(uint8_t one) {
   return next_part(one);
 }
 
-// After a size or an extension: another extension, or the line's end.
+// Expects another extension or the end of the line, after a size or an extension.
 ChunkLine::Found ChunkLine::next_part(uint8_t one) {
   part_ = one == '\r' ? Part::Lf : Part::Name;
   has_name_ = false;

@@ -1,5 +1,5 @@
-// A chunked body: data in chunks, then trailers, which are dropped. Hot path, such bodies only; the
-// listener's thread. Source: RFC 9112 7.1.
+// Decodes a chunked body: data in chunks, then trailers, which are discarded. Hot path, chunked
+// bodies only; the listener's thread. Source: RFC 9112 7.1.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace serval {
 // The receiver of the data.
 class ChunkSink {
  public:
-  // A piece of the body. False: no more is wanted.
+  // Delivers a piece of the body. False: stop, no more is needed.
   virtual bool chunk_data(std::span<const uint8_t> bytes) = 0;
 
  protected:
   ~ChunkSink() = default;
 };
 
-// The line before a chunk: its size, then extensions, which are dropped. Strict: no white space
-// around the parts of an extension, which RFC 9112 7.1.1 calls bad.
+// The line before a chunk: its size, then extensions, which are discarded. Strict: refuses white
+// space around the parts of an extension, which RFC 9112 7.1.1 calls bad.
 class ChunkLine {
  public:
   enum class Found : uint8_t { More, End, Bad };
-  // The next byte of the line.
+  // Reads the next byte of the line.
   Found read(uint8_t one);
-  // End: the chunk's bytes.
+  // The chunk's bytes; set after End.
   uint64_t size() const { return size_; }
   // Bytes after the size so far, without the line's end.
   size_t extension_bytes() const { return extension_bytes_; }
-  // Bad: why.
+  // The reason for Bad.
   std::string_view problem() const { return problem_; }
 
  private:
@@ -46,8 +46,8 @@ class ChunkLine {
   size_t extension_bytes_ = 0;
   Part part_ = Part::Size;
   bool has_digits_ = false;
-  bool has_name_ = false;   // of the extension that is read
-  bool has_value_ = false;  // its value began
+  bool has_name_ = false;   // the current extension has a name
+  bool has_value_ = false;  // the current extension's value has begun
   std::string_view problem_;
 };
 
@@ -56,23 +56,23 @@ class ChunkReader {
   enum class State : uint8_t { More, Done, Stopped, Bad };
   struct Outcome {
     State state = State::More;
-    size_t used = 0;  // bytes that are not needed any more
-    int status = 0;   // Bad: the answer's
+    size_t used = 0;  // bytes consumed
+    int status = 0;   // the status to send if Bad
     std::string reason;
   };
 
-  // A body begins. Borrows the sink until the next begin().
+  // Begins a body. Borrows the sink until the next begin().
   void begin(ChunkSink& sink);
-  // `bytes`: what came since, less what was used.
+  // `bytes`: everything received since begin(), less the bytes reported as used.
   Outcome read(std::span<const uint8_t> bytes);
 
-  // Limits of one body, beside its data.
+  // Limits of one body, apart from its data.
   static constexpr size_t kExtensionBytesMax = 16 * 1024;
   static constexpr size_t kTrailerBytesMax = 16 * 1024;
 
  private:
   enum class Part : uint8_t { Line, Data, DataCr, DataLf, Trailers };
-  // Reads one byte that is no data. False: the body is broken, as `out` says.
+  // Reads one byte outside of chunk data. False: the body is malformed, as `out` says.
   bool read_byte(uint8_t one, Outcome& out);
   void line_ended();
   Outcome read_trailers(std::span<const uint8_t> bytes);
@@ -80,7 +80,7 @@ class ChunkReader {
   ChunkSink* sink_ = nullptr;
   ChunkLine line_;
   LineScanner trailers_;
-  uint64_t left_ = 0;  // of the chunk's data
+  uint64_t left_ = 0;  // bytes of the current chunk's data
   size_t extension_bytes_ = 0;
   Part part_ = Part::Line;
 };

@@ -1,4 +1,4 @@
-// See connection.h. Hot path; the listener's thread.
+// Reads requests and writes responses on an HTTP/1 connection. Hot path; the listener's thread.
 #include "transport/http1/connection.h"
 
 #include <sys/epoll.h>
@@ -17,14 +17,15 @@ namespace serval {
 namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
-constexpr size_t kReadBytesPerTurn = 1u << 20;     // of one connection
-constexpr size_t kOutputBytes = 256 * 1024;        // with so much unwritten, no request is begun
-constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with so much unwritten, nothing is read
-constexpr size_t kRequestsPerTurn = 32;            // of one connection, while others wait
-constexpr size_t kHeldBytesMax = 64 * 1024;        // of later requests, while one is answered
-constexpr size_t kCopiedBytesMax = 4096;           // above, an answer's memory is taken
-constexpr size_t kRequestLineRest = 32;            // of a request line beside its target
-constexpr uint64_t kDroppedBytesMax = 16u << 20;   // of a body that nobody wants
+constexpr size_t kReadBytesPerTurn = 1u << 20;     // per connection
+constexpr size_t kOutputBytes = 256 * 1024;        // with this much unwritten, no request is begun
+constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with this much unwritten, nothing is read
+constexpr size_t kRequestsPerTurn = 32;            // per connection, while others wait
+constexpr size_t kHeldBytesMax = 64 * 1024;        // of later requests, while one is in progress
+// above, a response's memory is taken over instead of copied
+constexpr size_t kCopiedBytesMax = 4096;
+constexpr size_t kRequestLineRest = 32;           // bytes of a request line besides its target
+constexpr uint64_t kDroppedBytesMax = 16u << 20;  // of a body whose request was already answered
 constexpr uint64_t kLingerNs = 1'000 * kNsPerMs;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view kJson = "application/json";
@@ -68,7 +69,7 @@ void Http1Connection::touch() {
 
 void Http1Connection::readable() {
   if (dead_) return;
-  if (ended_ && !reads_) {  // it is not asked for what comes: the connection broke
+  if (ended_ && !reads_) {  // reading is off, so this event means that the connection broke
     die();
     return;
   }
@@ -105,7 +106,8 @@ void Http1Connection::receive() {
   if (!dead_ && channel_->has_unread()) thread_.read_again(*this);
 }
 
-// Later requests, while earlier ones are answered: no more of them is read.
+// Whether enough bytes of later requests are held while earlier ones are answered; then no more is
+// read.
 bool Http1Connection::holds_enough() const {
   return held_.size() - held_at_ > kHeldBytesMax + thread_.settings().header_bytes_max;
 }
@@ -131,7 +133,7 @@ void Http1Connection::feed_held() {
   thread_.blocks().give_buffer(std::exchange(held_, ByteBuffer()));
 }
 
-// False: there is no memory, and the connection closes.
+// False: out of memory; the connection closes.
 bool Http1Connection::hold(std::span<const uint8_t> bytes) {
   if (held_.base_bytes() == 0) held_ = thread_.blocks().take_buffer();
   if (held_at_ > 0) {
@@ -262,13 +264,13 @@ size_t Http1Connection::take_chunks(std::span<const uint8_t> bytes) {
   return outcome.used;
 }
 
-// All of the request has come.
+// The whole request has been received.
 void Http1Connection::request_ended() {
   if (answered_) end_request();
   else phase_ = Phase::Waiting;
 }
 
-// All of it has come, and it is answered.
+// The request has been received and answered.
 void Http1Connection::end_request() {
   begun_ = false;
   if (phase_ == Phase::Closing) return;
@@ -311,7 +313,7 @@ void Http1Connection::put(const HttpAnswer& answer) {
     thread_.blocks().give_buffer(std::exchange(block->buffer, std::move(*answer.owned)));
     *answer.owned = thread_.blocks().take_buffer();
   }
-  // An answer that is there is sent, also where the budget has no room for another copy.
+  // Sends a response that exists even if the budget has no space for another copy.
   if (answer.owned != nullptr || block->buffer.append(answer.body.data(), answer.body.size())) {
     output_->add(block, block->buffer.data(), block->buffer.size());
   } else {
@@ -342,7 +344,7 @@ void Http1Connection::refuse(int status, std::string_view reason, std::string_vi
 
 void Http1Connection::begin_closing(bool lingers) {
   if (phase_ == Phase::Closing) return;
-  // A client whose bytes are not read would be cut off from its answer (RFC 9112 9.6).
+  // Closing with unread bytes would cut the client off from its response (RFC 9112 9.6).
   lingers_ = lingers || held_.size() > held_at_ || body_left_ > 0;
   phase_ = Phase::Closing;
   dropped_bytes_ = 0;
@@ -351,8 +353,8 @@ void Http1Connection::begin_closing(bool lingers) {
 }
 
 void Http1Connection::peer_ended() {
-  // A client that asks and then ends its side is answered, where nothing changes by it; else it is
-  // taken to have gone, as nginx does.
+  // A client that half-closes after its request gets the response if no state depends on it;
+  // otherwise it is considered gone, as nginx does.
   const bool is_answered = phase_ == Phase::Closing || phase_ == Phase::Head;
   if (!(phase_ == Phase::Waiting && is_safe_) && !(is_answered && waits_to_write())) {
     die();

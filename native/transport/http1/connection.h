@@ -1,5 +1,5 @@
-// One HTTP/1 connection: requests one after the other, each answered before the next is begun. Hot
-// path; the listener's thread. Source: RFC 9112.
+// One HTTP/1 connection: requests one after the other, each answered before the next one begins.
+// Hot path; the listener's thread. Source: RFC 9112.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,15 @@ namespace serval {
 
 class ListenerThread;
 
-// The connection is its own request: there is one at a time.
+// The connection is also its request object, since it serves one at a time.
 class Http1Connection final : public Connection, public HttpRequest, private ChunkSink {
  public:
   Http1Connection(ListenerThread& thread, std::unique_ptr<Channel> channel);
-  // Tells the handler of a request that was not answered.
+  // Notifies the handler if a request is still unanswered.
   ~Http1Connection() override;
 
   bool begin() override;
-  // The first bytes, which were read to find out what is spoken; once, after begin().
+  // Passes the bytes that were read to detect the protocol; called once, after begin().
   void start(std::span<const uint8_t> first);
   void readable() override;
   void writable() override;
@@ -43,14 +43,14 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   void set_paused(bool paused) override;
 
  private:
-  // Head: no request, or a part of its head. Body, Chunks: a body comes. Waiting: all came, the
-  // answer is due. Closing: what is there is written, then that is the end.
+  // Head: between requests, or reading a head. Body, Chunks: reading a body. Waiting: the request
+  // is complete, the response is due. Closing: writes what is queued, then closes.
   enum class Phase : uint8_t { Head, Body, Chunks, Waiting, Closing };
 
   void receive();
   void feed(std::span<const uint8_t> bytes);
   void feed_held();
-  // Takes in what it can; returns how much that was.
+  // Consumes as much as it can; returns the number of bytes consumed.
   size_t take_in(std::span<const uint8_t> bytes);
   size_t take_head(std::span<const uint8_t> bytes);
   size_t take_chunks(std::span<const uint8_t> bytes);
@@ -60,7 +60,7 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   void deliver(std::span<const uint8_t> bytes, bool last);
   void request_ended();
   bool chunk_data(std::span<const uint8_t> bytes) override;
-  // Answers what is no request, and closes.
+  // Responds to bytes that are not a valid request, and closes.
   void refuse(int status, std::string_view reason, std::string_view method = {},
               std::string_view path = {});
   void put(const HttpAnswer& answer);
@@ -81,38 +81,38 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   LineScanner scanner_;
   ChunkReader chunks_;
   std::unique_ptr<Output> output_;  // while something waits to be written
-  ByteBuffer held_;                 // bytes that came and are not taken in yet
-  size_t held_at_ = 0;              // those before are gone
+  ByteBuffer held_;                 // received bytes that are not consumed yet
+  size_t held_at_ = 0;              // offset of the first byte in held_ that is not consumed
   uint64_t body_left_ = 0;
   uint64_t dropped_bytes_ = 0;
   uint64_t unsent_bytes_ = 0;
   uint64_t written_bytes_ = 0;
-  uint64_t seen_written_ = 0;  // at the last look, and when it changed
+  uint64_t seen_written_ = 0;  // at the last check, and when it changed
   uint64_t seen_at_ns_ = 0;
-  uint64_t heard_ns_ = 0;       // when bytes came, or an answer went
-  uint64_t head_began_ns_ = 0;  // 0 = none of it has come
-  uint64_t written_ns_ = 0;     // when the client last took something
+  uint64_t heard_ns_ = 0;       // when bytes were last received, or a response was sent
+  uint64_t head_began_ns_ = 0;  // 0 = no part of it has arrived
+  uint64_t written_ns_ = 0;     // when the client last accepted bytes
   uint64_t closing_until_ns_ = UINT64_MAX;
-  uint64_t look_ns_ = 0;  // at a body or an answer of which nothing moves
+  uint64_t look_ns_ = 0;  // next check for a body or a response that does not move
   Phase phase_ = Phase::Head;
-  bool begun_ = false;    // the handler knows of the request
+  bool begun_ = false;    // the handler knows the request
   bool answered_ = true;  // it was answered, or there is none
   bool keeps_alive_ = true;
   bool asks_keep_alive_ = false;
   bool had_request_ = false;
-  bool is_head_ = false;  // HTTP's method of that name
+  bool is_head_ = false;  // the method is HEAD
   bool is_safe_ = false;  // GET or HEAD
-  bool expects_ = false;  // the client waits for 100 before it sends the body
+  bool expects_ = false;  // the client waits for 100 Continue before it sends the body
   bool paused_ = false;
-  bool taking_ = false;   // in take_in()
+  bool taking_ = false;   // inside take_in()
   bool ended_ = false;    // the client sends no more
-  bool leaving_ = false;  // after the request that there is
-  bool lingers_ = false;  // reads on after the end of its answers
-  bool shut_ = false;     // said that no more comes
+  bool leaving_ = false;  // close after the current request
+  bool lingers_ = false;  // reads on after its last response was sent
+  bool shut_ = false;     // the sending side was shut down
   bool dirty_ = false;
-  bool reads_ = true, writes_ = false;  // what the poller looks for
-  bool blocked_ = false;                // the client takes no more for now
-  mutable int8_t local_ = -1;           // -1: not asked yet
+  bool reads_ = true, writes_ = false;  // events that the poller waits for
+  bool blocked_ = false;                // the client accepts no more for now
+  mutable int8_t local_ = -1;           // -1: not determined yet
 };
 
 }  // namespace serval

@@ -1,4 +1,4 @@
-// See connection.h: what is due when. Hot path's frame; the listener's thread.
+// Implements the timeouts of an HTTP/1 connection. Hot path; the listener's thread.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,8 @@ namespace serval {
 namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
-constexpr uint64_t kScarceBytes = 64u << 20;  // with less left, who does not move is cut sooner
+// with less budget left, stalled clients are cut sooner
+constexpr uint64_t kScarceBytes = 64u << 20;
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
 constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
 
@@ -29,10 +30,10 @@ uint64_t Http1Connection::next_due() const {
   return after_ms(heard_ns_, had_request_ ? limits.idle_ms : silent_ms);
 }
 
-// When something of the body, or of the answer, last moved.
+// When a byte of the body, or of the response, last moved.
 uint64_t Http1Connection::moved_ns() const { return waits_to_write() ? written_ns_ : heard_ns_; }
 
-// Whether a client that moves nothing is given up; else it is looked at again later.
+// Whether to give up on a client that moves nothing; otherwise it is checked again later.
 bool Http1Connection::is_stalled(uint64_t now_ns) {
   const TransportSettings& limits = thread_.settings();
   const MemoryBudget& budget = *thread_.budget();
@@ -43,7 +44,7 @@ bool Http1Connection::is_stalled(uint64_t now_ns) {
   return false;
 }
 
-// A timer that is early costs nothing: it is set again when it has gone off.
+// A timer that fires early costs nothing: it is set again then.
 void Http1Connection::set_timer() {
   DueNode& due = Connection::due_;
   const uint64_t due_ns = next_due();
@@ -72,7 +73,7 @@ void Http1Connection::due(uint64_t now_ns) {
 
 void Http1Connection::retire(bool) {
   if (dead_ || phase_ == Phase::Closing) return;
-  // Connected clients may still ask, until nobody waits for an answer: look().
+  // A connected client may still send a request until no response is pending: see look().
   leaving_ = true;
 }
 

@@ -1,4 +1,4 @@
-// See head.h. Hot path; the listener's thread.
+// Finds the end of an HTTP/1 head and parses it with llhttp. Hot path; the listener's thread.
 #include "transport/http1/head.h"
 
 #include <llhttp.h>
@@ -12,7 +12,7 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kSkippedMax = 8;  // of empty lines before a request
+constexpr size_t kSkippedMax = 8;  // bytes of empty lines before a request
 constexpr size_t kHeadersMax = 100;
 
 constexpr std::array<bool, 256> kControl = [] {
@@ -22,7 +22,7 @@ constexpr std::array<bool, 256> kControl = [] {
   return out;
 }();
 
-// Whether a list of tokens has this one, in any case.
+// Whether a list of tokens contains this one, in any case.
 bool lists(std::string_view value, std::string_view lower) {
   while (!value.empty()) {
     const size_t comma = value.find(',');
@@ -84,7 +84,7 @@ int on_headers_complete(llhttp_t* parser) {
   Filling& filling = filling_of(parser);
   filling.complete = true;
   filling.out->keeps_alive = llhttp_should_keep_alive(parser) != 0;
-  parser->upgrade = 0;  // nobody upgrades here
+  parser->upgrade = 0;  // protocol upgrades are not supported
   return 0;
 }
 
@@ -102,7 +102,7 @@ const llhttp_settings_t& head_settings() {
   return made;
 }
 
-// Why the parser stopped, in its words.
+// The reason why the parser stopped, in its own words.
 std::string parser_reason(const llhttp_t& parser) {
   const char* said = llhttp_get_error_reason(&parser);
   return said == nullptr || *said == '\0' ? llhttp_errno_name(llhttp_get_errno(&parser)) : said;
@@ -131,7 +131,7 @@ HeadProblem check_framing(llhttp_t& parser, ReadHead& out) {
       length = &header;
     } else if (is_header(header.name, "connection")) {
       out.asks_keep_alive = out.asks_keep_alive || lists(header.value, "keep-alive");
-      // It counts before keep-alive in HTTP/1.0 too: RFC 9112 9.3.
+      // "close" overrides keep-alive in HTTP/1.0 too: RFC 9112 9.3.
       out.keeps_alive = out.keeps_alive && !lists(header.value, "close");
     } else if (is_header(header.name, "expect") && !out.is_1_0) {
       if (!is_header(header.value, "100-continue")) {
@@ -211,7 +211,8 @@ HeadProblem read_head(std::string_view bytes, ReadHead& out) {
   out.headers->clear();
   llhttp_init(&parser, HTTP_REQUEST, &head_settings());
   parser.data = &filling;
-  // llhttp knows some methods, and reads others as errors: which are allowed here, routes say.
+  // llhttp only knows some methods and reports others as errors; the routes decide which are
+  // allowed.
   out.method = bytes.substr(0, bytes.find(' '));
   if (out.method == "PRI") return {505, "expected HTTP/1.1 or HTTP/1.0"};
   if (HeadProblem problem = read_method(out.method); problem.status != 0) return problem;
@@ -223,7 +224,7 @@ HeadProblem read_head(std::string_view bytes, ReadHead& out) {
   }
   if (error != HPE_OK) return parse_problem(parser, error, filling);
   if (!filling.complete) return {400, "the head has no end"};
-  // Method, target and version with one space between them.
+  // Method, target and version, separated by one space each.
   constexpr size_t kVersionBytes = 8;
   const size_t line = bytes.find('\r');
   if (line != out.method.size() + filling.target.size() + kVersionBytes + 2) {

@@ -1,5 +1,5 @@
-// The head of an HTTP/1 request: where it ends, and what it says. Two readers have to agree: a
-// scanner that knows lines and nothing else, and llhttp. Hot path; the listener's thread.
+// The head of an HTTP/1 request: where it ends, and what it contains. Two readers have to agree: a
+// scanner that only knows lines, and llhttp. Hot path; the listener's thread.
 // Source: RFC 9112 2 to 6.
 #pragma once
 
@@ -14,22 +14,23 @@
 
 namespace serval {
 
-// Finds the empty line that ends a head, or the trailers of a chunked body. Every line ends with
-// CRLF; no line is folded; there are no control characters but tabs.
+// Finds the empty line that ends a head, or the trailers of a chunked body. Requires that every
+// line ends with CRLF, that no line is folded and that tabs are the only control characters.
 class LineScanner {
  public:
   enum class Found : uint8_t { More, End, Bad };
   enum class Part : uint8_t { Head, Trailers };
 
-  // `bytes`: all that came of this part, from its first byte on; goes on where it stopped.
+  // `bytes`: everything received of this part, from its first byte; the scan resumes where it
+  // stopped.
   Found scan(std::span<const uint8_t> bytes, Part part);
-  // End: its bytes, with the empty line. More: those that were looked at.
+  // After End: the length with the empty line. After More: the bytes scanned so far.
   size_t bytes() const { return at_; }
   // Bytes of the first line so far, without its end.
   size_t first_line_bytes() const { return first_line_bytes_; }
   // Bytes before the first line: empty lines that a client sent after its last request.
   size_t skipped() const { return skipped_; }
-  // Bad: why.
+  // The reason for Bad.
   std::string_view problem() const { return problem_; }
   void reset() { *this = LineScanner(); }
 
@@ -45,22 +46,22 @@ class LineScanner {
   std::string_view problem_;
 };
 
-// How the body of a request comes.
+// How the body of a request is delimited.
 enum class BodyFraming : uint8_t { None, Length, Chunks };
 
-// The content of a head. Views are into its bytes.
+// The content of a head. Views point into its bytes.
 struct ReadHead {
   std::string_view method, path, query;
-  std::vector<HttpHeader>* headers = nullptr;  // where they go; emptied first
+  std::vector<HttpHeader>* headers = nullptr;  // receives the headers; cleared first
   BodyFraming framing = BodyFraming::None;
   uint64_t length = 0;
   bool is_1_0 = false;
   bool keeps_alive = false;
-  bool asks_keep_alive = false;  // it has the header "Connection: keep-alive"
+  bool asks_keep_alive = false;  // "Connection: keep-alive" was sent
   bool expects_continue = false;
 };
 
-// Reads a whole head.
+// Parses a whole head.
 HeadProblem read_head(std::string_view bytes, ReadHead& out);
 
 }  // namespace serval

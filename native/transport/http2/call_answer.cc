@@ -1,4 +1,4 @@
-// See call_stream.h: what goes. Hot path; the listener's thread.
+// Implements the sending side of call_stream.h. Hot path; the listener's thread.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -14,9 +14,10 @@ namespace {
 
 constexpr int kResourceExhausted = 8;
 constexpr size_t kCopiedBytesMax =
-    4096;  // a message is copied up to here; above, its memory is taken
-constexpr size_t kPackedBytesMin = 256;  // shorter messages are not packed
-constexpr size_t kLongBytes = 65'536;    // does not go before others' short answers
+    4096;  // a message is copied up to here; above, its memory is taken over
+constexpr size_t kPackedBytesMin = 256;  // shorter messages are not compressed
+// a longer response does not go before the short ones of others
+constexpr size_t kLongBytes = 65'536;
 
 void put_prefix(uint8_t (&prefix)[5], bool packed, size_t bytes) {
   prefix[0] = packed ? 1 : 0;
@@ -132,7 +133,7 @@ void CallStream::fail(int code, std::string_view message) {
   if (over_) return;
   tell_failed(code, message);
   if (begun_) connection_.handler().closed(*this);
-  // A status would wait behind answers that nobody reads.
+  // A status would wait after responses that the client does not read.
   const bool resets = response_started_ && unsent_messages() > 0;
   drop_answers();
   if (resets) {
@@ -151,8 +152,8 @@ void CallStream::drop_answers() {
   unsent_bytes_ = 0;
 }
 
-// What is no gRPC call is answered by HTTP's own status; behind it, so that what is wrong with the
-// rest of it is found.
+// A request that is not a gRPC call gets a plain HTTP status; sent after its end, so that errors in
+// the rest of it are still found.
 void CallStream::refuse() {
   if (over_ || refused_ == nullptr) return;
   over_ = true;

@@ -1,4 +1,4 @@
-// See call_stream.h: what comes. Hot path; the listener's thread.
+// Implements the receiving side of call_stream.h. Hot path; the listener's thread.
 #include "transport/http2/call_stream.h"
 
 #include <algorithm>
@@ -16,8 +16,9 @@ constexpr int kUnimplemented = 12;
 constexpr int kResourceExhausted = 8;
 constexpr int kDeadlineExceeded = 4;
 constexpr size_t kHeaderOverheadBytes = 32;  // RFC 9113 6.5.2
-constexpr size_t kRefusedBytesMax = 65'536;  // of a request that is no call
-// Packed and unpacked, what a listener's thread unpacks itself: 0.1 ms.
+constexpr size_t kRefusedBytesMax = 65'536;  // of a request that is not a call
+// Messages up to this size, compressed and decompressed, are decompressed on the listener's thread:
+// 0.1 ms.
 constexpr size_t kHereBytesMax = 16 * 1024;
 constexpr size_t kHereUnpackedMax = 64 * 1024;
 constexpr Refusal kNoPost{"405", "POST", "This port serves gRPC, whose calls are POST requests.\n"};
@@ -81,7 +82,7 @@ void CallStream::add_header(std::string_view name, std::string_view value) {
 }
 
 void CallStream::head_ended() {
-  if (head_ended_) return;  // trailers
+  if (head_ended_) return;  // these are trailers
   head_ended_ = true;
   if (head_.bytes > connection_.settings().header_bytes_max) {
     fail(kResourceExhausted, "request headers of " + digits(head_.bytes) +
@@ -125,7 +126,7 @@ void CallStream::data(std::span<const uint8_t> bytes) {
   take_in(bytes);
 }
 
-// Cuts bytes into messages, until there are no more or none may be taken.
+// Cuts bytes into messages, until there are no more or no more may be delivered.
 void CallStream::take_in(std::span<const uint8_t> bytes) {
   taking_ = true;
   while (!over_) {
@@ -145,7 +146,7 @@ void CallStream::take_in(std::span<const uint8_t> bytes) {
       bytes = bytes.subspan(count);
       if (prefix_bytes_ < sizeof prefix_ || !begin_message(bytes.size())) continue;
     }
-    if (!has_body_) {  // all at hand, and not packed
+    if (!has_body_) {  // the whole message is at hand, uncompressed
       const std::span<const uint8_t> message = bytes.first(message_bytes_);
       bytes = bytes.subspan(message_bytes_);
       message_whole(message, false);
@@ -164,7 +165,7 @@ void CallStream::take_in(std::span<const uint8_t> bytes) {
   taking_ = false;
 }
 
-// The five bytes before a message are there. False: the call is over.
+// Reads the five bytes before a message. False: the call is over.
 bool CallStream::begin_message(size_t at_hand) {
   message_bytes_ = static_cast<size_t>(prefix_[1]) << 24 | static_cast<size_t>(prefix_[2]) << 16 |
                    static_cast<size_t>(prefix_[3]) << 8 | prefix_[4];
@@ -185,9 +186,11 @@ bool CallStream::begin_message(size_t at_hand) {
   } else if (prefix_[0] == 1 || at_hand < message_bytes_) {
     body_ = connection_.blocks().take_buffer();
     has_body_ = true;
-    // Its end is aligned: clients write large bytes last, and what is aligned need not be copied.
+    // Aligns the message's end: clients write large tensors last, and aligned bytes need not be
+    // copied.
     body_.clear(message_bytes_);
-    // A stated length is believed: what the budget has no room for is refused before it comes.
+    // Trusts the stated length: a message that the budget has no space for is refused before it
+    // arrives.
     if (!body_.reserve(message_bytes_)) {
       fail(kResourceExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
     }
@@ -208,7 +211,7 @@ void CallStream::begin_unpack() {
   else connection_.unpack(*this, unpacking_);
 }
 
-// The message is unpacked, or cannot be.
+// The message was decompressed, or decompression failed.
 void CallStream::end_unpack() {
   const std::shared_ptr<Unpacking> message = std::exchange(unpacking_, nullptr);
   connection_.blocks().give_buffer(std::move(message->packed()));
@@ -250,7 +253,7 @@ void CallStream::give_body() {
   has_body_ = false;
 }
 
-// `owned`: it is body_.
+// `owned`: the bytes are in body_.
 void CallStream::message_whole(std::span<const uint8_t> bytes, bool owned) {
   prefix_bytes_ = 0;
   ++messages_;
@@ -307,7 +310,7 @@ void CallStream::input_ended() {
   }
 }
 
-// What came meanwhile, as far as messages may be taken.
+// Processes bytes that arrived meanwhile, as far as messages may be delivered.
 void CallStream::take_held() {
   if (taking_ || over_) return;
   if (held_.size() > 0 && !blocked()) {

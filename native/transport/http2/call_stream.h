@@ -1,5 +1,5 @@
-// One gRPC call on its HTTP/2 stream: the head is read, messages are put together, answers wait
-// until they are written. Hot path; the listener's thread.
+// One gRPC call on its HTTP/2 stream: reads the head, assembles messages, queues responses until
+// they are written. Hot path; the listener's thread.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@
 
 namespace serval {
 
-// An answer of HTTP's own to what is no gRPC call.
+// A plain HTTP response to a request that is not a gRPC call.
 struct Refusal {
   std::string_view status;
   std::string_view allow;  // "" = none
-  std::string_view text;   // for whoever looks
+  std::string_view text;   // for people who open the address
 };
 
 class CallStream final : public Http2Stream, public Call {
@@ -49,13 +49,13 @@ class CallStream final : public Http2Stream, public Call {
     return begun_ && !over_ && (kind_.client_streams || delivered_);
   }
   uint64_t streaming_id() const override { return over_ ? 0 : id(); }
-  // The next bytes of a refusal's text.
+  // Returns the next bytes of a refusal's text.
   std::string_view take_refusal(size_t room);
   bool refusal_taken() const { return refusal_.empty(); }
-  // Messages that were put since the last call, of streams.
+  // Responses of streams that were written since the last call.
   size_t take_left();
 
-  // Ends the call with a status of the transport's; the handler is told.
+  // Ends the call with a status from the transport and notifies the handler.
   void fail(int code, std::string_view message);
 
   const Metadata& metadata() const override;
@@ -77,22 +77,22 @@ class CallStream final : public Http2Stream, public Call {
  private:
   struct Head {
     bool post = false;
-    bool head = false;  // HTTP's method of that name
+    bool head = false;  // the method is HEAD
     bool grpc = false;
-    bool found = false;  // its method
-    bool known = true;   // its grpc-encoding
+    bool found = false;  // its gRPC method is known
+    bool known = true;   // its grpc-encoding is supported
     bool timeout_bad = false;
     MessageCoding coding = MessageCoding::Identity;
     MessageCoding answer_coding = MessageCoding::Identity;
     size_t bytes = 0;
-    std::string path;         // where it is not known
-    std::string coding_name;  // the same
+    std::string path;         // only if it is unknown
+    std::string coding_name;  // only if it is unknown
     std::string metadata;     // name, NUL, value, NUL ...
   };
   struct OutMessage {
     Block* block;
     uint8_t prefix[5];
-    size_t sent;  // of prefix and content
+    size_t sent;  // bytes written of prefix and content
     size_t bytes() const { return sizeof prefix + block->buffer.size(); }
   };
 
@@ -119,17 +119,17 @@ class CallStream final : public Http2Stream, public Call {
   Head head_;
 
   bool head_ended_ = false;
-  bool begun_ = false;  // the handler knows of it
+  bool begun_ = false;  // the handler knows the call
   bool over_ = false;   // it was answered, or is gone
   bool remote_ended_ = false;
-  bool input_done_ = false;  // the handler, or the status, has been told of the end
+  bool input_done_ = false;  // the handler was notified of the end of input, or the status was set
   bool paused_ = false;
-  bool taking_ = false;     // in take_in()
-  bool delivered_ = false;  // the one message of a unary call
+  bool taking_ = false;     // inside take_in()
+  bool delivered_ = false;  // the message of a unary call was delivered
   bool response_started_ = false;
-  bool finished_ = false;  // a status waits behind the answers
+  bool finished_ = false;  // a status waits after the responses
 
-  // The message that comes.
+  // The message that is being received.
   uint8_t prefix_[5];
   size_t prefix_bytes_ = 0;
   size_t message_bytes_ = 0;
@@ -139,16 +139,16 @@ class CallStream final : public Http2Stream, public Call {
   std::span<const uint8_t> pending_;  // a unary call's message, until its stream has ended
   bool has_pending_ = false;
   bool pending_borrowed_ = false;
-  std::shared_ptr<Unpacking> unpacking_;  // null = none is unpacked now
-  ByteBuffer held_;                       // bytes that came while no message is taken
+  std::shared_ptr<Unpacking> unpacking_;  // null = no message is being decompressed
+  ByteBuffer held_;                       // bytes that arrived while messages may not be delivered
 
   std::vector<OutMessage> answers_;
-  size_t first_answer_ = 0;  // those before are gone
+  size_t first_answer_ = 0;  // earlier entries were sent
   uint64_t unsent_bytes_ = 0;
   size_t left_ = 0;
-  const Refusal* refused_ = nullptr;  // it is answered so when its client has ended
-  size_t refused_bytes_ = 0;          // that came meanwhile
-  std::string_view refusal_;          // what is left of the text
+  const Refusal* refused_ = nullptr;  // the refusal to send after the client has ended
+  size_t refused_bytes_ = 0;          // received meanwhile
+  std::string_view refusal_;          // unsent rest of the text
   int status_ = 0;
   std::string status_message_;
   std::string status_details_;

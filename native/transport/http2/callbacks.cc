@@ -1,4 +1,4 @@
-// nghttp2's callbacks, and what is submitted to it. Hot path; the listener's thread.
+// nghttp2's callbacks, and everything submitted to it. Hot path; the listener's thread.
 #include <nghttp2/nghttp2.h>
 
 #include <charconv>
@@ -16,26 +16,27 @@ namespace {
 
 constexpr size_t kFrameHeadBytes = 9;
 constexpr size_t kOutputBytesMax = 512 * 1024;
-// A header list that is so many times too long ends the connection, not only its call.
+// A header list longer than its limit by this factor ends the connection, not only its call.
 constexpr size_t kHeaderBombFactor = 4;
-// FrameGuard's burst of pings: that many may come in one read.
+// The same burst of pings as FrameGuard allows: all may arrive in one read.
 constexpr size_t kOutboundAcksMax = 10'000;
 constexpr size_t kSettingsEntriesMax = 32;
-// nghttp2 ends a connection at 1,000 resets and 33 more a second, whatever was answered meanwhile;
-// FrameGuard counts them.
+// Disables nghttp2's own limit, which ends a connection at 1,000 resets and 33 more a second, no
+// matter what was answered meanwhile; FrameGuard counts them instead.
 constexpr uint64_t kLeftToGuard = 1'000'000'000;
-// Of one header block. nghttp2 counts the pieces that a frame's head is read in, not the frames;
-// FrameGuard counts those.
+// Per header block. nghttp2 counts the pieces in which a frame's head is read, not the frames;
+// FrameGuard counts frames.
 constexpr size_t kContinuationsMax = 2'000;
 constexpr int kFirstUnknownType = NGHTTP2_CONTINUATION + 1;
-constexpr size_t kLongBytes = 65'536;  // of an answer that does not go before others' short ones
+// a response longer than this does not go before the short ones of others
+constexpr size_t kLongBytes = 65'536;
 constexpr std::string_view kJson = "application/json";
 
 std::string_view text_of(const uint8_t* bytes, size_t count) {
   return {reinterpret_cast<const char*>(bytes), count};
 }
 
-// A header of names and values that stay (`kept`) or are copied.
+// A header whose name and value are either stable (`kept`) or copied.
 nghttp2_nv entry(std::string_view name, std::string_view value, bool kept) {
   nghttp2_nv out;
   out.name = reinterpret_cast<uint8_t*>(const_cast<char*>(name.data()));
@@ -47,7 +48,7 @@ nghttp2_nv entry(std::string_view name, std::string_view value, bool kept) {
   return out;
 }
 
-// Headers of one block: entries, and texts that they point to.
+// Headers of one block: entries, and the texts that they point to.
 class Headers {
  public:
   void add(std::string_view name, std::string_view value) {
@@ -70,7 +71,7 @@ class Headers {
       add_copied(one.name, texts_.back());
     }
   }
-  // Lines as HTTP/1 has them. Those about the connection are left out: HTTP/2 has none.
+  // Adds HTTP/1 header lines, except those about the connection, which HTTP/2 does not have.
   void add_lines(std::string_view lines) {
     while (!lines.empty()) {
       const size_t end = lines.find("\r\n");
@@ -90,13 +91,14 @@ class Headers {
   void add_number(std::string_view name, uint64_t number) {
     char text[20];
     const auto done = std::to_chars(text, text + sizeof text, number);
-    add_text(name, std::string(text, done.ptr));  // short: no allocation but its place
+    // short enough for the string's inline storage: only its slot is allocated
+    add_text(name, std::string(text, done.ptr));
   }
   void clear() {
     entries_.clear();
     texts_.clear();
   }
-  // A text of its own, until it is submitted.
+  // Adds a value that is stored here until the block is submitted.
   void add_text(std::string_view name, std::string text) {
     texts_.push_back(std::move(text));
     add_copied(name, texts_.back());
@@ -139,12 +141,12 @@ struct Http2Connection::Callbacks {
     Http2Connection& connection = of(user);
     const bool ends = (head->flags & NGHTTP2_FLAG_END_STREAM) != 0;
     switch (head->type) {
-      case NGHTTP2_DATA:  // not that of streams that are gone
+      case NGHTTP2_DATA:  // excludes DATA of streams that are gone
         if (ends) connection.history_.ended(head->stream_id);
         return 0;
       case NGHTTP2_HEADERS:
         return connection.judge(connection.history_.headers(head->stream_id, ends));
-      case NGHTTP2_RST_STREAM:  // counted where it is known whose
+      case NGHTTP2_RST_STREAM:  // counted later, when its stream is known
         connection.history_.ended(head->stream_id);
         return 0;
       case NGHTTP2_GOAWAY: return 0;
@@ -156,7 +158,7 @@ struct Http2Connection::Callbacks {
       case NGHTTP2_WINDOW_UPDATE:
         return connection.allow(Event::WindowUpdate) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
       case NGHTTP2_PRIORITY:
-        // nghttp2 looks at its length only, where priorities are off.
+        // nghttp2 only checks the length when priorities are off.
         if (head->stream_id == 0) return connection.broken(NGHTTP2_PROTOCOL_ERROR, "PRIORITY");
         return connection.allow(Event::Priority) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
       case NGHTTP2_CONTINUATION:
@@ -217,7 +219,7 @@ struct Http2Connection::Callbacks {
         }
         return 0;
       case NGHTTP2_RST_STREAM: {
-        // Of streams that are gone too: such a reset is worth nothing to anybody.
+        // Also counts streams that are gone: such a reset serves no purpose.
         Http2Stream* call = stream(session, frame->hd.stream_id);
         const bool late = call != nullptr && call->answered();
         return late || connection.allow(Event::PeerReset) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
@@ -226,15 +228,15 @@ struct Http2Connection::Callbacks {
     }
   }
 
-  // Nothing is read of frames of unknown types.
+  // Skips the payload of frames of unknown types.
   static int skip_extension(nghttp2_session*, void**, const nghttp2_frame_hd*, void*) {
     return NGHTTP2_ERR_CANCEL;
   }
 
   static int on_data(nghttp2_session* session, uint8_t, int32_t number, const uint8_t* bytes,
                      size_t count, void*) {
-    // Of the connection's window all is given back at once: what its calls hold is counted in the
-    // budget, and one that waits does not stop the others.
+    // Returns the connection's whole window at once: the budget limits what its calls hold, and a
+    // paused call must not stop the others.
     nghttp2_session_consume_connection(session, count);
     Http2Stream* call = stream(session, number);
     if (call == nullptr) nghttp2_session_consume_stream(session, number, count);
@@ -255,7 +257,7 @@ struct Http2Connection::Callbacks {
     Http2Stream* call = stream(session, frame->hd.stream_id);
     if (call == nullptr) return 0;
     connection.guard_.answered();
-    // Who has its answer need not send the rest of its request.
+    // A client that has its response need not send the rest of its request.
     if (call->needs_reset()) {
       nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
     }
@@ -295,10 +297,10 @@ struct Http2Connection::Callbacks {
     return static_cast<ssize_t>(count);
   }
 
-  // The text that goes with a refusal.
+  // Supplies the text of a refusal.
   static ssize_t read_refusal(nghttp2_session* session, int32_t number, uint8_t* room,
                               size_t room_bytes, uint32_t* flags, nghttp2_data_source*, void*) {
-    // Of calls only.
+    // Only calls are refused with a text.
     auto* call = static_cast<CallStream*>(stream(session, number));
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::string_view part = call->take_refusal(room_bytes);
@@ -350,7 +352,7 @@ nghttp2_option* Http2Connection::make_options() {
   nghttp2_option_set_max_settings(out, kSettingsEntriesMax);
   nghttp2_option_set_stream_reset_rate_limit(out, kLeftToGuard, kLeftToGuard);
   nghttp2_option_set_max_continuations(out, kContinuationsMax);
-  // Else frames of unknown types are skipped before on_begin_frame().
+  // Otherwise nghttp2 skips frames of unknown types before on_begin_frame().
   for (int type = kFirstUnknownType; type <= UINT8_MAX; ++type) {
     nghttp2_option_set_user_recv_extension_type(out, static_cast<uint8_t>(type));
   }

@@ -1,4 +1,4 @@
-// See connection.h. Hot path; the listener's thread.
+// Drives an nghttp2 session: reads, writes, keepalive, GOAWAY. Hot path; the listener's thread.
 #include "transport/http2/connection.h"
 
 #include <nghttp2/nghttp2.h>
@@ -13,19 +13,19 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kReadBytesPerTurn = 1u << 20;     // of one connection
-constexpr size_t kOutputBytes = 256 * 1024;        // put together before it is written
-constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with so much unwritten, nothing more is read
+constexpr size_t kReadBytesPerTurn = 1u << 20;     // per connection
+constexpr size_t kOutputBytes = 256 * 1024;        // collected before it is written
+constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with this much unwritten, nothing more is read
 constexpr size_t kHeadRoomsMax = 32;
 constexpr size_t kHeadRoomBytesMax = 4096;
 constexpr uint64_t kNsPerMs = 1'000'000;
-constexpr uint64_t kShortPart = 16;  // where answers are over the limit: of one then
+constexpr uint64_t kShortPart = 16;  // per connection, while unread responses exceed their limit
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
 constexpr uint64_t kClosingNsMax = 1'000 * kNsPerMs;
 constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
 constexpr uint64_t kLeaveNs = 5'000 * kNsPerMs;  // as grpc-go
 
-// Of the ping behind the first GOAWAY; keepalive's are zeros.
+// The payload of the ping after the first GOAWAY; keepalive pings are all zeros.
 constexpr uint8_t kLeavePing[] = {'l', 'e', 'a', 'v', 'e', 0, 0, 1};
 
 }  // namespace
@@ -102,7 +102,7 @@ void Http2Connection::readable() {
 void Http2Connection::writable() { touch(); }
 
 void Http2Connection::start(std::span<const uint8_t> first) {
-  touch();  // our SETTINGS
+  touch();  // sends our SETTINGS
   if (!first.empty()) {
     received_any_ = true;
     keepalive_.received(now());
@@ -135,8 +135,8 @@ bool Http2Connection::feed(std::span<const uint8_t> bytes) {
   settle_all();
   touch();
   if (taken >= 0) return !closing_;
-  if (closing_) return false;  // go_away() said why
-  // What broke the protocol is told why, as far as it listens.
+  if (closing_) return false;  // go_away() gave the reason
+  // Sends the peer the reason for a protocol violation, as long as it reads.
   if (taken == NGHTTP2_ERR_FLOODED || taken == NGHTTP2_ERR_TOO_MANY_SETTINGS ||
       taken == NGHTTP2_ERR_CALLBACK_FAILURE) {
     nghttp2_session_terminate_session(session_, NGHTTP2_ENHANCE_YOUR_CALM);
@@ -154,7 +154,7 @@ void Http2Connection::settle_all() {
   unsettled_.clear();
 }
 
-// Makes frames of what waits. False: the session is broken.
+// Serializes queued frames. False: the session failed.
 bool Http2Connection::fill() {
   while (output_->bytes() < kOutputBytes) {
     const uint8_t* bytes = nullptr;
@@ -190,7 +190,7 @@ void Http2Connection::flush() {
   if (!blocked) thread_.give_output(std::move(output_));
   tell_left();
   if (dead_) return;
-  // What comes behind a goodbye is not read.
+  // Nothing is read after the final GOAWAY.
   const bool reads = waiting < kBlockedOutputBytes && !closing_;
   const bool waits_for_read = channel_->write_waits_for_read();
   interest(reads || waits_for_read, blocked && !waits_for_read);
@@ -316,7 +316,7 @@ void Http2Connection::retire(bool stops) {
 }
 
 void Http2Connection::went_away() {
-  // Now, and not with the GOAWAY: nghttp2 lets pings go first.
+  // Sent now and not with the GOAWAY, because nghttp2 would send the ping first.
   if (leaving_ != Leaving::Asked || closing_) return;
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kLeavePing);
 }

@@ -25,20 +25,21 @@ class ListenerThread;
 
 class Http2Connection final : public Connection {
  public:
-  // The channel's TLS handshake has ended. `accepted_ns`: since when its client is waited for.
+  // Requires that the channel's TLS handshake has ended. `accepted_ns`: the start of the handshake
+  // time limit.
   Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel, uint64_t accepted_ns);
-  // Tells the handlers of its calls.
+  // Notifies the handlers of its calls.
   ~Http2Connection() override;
 
   bool begin() override;
-  // The first bytes, which were read to find out what is spoken; once, after begin().
+  // Passes the bytes that were read to detect the protocol; called once, after begin().
   void start(std::span<const uint8_t> first);
   void readable() override;
   void writable() override;
   void flush() override;
   void due(uint64_t now_ns) override;
-  // Says GOAWAY in two steps: first that no more calls may begin, then, when the client has heard
-  // of that, which was the last one. Closes when they have ended.
+  // Sends GOAWAY in two steps: first that no more calls may begin; then, when the client has
+  // acknowledged that, the last stream's number. Closes when all calls have ended.
   void retire(bool stops) override;
   void end() override { die(); }
   void look(bool idle, uint64_t now_ns) override;
@@ -47,7 +48,7 @@ class Http2Connection final : public Connection {
   void look_at_unsent(bool too_many, uint64_t now_ns) override;
   uint32_t waiting_calls() const override;
 
-  // --- what its streams ask for ---
+  // --- for its streams ---
   const TransportSettings& settings() const;
   CallHandler& handler();
   HttpHandler& requests();
@@ -56,32 +57,32 @@ class Http2Connection final : public Connection {
   uint64_t now() const;
   bool takes_calls() const { return leaving_ != Leaving::Said; }
   bool stops() const { return stops_; }
-  // Why a call cannot be taken now, "" = it can.
+  // The reason why a call cannot be accepted now, "" = it can.
   std::string too_much_unsent() const;
   void unsent_changed(int64_t bytes);
   void call_begins(NumberedCall& call);
   void call_ends(NumberedCall& call);
   void consume(Http2Stream& stream, size_t bytes);
-  // Runs a step of the message elsewhere; the stream is told.
+  // Runs one step of decompression on another thread; the stream is notified afterwards.
   void unpack(CallStream& stream, std::shared_ptr<Unpacking> message);
   const std::shared_ptr<MemoryBudget>& budget();
   void resume_later(uint64_t call);
-  // Empty, with room.
+  // An empty HeadRoom with reserved capacity.
   HeadRoom take_head_room();
   void give_head_room(HeadRoom room);
   void settle_later(Http2Stream& stream) { unsettled_.push_back(&stream); }
   void resume_answers(Http2Stream& stream);
   void submit_response(CallStream& stream, const Metadata& initial, std::string_view coding,
                        bool with_data, bool is_long);
-  // `only`: there was no response before.
+  // `only`: no response was sent before.
   void submit_status(CallStream& stream, bool only, const Metadata& initial,
                      const Metadata& trailing, int code, std::string_view message,
                      std::string_view details);
-  // `with_text`: it was not asked with HEAD.
+  // `with_text`: false for HEAD requests.
   void submit_refusal(CallStream& stream, const Refusal& why, bool with_text);
-  // The answer to a request; its body, where there is one, is the stream's.
+  // Submits the response head of a request; the stream supplies the body, if any.
   void submit_answer(RequestStream& stream, const HttpAnswer& answer, bool with_body);
-  // 100 Continue.
+  // Sends 100 Continue.
   void submit_continue(RequestStream& stream);
   void reset(Http2Stream& stream, bool too_much);
   void touch();
@@ -93,35 +94,35 @@ class Http2Connection final : public Connection {
 
  private:
   friend struct Callbacks;
-  // Asked: GOAWAY of the largest number there is was said, and a ping sent behind it. Said: GOAWAY
-  // of the last call.
+  // Asked: a GOAWAY with the largest number was sent, followed by a ping. Said: the GOAWAY with the
+  // last call's number was sent.
   enum class Leaving : uint8_t { No, Asked, Said };
 
   void receive();
   bool feed(std::span<const uint8_t> bytes);
   bool fill();
   void interest(bool reads, bool writes);
-  // Counts what came; too much of it ends the connection.
+  // Counts an event; too many end the connection.
   bool allow(Event event);
   static constexpr size_t kPingBytes = 8;
   void ping_answered(const uint8_t (&payload)[kPingBytes]);
-  // GOAWAY has left.
+  // The GOAWAY has been written.
   void went_away();
-  // The second one.
+  // Sends the second GOAWAY.
   void leave();
-  // nghttp2's result: 0, or that the connection has ended.
+  // Converts a verdict to nghttp2's result: 0, or that the connection has ended.
   int judge(StreamHistory::Verdict verdict);
   int broken(uint32_t code, std::string_view why);
   void go_away(uint32_t code, std::string_view why);
-  // Nothing is read any more; what is to be written has a second.
+  // Stops reading; pending output has one second to be written.
   void begin_closing();
   void set_timer();
   void settle_all();
   void tell_left();
-  // Its answer takes turns with others, instead of going first.
+  // Schedules its response in turn with others instead of first.
   void take_turns(Http2Stream& stream);
   Http2Stream* begin_stream(int32_t number);
-  // Where a port serves both: a request that turned out to be a gRPC call.
+  // Replaces a request by a gRPC call, on a port that serves both.
   Http2Stream* make_call(RequestStream& request);
   void link(Http2Stream* stream);
   void drop_stream(Http2Stream* stream);
@@ -135,26 +136,26 @@ class Http2Connection final : public Connection {
   StreamHistory history_;
   Keepalive keepalive_;
   uint64_t handshake_until_ns_;
-  // A peer that does not take our goodbye is not waited for, nor one that does not answer the ping.
+  // Ends the wait for a peer that does not read the goodbye, or does not answer the ping.
   uint64_t closing_until_ns_ = UINT64_MAX;
   uint64_t leave_ns_ = UINT64_MAX;
   Http2Stream* streams_ = nullptr;
   std::vector<Http2Stream*> unsettled_;
   std::vector<HeadRoom> head_rooms_;
-  std::vector<uint64_t> left_;  // calls of whose answers some left
+  std::vector<uint64_t> left_;  // calls some of whose responses were written
   uint32_t calls_ = 0;
   uint64_t unsent_bytes_ = 0;
   uint64_t written_bytes_ = 0;
-  uint64_t seen_written_ = 0;  // at the last look, and when it changed
+  uint64_t seen_written_ = 0;  // at the last check, and when it changed
   uint64_t seen_at_ns_ = 0;
-  size_t block_bytes_ = 0;  // of the header block that comes
+  size_t block_bytes_ = 0;  // of the current header block
   bool settings_came_ = false;
   bool received_any_ = false;
   Leaving leaving_ = Leaving::No;
-  bool stops_ = false;    // streams are told to end
-  bool closing_ = false;  // after what is to be written
+  bool stops_ = false;    // streams were asked to end
+  bool closing_ = false;  // closes after pending output is written
   bool dirty_ = false;
-  bool reads_ = true, writes_ = false;  // what the poller looks for
+  bool reads_ = true, writes_ = false;  // events that the poller waits for
 };
 
 }  // namespace serval

@@ -1,4 +1,4 @@
-// See guard.h: the numbers, and why. Hot path.
+// The limits of guard.h, with their reasons. Hot path.
 #include "transport/http2/guard.h"
 
 #include <algorithm>
@@ -8,47 +8,47 @@ namespace serval {
 
 namespace {
 
-// A limit is well above what any client does that means well, at 50,000 calls and 10 Gbit a second,
-// and well below what a flood needs to hurt: the dearest of these frames take a microsecond or two
-// here, so what a limit lets through for ever is a few per cent of one core. Whatever a client does
-// once in a call is free (answered()): it pays with calls.
+// Each limit is well above what any honest client does at 50,000 calls and 10 Gbit a second, and
+// well below what a flood needs to hurt: the most expensive of these frames takes a microsecond or
+// two here, so a peer that stays just below a limit costs a few per cent of one core. Actions that
+// a client does once per call are free (answered()): it pays for them with calls.
 struct Named {
   const char* name;
   GuardLimit limit;
 };
 
 constexpr Named kEvents[] = {
-    // A client sends one at the start and an acknowledgement of ours; gRPC's own change their
-    // window while they measure the bandwidth, ten times or so. Each walks all streams of the
-    // connection, 4096 of them in 50 us, and wants an answer (CVE-2019-9515).
+    // A client sends one at the start and one acknowledgement of ours; gRPC clients change their
+    // window about ten times while they measure the bandwidth. Each frame walks all streams of the
+    // connection, 4096 of them in 50 us, and has to be acknowledged (CVE-2019-9515).
     {"SETTINGS", {200, 50}},
     // grpc-go measures the bandwidth with a ping for each round trip while data flows: 20,000 a
-    // second beside us. Those without data are keepalive.h's, and too many at three. The answers to
-    // pings queue up where a client does not read (CVE-2019-9512): nghttp2 ends it at 1,000.
+    // second from the same machine. Pings without data are limited by keepalive.h to three. The
+    // acknowledgements queue up if a client does not read (CVE-2019-9512): nghttp2 ends the
+    // connection at 1,000.
     {"PING", {10'000, 20'000}},
-    // Costs us a look at the stream and the client 9 bytes (CVE-2019-9518). No client has a reason;
-    // some write an empty buffer now and then.
+    // Costs us a stream lookup and the client 9 bytes (CVE-2019-9518). No client needs it; some
+    // write an empty buffer now and then.
     {"empty DATA", {1'000, 100}},
-    // A header list that one frame does not hold (16 KiB) is rare; the whole list has a limit of
-    // its
-    // own, and nghttp2 ends a block of more than 8 (CVE-2024-27316).
+    // A header list that does not fit one frame (16 KiB) is rare; the whole list has its own limit,
+    // and nghttp2 ends a block of more than 8 (CVE-2024-27316).
     {"CONTINUATION", {1'000, 2'000}},
-    // Who takes 10 Gbit a second from us in frames of 16 KiB and answers each with two (connection
-    // and stream) sends 153,000; at 50,000 calls a second, each of a few messages, as many. One
-    // takes 0.1 us.
+    // A client that receives 10 Gbit a second in frames of 16 KiB and answers each with two updates
+    // (connection and stream) sends 153,000; 50,000 calls a second of a few messages each need as
+    // many. One takes 0.1 us.
     {"WINDOW_UPDATE", {100'000, 400'000}},
-    // Nobody looks at priorities any more; old clients send a handful at the start, or one for a
-    // call. Sorting the tree of streams again is the attack (CVE-2019-9513).
+    // Priorities are obsolete; old clients send a handful at the start, or one per call. Re-sorting
+    // the tree of streams is the attack (CVE-2019-9513).
     {"PRIORITY", {1'000, 100}},
     // Frames of unknown types are allowed anywhere (RFC 9113 5.5): greasing sends a few.
     {"frames of unknown type", {1'000, 100}},
     // Rapid reset (CVE-2023-44487): calls that cost us their start and the client nothing, since
-    // they do not count as open. A client that cancels all it has (4096 streams), and once more, is
-    // well; so is one whose calls mostly run into their time limits, 1,000 a second, beside what
-    // answered() gives back.
+    // they do not count as open. The limit allows a client to cancel all it has (4096 streams)
+    // twice, or to have 1,000 calls a second run into their time limits, besides what answered()
+    // returns.
     {"RST_STREAM", {10'000, 1'000}},
-    // The same with us resetting (CVE-2025-8671): a broken frame on each new stream. What is
-    // refused because there are too many streams is in here too, and happens to a client that has
+    // The same attack through our resets (CVE-2025-8671): a broken frame on each new stream.
+    // Streams refused because there are too many count here too; that happens to a client that has
     // not read our SETTINGS yet.
     {"refused streams", {5'000, 100}},
 };

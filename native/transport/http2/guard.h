@@ -1,26 +1,26 @@
-// What a peer may do on one connection before it is told to calm down: frames that cost us and not
-// him. Counts and clocks only; pure. Thread: the connection's.
+// Limits how often a peer may send frames that cost us more than the peer before the connection
+// ends with ENHANCE_YOUR_CALM. Counts and clocks only; pure. Thread: the connection's.
 #pragma once
 
 #include <cstdint>
 
 namespace serval {
 
-// What came. Each has a limit of its own.
+// The counted events. Each has its own limit.
 enum class Event : uint8_t {
-  Settings,      // with acknowledgements
-  Ping,          // not acknowledgements
+  Settings,      // including acknowledgements
+  Ping,          // without acknowledgements
   EmptyData,     // no bytes and no END_STREAM
-  Continuation,  // of all header blocks
+  Continuation,  // over all header blocks
   WindowUpdate,
   Priority,
-  Other,      // of unknown type
-  PeerReset,  // RST_STREAM of a call that we had not answered
-  Refused,    // a call that was answered with an error of the protocol (RST_STREAM of ours)
+  Other,      // unknown frame types
+  PeerReset,  // RST_STREAM of a call that was not answered yet
+  Refused,    // a call that we ended with RST_STREAM for a protocol error
   Count
 };
 
-// For all events the same form: `burst` at once, and `per_second` more.
+// A token bucket for one event: `burst` at once, refilled with `per_second`.
 struct GuardLimit {
   uint32_t burst;
   uint32_t per_second;
@@ -29,11 +29,10 @@ struct GuardLimit {
 class FrameGuard {
  public:
   FrameGuard();
-  // Counts what came at `now_ns`. False: it was too much, the connection is to end
-  // (ENHANCE_YOUR_CALM).
+  // Counts an event at `now_ns`. False: too many; the connection has to end (ENHANCE_YOUR_CALM).
   bool allow(Event event, uint64_t now_ns);
-  // A call was answered: gives back one of each event, so that clients that cancel now and then, or
-  // send an odd frame with each call, never end, at whatever rates.
+  // A call was answered: returns one token of each event, so that clients that cancel now and then,
+  // or send an odd frame with each call, are never cut off, at any rate.
   void answered();
   static GuardLimit limit_of(Event event);
   static const char* name_of(Event event);

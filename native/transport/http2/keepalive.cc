@@ -1,4 +1,4 @@
-// See keepalive.h. received(), sent_data() and calls_changed() are on the hot path.
+// Implements keepalive.h. received(), sent_data() and calls_changed() are on the hot path.
 #include "transport/http2/keepalive.h"
 
 #include <algorithm>
@@ -8,7 +8,8 @@ namespace serval {
 namespace {
 
 constexpr uint64_t kNever = UINT64_MAX;
-// What a connection without calls may ping at, where it may not: as TCP's own keepalive.
+// The minimum interval of pings on a connection without calls if pings without calls are not
+// permitted: the same as TCP's own keepalive.
 // Source: gRPC Core, ping_abuse_policy.cc.
 constexpr uint64_t kIdlePingIntervalMs = 7'200'000;
 constexpr double kAgeJitter = 0.1;
@@ -19,13 +20,13 @@ uint64_t later(uint64_t at_ns, uint64_t by_ns) {
   return by_ns > kNever - at_ns ? kNever : at_ns + by_ns;
 }
 
-// A tenth more or less.
+// Adds a jitter of plus or minus a tenth.
 uint64_t aged(uint64_t now_ns, uint64_t age_ms, double random) {
   const uint64_t age_ns = ns_of_ms(age_ms);
   if (age_ns == kNever) return kNever;
   const double factor = 1 - kAgeJitter + 2 * kAgeJitter * std::clamp(random, 0.0, 1.0);
   const double jittered_ns = static_cast<double>(age_ns) * factor;
-  // Beyond that a double does not fit, and no server lives (146 years).
+  // A larger value does not fit a double, and no server runs that long (146 years).
   return jittered_ns >= 0x1p62 ? kNever : later(now_ns, static_cast<uint64_t>(jittered_ns));
 }
 
@@ -37,7 +38,7 @@ Keepalive::Keepalive(const TransportSettings& settings, uint64_t now_ns, double 
       retire_ns_(aged(now_ns, settings.connection_age_ms_max, random)),
       idle_since_ns_(now_ns) {}
 
-// Whatever comes shows that the peer is there, not only the answer to a ping.
+// Any received bytes show that the peer is alive, not only the answer to a ping.
 void Keepalive::received(uint64_t now_ns) {
   last_received_ns_ = now_ns;
   ping_sent_ns_ = kNever;

@@ -1,4 +1,4 @@
-// See request_stream.h. Hot path; the listener's thread.
+// Implements HTTP requests on HTTP/2 streams. Hot path; the listener's thread.
 #include "transport/http2/request_stream.h"
 
 #include <algorithm>
@@ -15,10 +15,12 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kHeaderOverheadBytes = 32;   // RFC 9113 6.5.2
-constexpr size_t kHeadBytes = 512;            // room that most heads find enough
-constexpr size_t kCopiedBytesMax = 4096;      // above, an answer's memory is taken
-constexpr uint64_t kScarceBytes = 64u << 20;  // with less left, who does not move is cut sooner
+constexpr size_t kHeaderOverheadBytes = 32;  // RFC 9113 6.5.2
+constexpr size_t kHeadBytes = 512;           // capacity that is enough for most heads
+// above, a response's memory is taken over instead of copied
+constexpr size_t kCopiedBytesMax = 4096;
+// with less budget left, stalled clients are cut sooner
+constexpr uint64_t kScarceBytes = 64u << 20;
 constexpr std::string_view kJson = "application/json";
 
 }  // namespace
@@ -48,7 +50,7 @@ void RequestStream::add_header(std::string_view name, std::string_view value) {
   if (head_ended_ || head_bytes_ > connection_.settings().header_bytes_max) return;
   const size_t bytes = text_.size() + name.size() + value.size();
   if (bytes > text_.capacity()) {
-    // The views move with the text.
+    // Adjusts the views after the text has moved.
     const char* before = text_.data();
     text_.reserve(std::max(kHeadBytes, 2 * bytes));
     const auto moved = [&](std::string_view view) {
@@ -68,7 +70,7 @@ bool RequestStream::is_call() const {
 
 // Hot path: receive.
 void RequestStream::head_ended() {
-  if (head_ended_) return;  // trailers
+  if (head_ended_) return;  // these are trailers
   head_ended_ = true;
   moved_ns_ = connection_.now();
   if (HeadProblem problem = read_head(); problem.status != 0) {
@@ -130,7 +132,7 @@ HeadProblem RequestStream::read_head() {
   return {};
 }
 
-// Answers what never reaches the handler.
+// Answers a request that never reaches the handler.
 void RequestStream::refuse(int status, std::string_view reason) {
   over_ = true;
   connection_.requests().refused({status, reason, method_, path_});
@@ -191,7 +193,7 @@ void RequestStream::deliver(std::span<const uint8_t> bytes, bool last) {
   connection_.requests().data(*this, bytes, last);
 }
 
-// What waits counts in its window: the client sends no more than that.
+// Held bytes count in the stream's window, so the client sends no more than the window.
 void RequestStream::hold(std::span<const uint8_t> bytes) {
   if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
   if (held_.append(bytes.data(), bytes.size())) return;
@@ -239,7 +241,7 @@ void RequestStream::want_body() {
 
 bool RequestStream::is_local() const { return connection_.channel().is_local(); }
 
-// The handler has nothing of it any more.
+// The handler no longer references the request.
 void RequestStream::end_request() {
   over_ = true;
   connection_.call_ends(*this);
@@ -297,7 +299,7 @@ void RequestStream::put(size_t count, Output& output) {
   connection_.timers().clear(due_);
 }
 
-// A timer that is early costs nothing: it is set again when it has gone off.
+// A timer that fires early costs nothing: it is set again then.
 void RequestStream::watch() {
   if (due_.place == TimerNode::kOut) {
     connection_.timers().set(due_, after_ms(connection_.now(), connection_.settings().idle_ms));

@@ -1,5 +1,5 @@
-// One HTTP request on its HTTP/2 stream: its head is read, its body handed over in pieces, its
-// answer waits until it is written. Hot path; the listener's thread. Source: RFC 9113 8.
+// One HTTP request on its HTTP/2 stream: reads the head, delivers the body in pieces, queues the
+// response until it is written. Hot path; the listener's thread. Source: RFC 9113 8.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace serval {
 
-// Memory for the head of a request, which a connection uses again.
+// Memory for the head of a request, which a connection reuses.
 struct HeadRoom {
   std::string text;
   std::vector<HttpHeader> headers;
@@ -25,9 +25,9 @@ class RequestStream final : public Http2Stream, public HttpRequest {
   ~RequestStream() override;
 
   RequestStream* as_http() override { return this; }
-  // Whether its head, which has just come, is that of a gRPC call that this port serves.
+  // Whether the head, once complete, is that of a gRPC call that this port serves.
   bool is_call() const;
-  // The headers that came, pseudo headers too, in order.
+  // The received headers in order, including pseudo headers.
   template <typename Visit>
   void each_header(const Visit& visit) const {
     for (const HttpHeader& header : headers_) visit(header.name, header.value);
@@ -40,7 +40,7 @@ class RequestStream final : public Http2Stream, public HttpRequest {
   void settle() override;
   void gone() override;
   void cut() override;
-  // Nothing moved for long: of a body that comes, or an answer that goes.
+  // Nothing has moved for too long, of the body or of the response.
   void deadline_passed() override;
   void resume_taking() override;
 
@@ -68,23 +68,24 @@ class RequestStream final : public Http2Stream, public HttpRequest {
   void end_request();
   void watch();
 
-  std::string text_;  // of all headers
+  std::string text_;  // the text of all headers
   size_t head_bytes_ = 0;
   size_t target_bytes_ = 0;
   bool head_ended_ = false;
-  bool expects_ = false;  // the client waits for 100 before it sends the body
-  bool begun_ = false;    // the handler knows of it
+  bool expects_ = false;  // the client waits for 100 Continue before it sends the body
+  bool begun_ = false;    // the handler knows the request
   bool over_ = false;     // it was answered, or is gone
   bool remote_ended_ = false;
-  bool input_done_ = false;  // the handler has all of the body
+  bool input_done_ = false;  // the handler has received the whole body
   bool paused_ = false;
-  bool taking_ = false;               // in take_held()
+  bool taking_ = false;               // inside take_held()
   bool unsettled_ = false;            // settle() is due
-  std::span<const uint8_t> pending_;  // came, until more comes or the read ends
-  ByteBuffer held_;                   // bytes that came while it is paused
-  uint64_t moved_ns_ = 0;             // when something of the body came, or of the answer went
-  Block* body_ = nullptr;             // of the answer
-  size_t sent_ = 0;                   // of it
+  std::span<const uint8_t> pending_;  // received bytes, valid until more arrive or the read ends
+  ByteBuffer held_;                   // bytes that arrived while paused
+  // when a byte of the body was received, or of the response was written
+  uint64_t moved_ns_ = 0;
+  Block* body_ = nullptr;  // the response's body
+  size_t sent_ = 0;        // bytes of body_ written
 };
 
 }  // namespace serval

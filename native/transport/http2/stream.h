@@ -26,36 +26,37 @@ class Http2Stream {
   // Null: it is a gRPC call.
   virtual RequestStream* as_http() { return nullptr; }
 
-  // --- what the connection tells ---
-  // A header of the request, or of its trailers; beyond the limit it is counted only.
+  // --- called by the connection ---
+  // A header of the request, or of its trailers; beyond the limit it is only counted.
   virtual void add_header(std::string_view name, std::string_view value) = 0;
   virtual void head_ended() = 0;
-  // DATA; the bytes are valid until settle() was called.
+  // DATA; the bytes are valid until settle() is called.
   virtual void data(std::span<const uint8_t> bytes) = 0;
   virtual void end_stream() = 0;
-  // The bytes of data() go: what is kept of them is copied.
+  // The bytes of data() become invalid: copies those that are still needed.
   virtual void settle() = 0;
-  // The stream is gone: by a reset, or with its connection.
+  // The stream is gone: it was reset, or its connection ended.
   virtual void gone() = 0;
-  // The server stops.
+  // The server is stopping.
   virtual void drain() {}
-  // A drain is over: it ends now.
+  // A drain is over: ends the stream now.
   virtual void cut() = 0;
 
-  // --- what nghttp2 asks for ---
-  // How many bytes of answers there are for a frame of at most `room`; `ends`: no more will come.
+  // --- called for nghttp2 ---
+  // The number of response bytes available for a frame of at most `room`; sets `ends` if no more
+  // will follow.
   virtual size_t ready(size_t room, bool& ends) = 0;
-  // Puts `count` of them into the output.
+  // Appends `count` of them to the output.
   virtual void put(size_t count, Output& output) = 0;
-  // Behind the last of them. False: there are no trailers.
+  // Submits trailers after the last byte. False: there are no trailers.
   virtual bool submit_trailers() = 0;
-  // The client has not ended its side.
+  // Whether the client has not ended its side.
   virtual bool needs_reset() const = 0;
   virtual bool answered() const = 0;
   virtual bool waits_for_handler() const = 0;
-  // The number of a call that is to hear of messages that left; 0: none.
+  // The number of a call that wants left() for written messages; 0: none.
   virtual uint64_t streaming_id() const { return 0; }
-  // Its answers do not come now; those of others do.
+  // Whether its response waits while those of others are written.
   bool is_deferred() const { return deferred_; }
   void set_deferred(bool deferred) { deferred_ = deferred; }
 

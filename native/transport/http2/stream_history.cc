@@ -1,4 +1,4 @@
-// See stream_history.h. Hot path.
+// Remembers which recent streams were opened and ended. Hot path.
 #include "transport/http2/stream_history.h"
 
 namespace serval {

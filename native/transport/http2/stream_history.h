@@ -1,6 +1,6 @@
-// Which of the newest streams of a connection a peer has opened and ended, so that HEADERS of one
-// that is gone can be told from those that only came late. Pure. Hot path; thread: the
-// connection's. Source: RFC 9113 5.1, 5.1.1.
+// Records which of a connection's newest streams the peer has opened and ended, to tell HEADERS for
+// a closed stream from HEADERS that only arrived late. Pure. Hot path; thread: the connection's.
+// Source: RFC 9113 5.1, 5.1.1.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace serval {
 class StreamHistory {
  public:
   enum class Verdict : uint8_t {
-    Fine,    // or for others to judge: numbers of a server's streams, old ones
+    Fine,    // or not judged here: a server's stream numbers, old streams
     Ended,   // the peer had ended the stream: STREAM_CLOSED
     Skipped  // its number is below that of a later stream: PROTOCOL_ERROR
   };
-  // HEADERS came, which open a stream or end it.
+  // Records HEADERS, which open a stream or end it.
   Verdict headers(int32_t stream, bool ends);
-  // END_STREAM of DATA, or RST_STREAM.
+  // Records END_STREAM of DATA, or RST_STREAM.
   void ended(int32_t stream) { ended_ |= bit_of(stream) & opened_; }
 
-  // So many numbers back from the last one are remembered.
+  // The number of stream numbers remembered, counted back from the last one.
   static constexpr int32_t kRemembered = 64;
 
  private:
-  // The bit of a stream; 0 = it is not one that is remembered.
+  // The bit of a stream; 0 = it is not remembered.
   uint64_t bit_of(int32_t stream) const;
 
   int32_t last_ = -1;

@@ -1,4 +1,4 @@
-// See blocks.h. Hot path; the listener's thread.
+// Implements the pool of blocks and buffers. Hot path; the listener's thread.
 #include "transport/loop/blocks.h"
 
 #include <utility>
@@ -7,9 +7,9 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kBlockKeepBytes = 4 * 1024;   // stays with a free block
-constexpr size_t kBufferKeepBytes = 1u << 20;  // of one buffer
-constexpr uint64_t kKeptBytesMax = 2u << 20;   // of all
+constexpr size_t kBlockKeepBytes = 4 * 1024;   // capacity that a free block keeps
+constexpr size_t kBufferKeepBytes = 1u << 20;  // per buffer
+constexpr uint64_t kKeptBytesMax = 2u << 20;   // over all buffers
 constexpr size_t kFreeBlocksMax = 128;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Memory of messages on their way: answers that wait to be written, requests that still come. What
-// is given back is used again, up to a limit. Hot path; one listener's thread.
+// Memory for messages in transit: responses that wait to be written, requests that are still being
+// received. Freed memory is reused, up to a limit. Hot path; one listener's thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace serval {
 
-// An answer's bytes. Held by the call that sends it and by what is being written of it.
+// The bytes of a response. Held by the call that sends it and by the output that writes it.
 struct Block {
   ByteBuffer buffer;
   uint32_t holders = 0;
@@ -19,20 +19,20 @@ struct Block {
 
 class BlockPool {
  public:
-  // All memory is charged to the budget. `free_large`: takes what is large and kept no more (to be
-  // freed elsewhere: that takes long); may be empty.
+  // Charges all memory to the budget. `free_large` takes over large buffers that are not kept, to
+  // free them on another thread because that is slow; may be empty.
   BlockPool(MemoryBudget& budget, std::function<void(ByteBuffer)> free_large);
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  // An empty block with one holder; a short one's memory is kept with it.
+  // Returns an empty block with one holder; the memory of a short one is kept with it.
   Block* take();
-  // One holder less.
+  // Drops one holder.
   void release(Block* block);
 
   ByteBuffer take_buffer();
   void give_buffer(ByteBuffer buffer);
-  // Gives back what is kept.
+  // Frees the memory that is kept for reuse.
   void drop();
 
  private:
@@ -40,7 +40,7 @@ class BlockPool {
   const std::function<void(ByteBuffer)> free_large_;
   std::vector<std::unique_ptr<Block>> free_blocks_;
   std::vector<ByteBuffer> buffers_;
-  uint64_t kept_bytes_ = 0;  // of buffers_
+  uint64_t kept_bytes_ = 0;  // total of buffers_
 };
 
 }  // namespace serval

@@ -1,4 +1,4 @@
-// One connection, as the listener's thread knows it: whatever it speaks. Hot path; that thread.
+// One connection as the listener's thread sees it, for every protocol. Hot path; that thread.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,33 @@ class Connection;
 class HttpRequest;
 class NumberedCall;
 
-// A time that something waits for: a call's deadline, or (no call) the next one of a connection.
+// A timer: a call's deadline, or the next one of a connection (`call` is null).
 struct DueNode : TimerNode {
   Connection* connection = nullptr;
   NumberedCall* call = nullptr;
 };
 
-// A call or request that others know by its number. Numbers are never used twice on one thread.
+// A call or request that other threads identify by its number. Numbers are never reused on one
+// thread.
 class NumberedCall {
  public:
   NumberedCall(const NumberedCall&) = delete;
   NumberedCall& operator=(const NumberedCall&) = delete;
 
-  // Among all calls of this thread, unless it has ended: see CallThread.
+  // Unique among all calls of this thread; see CallThread::find().
   uint64_t id() const { return id_; }
   // On now_ns()'s clock; 0 = none.
   uint64_t deadline_ns() const { return deadline_ns_; }
   DueNode& due_node() { return due_; }
   void set_id(uint64_t id) { id_ = id; }
 
-  // Its kind: one of the two is not null.
+  // Exactly one of the two is not null.
   virtual Call* as_call() { return nullptr; }
   virtual HttpRequest* as_request() { return nullptr; }
   virtual void deadline_passed() {}
-  // A step of its message that is unpacked elsewhere has been run.
+  // One decompression step, run on another thread, has finished.
   virtual void unpack_on() {}
-  // Its input may go on.
+  // Resumes reading its input.
   virtual void resume_taking() {}
 
  protected:
@@ -58,22 +59,23 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // False where it cannot begin: it is ended then.
+  // False: it could not begin and has been ended.
   virtual bool begin() = 0;
   virtual void readable() = 0;
   virtual void writable() = 0;
-  // The end of a turn: writes what there is.
+  // Called at the end of a turn: writes pending output.
   virtual void flush() = 0;
   virtual void due(uint64_t now_ns) = 0;
-  // Closes when the calls that there are have ended. `stops`: the server stops, so streams are to
+  // Closes once all current calls have ended. `stops`: the server is stopping, so streams should
   // end too.
   virtual void retire(bool stops) = 0;
   virtual void end() = 0;
-  // In a drain: ends what has nothing to wait for. `idle`: nothing runs on any connection.
+  // Called during a drain: closes the connection if it has nothing to wait for. `idle`: no
+  // connection has a running call.
   virtual void look(bool idle, uint64_t now_ns) = 0;
-  // Ends its calls and then itself; returns how many waited for their handlers.
+  // Ends its calls, then itself; returns the number of calls that waited for their handlers.
   virtual uint64_t cut() = 0;
-  // While too many answers wait to be read: closes where nothing is read for long.
+  // Called while too many responses are unread: closes a client that has not read for long.
   virtual void look_at_unsent(bool too_many, uint64_t now_ns) = 0;
   virtual uint32_t waiting_calls() const = 0;
 
@@ -84,7 +86,7 @@ class Connection {
   Connection* next = nullptr;
 
  protected:
-  std::unique_ptr<Channel> channel_;  // null once another connection has it
+  std::unique_ptr<Channel> channel_;  // null after another connection took it over
   DueNode due_;
   bool dead_ = false;
 };

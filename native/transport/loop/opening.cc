@@ -1,4 +1,4 @@
-// See opening.h. Hot path's frame; the listener's thread.
+// Detects the protocol of a new connection. Hot path; the listener's thread.
 #include "transport/loop/opening.h"
 
 #include <sys/epoll.h>
@@ -16,7 +16,7 @@ namespace serval {
 
 namespace {
 
-// What an HTTP/2 client says first. Source: RFC 9113 3.4.
+// The client preface of HTTP/2. Source: RFC 9113 3.4.
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::string_view kHttp2 = "h2";
 

@@ -1,5 +1,5 @@
-// A connection whose protocol is not known yet: it ends the TLS handshake and looks at what a
-// client says first, then a connection of that protocol gets its channel. The listener's thread.
+// A connection whose protocol is still unknown: completes the TLS handshake, reads the first bytes,
+// then passes its channel to a connection of the right protocol. The listener's thread.
 #pragma once
 
 #include <memory>
@@ -24,14 +24,14 @@ class OpeningConnection final : public Connection {
   void due(uint64_t now_ns) override;
   void retire(bool stops) override;
   void end() override { die(); }
-  // A client that has said nothing may still ask, until nobody waits for an answer.
+  // A client that has sent nothing may still send a request until no response is pending.
   void look(bool idle, uint64_t now_ns) override;
   uint64_t cut() override;
   void look_at_unsent(bool, uint64_t) override {}
   uint32_t waiting_calls() const override { return 0; }
 
  private:
-  // False: it goes on later, or has failed.
+  // False: the handshake continues later, or has failed.
   bool shake_hands();
   void look_at_first(std::span<const uint8_t> bytes);
   template <typename Protocol, typename... Arguments>
@@ -39,8 +39,8 @@ class OpeningConnection final : public Connection {
   void die();
 
   ListenerThread& thread_;
-  std::string peer_;            // during a TLS handshake
-  std::vector<uint8_t> first_;  // bytes that may be HTTP/2's preface
+  std::string peer_;            // set during a TLS handshake
+  std::vector<uint8_t> first_;  // first bytes, possibly HTTP/2's preface
   uint64_t accepted_ns_;
   uint64_t shaken_ns_ = 0;  // when the handshake ended; 0 = not yet
   bool leaving_ = false;

@@ -1,4 +1,4 @@
-// See output.h. Hot path; the listener's thread.
+// Collects and writes pending output. Hot path; the listener's thread.
 #include "transport/loop/output.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// What a connection is about to write: short pieces are copied one behind the other, long ones stay
-// where they are, and all go in one call. Hot path; the listener's thread.
+// Pending output of a connection: short pieces are copied into one buffer, long ones are
+// referenced, and all are written with one call. Hot path; the listener's thread.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Copies.
+  // Copies the bytes.
   void add(const uint8_t* bytes, size_t count);
-  // Part of a block's content, which stays until it is written.
+  // References part of a block, which must not change until it is written.
   void add(Block* block, const uint8_t* bytes, size_t count);
 
   bool empty() const { return left_ == 0; }
   size_t bytes() const { return left_; }
-  // Writes as much as goes.
+  // Writes as much as the channel accepts.
   Moved::State write(Channel& channel, uint64_t& written);
   void clear();
 
@@ -45,8 +45,8 @@ class Output {
   BlockPool& blocks_;
   std::vector<uint8_t> copied_;
   std::vector<Piece> pieces_;
-  size_t first_ = 0;  // of pieces_ that are not written
-  size_t skip_ = 0;   // bytes of it that are
+  size_t first_ = 0;  // index in pieces_ of the first unwritten piece
+  size_t skip_ = 0;   // bytes of that piece that were written
   size_t left_ = 0;
 };
 

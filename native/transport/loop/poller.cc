@@ -1,4 +1,4 @@
-// See poller.h. Hot path; the listener's thread.
+// Wraps epoll and an eventfd. Hot path; the listener's thread.
 #include "transport/loop/poller.h"
 
 #include <sys/eventfd.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
 
-// In whole milliseconds, rounded up: to wake early is to wake twice.
+// Whole milliseconds, rounded up: waking too early means waking twice.
 int wait_ms(uint64_t until_ns) {
   if (until_ns == UINT64_MAX) return -1;
   if (until_ns == 0) return 0;

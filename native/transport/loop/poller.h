@@ -1,5 +1,4 @@
-// Waiting for sockets, for other threads, and for a time. Hot path; the listener's thread, but
-// wake().
+// Waits for sockets, other threads and timers. Hot path; the listener's thread, except wake().
 #pragma once
 
 #include <sys/epoll.h>
@@ -18,17 +17,17 @@ class Poller {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  // False where the process has no descriptors left for it.
+  // False: the process had no descriptors left.
   bool ok() const { return epoll_ >= 0 && event_ >= 0; }
-  // Level-triggered; `tag` comes back in the event's data. False where the system refuses.
+  // Level-triggered; the event's data holds `tag`. False: the system refused.
   bool add(int descriptor, uint32_t events, void* tag);
   void change(int descriptor, uint32_t events, void* tag);
   void remove(int descriptor);
 
-  // Any thread: ends the wait under way or the next one.
+  // Any thread: ends the current wait, or the next one.
   void wake();
-  // Waits until `until_ns` of now_ns()'s clock at most (UINT64_MAX = for good, 0 = not at all).
-  // `woken` says whether wake() was called. The events are valid until the next call.
+  // Waits until `until_ns` of now_ns()'s clock at most (UINT64_MAX = without a limit, 0 = only
+  // polls). `woken` says whether wake() was called. The events are valid until the next call.
   std::span<const epoll_event> wait(uint64_t until_ns, bool& woken);
 
  private:

@@ -1,4 +1,4 @@
-// See thread.h. Hot path; the thread itself.
+// The event loop of a listener's thread. Hot path; the thread itself.
 #include "transport/loop/thread.h"
 
 #include <nghttp2/nghttp2.h>
@@ -122,7 +122,8 @@ uint64_t ListenerThread::wait_until() const {
   return std::min({timers_.next_ns(), look_ns_, unsent_look_ns_, tls_look_ns_});
 }
 
-// One wake-up: all that came is handed over, then what was collected goes, then the answers.
+// One wake-up: delivers everything received, then flushes what handlers collected, then writes
+// responses.
 void ListenerThread::turn() {
   bool woken = false;
   const std::span<const epoll_event> events = poller_.wait(wait_until(), woken);
@@ -247,7 +248,7 @@ void ListenerThread::add_call(NumberedCall& call) {
     free_calls_.pop_back();
   }
   calls_[index].call = &call;
-  // Never 0, and exact in a double: JavaScript has it as a number.
+  // Never 0, and exact in a double: JavaScript holds it as a number.
   const uint64_t id = (static_cast<uint64_t>(++calls_[index].use) << kIndexBits | index);
   call.set_id(id);
   if (call.deadline_ns() != 0) timed_.push_back(id);
@@ -294,7 +295,8 @@ void ListenerThread::run_due() {
   }
 }
 
-// Without other threads the step is run here: it is short, and others have their turns between.
+// Without other threads the step runs here: it is short, and other connections get their turns
+// between steps.
 void ListenerThread::unpack(uint64_t id, std::shared_ptr<Unpacking> message) {
   const auto step = [id, message = std::move(message), box = unpacked_] {
     message->step(kUnpackStepBytes);
@@ -329,7 +331,7 @@ void ListenerThread::flush_all() {
   flushing_.clear();
 }
 
-// Connections that ended are freed where nobody is inside of them.
+// Frees ended connections where none of their functions is on the stack.
 void ListenerThread::bury() {
   replaced_.clear();
   while (!dead_.empty()) {
@@ -379,7 +381,7 @@ void ListenerThread::look_at_certificates() {
 }
 
 void ListenerThread::close_doors() {
-  // They stay in the list: this turn's events may name them.
+  // The doors stay in the list: events of this turn may refer to them.
   for (const auto& door : doors_) poller_.remove(door->socket);
 }
 

@@ -1,5 +1,5 @@
 // One thread of a listener: its loop, its connections, its calls by number. Hot path; the thread
-// itself, where nothing else is said.
+// itself, unless noted.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct nghttp2_option;
 
 namespace serval {
 
-// What the threads of one listener share.
+// State shared by the threads of one listener.
 struct SharedListener {
   TransportSettings settings;
   std::shared_ptr<MemoryBudget> budget;
@@ -36,11 +36,11 @@ struct SharedListener {
   nghttp2_session_callbacks* callbacks = nullptr;
   nghttp2_option* options = nullptr;
   ConnectionCount connections;
-  std::atomic<int64_t> unsent_bytes{0};  // answers that clients have not taken
+  std::atomic<int64_t> unsent_bytes{0};  // responses that clients have not read
   std::atomic<uint64_t> full_told_ns{0};
   std::atomic<uint64_t> handshakes_failed{0};
   std::atomic<uint64_t> handshake_told_ns{0};
-  std::atomic<uint32_t> threads_left{0};  // that a drain waits for
+  std::atomic<uint32_t> threads_left{0};  // threads that a drain waits for
   std::atomic<uint64_t> cut{0};
   std::function<void(uint64_t)> drained;  // set before a drain begins
   std::atomic<bool> reload_asked{false};
@@ -50,16 +50,16 @@ struct SharedListener {
 
 class ListenerThread final : public CallThread {
  public:
-  // Borrows what is shared until it ends.
+  // Borrows `shared` until it ends.
   ListenerThread(SharedListener& shared, uint32_t index,
                  const TransportListener::MakeHandler& make);
   ~ListenerThread();
 
-  // Starts it; settles when its handler is there. Errors: internal.
+  // Starts the thread; returns when its handler exists. Errors: internal.
   Status start();
-  // Any thread: no more is accepted; calls finish until `until_ns`, then they are cut.
+  // Any thread: stops accepting; lets calls finish until `until_ns`, then cuts them.
   void drain(uint64_t until_ns);
-  // Any thread: cuts everything; joins.
+  // Any thread: cuts all connections; joins.
   void stop();
 
   uint32_t index() const override { return index_; }
@@ -75,12 +75,12 @@ class ListenerThread final : public CallThread {
 
   // --- for its connections ---
   const TransportSettings& settings() const { return shared_.settings; }
-  // The handlers; only where such calls are served.
+  // The handlers; only valid if such calls are served.
   CallHandler& calls() { return *handler_->calls(); }
   HttpHandler& requests() { return *handler_->requests(); }
   BlockPool& blocks() { return blocks_; }
   Timers& timers() { return timers_; }
-  // Of this turn.
+  // The time at the start of this turn.
   uint64_t now() const { return now_ns_; }
   double random();
   nghttp2_session_callbacks* callbacks() { return shared_.callbacks; }
@@ -90,17 +90,18 @@ class ListenerThread final : public CallThread {
   void give_output(std::unique_ptr<Output> output);
   void later(Connection& connection) { dirty_.push_back(&connection); }
   void bury_later(Connection& connection) { dead_.push_back(&connection); }
-  // Another connection has the channel of this one, which is freed at the end of the turn.
+  // Another connection takes over this one's channel; this one is freed at the end of the turn.
   void replace(Connection& before, std::unique_ptr<Connection> made);
   void read_again(Connection& connection) { unread_.push_back(&connection); }
   void interest(Connection& connection, uint32_t events);
   bool has_tls() const { return shared_.tls != nullptr; }
-  // A TLS handshake failed: counts it, and tells of it now and then.
+  // Counts a failed TLS handshake, and reports it at most once a second.
   void handshake_failed(std::string peer, std::string reason);
   void add_call(NumberedCall& call);
   void remove_call(NumberedCall& call);
   NumberedCall* numbered(uint64_t id);
-  // Runs a step of the call's message elsewhere; NumberedCall::unpack_on() follows in a later turn.
+  // Runs one decompression step of the call's message on another thread; NumberedCall::unpack_on()
+  // follows in a later turn.
   void unpack(uint64_t id, std::shared_ptr<Unpacking> message);
   const std::shared_ptr<MemoryBudget>& budget() const { return shared_.budget; }
   void resume_later(uint64_t id) { resuming_.push_back(id); }
@@ -110,7 +111,7 @@ class ListenerThread final : public CallThread {
  private:
   static constexpr size_t kReadBytes = 256 * 1024;
 
-  // What is accepted from: tags of the poller beside connections.
+  // A listening socket; distinguishes the poller's tags from those of connections.
   struct Door {
     int socket;
   };
@@ -124,7 +125,7 @@ class ListenerThread final : public CallThread {
   uint64_t wait_until() const;
   void hear(std::span<const epoll_event> events);
   void accept(int listening);
-  // Whether a second has gone since it was so the last time, on any thread.
+  // Whether a second has passed since the last report, on any thread.
   bool may_tell(std::atomic<uint64_t>& told_ns) const;
   void take(int socket);
   void link(Connection* connection);
@@ -158,7 +159,7 @@ class ListenerThread final : public CallThread {
   Connection* connections_ = nullptr;
   std::vector<Connection*> dirty_, flushing_;
   std::vector<Connection*> unread_, dead_;
-  std::vector<std::unique_ptr<Connection>> replaced_;  // of this turn
+  std::vector<std::unique_ptr<Connection>> replaced_;  // in this turn
   std::vector<uint64_t> resuming_;
   const std::shared_ptr<UnpackedBox> unpacked_;
   std::vector<uint64_t> timed_;  // calls of this turn that have a deadline
@@ -167,12 +168,12 @@ class ListenerThread final : public CallThread {
   std::vector<std::unique_ptr<Output>> outputs_;
   std::minstd_rand random_;
   uint64_t now_ns_ = 0;
-  uint64_t look_ns_ = UINT64_MAX;         // the next look of a drain
-  uint64_t unsent_look_ns_ = UINT64_MAX;  // at answers that nobody takes
-  uint64_t tls_look_ns_ = UINT64_MAX;     // at the certificates' files
+  uint64_t look_ns_ = UINT64_MAX;         // next check of a drain
+  uint64_t unsent_look_ns_ = UINT64_MAX;  // next check for unread responses
+  uint64_t tls_look_ns_ = UINT64_MAX;     // next check of the certificate files
   bool draining_ = false;
   bool drain_ended_ = false;
-  std::atomic<uint64_t> drain_until_ns_{0};  // 0 = none
+  std::atomic<uint64_t> drain_until_ns_{0};  // 0 = no drain
   std::atomic<bool> stopping_{false};
 };
 

@@ -1,4 +1,4 @@
-// See timers.h: a binary heap. Hot path; the listener's thread.
+// Implements the timers as a binary heap. Hot path; the listener's thread.
 #include "transport/loop/timers.h"
 
 namespace serval {

@@ -1,4 +1,4 @@
-// See unpacking.h. Hot path, compressed messages only; any thread.
+// Implements stepwise decompression. Hot path, compressed messages only; any thread.
 #include "transport/loop/unpacking.h"
 
 namespace serval {

@@ -1,5 +1,5 @@
-// A compressed message that is unpacked on other threads than the listener's, step by step: nobody
-// else on the listener waits for it, and no message keeps a thread for long. Hot path, compressed
+// Decompresses a message stepwise on threads other than the listener's, so that no other call on
+// the listener waits for it and no message occupies a thread for long. Hot path, compressed
 // messages only.
 #pragma once
 
@@ -18,13 +18,13 @@ namespace serval {
 // One message. Used by one thread at a time: the listener's, or the one that runs a step.
 class Unpacking {
  public:
-  // Takes both buffers; `plain` is empty. `bytes_max`: what may come out.
+  // Takes both buffers; `plain` is empty. `bytes_max`: limit of the decompressed size.
   Unpacking(std::shared_ptr<MemoryBudget> budget, Coding coding, ByteBuffer packed,
             ByteBuffer plain, uint64_t bytes_max);
 
-  // Unpacks about `bytes` more.
+  // Decompresses about `bytes` more.
   void step(size_t bytes);
-  // Whether nothing is left to do: all is unpacked, or status() says what is wrong.
+  // Whether it is finished: everything is decompressed, or status() has an error.
   bool ended() const { return !status_.ok() || inflater_.done(); }
   // Errors: those of Inflater::step().
   const Status& status() const { return status_; }
@@ -32,14 +32,13 @@ class Unpacking {
   ByteBuffer& plain() { return plain_; }
 
  private:
-  const std::shared_ptr<MemoryBudget> budget_;  // goes after the buffers that it counts
+  const std::shared_ptr<MemoryBudget> budget_;  // destroyed after the buffers that it counts
   ByteBuffer packed_, plain_;
   Inflater inflater_;
   Status status_;
 };
 
-// Messages whose step has been run, by the id of their call, on their way back to the listener's
-// thread. Any thread.
+// Messages whose step has finished, by call id, returning to the listener's thread. Any thread.
 class UnpackedBox {
  public:
   using Entry = std::pair<uint64_t, std::shared_ptr<Unpacking>>;
@@ -48,7 +47,7 @@ class UnpackedBox {
   explicit UnpackedBox(Poller& poller) : poller_(&poller) {}
   void put(uint64_t call, std::shared_ptr<Unpacking> message);
   std::vector<Entry> take();
-  // The listener's thread has ended: messages that come later are freed.
+  // The listener's thread has ended: messages that are added later are freed.
   void close();
 
  private:

@@ -1,4 +1,4 @@
-// See channel.h. Hot path; the listener's thread.
+// Implements plain sockets and peer addresses. Hot path; the listener's thread.
 #include "transport/socket/channel.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@ Channel::~Channel() { ::close(socket_); }
 
 namespace {
 
-// Of a network-order IPv4 address: 127.0.0.0/8.
+// Whether a network-order IPv4 address is in 127.0.0.0/8.
 bool is_loopback(const in_addr& address) { return ntohl(address.s_addr) >> 24 == 127; }
 
 bool is_loopback(const in6_addr& address) {
@@ -62,7 +62,7 @@ std::string peer_of(int socket) {
   const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&address);
   const std::string port = std::to_string(ntohs(v6->sin6_port));
   if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-    constexpr size_t kMappedBytes = 12;  // of the address, before that of IPv4
+    constexpr size_t kMappedBytes = 12;  // bytes of the IPv6 address before the mapped IPv4 address
     ::inet_ntop(AF_INET, v6->sin6_addr.s6_addr + kMappedBytes, text, sizeof text);
     return std::string(text) + ":" + port;
   }

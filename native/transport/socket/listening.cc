@@ -1,4 +1,5 @@
-// See listening.h. Control plane (opening); the listener's threads (accepting).
+// Opens listening sockets and accepts connections. Control plane (opening); the listener's threads
+// (accepting).
 #include "transport/socket/listening.h"
 
 #include <fcntl.h>
@@ -20,7 +21,8 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-// With port 0 the first socket picks a port, and those of the other addresses may find it taken.
+// With port 0 the first socket picks a port, which may be in use on the other addresses; then it
+// picks again.
 constexpr int kPicks = 8;
 
 Error cannot_listen(const std::string& host, uint16_t port, const std::string& why) {
@@ -78,12 +80,13 @@ int turn_on(int socket, int option) {
   return ::setsockopt(socket, SOL_SOCKET, option, &on, sizeof(on));
 }
 
-// A socket that listens, or -1 with errno set.
+// Returns a listening socket, or -1 with errno set.
 int listening_socket(const sockaddr* address, socklen_t length, bool shared, mode_t unix_mode = 0) {
   const int made = ::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
   const bool tcp = address->sa_family != AF_UNIX;
-  // Before bind(2), which gives the file the socket's mode less the umask: it is never more open.
+  // Runs before bind(2), which gives the file the socket's mode less the umask: the file is never
+  // too open.
   if ((tcp || ::fchmod(made, unix_mode) == 0) && (!tcp || turn_on(made, SO_REUSEADDR) == 0) &&
       (!shared || turn_on(made, SO_REUSEPORT) == 0) && ::bind(made, address, length) == 0 &&
       ::listen(made, SOMAXCONN) == 0) {
@@ -100,16 +103,16 @@ void close_all(std::vector<int>& sockets) {
   sockets.clear();
 }
 
-// What the sockets of one listener have in common.
+// How the sockets of one listener share a port.
 struct Sharing {
   uint32_t threads = 1;
   bool processes = false;  // with other processes too
 };
 
-// A socket for each thread on one address, or an errno. Where processes are not to share it, the
-// first one takes the port for itself and shares it only when it listens: with SO_REUSEPORT from
-// the start another process of this user that has set it too would not be noticed, and each would
-// get half of the clients.
+// Opens a socket per thread on one address; returns an errno on failure. Unless other processes may
+// share the port, the first socket binds it exclusively and shares it only once it listens: with
+// SO_REUSEPORT from the start, another process of this user that has also set it would go
+// unnoticed, and each would get half of the clients.
 int listen_shared(const addrinfo& at, uint16_t port, Sharing sharing, std::vector<int>& sockets) {
   const auto [threads, processes] = sharing;
   sockaddr_storage address{};
@@ -134,7 +137,7 @@ int listen_shared(const addrinfo& at, uint16_t port, Sharing sharing, std::vecto
   return 0;
 }
 
-// What a name's addresses came to.
+// The sockets opened for a name's addresses.
 struct Opened {
   std::vector<std::vector<int>> sockets;  // by address, then by thread
   uint16_t port = 0;
@@ -146,7 +149,7 @@ void close_all(Opened& opened) {
   opened.sockets.clear();
 }
 
-// Hosts files name an address twice now and then.
+// Hosts files sometimes list an address twice.
 bool came_before(const addrinfo* first, const addrinfo* at) {
   for (; first != at; first = first->ai_next) {
     if (first->ai_addrlen == at->ai_addrlen &&
@@ -157,8 +160,8 @@ bool came_before(const addrinfo* first, const addrinfo* at) {
   return false;
 }
 
-// A port in use on one of the addresses is an error; addresses that the machine has not are left
-// out, as "localhost" has one of IPv6 on machines without it.
+// A port in use on one of the addresses is an error; addresses that the machine does not have are
+// skipped, such as the IPv6 address of "localhost" on machines without IPv6.
 Opened listen_on(const addrinfo* addresses, uint16_t port, Sharing sharing) {
   Opened opened;
   opened.port = port;
@@ -179,7 +182,7 @@ Opened listen_on(const addrinfo* addresses, uint16_t port, Sharing sharing) {
 }
 
 Result<Opened> listen_tcp(const std::string& host, uint16_t port, Sharing sharing) {
-  // As URLs have it.
+  // Brackets as in URLs.
   const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
   Result<Addresses> addresses = resolve(brackets ? host.substr(1, host.size() - 2) : host, port);
   if (!addresses.ok()) return std::move(addresses.error());
@@ -192,7 +195,7 @@ Result<Opened> listen_tcp(const std::string& host, uint16_t port, Sharing sharin
   return cannot_listen(host, port, reason_of(opened.error));
 }
 
-// Whether somebody accepts on a unix socket, or an errno that is neither.
+// Whether a process accepts on a unix socket, or an error if that is unknown.
 Result<bool> is_alive(const std::string& path, const sockaddr_un& address) {
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (probe < 0) return cannot_listen(path, std::strerror(errno));
@@ -200,14 +203,14 @@ Result<bool> is_alive(const std::string& path, const sockaddr_un& address) {
       ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   const int error = errno;
   ::close(probe);
-  if (connected || error == EAGAIN) return true;  // EAGAIN: its queue is full
+  if (connected || error == EAGAIN) return true;  // EAGAIN: the accept queue is full
   if (error == ECONNREFUSED || error == ENOENT) return false;
   return cannot_listen(path, std::string("a socket is there, and it is not known whether a server "
                                          "answers on it: ") +
                                  std::strerror(error));
 }
 
-// Removes a socket that a dead server left.
+// Removes a socket that a dead server left behind.
 Status make_room(const std::string& path, const sockaddr_un& address) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) return ok_status();
@@ -237,7 +240,8 @@ Result<int> listen_unix(const std::string& path, mode_t mode) {
   if (Status room = make_room(path, address); !room.ok()) return std::move(room.error());
   const int made =
       listening_socket(reinterpret_cast<const sockaddr*>(&address), sizeof(address), false, mode);
-  if (made >= 0 && ::chmod(path.c_str(), mode) == 0) return made;  // whatever the umask took
+  // restores the bits that the umask removed
+  if (made >= 0 && ::chmod(path.c_str(), mode) == 0) return made;
   if (made >= 0) ::close(made);
   switch (errno) {
     case EADDRINUSE: return cannot_listen(path, "another server has just taken it");
@@ -298,7 +302,7 @@ std::vector<int> ListeningSockets::of_thread(uint32_t thread) const {
   return sockets;
 }
 
-// Linux ends a listening socket by shutdown(2); accept(2) fails with EINVAL then.
+// On Linux, shutdown(2) ends a listening socket; accept(2) then fails with EINVAL.
 void ListeningSockets::stop() {
   for (const std::vector<int>& sockets : tcp_) {
     for (const int socket : sockets) ::shutdown(socket, SHUT_RDWR);
@@ -314,7 +318,7 @@ void ListeningSockets::close() {
   remove_unix_file();
 }
 
-// Another server may have put its own there meanwhile.
+// Another server may have created its own file there meanwhile.
 void ListeningSockets::remove_unix_file() {
   struct stat file {};
   if (!unix_path_.empty() && ::lstat(unix_path_.c_str(), &file) == 0 &&
@@ -341,7 +345,7 @@ Acceptor::~Acceptor() {
   if (reserve_ >= 0) ::close(reserve_);
 }
 
-// Once for each connection.
+// Loops over errors of connections that ended before they were accepted.
 Acceptor::Outcome Acceptor::accept(int listening, int& socket) {
   for (;;) {
     const int accepted = accept_now(listening);
@@ -351,7 +355,7 @@ Acceptor::Outcome Acceptor::accept(int listening, int& socket) {
         ::close(accepted);
         return Outcome::Full;
       }
-      const int on = 1;  // fails on unix sockets, which need it not
+      const int on = 1;  // fails on unix sockets, which do not need it
       ::setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
       socket = accepted;
       return Outcome::Accepted;
@@ -359,7 +363,7 @@ Acceptor::Outcome Acceptor::accept(int listening, int& socket) {
     switch (errno) {
       case EMFILE:
       case ENFILE: return refuse_one(listening);
-      // Of the connection that would have been next, which is gone: accept(2) of Linux.
+      // Errors of the next pending connection, which is gone: accept(2) of Linux.
       case EINTR:
       case ECONNABORTED:
       case EPROTO:
@@ -375,7 +379,7 @@ Acceptor::Outcome Acceptor::accept(int listening, int& socket) {
   }
 }
 
-// With the reserve given up for it, a client can be accepted and closed.
+// Frees the reserve descriptor so that one client can be accepted and closed.
 Acceptor::Outcome Acceptor::refuse_one(int listening) {
   if (reserve_ >= 0) ::close(std::exchange(reserve_, -1));
   const int accepted = accept_now(listening);

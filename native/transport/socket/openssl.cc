@@ -1,4 +1,4 @@
-// See openssl.h. Control plane.
+// Resolves OpenSSL's functions in the process. Control plane.
 #include "transport/socket/openssl.h"
 
 #include <dlfcn.h>

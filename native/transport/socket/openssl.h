@@ -1,5 +1,5 @@
-// The functions of OpenSSL that encrypted connections use, found in the process when first asked
-// for: Node exports its own, and nothing is linked. So the addon loads wherever Node has none, and
+// The OpenSSL functions for encrypted connections, resolved in the process at first use: Node
+// exports its own, and nothing is linked. So the addon also loads where Node has no OpenSSL, and
 // two OpenSSLs never meet. Any thread.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace serval {
 
-// What OpenSSL's macros name counts too.
+// Includes the functions behind OpenSSL's macros.
 #define SERVAL_OPENSSL(X)           \
   X(BIO_clear_flags)                \
   X(BIO_free)                       \
@@ -85,11 +85,11 @@ struct OpenSsl {
   SERVAL_OPENSSL(SERVAL_OPENSSL_MEMBER)
 #undef SERVAL_OPENSSL_MEMBER
 
-  // Errors: invalid_argument where the process has none of version 3 or newer.
+  // Errors: invalid_argument if the process has no OpenSSL 3 or newer.
   static Result<const OpenSsl*> find();
 };
 
-// The reason of an error code of OpenSSL's, "" where it has none.
+// The reason text of an OpenSSL error code, "" if it has none.
 std::string reason_text(const OpenSsl& ssl, unsigned long code);
 
 }  // namespace serval

@@ -1,5 +1,5 @@
-// See tls.h. Control plane (reading files), and the listener's threads, which take a connection's
-// SSL out of the context.
+// Loads TLS files into a context. Control plane (reading files), and the listener's threads, which
+// create a connection's SSL from the context.
 #include "transport/socket/tls.h"
 
 #include <fcntl.h>
@@ -20,10 +20,10 @@
 namespace serval {
 namespace {
 
-// Far above what a chain, a key or the world's roots (200 KB) have.
+// Far larger than any chain, key or set of root certificates (200 KB).
 constexpr size_t kPemBytesMax = 4u << 20;
 
-// What HTTP/2 wants of TLS 1.2 (ephemeral keys, authenticated encryption), the fastest first.
+// TLS 1.2 ciphers that HTTP/2 allows (ephemeral keys, authenticated encryption), the fastest first.
 // Source: RFC 9113 9.2.2.
 constexpr const char* kCiphers12 =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
@@ -33,7 +33,7 @@ constexpr const char* kCiphers13 =
 
 Error cannot(const std::string& why) { return invalid_argument("cannot use TLS: " + why); }
 
-// Which file was read; all zero where there is none.
+// Identifies the file that was read; all zero if there is none.
 struct FileMark {
   dev_t device = 0;
   ino_t inode = 0;
@@ -87,7 +87,7 @@ Result<std::string> read_file(int file, const std::string& place) {
 Result<std::string> pem_of(const PemSource& source, const char* what) {
   if (source.path.empty()) return source.text;
   const std::string place = place_of(source, what);
-  // Not blocking: somebody may name a pipe.
+  // Non-blocking, because the path may name a pipe.
   const int file = ::open(source.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return cannot(place + ": " + std::strerror(errno));
   Result<std::string> text = read_file(file, place);
@@ -95,10 +95,10 @@ Result<std::string> pem_of(const PemSource& source, const char* what) {
   return text;
 }
 
-// A passphrase is not asked for on the terminal.
+// Prevents a passphrase prompt on the terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
-// Reads the PEM texts into a context.
+// Reads PEM texts into a context.
 class Reader {
  public:
   Reader(const OpenSsl& ssl, SSL_CTX* context) : ssl_(ssl), context_(context) {}
@@ -142,13 +142,13 @@ class Reader {
     return ssl_.BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
   }
 
-  // The last error of OpenSSL's, which is often the better one of two, in brackets.
+  // OpenSSL's last error, in brackets; if there are two, the last is often the more useful one.
   std::string reason() const {
     const std::string text = reason_text(ssl_, ssl_.ERR_peek_last_error());
     return text.empty() ? text : " (" + text + ")";
   }
 
-  // Whether a text of several is over, and not broken.
+  // Whether a list of PEM blocks has ended normally, as opposed to being malformed.
   bool at_end() const {
     const unsigned long code = ssl_.ERR_peek_last_error();
     return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
@@ -167,7 +167,7 @@ class Reader {
         if (at_end()) return ok_status();
         return cannot(place + ": certificate " + std::to_string(index) + " is broken" + reason());
       }
-      // Takes it where it succeeds.
+      // Takes ownership on success.
       if (ssl_.SSL_CTX_ctrl(context_, SSL_CTRL_CHAIN_CERT, 0, next) != 1) {
         ssl_.X509_free(next);
         return cannot(place + ": OpenSSL refuses certificate " + std::to_string(index) + reason());
@@ -177,7 +177,7 @@ class Reader {
 
   Status each_root(BIO* text, const std::string& place) {
     X509_STORE* const store = ssl_.SSL_CTX_get_cert_store(context_);
-    // A root may be one that another one signed, as gRPC has it.
+    // Accepts a root that is itself signed by another one, as gRPC does.
     ssl_.X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
     for (int index = 1;; index += 1) {
       ssl_.ERR_clear_error();
@@ -187,7 +187,7 @@ class Reader {
         if (index == 1) return cannot(place + ": certificates in PEM are expected" + reason());
         return cannot(place + ": certificate " + std::to_string(index) + " is broken" + reason());
       }
-      // With its name clients find out which of their certificates to send.
+      // The root's name tells clients which of their certificates to send.
       const bool taken = ssl_.X509_STORE_add_cert(store, root) == 1 &&
                          ssl_.SSL_CTX_add_client_CA(context_, root) == 1;
       ssl_.X509_free(root);
@@ -201,7 +201,7 @@ class Reader {
   SSL_CTX* const context_;
 };
 
-// Whether a client's list of protocols has this one, and where.
+// Finds a protocol in a client's ALPN list; null if it is missing.
 const unsigned char* offer_of(std::string_view wanted, const unsigned char* offered,
                               unsigned offered_bytes) {
   for (unsigned at = 0; at < offered_bytes; at += 1u + offered[at]) {
@@ -235,15 +235,15 @@ bool set_up(const OpenSsl& ssl, SSL_CTX* context, const TlsSettings& settings) {
   const int min_version = settings.only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
   ssl.SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                        SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-  // Partial writes from wherever the bytes are; no buffers for who is idle; a read ends where only
-  // records without data came, so that nobody keeps a thread busy with these.
+  // Allows partial writes from moving buffers; frees the buffers of idle connections; lets a read
+  // return after records without data, so that they cannot keep a thread busy.
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                        SSL_MODE_RELEASE_BUFFERS,
                    nullptr);
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, nullptr);
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nullptr);
-  // Sessions are resumed by tickets; none are kept here.
+  // Sessions are resumed by tickets; the server stores none.
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
   std::string sessions = "serval";
   for (const std::string& protocol : settings.protocols) sessions += "-" + protocol;
@@ -337,14 +337,14 @@ bool TlsContext::changed() const {
 }
 
 Status TlsContext::reload() {
-  // Looked at before they are read, so that what changes meanwhile counts as changed.
+  // Recorded before the files are read, so that a change meanwhile is detected.
   const Marks marks = marks_of(state_->settings);
   Result<Context> made = make_context(*state_->ssl, state_->settings);
   state_->ssl->ERR_clear_error();
   const std::lock_guard lock(state_->mutex);
   state_->marks = marks;
   if (!made.ok()) return std::move(made.error());
-  // Connections keep the one that they were accepted with.
+  // Existing connections keep the context that they were accepted with.
   std::swap(state_->context, made.value());
   return ok_status();
 }

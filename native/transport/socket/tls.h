@@ -1,5 +1,6 @@
-// Encrypted connections: a context that all threads share and reads its files anew, and the channel
-// of one connection. OpenSSL is the process's own (Node's), found when it is first needed.
+// Encrypted connections: a context that all threads share and that reloads its files, and the
+// channel of one connection. Uses the process's own OpenSSL (Node's), resolved at first use.
+// Threads: stated at each function.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@
 
 namespace serval {
 
-// PEM: in a file, which is read anew when it changes, or given as text.
+// PEM data: from a file, which is reloaded when it changes, or given as text.
 struct PemSource {
   std::string path;
   std::string text;
@@ -21,13 +22,13 @@ struct PemSource {
 
 struct TlsSettings {
   bool enabled = false;
-  PemSource certificate;  // with its chain
+  PemSource certificate;  // including its chain
   PemSource key;
-  PemSource roots;               // who signs clients' certificates
+  PemSource roots;               // CAs of client certificates
   bool client_required = false;  // mutual TLS
-  bool only_tls13 = false;       // else 1.2 too
-  // The protocols of ALPN, the preferred one first, and whether the handshake fails with clients
-  // that do not ask for one of them.
+  bool only_tls13 = false;       // false: also 1.2
+  // The ALPN protocols, the preferred one first, and whether the handshake fails for clients that
+  // offer none of them.
   std::vector<std::string> protocols{"h2"};
   bool protocol_required = true;
 };
@@ -35,21 +36,21 @@ struct TlsSettings {
 class TlsContext {
  public:
   struct State;
-  // Errors: invalid_argument naming the file, or what is given as text, and OpenSSL's reason;
-  // also where the key does not belong to the certificate, or there is no OpenSSL.
+  // Errors: invalid_argument naming the file, or the text setting, with OpenSSL's reason; also if
+  // the key does not match the certificate, or there is no OpenSSL.
   static Result<std::unique_ptr<TlsContext>> make(TlsSettings settings);
   explicit TlsContext(std::unique_ptr<State> state);
   ~TlsContext();
 
-  // The channel of an accepted socket, which it owns; any thread. TLS 1.2 (where it is not left
-  // out) or newer; clients that offer other protocols only (ALPN) fail the handshake. Never null:
-  // where memory is out, that fails.
+  // Makes the channel of an accepted socket, which it owns; any thread. TLS 1.2 (unless disabled)
+  // or newer; clients that only offer other protocols (ALPN) fail the handshake. Never null: if
+  // memory is out, the handshake fails.
   std::unique_ptr<Channel> accept(int socket);
 
-  // Whether a file is another one than it was read from (device, inode, size or time). Any thread.
+  // Whether a file differs from the one that was read (device, inode, size or time). Any thread.
   bool changed() const;
-  // Reads the files anew; connections that are there go on as they are. On an error what was read
-  // before stays, and changed() is false until the files change once more. One thread at a time.
+  // Reloads the files; existing connections keep the old ones. On an error the previous files stay
+  // in use, and changed() is false until the files change again. One thread at a time.
   Status reload();
 
  private:

@@ -1,5 +1,5 @@
-// See tls_channel.h. Hot path; the listener's thread. OpenSSL's queue of errors is the thread's:
-// it is emptied before each call, since SSL_get_error() reads it.
+// Implements the TLS channel. Hot path; the listener's thread. OpenSSL's error queue is per thread:
+// it is cleared before each call, since SSL_get_error() reads it.
 #include "transport/socket/tls_channel.h"
 
 #include <sys/socket.h>
@@ -13,9 +13,9 @@ namespace serval {
 namespace {
 
 constexpr size_t kRecordBytes = SSL3_RT_MAX_PLAIN_LENGTH;
-// Handshake messages that a client may send once it is connected: updates of its keys, attempts to
-// renegotiate. They cost us more than him (22 bytes and some microseconds); clients update keys
-// once in gigabytes.
+// The number of handshake messages that a connected client may send: key updates, renegotiation
+// attempts. They cost the server more than the client (22 bytes and some microseconds); honest
+// clients update keys once in gigabytes.
 constexpr int kLateMessagesMax = 32;
 constexpr size_t kBytesForLateMessage = 1u << 20;
 
@@ -33,10 +33,10 @@ class TlsChannel final : public Channel {
   std::string_view protocol() const override { return protocol_; }
   void shut_down() override;
 
-  // Of the BIO, OpenSSL's view of the socket.
+  // Read callback of the BIO, OpenSSL's view of the socket.
   int receive(BIO* bio, char* room, int size);
   int send(BIO* bio, const char* bytes, int size);
-  // A handshake message came after the handshake.
+  // Counts a handshake message after the handshake.
   void late_message() { late_messages_left_ -= 1; }
 
  private:
@@ -48,14 +48,14 @@ class TlsChannel final : public Channel {
   SSL* const ssl_;
   std::string protocol_;
   std::string problem_;
-  size_t unfinished_ = 0;  // bytes of a write that has to come again
-  size_t read_bytes_ = 0;  // that no late message was given for
+  size_t unfinished_ = 0;  // bytes of a write that has to be repeated
+  size_t read_bytes_ = 0;  // bytes read that have not yet earned another late message
   int late_messages_left_ = kLateMessagesMax;
   bool connected_ = false;
-  bool heard_ = false;  // the client said something
+  bool heard_ = false;  // the client has sent something
   bool broken_ = false;
-  bool ended_ = false;         // the peer said that it sends no more
-  bool socket_empty_ = false;  // found so by the last receive()
+  bool ended_ = false;         // the peer announced that it sends no more
+  bool socket_empty_ = false;  // the last receive() found the socket empty
   bool has_unread_ = false;
   bool waits_for_read_ = false;
 };
@@ -65,7 +65,7 @@ int send(BIO* bio, const char* bytes, int size);
 
 long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
 
-// One for the process, as OpenSSL wants it, and kept.
+// One per process, as OpenSSL requires; never freed.
 BIO_METHOD* socket_method(const OpenSsl& ssl) {
   static BIO_METHOD* const made = [&ssl] {
     BIO_METHOD* method = ssl.BIO_meth_new(BIO_TYPE_SOURCE_SINK, "serval socket");
@@ -156,7 +156,7 @@ Channel::Handshake TlsChannel::handshake() {
   functions_.ERR_clear_error();
   const int done = functions_.SSL_do_handshake(ssl_);
   if (done == 1) {
-    // Who sends no list of protocols at all gets this far.
+    // Also reached by clients that send no list of protocols.
     const unsigned char* name = nullptr;
     unsigned length = 0;
     functions_.SSL_get0_alpn_selected(ssl_, &name, &length);
@@ -188,8 +188,8 @@ void TlsChannel::give_late_messages(size_t bytes) {
   late_messages_left_ = std::min(late_messages_left_ + 1, kLateMessagesMax);
 }
 
-// One record after the other, as far as they have come: the socket is read in
-// pieces of some records (read-ahead), so it does not tell of those that wait.
+// Reads one record after the other, as many as have arrived: the socket is read ahead by some
+// records, so it does not signal those that are buffered.
 Moved TlsChannel::read(std::span<uint8_t> room) {
   size_t moved = 0;
   while (!broken_ && !ended_ && moved < room.size()) {
@@ -208,7 +208,7 @@ Moved TlsChannel::read(std::span<uint8_t> room) {
       ended_ = true;
     } else if (error == SSL_ERROR_WANT_WRITE || (error == SSL_ERROR_WANT_READ && socket_empty_)) {
       break;
-    } else if (error != SSL_ERROR_WANT_READ) {  // that one: a record without data was read
+    } else if (error != SSL_ERROR_WANT_READ) {  // WANT_READ: the record had no data
       broken_ = true;
     }
   }
@@ -218,15 +218,15 @@ Moved TlsChannel::read(std::span<uint8_t> room) {
   return {over ? Moved::State::Closed : Moved::State::Blocked, 0};
 }
 
-// Where a write is in its parts.
+// The position of a write in its parts.
 class Cursor {
  public:
   explicit Cursor(std::span<const iovec> parts) : parts_(parts) { skip_empty(); }
 
   bool at_end() const { return index_ == parts_.size(); }
 
-  // `bytes_max` bytes, or as many as there are: in place where one part has them, else in `room`.
-  // Stays where it is.
+  // Returns `bytes_max` bytes, or all that remain: in place if one part holds them, else copied to
+  // `room`. Does not advance.
   std::span<const uint8_t> peek(size_t bytes_max, uint8_t* room) const {
     const size_t here = parts_[index_].iov_len - offset_;
     const uint8_t* at = static_cast<const uint8_t*>(parts_[index_].iov_base) + offset_;
@@ -263,9 +263,9 @@ class Cursor {
   size_t offset_ = 0;
 };
 
-// Whole records, of which small parts are copied together, and 16 KiB of a large
-// part are taken in place. A record that the socket did not take whole is OpenSSL's, which wants to
-// be asked for it again with the same bytes, as many.
+// Writes whole records; small parts are copied together, and 16 KiB of a large part are used in
+// place. OpenSSL keeps a record that the socket accepted only partly, and requires the same call
+// again with the same bytes.
 Moved TlsChannel::write(std::span<const iovec> parts) {
   uint8_t room[kRecordBytes];
   Cursor cursor(parts);

@@ -1,5 +1,5 @@
-// The bytes of one encrypted connection: records of TLS over a socket that does not block. Thread:
-// the listener's.
+// The byte stream of one encrypted connection: TLS records over a non-blocking socket. Thread: the
+// listener's.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace serval {
 
-// Owns `socket` and `made` (null, where memory was out: the handshake fails).
-// Borrows `settings`: the protocols to agree on.
+// Owns `socket` and `made` (null if memory was out: the handshake fails). Borrows `settings`: the
+// protocols to negotiate.
 std::unique_ptr<Channel> tls_channel(const OpenSsl& functions, SSL* made, int socket,
                                      const TlsSettings& settings);
 

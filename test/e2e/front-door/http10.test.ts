@@ -34,7 +34,7 @@ overListeners('the front door', (flags, kind) => {
 
   const opened = (): Promise<RawConnection> => RawConnection.open(server.httpPort);
 
-  // uWebSockets.js does none of this (docs/protocols/v2-rest.md).
+  // uWebSockets.js does none of this (docs/reference/protocols/v2-rest.md).
   if (kind === 'native') {
     it('answers HTTP/1.0 and ends the connection', async () => {
       const health = await opened();

@@ -1,5 +1,5 @@
 // `serval inspect` shows what the graph proves of the rows of a batch. The proof decides for
-// isolated models as for others. Source: docs/batching.md.
+// isolated models as for others. Source: docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 // loadModel() of the built package, in a program of its own: every format, errors, a server beside
-// it, and a process that ends by itself. The examples of docs/library.md are run as they stand.
+// it, and a process that ends by itself. The examples of docs/guides/library.md are run as they
+// stand.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -40,7 +41,7 @@ describe('loadModel', () => {
   };
 
   it('does what its page shows', async () => {
-    const page = readFileSync(join(root, 'docs', 'library.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs', 'guides', 'library.md'), 'utf8');
     const blocks = [...page.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? '');
     const code = blocks.join('\n');
     const wanted = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map(([, text]) => text);

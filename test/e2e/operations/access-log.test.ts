@@ -1,6 +1,6 @@
 // --access-log: one line of JSON for each request, or for one in N; never what requests carry. What
 // comes to no model is in test/e2e/seen. Source: the section on control and observation;
-// docs/metrics.md.
+// docs/reference/metrics.md.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 // Whoever else sends what at the same time, a request is answered as it is alone: for models whose
 // rows keep to themselves and for models whose rows do not, under every setting that joins, pads or
-// splits. Source: docs/batching.md.
+// splits. Source: docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 // Requests that run together, over the wire: by Triton's dynamic_batching and by TensorFlow
 // Serving's parameters file. What ran is told by statistics and metrics. Source: tfserving.md 3.5;
-// v2-protocol.md 2, 3; docs/batching.md.
+// v2-protocol.md 2, 3; docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 // What breaks while the server runs, and configuration that is wrong when it starts: serving goes
 // on, and the error shows with its place. Source: the section on bad input and faults;
-// tfserving.md 9; docs/model-control.md.
+// tfserving.md 9; docs/guides/model-control.md.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // Models that couple the rows of a batch in ways that made-up rows do not show: a default server
-// answers each request as alone, whatever arrives beside it. Source: docs/batching.md.
+// answers each request as alone, whatever arrives beside it. Source: docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';

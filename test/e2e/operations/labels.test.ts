@@ -1,5 +1,6 @@
 // Version labels over the wire: from models.config, moved while it serves, a version added and a
-// label moved to it in one change of the file. Source: tfserving.md 3.2, 9; docs/model-control.md.
+// label moved to it in one change of the file. Source: tfserving.md 3.2, 9;
+// docs/guides/model-control.md.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

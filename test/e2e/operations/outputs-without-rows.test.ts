@@ -1,5 +1,6 @@
 // Models whose outputs do not begin with the batch: joining and padding must never show in an
-// answer. Source: docs/batching.md; TensorFlow Serving fails such batches (tfserving.md 3.5).
+// answer. Source: docs/guides/batching.md; TensorFlow Serving fails such batches (tfserving.md
+// 3.5).
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 // Queue policies over the wire, on models that do not batch and take their time: limit, timeouts,
 // priorities, deadlines, and answers in the order of requests. Source: v2-protocol.md 2
-// (schedule_policy), 3, 10; docs/batching.md.
+// (schedule_policy), 3, 10; docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';

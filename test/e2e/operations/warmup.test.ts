@@ -1,6 +1,6 @@
 // Warmup requests, recorded (TensorFlow Serving's file) and configured (Triton's model_warmup): run
 // before a version becomes available; one that fails keeps it from being served. Source:
-// tfserving.md 3.6; v2-protocol.md 3; docs/model-control.md.
+// tfserving.md 3.6; v2-protocol.md 3; docs/guides/model-control.md.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

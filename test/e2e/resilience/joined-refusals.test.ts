@@ -1,6 +1,6 @@
 // A row that the model refuses fails its own request and none of those that were joined with it:
 // Spark's handleInvalid="error", and an index of TensorFlow's gather that no element has.
-// Source: docs/batching.md.
+// Source: docs/guides/batching.md.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';

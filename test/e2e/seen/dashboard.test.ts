@@ -1,5 +1,6 @@
 // deploy/: every query of the dashboard against a page of ours that a real Prometheus scrapes, its
-// alerts against promtool, and our page against promtool's rules. Source: docs/metrics.md.
+// alerts against promtool, and our page against promtool's rules. Source:
+// docs/reference/metrics.md.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +20,8 @@ const STARTED_MS = 60_000;
 const DATA_MS = 120_000;
 
 /** Panels of which a query has no data until something happens, and what that is; here none of them
- * happens. Everything else has data as soon as there is traffic. docs/metrics.md says the same. */
+ * happens. Everything else has data as soon as there is traffic. docs/reference/metrics.md says the
+ * same. */
 const EMPTY_UNTIL: Readonly<Record<string, string>> = {};
 
 /** Triton's own names, and their units, are not as Prometheus has them; and one of ours that is

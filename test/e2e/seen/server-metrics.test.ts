@@ -1,5 +1,5 @@
 // What the page of metrics says of the server itself: refused requests by reason, connections by
-// listener, ends of certificates, problems of repositories. Source: docs/metrics.md.
+// listener, ends of certificates, problems of repositories. Source: docs/reference/metrics.md.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // Traced requests, from the client to a collector: over OTLP's HTTP and gRPC, of both protocols and
 // all listeners, with callers' context in and out; what a dead collector costs.
-// Source: W3C Trace Context; OpenTelemetry protocol; docs/tracing.md.
+// Source: W3C Trace Context; OpenTelemetry protocol; docs/guides/tracing.md.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it, type TestContext } from 'node:test';

@@ -1,4 +1,5 @@
-// The null backend: what it answers, what it refuses to load, that a delay can be given up.
+// The null backend: its responses, the models that it refuses to load, and delays that can be
+// cancelled.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -37,7 +38,7 @@ void expect_invalid(const ModelSpec& model, const std::string& message) {
   EXPECT_EQ(loaded.error().message, "null model 'm': " + message);
 }
 
-// Three inputs as the signature wants them.
+// Three inputs that match the signature.
 struct Inputs {
   float floats[2] = {1.5f, -2.f};
   std::string_view strings[2] = {"x", ""};
@@ -120,7 +121,7 @@ TEST(NullBackend, DelayWaitsThenEchoes) {
 
 TEST(NullBackend, DelayCanBeCancelled) {
   ModelSpec slow = model_spec("delay");
-  slow.null_delay_us = 3'600'000'000;  // would outlast the test by far
+  slow.null_delay_us = 3'600'000'000;  // far longer than the test
   const auto model = load(slow);
   const auto scratch = model->make_scratch();
   const Inputs inputs;

@@ -1,11 +1,11 @@
-// ByteBuffer and Arena: alignment, growth, reuse, and the corners (nothing yet, nothing added).
+// ByteBuffer and Arena: alignment, growth, reuse, and corner cases (empty buffers, empty appends).
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/buffer.h"
 
-// The sanitizers end the process at an allocation that cannot be; here it gives the null pointer.
+// The sanitizers end the process at an impossible allocation; this makes it return a null pointer.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 
@@ -26,12 +26,12 @@ TEST(ByteBuffer, StartsEmptyWithoutMemory) {
   EXPECT_EQ(buffer.size(), 0u);
   EXPECT_EQ(buffer.capacity(), 0u);
   EXPECT_TRUE(buffer.bytes().empty());
-  buffer.clear(3);  // an offset with no memory behind it
+  buffer.clear(3);  // an offset without memory
   EXPECT_EQ(buffer.data(), nullptr);
   EXPECT_TRUE(buffer.bytes().empty());
 }
 
-// nullptr means that memory is out: nothing appended to nothing must not look like it.
+// nullptr means out of memory: appending nothing to an empty buffer must not look like that.
 TEST(ByteBuffer, AppendingNothingToNothingWorks) {
   ByteBuffer one, two, three, four;
   EXPECT_TRUE(one.append(""));
@@ -61,7 +61,7 @@ TEST(ByteBuffer, PaddingIsReadableAtEverySize) {
     ByteBuffer buffer;
     ASSERT_NE(buffer.grow(size), nullptr);
     std::memset(buffer.data(), 'x', size);
-    // Written too, so that the address sanitizer sees a short allocation.
+    // The memory is written as well, so that the address sanitizer detects a short allocation.
     std::memset(buffer.data() + size, 0, kBodyPadding);
   }
 }
@@ -116,7 +116,7 @@ TEST(ByteBuffer, MovesAndShrinks) {
   ByteBuffer third;
   third = std::move(second);
   EXPECT_EQ(text_of(third), "content");
-  third.shrink(1 << 20);  // holds less: nothing happens
+  third.shrink(1 << 20);  // it holds less, so nothing happens
   EXPECT_EQ(text_of(third), "content");
   third.shrink(10);
   EXPECT_EQ(third.base_bytes(), 0u);
@@ -160,7 +160,7 @@ TEST(Arena, ShrinkGivesTheTailBack) {
   auto* second = static_cast<uint8_t*>(arena.allocate(10));
   EXPECT_EQ(second, first + 128);
   arena.shrink_last(second, 0);
-  EXPECT_NE(arena.allocate(10), static_cast<void*>(second));  // never the same place twice
+  EXPECT_NE(arena.allocate(10), static_cast<void*>(second));  // the two addresses differ
 }
 
 TEST(Arena, RegrowInPlaceAndMoved) {
@@ -179,7 +179,7 @@ TEST(Arena, RegrowInPlaceAndMoved) {
   for (int i = 0; i < 100; ++i) ASSERT_EQ(moved[i], 9);
   std::memset(moved, 1, 1 << 20);
   EXPECT_EQ(place[99], 7);
-  EXPECT_EQ(last[99], 9);  // the old place stays readable
+  EXPECT_EQ(last[99], 9);  // the old memory stays readable
 }
 
 TEST(Arena, ResetReusesOneBlock) {

@@ -10,7 +10,7 @@ namespace serval {
 namespace {
 
 TEST(Clock, StopwatchAgreesWithTheSteadyClock) {
-  // Several spans: one may be stretched by the scheduler between the two reads.
+  // Several spans, because the scheduler may stretch one between the two reads.
   double best = 1;
   for (int round = 0; round < 20; ++round) {
     const uint64_t start = now_ns();

@@ -14,7 +14,7 @@ namespace {
 bool half_is_nan(uint16_t h) { return (h & 0x7c00) == 0x7c00 && (h & 0x3ff) != 0; }
 bool bf16_is_nan(uint16_t b) { return (b & 0x7f80) == 0x7f80 && (b & 0x7f) != 0; }
 
-// The value of a pattern by the definition of IEEE 754, in double.
+// The value of a pattern as a double, by the definition of IEEE 754.
 double half_value(uint16_t h) {
   const double sign = h & 0x8000 ? -1 : 1;
   const int exponent = (h >> 10) & 0x1f;
@@ -33,14 +33,15 @@ double bf16_value(uint16_t b) {
   return sign * std::ldexp(128 + mantissa, exponent - 134);
 }
 
-// Round to nearest even by search: of the two patterns around |value|, the nearer one, of two
-// equally near ones the even one. `largest`: the pattern of the largest finite value; behind it,
-// infinity stands for one step more.
+// Rounds to nearest even by search: of the two patterns around |value| the nearer one, or the even
+// one if both are equally near. `largest` is the pattern of the largest finite value; infinity
+// counts as the next step after it.
 template <typename ValueOf>
 uint16_t nearest(double value, uint16_t largest, ValueOf value_of) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double magnitude = std::fabs(value);
-  const double beyond = 2 * value_of(largest) - value_of(largest - 1);  // where infinity "is"
+  // the value that infinity represents for rounding
+  const double beyond = 2 * value_of(largest) - value_of(largest - 1);
   const auto at = [&](uint16_t pattern) { return pattern > largest ? beyond : value_of(pattern); };
   if (magnitude >= beyond) return static_cast<uint16_t>(sign | (largest + 1));
   uint16_t low = 0, high = static_cast<uint16_t>(largest + 1);
@@ -100,8 +101,8 @@ TEST(Bf16, AllPatternsHaveTheirValueAndComeBack) {
   }
 }
 
-// The halfway point of each two neighbours, and its next doubles: ties go to the even pattern, and
-// a difference that float cannot hold still decides.
+// The midpoint of each two neighbours, and the doubles next to it: ties round to the even pattern,
+// and a difference that float cannot hold still decides.
 template <typename ValueOf, typename Convert>
 void check_midpoints(uint16_t largest, ValueOf value_of, Convert convert) {
   for (uint16_t low = 0; low <= largest; ++low) {
@@ -122,7 +123,8 @@ void check_midpoints(uint16_t largest, ValueOf value_of, Convert convert) {
 TEST(Half, MidpointsFromDouble) { check_midpoints(0x7bff, half_value, double_to_half); }
 TEST(Bf16, MidpointsFromDouble) { check_midpoints(0x7f7f, bf16_value, double_to_bf16); }
 
-// The same from float: midpoints of 16-bit values are exact in float (bf16's subnormal ones too).
+// The same for float: midpoints of 16-bit values are exact in float (those of subnormal bf16
+// values, too).
 TEST(Half, MidpointsFromFloat) {
   for (uint16_t low = 0; low < 0x7bff; ++low) {
     const double middle = (half_value(low) + half_value(low + 1)) / 2;
@@ -144,7 +146,7 @@ TEST(Bf16, MidpointsFromFloat) {
 }
 
 TEST(Half, KnownDoubleRoundings) {
-  // 1 + 2^-11 is the tie between 1 and 1 + 2^-10; float rounds the bit below 2^-24 away.
+  // 1 + 2^-11 is the tie between 1 and 1 + 2^-10; float rounds away the bit below 2^-24.
   EXPECT_EQ(double_to_half(1 + 0x1p-11), 0x3c00);
   EXPECT_EQ(double_to_half(1 + 0x1p-11 + 0x1p-40), 0x3c01);
   EXPECT_EQ(double_to_half(1 + 0x1p-10 + 0x1p-11 - 0x1p-40), 0x3c01);
@@ -177,7 +179,7 @@ TEST(Half, Extremes) {
   const float signalling = std::bit_cast<float>(0x7f800001u);
   EXPECT_TRUE(half_is_nan(float_to_half(signalling)));
   EXPECT_TRUE(bf16_is_nan(float_to_bf16(signalling)));
-  // Above the largest float, below the tie with bf16's infinity there is nothing; 1e39 is infinite.
+  // No value is above the largest float and below the tie with bf16's infinity; 1e39 is infinite.
   EXPECT_EQ(double_to_bf16(1e39), 0x7f80);
   EXPECT_EQ(double_to_bf16(3.39e38), 0x7f7f);
 }
@@ -185,7 +187,7 @@ TEST(Half, Extremes) {
 TEST(Half, RandomValuesAgainstSearch) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 200000; ++i) {
-    // Any mantissa, exponents a little past both types' ranges.
+    // Any mantissa, with exponents slightly beyond both types' ranges.
     const uint64_t range = i % 2 ? 60 : 300;
     const uint64_t exponent = 1023 - range / 2 + random() % range;
     const uint64_t bits = (random() & 0x800fffffffffffffu) | exponent << 52;

@@ -1,5 +1,5 @@
-// Case and length of UTF-8 text; expected values as Java's and JavaScript's mappings without a
-// language have them.
+// Case mapping and length of UTF-8 text. The expected values are those of Java's and JavaScript's
+// language-independent mappings.
 #include "base/unicode/letters.h"
 
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ TEST(Letters, LowerCase) {
 TEST(Letters, SigmaAtTheEndOfAWord) {
   EXPECT_EQ(lower("ΟΔΟΣ."), "οδος.");
   EXPECT_EQ(lower("ΣΟΣ ΣΑ"), "σος σα");
-  EXPECT_EQ(lower("Σ"), "σ");        // alone it ends no word
-  EXPECT_EQ(lower("ΑΣ'Α"), "ασ'α");  // an apostrophe is looked past
+  EXPECT_EQ(lower("Σ"), "σ");        // a single sigma ends no word
+  EXPECT_EQ(lower("ΑΣ'Α"), "ασ'α");  // an apostrophe is skipped
 }
 
 TEST(Letters, UpperCase) { EXPECT_EQ(upper("straße ŉ éà ﬁ жщ"), "STRASSE ʼN ÉÀ FI ЖЩ"); }

@@ -1,4 +1,4 @@
-// The budget for bytes, and that buffers and arenas count their memory in it.
+// The memory budget, and that buffers and arenas count their memory in it.
 #include "base/memory_budget.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ TEST(MemoryBudget, SmallThingsHaveAReserveAndWhatIsThereIsCounted) {
   uint64_t small = 0;
   while (budget.take(MemoryBudget::kAlwaysBytes)) small += MemoryBudget::kAlwaysBytes;
   EXPECT_EQ(small, kMiB);
-  EXPECT_FALSE(budget.add(1));  // half of the reserve is not for what waits for clients
+  // half of the reserve is not available for data that waits for clients
+  EXPECT_FALSE(budget.add(1));
   EXPECT_EQ(budget.used(), 17 * kMiB + 1);
   budget.give(kMiB);
   EXPECT_TRUE(budget.add(1));
@@ -54,7 +55,7 @@ TEST(MemoryBudget, CountsABuffersMemoryWhereverItMoves) {
     other.shrink(0);
     EXPECT_EQ(budget.used(), 0u);
     ASSERT_TRUE(other.reserve(2 * kMiB));
-    // Growing needs room for the old and the new.
+    // Growing needs space for the old and the new memory.
     EXPECT_EQ(other.room(3 * kMiB), nullptr);
     EXPECT_EQ(budget.used(), 2 * kMiB);
   }

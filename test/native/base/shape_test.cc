@@ -37,12 +37,12 @@ TEST(Shape, ElementsStopAtTheLimit) {
   EXPECT_EQ(shape({int64_t{1} << 31, int64_t{1} << 31}).elements(), static_cast<uint64_t>(kLimit));
   EXPECT_EQ(shape({int64_t{1} << 31, int64_t{1} << 31, 2}).elements(), std::nullopt);
   EXPECT_EQ(shape({INT64_MAX, INT64_MAX}).elements(), std::nullopt);
-  // 2^32 * 2^32 is 0 in 64 bits, and 2^32 * (2^32 + 1) is small: both must not pass.
+  // 2^32 * 2^32 is 0 in 64 bits, and 2^32 * (2^32 + 1) is small: neither may pass.
   EXPECT_EQ(shape({int64_t{1} << 32, int64_t{1} << 32}).elements(), std::nullopt);
   EXPECT_EQ(shape({int64_t{1} << 32, (int64_t{1} << 32) + 1, 1}).elements(), std::nullopt);
 }
 
-// A product of nothing is nothing, wherever the zero stands.
+// A product with a zero is zero, wherever the zero is.
 TEST(Shape, ZeroWinsOverHugeDims) {
   EXPECT_EQ(shape({0, INT64_MAX, INT64_MAX}).elements(), 0u);
   EXPECT_EQ(shape({INT64_MAX, INT64_MAX, 0}).elements(), 0u);
@@ -94,7 +94,7 @@ TEST(DType, SizesAndNames) {
     EXPECT_EQ(dtype_from_onnx(dtype_onnx(row.dtype)), row.dtype) << row.name;
     EXPECT_EQ(visit(row.dtype, []<typename T>(TypeTag<T>) { return dtype_for<T>(); }), row.dtype);
   }
-  // Of tabular models only: they have no other names.
+  // Dtypes that only tabular models have: they have no other names.
   for (const auto& [dtype, name, bytes] :
        {std::tuple(DType::String, "STRING", size_t{0}), std::tuple(DType::Date, "DATE", size_t{8}),
         std::tuple(DType::Timestamp, "TIMESTAMP", size_t{8}),

@@ -1,4 +1,4 @@
-// Signature look-ups and the shape check against a tensor spec.
+// Lookups in a signature, and the check of a shape against a tensor spec.
 #include <gtest/gtest.h>
 
 #include "base/signature.h"

@@ -1,5 +1,5 @@
 // choose_batch and padded_rows: each rule by hand, then thousands of random queues against the
-// rules written down prefix by prefix.
+// rules written out prefix by prefix.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -39,7 +39,7 @@ TEST(ChooseBatch, FullBatchesLeaveAtOnce) {
   expect_taken(choose(policy(8, 100), {4, 4}), 2);     // rows_max exactly
   expect_taken(choose(policy(8, 100), {4, 3, 2}), 2);  // the next does not fit
   expect_taken(choose(policy(8, 100), {8, 1}), 1);
-  expect_taken(choose(policy(8, 100), {0, 9}), 1);  // never an empty choice
+  expect_taken(choose(policy(8, 100), {0, 9}), 1);  // a choice is never empty
   expect_taken(choose(policy(1, 100), {1, 1, 1}), 1);
 }
 
@@ -68,17 +68,19 @@ TEST(ChooseBatch, DelayZeroTimeOutAndClosingTakeAll) {
 TEST(ChooseBatch, PreferredSizesLeaveAtOnce) {
   expect_taken(choose(policy(16, 100, {4, 8}), {4}), 1);
   expect_taken(choose(policy(16, 100, {4, 8}), {2, 2, 2}), 2);
-  expect_taken(choose(policy(16, 100, {4, 8}), {4, 4, 1}), 2);  // the largest one hit
+  // the largest preferred size that is reached
+  expect_taken(choose(policy(16, 100, {4, 8}), {4, 4, 1}), 2);
   expect_taken(choose(policy(16, 100, {4, 8}), {4, 5, 7}), 1);  // 16 is full, 4 is preferred
-  expect_taken(choose(policy(16, 100, {4, 8}), {4, 0, 1}), 2);  // without rows: along
+  // a request without rows joins the batch
+  expect_taken(choose(policy(16, 100, {4, 8}), {4, 0, 1}), 2);
   expect_taken(choose(policy(16, 0, {4, 8}), {4, 1}), 1);
 }
 
 TEST(ChooseBatch, PreferredSizesThatAreMissed) {
   expect_waits(choose(policy(16, 100, {4, 8}), {3}), 100 * kNsPerUs);
-  expect_waits(choose(policy(16, 100, {4, 8}), {3, 2}), 100 * kNsPerUs);  // 8 may be hit yet
-  expect_taken(choose(policy(16, 100, {4, 8}), {3, 6}), 2);               // 8 cannot
-  expect_taken(choose(policy(16, 100, {4, 8}), {3, 6, 9}), 2);            // what fits
+  expect_waits(choose(policy(16, 100, {4, 8}), {3, 2}), 100 * kNsPerUs);  // 8 may still be reached
+  expect_taken(choose(policy(16, 100, {4, 8}), {3, 6}), 2);               // 8 cannot be reached
+  expect_taken(choose(policy(16, 100, {4, 8}), {3, 6, 9}), 2);            // all that fits
   expect_taken(choose(policy(16, 0, {4, 8}), {3}), 1);
   expect_taken(choose(policy(16, 100, {4, 8}), {3}, 100'000), 1);
 }
@@ -98,7 +100,7 @@ uint64_t sum_of(const std::vector<uint32_t>& rows, size_t count) {
   return sum;
 }
 
-// The rules again, one pass per rule.
+// The rules written again, with one pass per rule.
 BatchChoice expected_choice(const BatchPolicy& policy, const std::vector<uint32_t>& rows,
                             uint64_t wait_ns, bool closing) {
   size_t fits = 1;

@@ -1,4 +1,4 @@
-// Random tensors that own their memory, and a batch made one element at a time: what gather must
+// Random tensors that own their memory, and a batch built one element at a time, which gather must
 // equal. Test time only.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace serval::test {
 
-// Elements as byte strings, whatever the dtype; `view` points into this object, so it stays put.
+// Elements as byte strings of any dtype. `view` points into this object, so the object must not
+// move.
 struct OwnedTensor {
   TensorView view;
   std::vector<uint8_t> bytes;
@@ -23,7 +24,7 @@ struct OwnedTensor {
   OwnedTensor& operator=(const OwnedTensor&) = delete;
 };
 
-// The tensor's elements in order, each as its bytes.
+// Returns the tensor's elements in order, each as its bytes.
 inline std::vector<std::string> elements_of(const TensorView& tensor) {
   std::vector<std::string> out;
   const size_t count = tensor.shape.elements().value();
@@ -73,13 +74,13 @@ class RandomTensors {
   std::mt19937 random_;
 };
 
-// What the batch of one input must hold.
+// The expected contents of the batch of one input.
 struct PlainBatch {
   std::vector<int64_t> dims;
   std::vector<std::string> elements;
 };
 
-// The index of an element from its place in every dim; nothing where it is outside.
+// Returns the index of an element from its position in every dimension; nothing if it is outside.
 inline std::optional<size_t> index_of(const std::vector<int64_t>& place, const Shape& shape) {
   size_t index = 0;
   for (size_t i = 0; i < place.size(); ++i) {
@@ -89,7 +90,7 @@ inline std::optional<size_t> index_of(const std::vector<int64_t>& place, const S
   return index;
 }
 
-// Steps to the next place in row-major order; false behind the last.
+// Advances to the next position in row-major order; false after the last.
 inline bool next_place(std::vector<int64_t>& place, const std::vector<int64_t>& dims) {
   for (size_t i = dims.size(); i-- > 0;) {
     if (++place[i] < dims[i]) return true;
@@ -98,7 +99,7 @@ inline bool next_place(std::vector<int64_t>& place, const std::vector<int64_t>& 
   return false;
 }
 
-// Which part and which row of its tensor the batch's row comes from.
+// The part, and its row, that a row of the batch comes from.
 struct Origin {
   const BatchPart* part = nullptr;
   int64_t row = 0;

@@ -11,13 +11,13 @@ namespace {
 
 struct Case {
   std::deque<OwnedTensor> tensors;
-  std::vector<std::vector<TensorView>> views;  // per part
+  std::vector<std::vector<TensorView>> views;  // for each part
   std::vector<BatchPart> parts;
   uint32_t rows_out = 0;
   bool pad_inner = false;
 };
 
-// Requests with the same inputs but for the rows and, with pad_inner, the inner dims.
+// Requests with the same inputs that differ in rows and, with pad_inner, in the inner dimensions.
 void make_case(RandomTensors& random, Case& one) {
   one.pad_inner = random.below(2) == 0;
   const size_t inputs = random.below(4);
@@ -49,7 +49,7 @@ void make_case(RandomTensors& random, Case& one) {
 
 TEST(GatherProperty, EqualsTheBatchMadeElementByElement) {
   RandomTensors random(7);
-  GatherMemory memory;  // kept, as an instance keeps it
+  GatherMemory memory;  // kept between batches, as an instance keeps it
   std::vector<TensorView> out;
   size_t elements = 0;
   for (int round = 0; round < 6000; ++round) {
@@ -92,7 +92,7 @@ TEST(GatherProperty, SlicesAreTheRows) {
   }
 }
 
-// A tensor cut at random rows comes back whole.
+// A tensor that is cut at random rows is put together again unchanged.
 TEST(PieceOutputsProperty, PiecesComeBackWhole) {
   RandomTensors random(9);
   PieceOutputs pieces;

@@ -1,4 +1,4 @@
-// Batches of tabular models: states, ragged rows, decimals, pieces. See batch/gather.h.
+// Batches of tabular models (batch/gather.h): states, ragged rows, decimals, pieces.
 #include <gtest/gtest.h>
 
 #include "batch/gather.h"
@@ -42,7 +42,7 @@ struct Field {
   }
 };
 
-// One batch of one input.
+// Gathers the batch of one input.
 std::string gathered(std::vector<const Field*> fields, uint32_t rows_out) {
   std::vector<std::vector<TensorView>> inputs;
   for (const Field* field : fields) inputs.push_back({field->view});
@@ -62,7 +62,7 @@ TEST(GatherTable, StatesOfSomeParts) {
   b.of({3, 4}, {2}).with_states({0, 1});
   EXPECT_EQ(gathered({&a, &b}, 4), "FP64[4]: 1, 2, 3, null");
   EXPECT_EQ(gathered({&b, &a}, 4), "FP64[4]: 3, null, 1, 2");
-  EXPECT_EQ(gathered({&a, &b}, 6), "FP64[6]: 1, 2, 3, null, 3, 3");  // padded by b's first row
+  EXPECT_EQ(gathered({&a, &b}, 6), "FP64[6]: 1, 2, 3, null, 3, 3");  // padded with b's first row
 }
 
 TEST(GatherTable, RaggedRows) {
@@ -130,7 +130,7 @@ TEST(GatherTable, Pieces) {
   ASSERT_TRUE(pieces.append(first, 2).ok());
   ASSERT_TRUE(pieces.append(first, 2).ok());
   EXPECT_EQ(show(pieces.finish()[0]), "VECTOR[4,2]: [1, 2], [3, 4], [1, 2], [3, 4]");
-  pieces.begin(4);  // of another model, inner dims are those of the first piece
+  pieces.begin(4);  // pieces of another model: the first piece determines the inner dimensions
   ASSERT_TRUE(pieces.append(first, 2).ok());
   EXPECT_FALSE(pieces.append(second, 2).ok());
 }

@@ -1,5 +1,5 @@
 // gather by hand: what is copied and what is not, padding, memory that is kept, sizes that
-// overflow. same_batch, slice_rows and outputs_have_rows.
+// overflow. Also same_batch, slice_rows and outputs_have_rows.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -23,7 +23,7 @@ TensorView texts(std::vector<int64_t> dims, const std::vector<std::string_view>&
   return {DType::Bytes, Shape(std::span(dims)), nullptr, 0, values};
 }
 
-// A tensor without elements, whatever the other dims are.
+// A tensor without elements, whatever its other dimensions are.
 TensorView empty(DType dtype, std::vector<int64_t> dims) {
   return {dtype, Shape(std::span(dims)), nullptr, 0, {}};
 }
@@ -52,7 +52,7 @@ TEST_F(Gather, JoinsRequestsInOrder) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(out_[0].data) % kTensorAlignment, 0u);
 }
 
-// Memory that a device copies from, of which there is some for the first input alone.
+// Memory for a device's copies, available for the first input only.
 struct OnePlace : InputPlaces {
   uint8_t* input_place(size_t index, size_t bytes) override {
     asked += 1;
@@ -125,13 +125,13 @@ TEST_F(Gather, StringsGrowWithEmptyOnes) {
   const std::vector<std::string_view> a = {"a", "b"}, b = {"c"};
   const std::vector<TensorView> first = {texts({1, 2}, a)}, second = {texts({1, 1}, b)};
   const std::vector<std::string_view> expected = {"a", "b", "c", "", "c", ""};
-  for (int i = 0; i < 2; ++i) {  // the second time over the strings of the first
+  for (int i = 0; i < 2; ++i) {  // the second pass reuses the strings of the first
     ASSERT_TRUE(run({{first, 0, 1}, {second, 0, 1}}, 3, true).ok());
     EXPECT_TRUE(std::ranges::equal(out_[0].strings, expected));
   }
 }
 
-// Bytes of an earlier batch must not show through as padding.
+// Bytes of an earlier batch must not appear as padding.
 TEST_F(Gather, KeptMemoryIsWrittenOver) {
   const std::vector<float> ones(64, 1), a = {2}, b = {3, 3};
   const std::vector<TensorView> large = {floats({16, 4}, ones)};
@@ -168,7 +168,7 @@ TEST_F(Gather, SizesThatOverflowAreErrors) {
       "large";
   EXPECT_EQ(fails(DType::Fp32, kHuge, kHuge), too_large);
   EXPECT_EQ(fails(DType::Bytes, kHuge, kHuge), too_large);
-  // 2^62 elements can be counted, 2^65 bytes cannot.
+  // 2^62 elements can be counted; 2^65 bytes cannot.
   EXPECT_EQ(fails(DType::Int64, int64_t{1} << 31, int64_t{1} << 30),
             "batch: input 0 of shape [2,2147483648,1073741824] is too large");
 }

@@ -1,4 +1,4 @@
-// PieceOutputs by hand: pieces that do not belong together, use after use.
+// PieceOutputs by hand: pieces that do not fit together, repeated use.
 #include <gtest/gtest.h>
 
 #include "batch/gather.h"
@@ -92,7 +92,7 @@ TEST_F(PieceOutputsTest, PiecesThatDiffer) {
   EXPECT_EQ(none.error().message, "split request: a piece has 0 outputs, expected 1");
 }
 
-// One row of 2^40 bytes, as its size says, times 2^30 rows: nothing is read before it is refused.
+// One row that claims 2^40 bytes, times 2^30 rows: it is refused before anything is read.
 TEST_F(PieceOutputsTest, MemoryThatIsNotThere) {
   pieces_.begin(uint32_t{1} << 30);
   TensorView output = floats({1, int64_t{1} << 38}, values_);

@@ -1,4 +1,4 @@
-// Made-up requests, and how answers to rows together and alone are compared.
+// Generated requests, and the comparison of responses to rows together and alone.
 #include "batch/probe_rows.h"
 
 #include <gtest/gtest.h>

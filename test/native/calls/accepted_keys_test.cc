@@ -1,4 +1,4 @@
-// Credentials that were let in: what is taken for one of them, and how many are kept.
+// The cache of accepted credentials: what matches an entry, and how many entries are kept.
 #include "calls/accepted_keys.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who is let in to a gRPC call: digests, places, and a table that changes while threads look.
+// Access to gRPC calls: digests, places of keys, and a table that changes while threads read it.
 #include "calls/access.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ CallAccess rule(CallAccess::OpenTo open_to, std::vector<CredentialCheck> checks 
   return out;
 }
 
-// Methods: 0 open, 1 local, 2 locked by "authorization" or "x-key".
+// Methods: 0 is open, 1 is local, 2 needs a key in "authorization" or "x-key".
 std::shared_ptr<const AccessTable> table() {
   std::vector<CallAccess> accesses;
   accesses.push_back(rule(CallAccess::OpenTo::All));
@@ -128,7 +128,7 @@ TEST(AccessView, LetsEverybodyInUntilThereIsATable) {
   EXPECT_EQ(view.judge(source, FakeCall(2)), nullptr);
 }
 
-// As table(), for `key` alone, in "x-key".
+// Like table(), but for `key` alone, in "x-key".
 std::shared_ptr<const AccessTable> table_of(const Digest& key) {
   std::vector<CallAccess> accesses{
       rule(CallAccess::OpenTo::None, {{"x-key", false, {key}, {}}}),

@@ -1,4 +1,4 @@
-// The bridge without a listener: events in their order and form, limits, who is woken and when.
+// The bridge without a listener: order and form of events, limits, and which end is woken when.
 #include "calls/bridge.h"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST_F(BridgeTest, RefusesEventsBeyondTheBudget) {
 
 TEST_F(BridgeTest, TakesAPageOfEventsWhateverTheBudgetSays) {
   ASSERT_TRUE(budget_.take(kBudgetBytes));
-  while (budget_.take(1'000)) continue;  // the reserve too
+  while (budget_.take(1'000)) continue;  // exhausts the reserve, too
   size_t taken = 0;
   while (push(ListenerEvent::Closed, taken + 1)) ASSERT_LT(++taken, 10'000u);
   EXPECT_GE(taken, 4096 / 24u);
@@ -168,7 +168,7 @@ TEST_F(BridgeTest, ADrainTellsOfAllThreadsOnce) {
   EXPECT_EQ(events[1].payload, "");
 }
 
-// Names that nobody has memory for are left out; the end is told.
+// Names are left out when there is no memory for them; the end is still reported.
 TEST_F(BridgeTest, ADrainEndsWithoutMemoryToo) {
   bridge_.add_unanswered(std::string(200'000, 'x'));
   bridge_.drained(3);
@@ -178,7 +178,7 @@ TEST_F(BridgeTest, ADrainEndsWithoutMemoryToo) {
   EXPECT_EQ(events[0].payload, "");
 }
 
-// For the thread sanitizer above all: nothing is lost, and each thread's events keep their order.
+// Mainly for the thread sanitizer: nothing is lost, and each thread's events stay in order.
 TEST(Bridge, ThreadsUseItAtOnce) {
   constexpr uint32_t kThreads = 3;
   constexpr uint64_t kEach = 2'000;

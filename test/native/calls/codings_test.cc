@@ -1,4 +1,4 @@
-// What headers say of codings, as content-encoding.ts reads them.
+// What headers say about content codings, read as content-encoding.ts reads them.
 #include "calls/codings.h"
 
 #include <gtest/gtest.h>

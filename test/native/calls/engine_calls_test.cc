@@ -1,5 +1,5 @@
-// Unary calls that the engine answers, through a listener: at once and by completion, refused and
-// failed, cancelled, late, and cut.
+// Unary calls that the engine answers, through a listener: answered at once or by completion,
+// refused, failed, cancelled, late, and cut.
 #include "calls/engine_calls.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using serval::testing::data_frames;
 using serval::testing::grpc_message;
 using serval::testing::reset_frame;
 
-// What infer_message() sends comes back.
+// True if the response contains what infer_message() sends.
 bool echoes(const StreamAnswer& answer) {
   return answer.status() == 0 && answer.messages().size() == 1 &&
          answer.messages()[0].find(raw_of<float>({1.0f, 2.0f})) != std::string::npos;
@@ -71,7 +71,7 @@ TEST_F(CallsTest, SaysWhatFailsAsStatuses) {
   EXPECT_EQ(client.answer(client.call("/t.T/None", "")).status(), 12);
 }
 
-// The model's first request runs for an hour, the next one fills its queue.
+// The model's first request runs for an hour; the next one fills its queue.
 TEST_F(CallsTest, RefusesWhatTheQueueHasNoRoomFor) {
   const uint32_t handle = serve("slow", ExecMode::Queued, kHourUs,
                                 [](ModelSpec& spec) { spec.queue.requests_max = 1; });
@@ -125,7 +125,7 @@ TEST_F(CallsTest, CancelledCallsLeaveTheQueue) {
   ASSERT_TRUE(client.sync() && waits(handle, 9));
   for (size_t i = 1; i < 10; i += 2) client.send(reset_frame(calls[i]));
   EXPECT_TRUE(waits(handle, 4));
-  client.send(reset_frame(calls[0]));  // it runs
+  client.send(reset_frame(calls[0]));  // a request that runs
   EXPECT_TRUE(waits(handle, 3)) << "the next one runs";
 }
 
@@ -148,7 +148,7 @@ TEST_F(CallsTest, ClientsThatGoTakeTheirCallsAlong) {
   EXPECT_TRUE(answers("now"));
 }
 
-// A slot of the lane is another request's as soon as its call has gone.
+// A lane's slot may be reused by another request as soon as its call has ended.
 TEST_F(CallsTest, AnswersGoToTheirOwnCalls) {
   serve("later", ExecMode::Queued, 200);
   start();
@@ -190,7 +190,7 @@ TEST_F(CallsTest, BatchesWhatComesInOneTurn) {
   EXPECT_LE(model(handle)->read_stats().execution_count, 10u) << "of 20 requests";
 }
 
-// --- names that are missing are worded at the far end ---
+// --- the far end writes the messages for missing names ---
 
 struct Failure {
   uint32_t code = 0;
@@ -228,7 +228,7 @@ TEST_F(CallsTest, MissingNamesAreWordedAtTheFarEnd) {
   EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedStatus, 5, "there is no 'nobody'"));
   EXPECT_EQ(client.answer(call).status(), 5);
   EXPECT_EQ(client.answer(call).message(), "there is no 'nobody'");
-  // Too late, and for another kind of call: nothing happens.
+  // A command that is too late or for another kind of call has no effect.
   EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedStatus, 5, "again"));
   EXPECT_TRUE(far_.send(event, ListenerCommand::Finish, 5, "again"));
   EXPECT_TRUE(client.sync());
@@ -336,7 +336,7 @@ TEST_F(CallsTest, ADrainTellsWhichModelsLeftCallsUnanswered) {
   for (const uint32_t call : calls) EXPECT_EQ(client.answer(call).status(), 14);
 }
 
-// Calls that run, wait, and were just answered; on several threads.
+// Calls that run, that wait, and that were just answered, on several threads.
 TEST_F(CallsTest, EndsInTheMiddleOfEverything) {
   TransportSettings settings;
   settings.threads = 3;
@@ -359,7 +359,7 @@ TEST_F(CallsTest, EndsInTheMiddleOfEverything) {
       << "and what they held: " << engine_->budget()->used();
 }
 
-// Memory of messages that were is given back when the engine asks for it.
+// Memory of past messages is returned when the engine requests it.
 TEST_F(CallsTest, KeptMemoryGoesWhenItIsAskedFor) {
   serve("now", ExecMode::Inline);
   start();
@@ -372,7 +372,7 @@ TEST_F(CallsTest, KeptMemoryGoesWhenItIsAskedFor) {
   for (const uint32_t call : calls) ASSERT_EQ(client.answer(call).status(), 0);
   EXPECT_GT(engine_->budget()->used(), 1'500'000u) << "there is something to give back";
   engine_->trimmer().note();
-  // A run's memory for tensors stays, of one request.
+  // One request's memory for tensors is kept for the next run.
   EXPECT_TRUE(becomes([&] { return engine_->budget()->used() < 600'000; }))
       << engine_->budget()->used();
 }

@@ -1,5 +1,5 @@
 // Calls that the engine does not answer, through a listener to the far end of the bridge and back:
-// messages and statuses, who waits for whom, memory, clients that go, ends, several threads.
+// messages and statuses, back-pressure, memory, clients that leave, ends, several threads.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -26,14 +26,14 @@ class ForwardTest : public CallsTest {
   void say(uint32_t stream, std::string_view text, bool last = false) {
     client_->send(data_frames(stream, grpc_message(text), last));
   }
-  // The next two events are a call's beginning and its message.
+  // Expects that the next two events are a call's beginning and its message.
   BridgeEvent opened(uint32_t method, std::string_view message) {
     const BridgeEvent event = far_.expect(ListenerEvent::Open);
     EXPECT_EQ(event.value, method);
     if (method == kUnaryAt) EXPECT_EQ(far_.expect(ListenerEvent::Message).payload, message);
     return event;
   }
-  // Nothing was told that a test did not look at.
+  // True if no event is left that the test did not read.
   bool is_quiet() {
     far_.take(std::chrono::milliseconds(0));
     return far_.waiting().empty();
@@ -54,7 +54,7 @@ TEST_F(ForwardTest, AUnaryCallIsAnswered) {
   far_.answer(event, "answer");
   EXPECT_EQ(client_->answer(call).status(), 0);
   EXPECT_EQ(client_->answer(call).messages(), Texts{"answer"});
-  // The call is gone: nothing happens.
+  // The call has ended: nothing happens.
   far_.answer(event, "again");
   EXPECT_TRUE(client_->sync());
   EXPECT_TRUE(is_quiet());
@@ -106,7 +106,7 @@ TEST_F(ForwardTest, AStreamSendsMany) {
   EXPECT_EQ(client_->answer(stream).status(), 0);
 }
 
-// A client's next message comes when the one before was taken.
+// A client's next message is delivered after the previous one was accepted.
 TEST_F(ForwardTest, AStreamsMessagesWaitToBeTaken) {
   begin();
   const uint32_t stream = client_->open(kStream);
@@ -131,7 +131,7 @@ TEST_F(ForwardTest, AStreamMayBePaused) {
   const BridgeEvent event = opened(kStreamAt, ""), beside = opened(kStreamAt, "");
   EXPECT_TRUE(far_.send(event, ListenerCommand::Pause, 1));
   EXPECT_TRUE(far_.send(beside, ListenerCommand::Message, 0, "obeyed"));
-  client_->messages(other, 1);  // both were obeyed
+  client_->messages(other, 1);  // both commands were applied
   far_.expect(ListenerEvent::Left);
   say(stream, "waits", true);
   say(other, "comes");
@@ -167,7 +167,7 @@ TEST_F(ForwardTest, WhoGoesIsTold) {
   EXPECT_TRUE(is_quiet());
 }
 
-// An answer that is over the limit ends its call, and the far end knows.
+// A response over the limit ends its call, and the far end is notified.
 TEST_F(ForwardTest, ARefusedAnswerIsTold) {
   TransportSettings settings;
   settings.send_bytes_max = 1'000;
@@ -185,8 +185,8 @@ TEST_F(ForwardTest, ARefusedAnswerIsTold) {
   EXPECT_EQ(client_->answer(stream).status(), 8);
 }
 
-// Nobody takes events: clients are refused when there is no memory for more, and whoever takes them
-// at last knows which calls there are.
+// Nobody reads events: clients are refused when there is no memory for more, and the late reader
+// learns which calls are open.
 class SmallMemoryTest : public ForwardTest {
  protected:
   static constexpr uint64_t kBytes = 4u << 20;
@@ -202,7 +202,7 @@ TEST_F(SmallMemoryTest, NobodyTakesEvents) {
   serve("now", ExecMode::Inline);
   begin();
   std::vector<uint32_t> calls{client_->open(kStream)};
-  // To the last byte: what is short has room when what is long has not.
+  // Fills memory to the last byte: short data still fits when long data does not.
   for (const size_t bytes : {100'000u, 10'000u, 1'000u, 100u, 4u}) {
     for (bool refused = false; !refused;) {
       calls.push_back(client_->call(kUnary, std::string(bytes, 'x')));
@@ -218,7 +218,7 @@ TEST_F(SmallMemoryTest, NobodyTakesEvents) {
   EXPECT_EQ(client_->answer(calls[0]).status(), 8);
   for (size_t i = 1; i < 10; ++i) client_->send(reset_frame(calls[i]));
   ASSERT_TRUE(client_->sync());
-  // Of each call that was told of and is no more, the end is told too.
+  // An end is reported for each call that was reported and has ended.
   std::map<uint64_t, BridgeEvent> open;
   size_t alive = 0;
   for (size_t i = 10; i < calls.size(); ++i) alive += !client_->streams[calls[i]].ended;
@@ -281,7 +281,7 @@ TEST_F(ForwardTest, StopsWithCallsOpen) {
   EXPECT_EQ(closed, 40u) << "each is told of";
 }
 
-// Many clients on several threads, each call answered by the thread that has it.
+// Many clients on several threads; the thread that has a call answers it.
 TEST_F(ForwardTest, AnswersOnSeveralThreads) {
   constexpr int kClients = 12, kCalls = 50;
   TransportSettings settings;

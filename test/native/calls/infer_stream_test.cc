@@ -1,4 +1,5 @@
-// The replies of one stream: in the order of its requests, however they come; and when it ends.
+// The replies of one stream: sent in the order of its requests, whatever their order of completion;
+// and when the stream ends.
 #include "calls/infer_stream.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +104,7 @@ TEST_F(InferStreamTest, EndsUnavailableInADrain) {
   EXPECT_EQ(call_.status, 14);
 }
 
-// Its client was done before: nothing is missing.
+// The client had already finished: nothing is missing.
 TEST_F(InferStreamTest, EndsWellInADrainThatCameLater) {
   begin(1);
   stream_.half_closed();

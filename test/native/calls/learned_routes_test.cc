@@ -1,4 +1,5 @@
-// Rules that a listener learned: which requests they are for, whom they let in, when they end.
+// Rules that a listener learned: which requests they match, which clients they admit, and when they
+// end.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -85,7 +86,7 @@ TEST_F(LearnedRoutesTest, HaveAnswersThatStayTheSame) {
   EXPECT_EQ(route->answer->body, (std::vector<uint8_t>{'{', '}'}));
   ASSERT_NE(route->added, nullptr);
   EXPECT_EQ(*route->added, lines);
-  // A page of another origin is JavaScript's.
+  // Requests from another origin are left to JavaScript.
   const FakeRequest page("GET", "/live", "", {{"Host", "h"}, {"Origin", "http://a"}});
   EXPECT_EQ(routes_.find(0, page), nullptr);
   EXPECT_EQ(routes_.find(1, request), nullptr);

@@ -1,4 +1,4 @@
-// The table of methods: which there are, and how errors of each are worded.
+// The table of methods: its entries, and the wording of each method's errors.
 #include "calls/methods.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 using Methods = std::vector<CallMethod>;
 
-// A method of each kind with two wordings; ErrorCode i has the status 100 + i, but the last one.
+// A method of each kind with two wordings. ErrorCode i has the status 100 + i, except the last one.
 Result<MethodTable> make(Methods methods = {{"/a.B/C", false, Protocol::V2Grpc, 0},
                                             {"/a.B/D", true, std::nullopt, 1}}) {
   std::vector<uint8_t> statuses;

@@ -1,5 +1,5 @@
-// MultiInference through a listener: one call is several requests of the engine, which are
-// answered, fail and go together.
+// MultiInference through a listener: one call consists of several engine requests, which are
+// answered, fail and end together.
 #include <gtest/gtest.h>
 
 #include "calls/support/calls_fixture.h"

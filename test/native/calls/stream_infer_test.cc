@@ -1,5 +1,5 @@
 // ModelStreamInfer through a listener: replies in the order of the requests whatever the engine
-// does first, errors inside the stream, back-pressure both ways, the ends of a stream.
+// finishes first, errors inside the stream, back-pressure in both directions, and ends of a stream.
 #include <gtest/gtest.h>
 
 #include "calls/support/calls_fixture.h"
@@ -26,7 +26,7 @@ class StreamInferTest : public CallsTest {
     const std::string message = infer_message(model, "", id_of(number));
     client_->send(data_frames(stream, grpc_message(message), last));
   }
-  // The replies are those of requests 0 to `count` - 1, without errors.
+  // Expects the replies of requests 0 to `count` - 1, without errors.
   void expect_in_order(const std::vector<std::string>& replies, size_t count) {
     ASSERT_EQ(replies.size(), count);
     for (size_t i = 0; i < count; ++i) {
@@ -104,7 +104,7 @@ TEST_F(StreamInferTest, ErrorsOfARequestAreReplies) {
   EXPECT_EQ(stream_error(replies[3]), "");
 }
 
-// In its place among the others, whose answers wait for it.
+// The reply keeps its place; later responses wait for it.
 TEST_F(StreamInferTest, WordsOfTheFarEndComeInTheirOrder) {
   serve("now", ExecMode::Inline);
   start();
@@ -166,12 +166,12 @@ TEST_F(StreamInferTest, TheFarEndMayEndIt) {
   EXPECT_EQ(client_->answer(stream).status(), 14);
   EXPECT_EQ(client_->answer(stream).message(), "no more");
   EXPECT_TRUE(waits(handle, 0)) << "what it asked for is not wanted";
-  // Words for what is no more.
+  // A text for a call that no longer exists.
   EXPECT_TRUE(far_.send(event, ListenerCommand::ExplainedReply, 0, "late"));
   EXPECT_TRUE(client_->sync());
 }
 
-// Requests that wait in the engine hold the client back, not the others.
+// Requests that wait in the engine delay their own client, not the others.
 TEST_F(StreamInferTest, ASlowModelHoldsItsClientBack) {
   constexpr size_t kRequests = 400;
   const uint32_t handle = serve("slow", ExecMode::Queued, 500);
@@ -194,11 +194,11 @@ TEST_F(StreamInferTest, ASlowModelHoldsItsClientBack) {
   EXPECT_LE(most, 64u);
 }
 
-// Sends what the server's window of one stream has room for.
+// Sends as much as fits the server's window of one stream.
 class Sender {
  public:
   Sender(RawClient& client, uint32_t stream) : client_(client), stream_(stream) {}
-  // False: there is no room, and all that was sent has been looked at.
+  // False: the window is full, and the server has read all that was sent.
   bool send(const std::string& data_frame) {
     const auto bytes = static_cast<int64_t>(data_frame.size()) - 9;
     for (int tries = 0; bytes > room_; ++tries) {
@@ -226,9 +226,9 @@ class Sender {
   int64_t room_ = TransportSettings().stream_window_bytes;
 };
 
-// Nothing is read from a client that does not read, and little is held for it.
+// Nothing is read from a client that does not read, and little memory is held for it.
 TEST_F(StreamInferTest, AClientThatDoesNotReadIsNotReadFrom) {
-  constexpr size_t kRequests = 300, kFloats = 25'000;  // 100 KB each way
+  constexpr size_t kRequests = 300, kFloats = 25'000;  // 100 KB in each direction
   serve("now", ExecMode::Inline);
   start();
   connect({{kInitialWindow, 0}});
@@ -248,7 +248,7 @@ TEST_F(StreamInferTest, AClientThatDoesNotReadIsNotReadFrom) {
   EXPECT_LT(sent, frames.size() / 3);
   EXPECT_LE(engine_->budget()->used(), 12u << 20);
   EXPECT_TRUE(answers("now"));
-  // It reads again.
+  // The client reads again.
   client_->auto_windows = true;
   client_->send(settings_frame({{kInitialWindow, 1u << 30}}));
   for (; sent < frames.size(); sent += sender.send(frames[sent])) ASSERT_FALSE(client_->ended());
@@ -266,7 +266,7 @@ TEST_F(StreamInferTest, ACancelledStreamTakesItsRequestsAlong) {
   for (size_t i = 0; i < 5; ++i) ask(stays, "slow", i);
   ASSERT_TRUE(client_->sync());
   client_->send(reset_frame(cancelled));
-  // Replies that the engine's own clock made, and that have not left, are dropped with a reset.
+  // Replies that the engine's own timer produced, and that were not sent, are dropped with a reset.
   const StreamAnswer& ended = client_->answer(late);
   EXPECT_TRUE(ended.status() == 4 || ended.reset == serval::testing::kCancel) << ended.status();
   EXPECT_TRUE(waits(handle, 4)) << "one of the last runs";
@@ -285,7 +285,7 @@ TEST_F(StreamInferTest, ADrainAnswersWhatCameBefore) {
   ASSERT_TRUE(client_->sync());
   listener_->drain(10'000, [this](uint64_t cut) { bridge_->drained(cut); });
   EXPECT_EQ(client_->answer(idle).status(), 14);
-  ask(begun, "slow", 99);  // not run: the status says so
+  ask(begun, "slow", 99);  // not run, as the status says
   EXPECT_EQ(client_->answer(begun).status(), 14);
   expect_in_order(client_->answer(begun).messages(), 3);
   EXPECT_EQ(client_->answer(done).status(), 0) << "nothing of it is missing";

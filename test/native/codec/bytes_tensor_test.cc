@@ -1,4 +1,4 @@
-// Tests of codec/bytes_tensor.h and codec/checked.h: raw tensors in and out.
+// Tests of codec/bytes_tensor.h and codec/checked.h: reading and writing raw tensors.
 #include "codec/bytes_tensor.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Tests of classify_output (codec/classification.h): order, text, shapes, what has no classes, and
-// the answers that carry them. Source: v2-protocol.md 2 "classification".
+// Tests of classify_output (codec/classification.h): order, text, shapes, tensors without classes,
+// and the responses that carry classes. Source: v2-protocol.md 2 "classification".
 #include "codec/classification.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TensorView tensor_of(DType dtype, const std::vector<int64_t>& dims, const std::v
           {}};
 }
 
-// Classes of a tensor, with what their text borrows.
+// Classes of a tensor, with the memory that their text borrows.
 struct Classes {
   Classes(const TensorView& input, uint32_t k, bool batch_dim, const Texts& names = {})
       : output(input), status(classify_output("y", k, batch_dim, names, arena, output)) {}
@@ -206,7 +206,7 @@ TEST(Classification, RefusesATensorThatDoesNotFitItsShape) {
             "output 'y': classification: 8 bytes do not fit shape [3]");
 }
 
-// Against a plain sort of the whole row, with many equal values and NaNs.
+// Compares with a plain sort of the whole row, with many equal values and NaNs.
 TEST(Classification, AgreesWithASort) {
   std::mt19937 random(3);
   for (int round = 0; round < 2000; ++round) {
@@ -237,7 +237,7 @@ TEST(Classification, AgreesWithASort) {
   }
 }
 
-// An answer's names come from the signature; datatype and shape from the classes.
+// A response's names come from the signature; its datatype and shape come from the classes.
 struct Answer {
   explicit Answer(const Texts& labels)
       : classes(tensor_of(DType::Fp32, {1, 3}, values), 2, true, labels) {

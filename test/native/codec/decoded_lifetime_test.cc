@@ -1,5 +1,6 @@
-// What a decoded request borrows: the body and its own arena, nothing that a later request on the
-// same thread uses again. The batcher keeps several decoded requests at once, each with its arena.
+// A decoded request borrows from the body and its own arena, and from nothing that a later request
+// on the same thread reuses. The batcher keeps several decoded requests at once, each with its
+// arena.
 #include <gtest/gtest.h>
 
 #include "codec/serving/json.h"
@@ -22,7 +23,7 @@ Signature model() {
   return signature;
 }
 
-// What a request holds, copied.
+// A copy of a request's contents.
 struct Held {
   explicit Held(const DecodedRequest& request) : id(request.id) {
     for (const TensorView& tensor : request.inputs) {
@@ -39,9 +40,9 @@ struct Held {
   std::vector<uint32_t> classes;
 };
 
-// Decodes `first`, notes what it holds, then decodes many others on this thread, each into an arena
-// of its own and into arenas that are used again, and looks at the first one again.
-// decode(body, arena, request) answers a Status.
+// Decodes `first` and copies its contents, then decodes many others on this thread, into new arenas
+// and into reused ones, and compares the first one again. decode(body, arena, request) returns a
+// Status.
 template <typename Decode>
 void expect_kept(const std::string& first, const std::vector<std::string>& others, Decode decode,
                  const std::string& id, const std::vector<std::string>& strings) {
@@ -70,7 +71,7 @@ void expect_kept(const std::string& first, const std::vector<std::string>& other
   EXPECT_TRUE(Held(request) == held);
 }
 
-// Bodies by a template whose '~' stands for escapes and longer text.
+// Fills a template: '~' is replaced by escapes and longer text.
 std::string filled(std::string text, const std::string& with) {
   for (size_t at = text.find('~'); at != std::string::npos; at = text.find('~')) {
     text.replace(at, 1, with);
@@ -104,7 +105,7 @@ void expect_v1_kept(const std::string& text, const std::vector<std::string>& str
 
 TEST(DecodedLifetime, V1Columns) {
   expect_v1_kept(kV1Columns, {"a\\b", "c\td", "e7f"});
-  expect_v1_kept("\xEF\xBB\xBF" + kV1Columns, {"a\\b", "c\td", "e7f"});  // the plain decoder
+  expect_v1_kept("\xEF\xBB\xBF" + kV1Columns, {"a\\b", "c\td", "e7f"});  // uses the plain decoder
 }
 
 TEST(DecodedLifetime, V1Rows) {

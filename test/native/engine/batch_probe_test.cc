@@ -1,5 +1,5 @@
-// What is found of rows that come together: which models the graph proves and the probe confirms,
-// which are contradicted and in what words, and what is left open.
+// Verdicts on batching rows: which models the graph proves and the probe confirms, which are
+// contradicted and in which words, and which stay undecided.
 #include "engine/model/batch_probe.h"
 
 #include <thread>
@@ -60,7 +60,7 @@ TEST_F(BatchProbeTest, RowsThatKeepToThemselvesAreProven) {
   expect_proven(probe(onnx::mlp(16, 8, 3)));
   expect_proven(probe(onnx::identity(onnx::kString, free_dims({std::string()}))));
   expect_proven(probe(onnx::identity(onnx::kFloat16, free_dims({int64_t{2}}, "n"))));
-  // No number is finite where a logarithm is taken of a negative one: others are tried.
+  // The logarithm of a negative number is not finite: other values are tried.
   expect_proven(probe(one_op("Log")));
 }
 
@@ -76,7 +76,7 @@ TEST_F(BatchProbeTest, NothingIsJoinedUnlessTheGraphProvesIt) {
   const auto over_rows = onnx::attribute("axis", int64_t{0});
   expect_text(probe(one_op("Softmax", {over_rows})), BatchProof::Undecided,
               "node 'Softmax_0' (Softmax): the sum goes over the rows");
-  // Rows that only large values couple pass every probe.
+  // A coupling of rows that only large values show passes every probe.
   Model floor;
   floor.initializer<float>("eight", onnx::kFloat, {}, {8});
   floor.node("ReduceMax", {"x"}, {"most"}).node("Sub", {"most", "eight"}, {"least"});
@@ -87,7 +87,7 @@ TEST_F(BatchProbeTest, NothingIsJoinedUnlessTheGraphProvesIt) {
   EXPECT_EQ(probe(floor, BatchMode::On).proof, BatchProof::Proven);
 }
 
-// A backend that says of its graph what is not so.
+// A backend that makes a false claim about its graph.
 class Claiming final : public BackendModel {
  public:
   explicit Claiming(std::shared_ptr<BackendModel> model)
@@ -138,7 +138,7 @@ TEST_F(BatchProbeTest, RowsThatMixAreContradictedWithTheNumbers) {
 
 TEST_F(BatchProbeTest, ARowThatIsRefusedInCompanyIsContradicted) {
   Model model;
-  // The shape [1, 4], in a way that no inference sees through.
+  // The shape [1, 4], built so that no shape inference finds it.
   model.initializer<float>("zero", onnx::kFloat, {}, {0.0f});
   model.initializer<float>("shape", onnx::kFloat, {2}, {1, 4});
   model.node("Mul", {"x", "zero"}, {"zeros"});
@@ -216,7 +216,7 @@ TEST_F(BatchProbeTest, AProofHoldsWhereItsCheckIsTooSlow) {
 
 TEST_F(BatchProbeTest, NothingIsTriedWhereNothingHangsOnIt) {
   EXPECT_EQ(probe(one_op("Tanh"), BatchMode::Off).proof, BatchProof::Untried);
-  // The free dim of a vector may be its length.
+  // A vector's free dimension may be its length.
   EXPECT_EQ(probe(onnx::half_plus_three()).proof, BatchProof::Untried);
 }
 
@@ -226,7 +226,7 @@ class NoOutputs final : public BackendScratch {
   void release_outputs() override {}
 };
 
-// A model whose runs do not end.
+// A model whose runs never end.
 class Endless final : public BackendModel {
  public:
   explicit Endless(BackendModelInfo info) : info_(std::move(info)) {}

@@ -1,5 +1,5 @@
-// Requests run together: who batches, who is answered what, in which order. The null backend
-// echoes, so that each request must find its own rows in its answer.
+// Batching: which requests are joined, which response each gets, and in which order. The null
+// backend echoes, so each request must find its own rows in its response.
 #include "engine/engine_fixture.h"
 
 namespace serval::test {
@@ -15,7 +15,7 @@ std::string v2_body(const std::vector<float>& values, const std::string& id = ""
 
 class BatcherTest : public EngineTest {
  protected:
-  // `delay_us` 0: echo; else each run takes that long, so that requests pile up behind it.
+  // `delay_us` 0: echo; otherwise the duration of each run, so that requests queue up during it.
   ModelSpec batching(uint32_t rows_max, int64_t delay_us = 0) {
     ModelSpec spec = null_spec("m", delay_us == 0 ? "echo" : "delay", ExecMode::Queued);
     spec.null_delay_us = delay_us;
@@ -147,7 +147,7 @@ TEST_F(BatcherTest, WaitsForCompanyAtMostTheDelay) {
   ASSERT_TRUE(send(handle, v2_body({1})).pending);
   lane_->release(*next());
   EXPECT_GE(now_ns() - start, 25'000'000u);
-  // A full batch does not wait: this would take hours otherwise.
+  // A full batch does not wait; otherwise this would last hours.
   spec.name = "n";
   spec.batch.delay_us = 4'000'000'000;
   const uint32_t full = load(spec);
@@ -162,8 +162,8 @@ TEST_F(BatcherTest, AWaitingRequestCanBeCancelled) {
   const uint32_t handle = load(spec);
   const Answer answer = send(handle, v2_body({1}));
   if (!lane_->cancel(answer.ticket)) {
-    // It is part of a batch that is being formed: that goes on without it, or was over before these
-    // came, which then wait for a fourth.
+    // The request is part of a batch that is being formed. The batch continues without it, or ended
+    // before these requests arrived, which then wait for a fourth.
     std::vector<uint32_t> others;
     for (int i = 0; i < 3; ++i) others.push_back(send(handle, v2_body({2})).ticket);
     Request* done = next();
@@ -186,7 +186,7 @@ TEST_F(BatcherTest, TheDeadlineIsToldWhileTheModelIsBusy) {
   const uint32_t handle = load(batching(1, 60'000'000));
   route("m", handle);
   const std::string message = infer_message("m");
-  // The first is refused for its two rows or runs for a minute; the second waits behind one row.
+  // The first request is refused for its two rows or runs for a minute; the second waits for it.
   const Answer running = send(handle, v2_body({1}));
   const Answer waiting = lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 5'000);
   ASSERT_TRUE(running.pending && waiting.pending);

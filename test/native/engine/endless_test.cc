@@ -1,5 +1,6 @@
-// Runs that nobody waits for: a model that never ends is ended when its client leaves, a deadline
-// passes, its version is unloaded or the listener's thread is held up; it answers again afterwards.
+// Runs that nobody waits for. An endless run is ended when its client leaves, a deadline passes,
+// its version is unloaded or the listener's thread is blocked; the model serves requests again
+// afterwards.
 #include <ctime>
 
 #include "engine/engine_fixture.h"
@@ -47,13 +48,13 @@ class EndlessTest : public EngineTest {
     return lane_->infer_message(Protocol::V2Grpc, bytes_of(message(trips)), timeout_us);
   }
   Model& model(uint32_t handle) { return **engine_->table()->find(handle); }
-  // Waits until the queue is empty and 30 ms of CPU were used: the run is in the model then.
+  // Waits until the queue is empty and 30 ms of CPU were used: the model is running then.
   void wait_until_running(uint32_t handle) {
     while (model(handle).queue().size() != 0) std::this_thread::yield();
     const std::clock_t until = std::clock() + CLOCKS_PER_SEC * 3 / 100;
     while (std::clock() < until) std::this_thread::yield();
   }
-  // The code of the next completion.
+  // Returns the code of the next completion.
   ErrorCode next_code(std::string* text_out = nullptr) {
     Request* done = next();
     if (done == nullptr) return ErrorCode::Internal;
@@ -67,8 +68,8 @@ class EndlessTest : public EngineTest {
     EXPECT_EQ(answer.pending ? next_code() : answer.code, ErrorCode::Ok);
   }
 
-  // The same with a variable: `n` counts the runs that ended well. As TensorFlow's importer would
-  // give it.
+  // The same with a variable: `n` counts the runs that ended successfully, as in a model from
+  // TensorFlow's importer.
   ModelSpec counting_spec() {
     onnx::Model model = onnx::endless_loop();
     model.initializer<int64_t>("step", onnx::kInt64, {1}, {1});
@@ -95,8 +96,9 @@ class EndlessTest : public EngineTest {
     return counting;
   }
 
-  // Runs for ever, ends that by `end`, and asks again. A thread of a busy machine may have to wait
-  // for any time: of some rounds one is to be in time, which none is where nothing ends the run.
+  // Starts an endless run, ends it by `end`, and sends another request. On a busy machine a thread
+  // may be delayed for any time, so one of several rounds must be in time; none is if nothing ends
+  // the run.
   template <typename End>
   void expect_answers_soon(uint32_t handle, ErrorCode code, uint64_t timeout_us, const End& end) {
     uint64_t best_ns = UINT64_MAX;
@@ -185,7 +187,7 @@ TEST_F(EndlessTest, AnUnloadEndsWhatRunsTooLongAndWhatWaitsBehindIt) {
   ASSERT_TRUE(send(kForever).pending);
   const Result<uint32_t> ticket = lane_->open_control();
   engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
-  // Requests and unload come in this order: the unload waits until the requests are released.
+  // The order is requests, then unload: the unload waits until the requests are released.
   EXPECT_EQ(next_code(), ErrorCode::ModelNotReady);
   EXPECT_EQ(next_code(), ErrorCode::ModelNotReady);
   EXPECT_EQ(next_code(), ErrorCode::Ok);
@@ -203,7 +205,7 @@ TEST_F(EndlessTest, ABatchEndsWhenNobodyOfItIsThereAnyMore) {
   ASSERT_TRUE(first.pending && second.pending);
   wait_until_running(handle);
   EXPECT_FALSE(lane_->cancel(first.ticket));
-  // The second still waits for the batch; its deadline ends it.
+  // The second one still waits for the batch; its deadline ends it.
   std::array<ErrorCode, 2> codes = {next_code(), next_code()};
   std::sort(codes.begin(), codes.end());
   EXPECT_EQ(codes[0], std::min(ErrorCode::Cancelled, ErrorCode::DeadlineExceeded));
@@ -221,7 +223,7 @@ TEST_F(EndlessTest, ARunThatHoldsTheListenersThreadIsQueuedInstead) {
     if (answer.pending) EXPECT_EQ(next_code(), ErrorCode::Ok);
   }
   ASSERT_TRUE(inlined);
-  const Answer answer = send(kForever);  // would not come back
+  const Answer answer = send(kForever);  // would not return
   ASSERT_TRUE(answer.pending);
   lane_->cancel(answer.ticket);
   if (lane_->tickets_open() != 0) EXPECT_EQ(next_code(), ErrorCode::Cancelled);

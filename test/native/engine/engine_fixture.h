@@ -1,5 +1,5 @@
-// An engine with null models and a listener whose hooks a test can wait on. No sleeps: waits are on
-// what the hooks are told.
+// An engine with null models, and a listener whose hooks a test can wait on. There are no sleeps:
+// waits end when the hooks are called.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class TestHooks : public LaneHooks {
     return this;
   }
   void unpin(void*) override { --pins; }
-  // True when a wake-up came (or was waiting) within ten seconds.
+  // True if a wake-up arrived (or was pending) within ten seconds.
   bool wait() {
     std::unique_lock lock(mutex_);
     const bool woken =
@@ -98,7 +98,7 @@ class EngineTest : public ::testing::Test {
     return lane;
   }
 
-  // Waits for one completion; the request must be released by the caller.
+  // Waits for one completion. The caller must release the request.
   Request* next() {
     std::array<Request*, 1> done{};
     while (lane_->take_completed(done) == 0) {
@@ -107,7 +107,7 @@ class EngineTest : public ::testing::Test {
     return done[0];
   }
 
-  // Loads and returns the handle; 0 and a failure when it does not load.
+  // Loads a model and returns its handle; 0 and a test failure if it does not load.
   uint32_t load(ModelSpec spec) {
     const Result<uint32_t> ticket = lane_->open_control();
     engine_->load(std::move(spec), *lane_->control_request(ticket.value()), lane_);
@@ -147,7 +147,7 @@ class EngineTest : public ::testing::Test {
     engine_->publish_routes(std::move(change.value()));
   }
 
-  // A model that is known and has no version.
+  // Adds a model that is known but has no version.
   void route_empty(const std::string& name, bool gone = false) {
     flatbuffers::FlatBufferBuilder builder;
     const auto name_at = builder.CreateString(name);

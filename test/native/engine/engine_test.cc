@@ -1,8 +1,8 @@
 // Loading, unloading and the table that listeners read.
 #include <thread>
 
+#include "engine/control/spec/codec.h"
 #include "engine/engine_fixture.h"
-#include "engine/spec/codec.h"
 #include "support/onnxruntime_fixture.h"
 #include "support/plan_build.h"
 
@@ -52,8 +52,8 @@ TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {
             ErrorCode::ModelNotReady);
 }
 
-// Several listeners, several models, loads and unloads meanwhile: for the thread sanitizer above
-// all.
+// Several listeners and several models, with loads and unloads meanwhile: mainly for the thread
+// sanitizer.
 TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   constexpr int kThreads = 3;
@@ -186,7 +186,7 @@ TEST(InlinePolicy, EntersBelowAndLeavesAboveTheLimit) {
   EXPECT_TRUE(policy.run_inline(Protocol::V2Rest, 63)) << "same power of two";
   EXPECT_FALSE(policy.run_inline(Protocol::V2Rest, 64)) << "another size is measured anew";
   EXPECT_FALSE(policy.run_inline(Protocol::V2Grpc, 50)) << "another protocol too";
-  // Between 75 and 100 us nothing changes: hysteresis.
+  // Nothing changes between 75 and 100 us: hysteresis.
   for (int i = 0; i < 100; ++i) policy.record(Protocol::V2Rest, 50, 90'000);
   EXPECT_TRUE(policy.run_inline(Protocol::V2Rest, 50));
   for (int i = 0; i < 100; ++i) policy.record(Protocol::V2Rest, 50, 120'000);

@@ -1,5 +1,5 @@
-// Instance threads: none before there is work for them, as many as there is work for, gone when
-// idle; and no request is lost between one that ends and one that starts.
+// Instance threads: none before there is work, as many as the work needs, none when idle. No
+// request is lost between one that ends and one that starts.
 #include <atomic>
 #include <functional>
 #include <system_error>

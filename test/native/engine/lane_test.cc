@@ -31,7 +31,7 @@ TEST_F(EngineTest, AnswersQueuedByCompletion) {
   EXPECT_EQ(lane_->tickets_open(), 0u);
 }
 
-// A client that takes its time: the answer's memory is not another request's until it is dropped.
+// A slow client: the response's memory is not reused for another request until it is dropped.
 TEST_F(EngineTest, KeepsAnAnswerUntilItIsDropped) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   const Answer first = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
@@ -55,7 +55,7 @@ TEST_F(EngineTest, KeepsAnAnswerUntilItIsDropped) {
 TEST_F(EngineTest, AutoGoesInlineAfterMeasuring) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Auto));
   bool inlined = false;
-  // A machine that is busy with other things measures long runs for a while.
+  // A busy machine measures long runs for a while.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!inlined && std::chrono::steady_clock::now() < until) {
     const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
@@ -187,7 +187,7 @@ TEST_F(EngineTest, ALongGrpcMessageIsPinnedUntilReleased) {
   EXPECT_EQ(hooks_.pins, 0);
 }
 
-// The native gRPC listener's messages lie in buffers, which change hands.
+// The native gRPC listener's messages are in buffers, whose ownership moves to the engine.
 TEST_F(EngineTest, ALongMessageInABufferIsTakenWithIt) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   route("m", handle);
@@ -217,7 +217,7 @@ TEST_F(EngineTest, ABufferStaysWhereItsMessageIsAnsweredAtOnceOrShort) {
   const uint8_t* const bytes = owned.data();
   EXPECT_FALSE(lane_->infer_message(Protocol::V2Grpc, owned.bytes(), 0, &owned).pending);
   EXPECT_EQ(owned.data(), bytes);
-  // Much memory for a short message: it is worth more where it is.
+  // A large buffer with a short message: the listener keeps it.
   owned.clear();
   ASSERT_TRUE(owned.append(infer_message("q")));
   EXPECT_TRUE(lane_->infer_message(Protocol::V2Grpc, owned.bytes(), 0, &owned).pending);
@@ -227,7 +227,7 @@ TEST_F(EngineTest, ABufferStaysWhereItsMessageIsAnsweredAtOnceOrShort) {
   lane_->release(*done);
 }
 
-// A listener that cannot keep a message where it lies.
+// A listener that cannot keep a message in place.
 TEST_F(EngineTest, ALongMessageThatCannotBePinnedIsCopied) {
   hooks_.pinnable = false;
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
@@ -246,8 +246,8 @@ TEST_F(EngineTest, FullQueueAnswersAtOnce) {
   spec.null_delay_us = 60'000'000;
   spec.queue.requests_max = 1;
   const uint32_t handle = load(spec);
-  // One runs and one waits, so at most two are taken; which of the three is refused depends on when
-  // the instance takes the first.
+  // One runs and one waits, so at most two are accepted. Which of the three is refused depends on
+  // when the instance takes the first.
   std::vector<uint32_t> tickets;
   int full = 0;
   for (int i = 0; i < 3; ++i) {
@@ -274,7 +274,7 @@ TEST_F(EngineTest, CancelTakesOutWhatHasNotBegun) {
   ASSERT_TRUE(running.pending && waiting.pending);
   EXPECT_TRUE(lane_->cancel(waiting.ticket));
   EXPECT_TRUE(lane_->cancel(waiting.ticket)) << "a closed ticket is no work";
-  // The first may or may not have been picked up yet; either way it ends as cancelled.
+  // The first may or may not have been started yet; either way it ends as cancelled.
   if (!lane_->cancel(running.ticket)) {
     Request* done = next();
     EXPECT_EQ(done->code, ErrorCode::Cancelled);

@@ -13,7 +13,7 @@ using onnx::Dims;
 using onnx::Message;
 using onnx::Model;
 
-// Numbers that are the same in every run.
+// Pseudo-random numbers that are the same in every run.
 class Random {
  public:
   explicit Random(uint32_t seed) : state_(seed) {}
@@ -32,8 +32,8 @@ class Random {
 
 constexpr int64_t kWidth = 4;
 
-// A graph of floats under construction: operators with axes, shapes and constants that are drawn,
-// with or without couplings. Many do not load, or refuse every row.
+// A graph of floats under construction: operators with random axes, shapes and constants, with or
+// without couplings. Many do not load, or refuse every row.
 class Maker {
  public:
   explicit Maker(uint32_t seed) : random_(seed) {
@@ -63,7 +63,7 @@ class Maker {
     model_.initializer<int64_t>(name, onnx::kInt64, {size}, values);
     return *this;
   }
-  // The later ones are likelier.
+  // Later names are more likely.
   std::string known() {
     const size_t back = std::min(random_.below(4), known_.size() - 1);
     return random_.below(3) == 0 ? known_[random_.below(known_.size())]
@@ -96,7 +96,7 @@ class Maker {
       default: return node("Reshape", {from, random_.of(kShapes)});
     }
   }
-  // The rows by the sizes of another tensor.
+  // Reshapes the rows by the sizes of another tensor.
   std::string sized(const std::string& from) {
     const std::string size = node("Gather", {node("Shape", {known()}), index()}, {});
     switch (random_.below(4)) {
@@ -136,7 +136,7 @@ class Maker {
       }
     }
   }
-  // Three steps of a body, or a branch by a value that may be of the rows.
+  // Three steps of a body, or a branch on a value that may depend on the rows.
   std::string bodied(const std::string& from) {
     Model body;
     body.graph.bytes(2, "body");
@@ -217,8 +217,8 @@ TEST_F(RandomGraphsTest, WhatIsProvedIsNeverContradicted) {
     const Result<ModelShapes> shapes = ModelShapes::make(spec, backend.info().signatures);
     if (!shapes.ok()) continue;
     const BatchFinding found = probe_batching(spec, shapes.value(), backend, 60'000'000'000);
-    // A batch that is refused is run again row by row: nobody gets a wrong answer. Nodes that no
-    // output needs are refused so.
+    // A batch that is refused is run again row by row, so no response is wrong. Nodes that no
+    // output needs are refused this way.
     const bool refused = found.text.find("together are refused") != std::string::npos;
     ASSERT_FALSE(found.proof == BatchProof::Contradicted && !refused)
         << "seed " << seed << ": " << found.text;

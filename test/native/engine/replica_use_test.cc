@@ -1,5 +1,5 @@
-// Which of a model's sessions a run goes to: the device that runs least, of equal ones the
-// instance's own, and none whose process is down while another one's is up.
+// Which of a model's sessions a run uses: that of the device with the fewest runs, the instance's
+// own if several are equal, and none whose process is down while another is up.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -62,7 +62,7 @@ TEST_F(ReplicaUseTest, GoesWhereLeastRunsAndIsGivenBack) {
     EXPECT_EQ(once(0), 1u);
     EXPECT_EQ(once(1), 1u);
     held.pop_front();
-    held.erase(std::next(held.begin()));  // both of the first device
+    held.erase(std::next(held.begin()));  // both belong to the first device
     EXPECT_EQ(running(0), 1);
     EXPECT_EQ(once(1), 0u);
   }

@@ -97,7 +97,7 @@ TEST(RequestQueue, DelaysWhatWaitedTooLongBehindTheOthers) {
   queue.push(&quick);
   std::array<Request*, 1> out{};
   ASSERT_EQ(queue.take(out, 0, late), 1u);
-  // The quick one may itself have become late by now: then both are delayed, in order.
+  // The quick one may be late by now as well: then both are delayed, in order.
   if (out[0] == &quick) {
     ASSERT_EQ(queue.take(out, 0, late), 1u);
     EXPECT_EQ(out[0], &slow);

@@ -1,5 +1,5 @@
-// A model for MultiInference, and messages for it. Its Examples are numbers, of which the largest
-// never ends.
+// A model for MultiInference, and messages for it. Its Examples are numbers, the largest of which
+// starts an endless run.
 #pragma once
 
 #include <limits>
@@ -21,7 +21,7 @@ inline EngineOptions tasks_options() {
   return options;
 }
 
-// One signature: y of its numbers as `output`, [batch] or with a dimension more.
+// One signature: y of its numbers as `output`, [batch] or with one more dimension.
 inline GraphSpec graph(const std::string& name, const std::string& input,
                        const std::string& output) {
   const std::vector<onnx::Dim> batch{std::string("batch")};

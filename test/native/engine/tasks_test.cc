@@ -1,6 +1,6 @@
-// MultiInference: its tasks run at once, queued, batched; the first failure, its client or its
-// deadline ends them all; nothing is left of any. The model's Examples are numbers, of which the
-// largest never ends.
+// MultiInference: its tasks run at once, queued and batched. The first failure, the client's
+// leaving or the deadline ends them all, and nothing of them remains. The model's Examples are
+// numbers, the largest of which starts an endless run.
 #include <deque>
 #include <limits>
 
@@ -22,14 +22,14 @@ class TasksTest : public EngineTest {
     return handle;
   }
   Answer send(const std::string& message, uint64_t timeout_us = 0) {
-    sent_.push_back(message);  // a long one is read where it is until it is answered
+    sent_.push_back(message);  // a long message is read in place until it is answered
     return lane_->infer_message(Protocol::TfMultiInference, bytes_of(sent_.back()), timeout_us);
   }
   std::deque<std::string> sent_;
   struct Outcome {
     ErrorCode code = ErrorCode::Ok;
-    std::string text;     // the answer, or the error's text behind `missing`
-    std::string missing;  // of a signature: its name
+    std::string text;     // the response, or the error's text after `missing`
+    std::string missing;  // the name of a missing signature
   };
   Outcome outcome_of(const Request& request) {
     Outcome outcome{request.code, text(request).substr(request.json_bytes_out), ""};
@@ -38,7 +38,7 @@ class TasksTest : public EngineTest {
     outcome.missing = missing->signature()->str() + missing->model()->str();
     return outcome;
   }
-  // Waits for the answer where it is not there. Nothing may be left behind it.
+  // Waits for the response if it is not there yet. Afterwards nothing may be left.
   Outcome finish(const Answer& answer) {
     if (!answer.pending) {
       EXPECT_EQ(answer.code, lane_->slot(0)->code) << inline_text();
@@ -54,7 +54,7 @@ class TasksTest : public EngineTest {
     EXPECT_EQ(hooks_.pins, 0);
     return outcome;
   }
-  // The response to a task that came alone.
+  // Returns the response to a task that was sent alone.
   std::string alone(const std::string& signature, const std::vector<std::string>& examples) {
     const bool classify = verb_of(signature) == "classify";
     const std::string message = spec_of("m", signature).message(2, input_of(examples)).str();
@@ -64,7 +64,7 @@ class TasksTest : public EngineTest {
     EXPECT_EQ(outcome.code, ErrorCode::Ok) << outcome.text;
     return outcome.text;
   }
-  // What the request is to be answered, made of what its tasks are answered alone.
+  // Builds the expected response from the responses to the tasks alone.
   std::string expected(const std::vector<std::string>& signatures,
                        const std::vector<std::string>& examples) {
     WireBuilder response;
@@ -114,7 +114,7 @@ TEST_F(TasksTest, RunsInBatchesWithOthers) {
   expect_answers({"r", "c"}, {"3", "4"});
   const Answer endless = send(multi({"s"}, {kForever}));
   wait_until_taken(handle, 0);
-  // They wait for the one that never ends, and then go together.
+  // They wait for the endless one, and then run together.
   std::vector<std::string> wanted(8);
   std::vector<uint32_t> tickets;
   for (int i = 0; i < 8; ++i)

@@ -1,5 +1,5 @@
-// Traces: which requests have one, what it says of them, that nothing is kept without limit; the
-// callers' headers, taken apart.
+// Traces: which requests have one, what it records, and that kept data is limited; parsing of the
+// callers' headers.
 #include <set>
 #include <thread>
 
@@ -100,7 +100,7 @@ class TracingTest : public EngineTest {
     if (!parent.empty()) lane_->set_trace_parent(parent, state);
     return lane_->infer(Protocol::V2Rest, handle, bytes_of(kBody), -1);
   }
-  // The traceparent of the last request's answer; "" = it is not traced.
+  // The traceparent of the last request's response; "" = it is not traced.
   std::string traced() {
     TraceId trace_id;
     SpanId span_id;
@@ -199,7 +199,7 @@ TEST_F(TracingTest, AContextCountsForItsRequestOnly) {
   EXPECT_EQ(traced(), "") << "another request's context";
   ask(handle, kParent);
   EXPECT_EQ(traced().substr(0, 35), kParent.substr(0, 35));
-  // Changed, and on all the while.
+  // Changed, and switched on all the while.
   lane_->set_trace_parent(kParent, "");
   trace({true, 1000, -1});
   ask(handle);
@@ -233,7 +233,7 @@ TEST_F(TracingTest, ContextsAreNotReadInTheOtherMode) {
   EXPECT_EQ(take().records()->Get(0)->parent_id()->size(), 0u);
 }
 
-// A request that fails before it has a model leaves its context to nobody.
+// When a request fails before it has a model, no other request uses its context.
 TEST_F(TracingTest, AContextGoesWithItsRequest) {
   trace({true, 1, -1});
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));

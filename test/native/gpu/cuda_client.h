@@ -1,5 +1,5 @@
-// A client that shares memory of a device: a process of its own, as CUDA hands no handle back to
-// the process that made it. Over test/e2e/gpu/fakes/fake_cudart.cc. Test code.
+// A client that shares device memory. It is a separate process, because CUDA cannot open a handle
+// in the process that made it. Runs over test/e2e/gpu/fakes/fake_cudart.cc. Test code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace serval {
 
 class CudaClient {
  public:
-  // Has `bytes` of the device allocated.
+  // Allocates `bytes` of device memory.
   explicit CudaClient(size_t bytes, int device = 0) {
     FakeCuda::get();
     int ends[2] = {-1, -1};

@@ -8,8 +8,8 @@
 
 namespace serval {
 
-// Its own questions and settings; opened once, before anything looks for libcudart.so.13, with the
-// driver's library beside it.
+// The fake's additional queries and settings. It is opened once, before anything looks for
+// libcudart.so.13, with the driver's library beside it.
 struct FakeCuda {
   static const FakeCuda& get() {
     static const FakeCuda one;

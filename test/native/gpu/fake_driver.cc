@@ -1,5 +1,5 @@
-// The driver's library to go with test/e2e/gpu/fakes/fake_cudart.cc, which knows the allocations.
-// One of its own, so that it is found by its name once it is open. Source: CUDA Driver API.
+// The driver library for test/e2e/gpu/fakes/fake_cudart.cc, which knows the allocations. It is a
+// separate library, so that it is found by its name once it is open. Source: CUDA Driver API.
 #include <dlfcn.h>
 
 #include <cstddef>

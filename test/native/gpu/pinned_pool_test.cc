@@ -1,5 +1,5 @@
-// The pool of pinned memory: pieces, neighbours, what happens when it is full; the CUDA runtime is
-// a fake one that counts.
+// The pool of pinned memory: pieces, neighbours, and a full pool. The CUDA runtime is a fake one
+// that counts calls.
 #include "gpu/pinned_pool.h"
 
 #include <cstring>
@@ -64,7 +64,7 @@ TEST_F(Pinned, APageShowsWhatReadWouldAnswer) {
   EXPECT_EQ(shows(), 0u);
 }
 
-// Only what sticks is a fault that lasts.
+// Only a sticky error is a lasting fault.
 TEST_F(Pinned, AFaultLastsUntilTheProcessEnds) {
   const FakeCuda& fake = FakeCuda::get();
   EXPECT_EQ(lasting_fault(*cuda_, 0), "");

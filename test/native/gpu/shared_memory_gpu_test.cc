@@ -1,5 +1,5 @@
-// Memory of a device that another process allocated: opened by its handle, copied, closed; and what
-// is refused.
+// Memory of a device that another process allocated: opened by its handle, copied, closed; and
+// refused handles.
 #include "gpu/shared_memory.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // The load client against the native gRPC listener: calls, streams, errors, a server that stops,
-// and clients that are closed at any moment. The tests' own thread beside both.
+// and clients that are closed at any moment. Runs on the test's own thread beside both.
 #include "load/client.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Bitcast and DynamicUpdateSlice: bytes that stay, shapes, places that are moved inside, and inputs
+// Bitcast and DynamicUpdateSlice: bytes that stay, shapes, positions that are clamped, and inputs
 // that do not fit together.
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ FakeTensor counted(std::vector<int64_t> dims, int32_t from) {
   return FakeTensor::of<int32_t>(DType::Int32, std::move(dims), values);
 }
 
-// Every element by its own index.
+// Computes every element by its own index.
 std::vector<int32_t> expected(const FakeTensor& input, const FakeTensor& part,
                               std::vector<int64_t> starts) {
   std::vector<int32_t> out = input.values<int32_t>();

@@ -1,4 +1,4 @@
-// LookupFind: keys of each type, defaults, vector values, and a table that is read once.
+// LookupFind: keys of each type, defaults, vector values, and a table that is read only once.
 #include <gtest/gtest.h>
 
 #include "operators/support/fake_context.h"

@@ -1,5 +1,5 @@
 // The string and image operators against TensorFlow's own results (goldens/, made by
-// make-goldens.py): equal to the last bit, refusals in the same words.
+// make-goldens.py): equal to the last bit, with errors in the same words.
 #include "operators/support/golden_file.h"
 
 namespace serval::operators {
@@ -14,7 +14,7 @@ TEST_P(StringImageGolden, AsTensorFlow) {
         run_operator(golden.op, golden.attributes, golden.inputs, golden.output_count());
     if (!golden.error.empty()) {
       ASSERT_FALSE(got.ok()) << "TensorFlow says: " << golden.error;
-      // Attributes that the model should not have are found when the kernel is made.
+      // Invalid attributes of the model are found when the kernel is made.
       EXPECT_TRUE(got.error().code == ErrorCode::InvalidArgument ||
                   got.error().code == ErrorCode::ModelInvalid ||
                   got.error().code == ErrorCode::Unimplemented)

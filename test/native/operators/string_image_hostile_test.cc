@@ -1,7 +1,7 @@
 // The string and image operators on inputs that no client should send: encoded images cut at every
-// byte and with bytes changed at random (seeded), byte strings that are no UTF-8, small inputs that
-// ask for large outputs. A run may fail or succeed; it must not read past an end, hang or take
-// memory without bound (the sanitizer builds look at that).
+// byte and with bytes changed at random (seeded), byte strings that are not UTF-8, small inputs
+// that ask for large outputs. A run may fail or succeed; it must not read past an end, hang or use
+// unbounded memory (the sanitizer builds check that).
 #include <chrono>
 #include <random>
 
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Groups, ImageHostile,
                          testing::Values("image_jpeg", "image_png", "image_bmp", "image_gif"),
                          [](const auto& group) { return std::string(group.param); });
 
-// A file that ends in half a marker makes libjpeg look for the rest for ever.
+// A file that ends in half a marker makes libjpeg search for the rest forever.
 TEST(JpegHostile, EndsWhereTheEndMarkerIsCut) {
   const auto begin = Clock::now();
   FakeAttributes recover;

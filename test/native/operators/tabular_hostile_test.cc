@@ -1,7 +1,7 @@
 // The tabular operators on inputs that no client should send: the golden inputs with numbers,
 // shapes and bytes changed at random (seeded), Examples cut at every byte, and counts beyond all
-// memory. A run may fail or succeed; it must not read past an end, hang or take memory without
-// bound (the sanitizer builds look at that).
+// memory. A run may fail or succeed; it must not read past an end, hang or use unbounded memory
+// (the sanitizer builds check that).
 #include <chrono>
 #include <random>
 #include <set>
@@ -42,7 +42,7 @@ void change_element(FakeTensor& tensor, Random& random) {
   }
 }
 
-// Makes the first dim one shorter or longer, or the rank another, with elements to fit.
+// Makes the first dimension one shorter or longer, or changes the rank, with elements to fit.
 void change_shape(FakeTensor& tensor, Random& random) {
   switch (below(random, 3)) {
     case 0:

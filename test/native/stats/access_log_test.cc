@@ -34,7 +34,7 @@ AccessRecord plain() {
   return record;
 }
 
-// "2026-01-01T00:00:00" of now.
+// The current time as "2026-01-01T00:00:00".
 std::string now_text() {
   using std::chrono::system_clock;
   const std::time_t now = system_clock::to_time_t(system_clock::now());
@@ -44,7 +44,7 @@ std::string now_text() {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts)};
 }
 
-// Every digit as 'd'.
+// Replaces every digit by 'd'.
 std::string shape_of(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char byte) { return byte >= '0' && byte <= '9'; }, 'd');
@@ -53,7 +53,8 @@ std::string shape_of(std::string text) {
 
 constexpr size_t kTimeBytes = std::string_view(R"({"time":"2026-01-01T00:00:00.000Z",)").size();
 
-// What follows the time on the only line of a log that took `record`; the time is checked.
+// Returns what follows the time on the only line of a log that recorded `record`; the time is
+// checked.
 std::string line_of(const AccessRecord& record) {
   AccessLog log;
   const std::string before = now_text();
@@ -107,10 +108,10 @@ TEST(AccessLog, QuotesBackslashesAndControlCharactersAreEscaped) {
 }
 
 TEST(AccessLog, WhatATerminalActsOnIsEscaped) {
-  EXPECT_EQ(id_of("\xC2\x80\xC2\x9B\xC2\x9F"), R"("\u0080\u009b\u009f")");  // C1
-  EXPECT_EQ(id_of("a\u202eb\u2066\u2069"), R"("a\u202eb\u2066\u2069")");    // direction of text
+  EXPECT_EQ(id_of("\xC2\x80\xC2\x9B\xC2\x9F"), R"("\u0080\u009b\u009f")");  // C1 controls
+  EXPECT_EQ(id_of("a\u202eb\u2066\u2069"), R"("a\u202eb\u2066\u2069")");    // text direction
   EXPECT_EQ(id_of("\u200f\u061c\ufeff"), R"("\u200f\u061c\ufeff")");
-  EXPECT_EQ(id_of("\u2028\u2029"), R"("\u2028\u2029")");  // ends of lines
+  EXPECT_EQ(id_of("\u2028\u2029"), R"("\u2028\u2029")");  // line ends
   EXPECT_EQ(id_of("\u00a0\u2010\u2070"), "\"\u00a0\u2010\u2070\"");
 }
 
@@ -172,7 +173,7 @@ TEST(AccessLog, Utf8IsKept) {
 
 TEST(AccessLog, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(id_of("a\xFFz"), "\"a\uFFFDz\"");
-  EXPECT_EQ(id_of("\xC3"), "\"\uFFFD\"");            // cut short
+  EXPECT_EQ(id_of("\xC3"), "\"\uFFFD\"");            // truncated
   EXPECT_EQ(id_of("\xC0\xAF"), "\"\uFFFD\uFFFD\"");  // overlong "/"
   EXPECT_EQ(id_of("\xC3\n"), "\"\uFFFD\\n\"");       // the newline is not swallowed
   EXPECT_EQ(id_of("\xE2\x82\""), "\"\uFFFD\uFFFD\\\"\"");
@@ -193,7 +194,7 @@ TEST(AccessLog, AnIdIsNotCutInsideACharacter) {
                 "\"" + before + (whole ? character : "") + "\"");
     }
   }
-  // A run of continuation bytes is no character: cut where the limit is.
+  // A run of continuation bytes is not a character: it is cut exactly at the limit.
   EXPECT_EQ(id_of(std::string(300, '\x80')).size(), 2 + 256 * kReplacementCharacter.size());
 }
 
@@ -217,10 +218,10 @@ TEST(AccessLog, BeyondTheLimitLinesAreCountedAndTheCountComesFirst) {
   EXPECT_EQ(shape_of(text.substr(0, kTimeBytes)), R"({"time":"dddd-dd-ddTdd:dd:dd.dddZ",)");
   EXPECT_EQ(text.substr(kTimeBytes, text.find('\n') - kTimeBytes), R"("dropped":3})");
   log.record(plain());
-  EXPECT_EQ(log.take().find("dropped"), std::string::npos);  // said once
+  EXPECT_EQ(log.take().find("dropped"), std::string::npos);  // reported once
 }
 
-// How many of `requests` a fresh thread writes.
+// Returns which of `requests` a new thread writes.
 std::vector<bool> sampled(AccessLog& log, size_t requests) {
   std::vector<bool> out;
   std::thread([&] {
@@ -231,13 +232,13 @@ std::vector<bool> sampled(AccessLog& log, size_t requests) {
 
 TEST(AccessLog, OneInNWritesEveryNthRequestOfEachThread) {
   AccessLog log;
-  EXPECT_EQ(sampled(log, 3), (std::vector<bool>{false, false, false}));  // off at first
+  EXPECT_EQ(sampled(log, 3), (std::vector<bool>{false, false, false}));  // sampling is off at first
   log.set_one_in(1);
   EXPECT_EQ(sampled(log, 3), (std::vector<bool>{true, true, true}));
   log.set_one_in(3);
   const std::vector<bool> third{false, false, true, false, false, true, false};
   EXPECT_EQ(sampled(log, 7), third);
-  EXPECT_EQ(sampled(log, 7), third);  // another thread counts for itself
+  EXPECT_EQ(sampled(log, 7), third);  // another thread has its own count
   log.set_one_in(0);
   EXPECT_EQ(sampled(log, 2), (std::vector<bool>{false, false}));
 }

@@ -1,4 +1,5 @@
-// Lines of GPUs: a family for each value that somebody tells, a line for each device that does.
+// Metrics of GPUs: a family for each value that a device reports, a line for each device that
+// reports it.
 #include "stats/gpu_metrics.h"
 
 #include <gtest/gtest.h>

@@ -42,7 +42,7 @@ void compare(const BucketIndex<N>& index, const std::array<uint64_t, N>& bounds)
 TEST(Histogram, LatencyBucketsAreThoseOfASearch) {
   compare(kLatencyBucket, kLatencyBoundsNs);
   EXPECT_EQ(kLatencyBucket.of(0), 0u);
-  EXPECT_EQ(kLatencyBucket.of(1'000), 0u);  // bounds belong to their bucket
+  EXPECT_EQ(kLatencyBucket.of(1'000), 0u);  // bounds belong to their own bucket
   EXPECT_EQ(kLatencyBucket.of(1'001), 1u);
   EXPECT_EQ(kLatencyBucket.of(UINT64_MAX), kLatencyBoundsNs.size());
 }

@@ -28,7 +28,7 @@ std::string tensorflow(std::span<const ModelMetrics> models) {
   return text_of(out);
 }
 
-// Two V2 successes, one V1 success, and one to four of the other outcomes over V1.
+// Two V2 successes, one V1 success, and one to four of each other outcome over V1.
 StatsReading busy() {
   ModelStats stats;
   stats.record(RequestRecord{1, Outcome::Success, 1'000, 2'000, 3'000, 4'000, 10'000'000, 4});
@@ -98,7 +98,7 @@ TEST(MetricsText, TritonValuesAreThoseOfTheReading) {
   EXPECT_EQ(page.value("nv_inference_exec_count", kMlp1), 2);
   EXPECT_EQ(page.value("nv_inference_pending_request_count", kMlp1), 2);
   EXPECT_EQ(page.value("nv_inference_request_duration_us", kMlp1), 10'142);
-  EXPECT_EQ(page.value("nv_inference_queue_duration_us", kMlp1), 2);  // 2.5 us, whole ones
+  EXPECT_EQ(page.value("nv_inference_queue_duration_us", kMlp1), 2);  // 2.5 us, as a whole number
   EXPECT_EQ(page.value("nv_inference_compute_input_duration_us", kMlp1), 5);
   EXPECT_EQ(page.value("nv_inference_compute_infer_duration_us", kMlp1), 56);
   EXPECT_EQ(page.value("nv_inference_compute_output_duration_us", kMlp1), 9);
@@ -121,7 +121,7 @@ TEST(MetricsText, LatencyHistogramsAreInSecondsAndCumulative) {
   EXPECT_EQ(bucket("request", "5e-05"), 0);
   EXPECT_EQ(bucket("request", "0.0001"), 2);  // 52 us and 90 us
   EXPECT_EQ(bucket("request", "0.005"), 2);
-  EXPECT_EQ(bucket("request", "0.01"), 3);  // 10 ms belongs to its bound
+  EXPECT_EQ(bucket("request", "0.01"), 3);  // 10 ms is in its bound's bucket
   EXPECT_EQ(bucket("request", "10"), 3);
   EXPECT_EQ(bucket("request", "+Inf"), 3);
   EXPECT_EQ(bucket("queue", "1e-06"), 2);
@@ -168,7 +168,7 @@ TEST(MetricsText, AnIdleModelHasItsCountersAndNoHistograms) {
   ASSERT_EQ(page.error(), "");
   EXPECT_EQ(page.value("nv_inference_request_success", kMlp1), 0);
   EXPECT_EQ(text.find("_bucket{"), std::string::npos);
-  // 2,000 idle models: 3 MB with what the registry adds.
+  // 2,000 idle models: 3 MB with the text that the registry adds.
   const ModelMetrics two[] = {models[0], {"other", 1, 0, StatsReading()}};
   EXPECT_LT(triton(two).size() - text.size(), 1250u);
 }
@@ -292,7 +292,7 @@ TEST(MetricsText, BothPagesAreAppended) {
   EXPECT_TRUE(text_of(out).starts_with("before\n# TYPE "));
 }
 
-// The reader of this test itself: it must turn down what is wrong.
+// The reader of this test itself: it must refuse wrong pages.
 TEST(PrometheusPage, TurnsDownWhatIsWrong) {
   const char* wrong[] = {
       "a 1\n",                                      // no TYPE
@@ -307,7 +307,7 @@ TEST(PrometheusPage, TurnsDownWhatIsWrong) {
       "# TYPE a counter\na 1 \n",                   // trailing blank
       "# TYPE a counter\na{} one\n",                // no number
       "# TYPE a counter\na{x=\"\xFF\"} 1\n",        // not UTF-8
-      "# TYPE a counter\n# HELP a late\n",          // HELP behind TYPE
+      "# TYPE a counter\n# HELP a late\n",          // HELP after TYPE
       "# TYPE a summary\n",                         // a type that we do not write
       "# TYPE 1a counter\n",                        // not a name
       "# TYPE a histogram\na_bucket{le=\"1\"} 1\na_sum 1\na_count 1\n",  // no +Inf

@@ -103,7 +103,7 @@ TEST(ModelStats, TheLastInferenceIsNow) {
   const uint64_t before = wall_ms();
   stats.record(kOk);
   const uint64_t last = stats.read().last_inference_ms;
-  EXPECT_GE(last, before - 50);  // the coarse clock may be a tick of the kernel behind
+  EXPECT_GE(last, before - 50);  // the coarse clock may be a kernel tick late
   EXPECT_LE(last, wall_ms());
 }
 
@@ -193,7 +193,7 @@ TEST(ModelStats, ModelsDoNotMix) {
   EXPECT_EQ(other.read().success.count, 0u);
 }
 
-// Every thread's own part, so that the sums over threads are known.
+// Gives every thread its own share, so that the sums over threads are known.
 RequestRecord request_of(size_t thread, size_t turn) {
   const auto outcome = static_cast<Outcome>(turn % kOutcomes);
   return {static_cast<uint8_t>(thread % kEntries),
@@ -258,8 +258,8 @@ void record_round(ModelStats& stats) {
   for (uint64_t turn = 0; turn < kRoundTurns; ++turn) stats.record(BatchRecord{5, 0, 1, 2, 3});
 }
 
-// Two threads that record until each has often seen the other go on between two of its own rounds,
-// so that they do meet in the shared shard.
+// Two threads that record until each has often seen the other progress between two of its own
+// rounds, so that they really meet in the shared shard.
 class Duel {
  public:
   // `me` is 0 or 1. Returns the rounds recorded.
@@ -300,7 +300,7 @@ TEST(ModelStats, ThreeHundredThreadsAtOnceShareTheLastShardAndLoseNothing) {
     threads.emplace_back([&, thread] {
       indexes[thread] = thread_index();
       const size_t place = indexes[thread] == kSharedThreadIndex ? shared_threads.fetch_add(1) : 2;
-      everyone.arrive_and_wait();  // no index is given back before all have one
+      everyone.arrive_and_wait();  // no index is returned before all threads have one
       record_round(stats);
       turns_all.fetch_add(kRoundTurns * (1 + (place < 2 ? duel.run(place, stats) : 0)));
     });
@@ -345,7 +345,7 @@ TEST(ModelStats, AThreadKeepsItsIndexWhileItLives) {
   }).join();
 }
 
-// Made before the thread has an index, so destroyed after the index was given back.
+// Created before the thread has an index, so destroyed after the index was returned.
 struct LateRecorder {
   ~LateRecorder() {
     if (stats == nullptr) return;

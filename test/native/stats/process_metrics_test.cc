@@ -1,4 +1,5 @@
-// The process's metrics: readings of /proc in right and broken form, and the share between two.
+// The process's metrics: parsing of /proc in valid and broken form, and the CPU share between two
+// readings.
 #include "stats/process_metrics.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ std::string text_of(const ByteBuffer& buffer) {
 TEST(ProcessMetrics, CpuTicksAreTheFirstLine) {
   const auto ticks = parse_cpu_ticks("cpu  10 20 30 400 50 6 7 8 9 1\ncpu0 1 1 1 1 1 1 1 1\n");
   ASSERT_TRUE(ticks);
-  EXPECT_EQ(ticks->total, 531u);  // guest time is user time already
+  EXPECT_EQ(ticks->total, 531u);  // user time already includes guest time
   EXPECT_EQ(ticks->busy, 531u - 400 - 50);
   const auto old_kernel = parse_cpu_ticks("cpu 1 2 3 4");
   ASSERT_TRUE(old_kernel);

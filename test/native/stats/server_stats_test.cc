@@ -1,4 +1,4 @@
-// What the server counts of itself: the lines of the page, and the names that JavaScript has.
+// The server's own counters: the lines on the metrics page, and the names that JavaScript uses.
 #include "stats/server_stats.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // Compares native/backend/onnxruntime/api.h with an official onnxruntime_c_api.h: slot numbers,
-// function types, enum values, and that what we call is as old as the version that we ask for.
-// Usage: node compare_ort_header.mjs [OFFICIAL_HEADER]; else ORT_HEADER, else /usr/include and
-// /usr/local/include. Exit status: 0 equal, 1 different, 77 no official header (says why).
+// function types, enum values, and that every function that we call exists in the version that we
+// request. Usage: node compare_ort_header.mjs [OFFICIAL_HEADER]; default: ORT_HEADER, then
+// /usr/include and /usr/local/include. Exit status: 0 equal, 1 different, 77 no official header
+// (with the reason).
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,7 +41,7 @@ function findOfficial() {
 
 const withoutComments = (text) => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '');
 
-// The text between the brace that opens behind `head` and its partner.
+// Returns the text between the brace that opens after `head` and its partner.
 function bodyOf(text, head) {
   const start = text.search(head);
   if (start < 0) throw new Error(`no ${head} in the header`);
@@ -71,7 +72,7 @@ function splitTop(text, separator) {
   return parts.map((piece) => piece.trim()).filter((piece) => piece !== '');
 }
 
-// One argument's or result's type: no annotation, no name, one spelling of spaces.
+// The type of one argument or result: without annotation and name, with normalized spaces.
 function typeOnly(text, named) {
   let type = text
     .replace(/\b_[A-Z]\w*_\b\s*(\([^)]*\))?/g, ' ')
@@ -170,8 +171,8 @@ function customOpMembers(text) {
   });
 }
 
-// The minor version that `name` came with, by the header's "\since Version 1.x" remark; undefined
-// where it has none.
+// Returns the minor version that introduced `name`, from the header's "\since Version 1.x" remark;
+// undefined if it has none.
 function versionOf(raw, name) {
   const before = '(ORT_API2_STATUS\\(\\s*|ORT_API_T\\([^,]*,\\s*|\\*\\s*)';
   const at = raw.search(new RegExp(`${before}${name}\\b`));
@@ -190,8 +191,8 @@ const raw = readFileSync(officialPath, 'utf8');
 const official = withoutComments(raw);
 const written = readFileSync(ourPath, 'utf8');
 const ours = withoutComments(written);
-// Those between the two versions that we ask for: named by a comment, so that nobody calls them
-// with the older table. Function -> minor version.
+// Functions that are newer than the oldest version that we request: a comment marks them, so that
+// nobody calls them with the older table. Function -> minor version.
 const REMARK = /\/\/ Since 1\.(\d+): to be called only with[^\n]*\n[^(]*\(\*(\w+)\)/g;
 const remarked = new Map([...written.matchAll(REMARK)].map(([, minor, name]) => [name, +minor]));
 const theirVersion = Number(/#define ORT_API_VERSION (\d+)/.exec(raw)?.[1]);

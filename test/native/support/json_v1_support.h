@@ -1,5 +1,5 @@
-// What the V1 codec's tests and its fuzz target share: signatures, padded bodies, tensors compared
-// bit by bit.
+// Parts shared by the V1 codec's tests and its fuzz target: signatures, padded bodies, bitwise
+// comparison of tensors.
 #pragma once
 
 #include <cstring>
@@ -32,7 +32,7 @@ inline Signature one_input(DType dtype) {
   return make_signature({tensor_spec("x", dtype)}, {tensor_spec("y", dtype)});
 }
 
-// Models of every kind that matters to the decoders; `which` is taken modulo their number.
+// Signatures of every kind that matters to the decoders; `which` is taken modulo their number.
 inline std::vector<Signature> sample_signatures(size_t which) {
   using D = DType;
   switch (which % 12) {
@@ -56,15 +56,15 @@ inline std::vector<Signature> sample_signatures(size_t which) {
   }
 }
 
-// What may stand behind a body.
+// Bytes that may follow a body.
 inline std::string_view sample_padding(size_t which) {
   constexpr std::string_view kPaddings[] = {
       std::string_view("\0", 1), "]", "}", "]}", "1", "\"", " "};
   return kPaddings[which % std::size(kPaddings)];
 }
 
-// A body with exactly kBodyPadding bytes behind it, so that a sanitizer sees a byte read too far.
-// `padding` is repeated there: a decoder must not trust what it finds.
+// A body followed by exactly kBodyPadding bytes, so that a sanitizer detects a read past them. They
+// repeat `padding`: a decoder must not rely on their values.
 class PaddedBody {
  public:
   explicit PaddedBody(std::string_view text, std::string_view padding = std::string_view("\0", 1))
@@ -81,7 +81,7 @@ class PaddedBody {
   std::vector<uint8_t> bytes_;
 };
 
-// "" where the tensors are the same, else what differs.
+// Returns "" if the tensors are the same, else the difference.
 inline std::string tensor_difference(const TensorView& a, const TensorView& b) {
   if (a.dtype != b.dtype) return "dtype";
   if (!(a.shape == b.shape)) return "shape " + a.shape.to_string() + " " + b.shape.to_string();
@@ -109,7 +109,7 @@ inline std::string request_difference(const DecodedRequest& a, const DecodedRequ
   return "";
 }
 
-// "" where the tensor's memory is as large as its shape says.
+// Returns "" if the tensor's memory has the size that its shape implies.
 inline std::string tensor_fault(const TensorView& tensor) {
   const std::optional<uint64_t> elements = tensor.shape.elements();
   if (!elements) return "shape overflows";
@@ -125,8 +125,8 @@ struct FastAgainstPlain {
   std::string difference;  // "" = they agree
 };
 
-// Decodes `text` both ways. They agree when the fast decoder turns it down, or both accept with the
-// same, well-formed tensors.
+// Decodes `text` both ways. The decoders agree if the fast one leaves it to the plain one, or if
+// both accept it with the same, well-formed tensors.
 inline FastAgainstPlain compare_decoders(std::string_view text,
                                          std::span<const Signature> signatures,
                                          std::string_view padding = std::string_view("\0", 1)) {

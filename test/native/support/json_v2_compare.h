@@ -33,8 +33,8 @@ inline Signature one_input(DType dtype) {
   return signature;
 }
 
-// A body with exactly the readable bytes behind it that the engine promises, so that a sanitizer
-// sees a read past them. They hold brackets, the worst that may stand there.
+// A body followed by exactly the readable bytes that the engine promises, so that a sanitizer
+// detects a read past them. They are brackets, the worst possible content.
 class PaddedBody {
  public:
   explicit PaddedBody(std::string_view bytes)
@@ -49,7 +49,7 @@ class PaddedBody {
   std::unique_ptr<uint8_t[]> memory_;
 };
 
-// What differs between two decoded requests; empty = nothing.
+// Returns the difference between two decoded requests; empty = none.
 inline std::string difference(const DecodedRequest& a, const DecodedRequest& b) {
   if (a.has_id != b.has_id || a.id != b.id) return "id";
   if (a.outputs.size() != b.outputs.size()) return "output count";
@@ -77,7 +77,7 @@ inline std::string difference(const DecodedRequest& a, const DecodedRequest& b) 
   return {};
 }
 
-// The whole number of a request's parameter, read by parse_json(); 0 where it is not given.
+// Returns the whole number of a request's parameter, read by parse_json(); 0 if it is not given.
 inline uint64_t parameter_of(const JsonDocument& document, std::string_view name) {
   const JsonNode* parameters = document.member(document.root(), "parameters");
   const JsonNode* value = parameters == nullptr ? nullptr : document.member(*parameters, name);
@@ -86,7 +86,8 @@ inline uint64_t parameter_of(const JsonDocument& document, std::string_view name
   return wide ? value->number.u64 : static_cast<uint64_t>(value->number.i64);
 }
 
-// What is wrong with what peek_v2_schedule() makes of a body that the decoder accepted or refused.
+// Returns what is wrong with peek_v2_schedule()'s result for a body that the decoder accepted or
+// refused.
 inline std::string check_peek(std::span<const uint8_t> body, int64_t json_bytes, bool accepted) {
   SchedulePolicy found{7, 7};
   Status status = peek_v2_schedule(body, json_bytes, found);
@@ -112,8 +113,8 @@ struct Comparison {
   std::string fault;   // empty: the two agree
 };
 
-// Decodes `body` with both. A fault: the fast one accepts what the plain one refuses, the two
-// decode different requests, or peek_v2_schedule() sees others.
+// Decodes `body` with both. It is a fault if the fast one accepts what the plain one refuses, if
+// the two decode different requests, or if peek_v2_schedule() finds other values.
 inline Comparison compare_decoders(std::string_view body, int64_t json_bytes,
                                    const Signature& signature, const Limits& limits = {}) {
   const PaddedBody padded(body);
@@ -133,8 +134,8 @@ inline Comparison compare_decoders(std::string_view body, int64_t json_bytes,
   return out;
 }
 
-// Takes the classes of a numeric tensor, as many as the request asks of its first output, at most
-// 99. A fault: the text of another shape, or a refusal.
+// Classifies a numeric tensor, with the number of classes that the request asks of its first
+// output, at most 99. It is a fault if the text has another shape, or if it is refused.
 inline std::string take_classes(const DecodedRequest& request, Arena& arena, TensorView& tensor) {
   const uint32_t wanted = std::min(request.outputs[0].classes, 99u);
   if (wanted == 0 || tensor.dtype == DType::Bytes || tensor.dtype == DType::Bool) return "";
@@ -147,9 +148,9 @@ inline std::string take_classes(const DecodedRequest& request, Arena& arena, Ten
   return fits ? "" : "classes that do not fit their shape";
 }
 
-// Decodes as the engine does and answers with the inputs as outputs, or with their classes where
-// the first output is asked for as such. A fault: a tensor that is not as large as its shape, or a
-// refused answer left bytes.
+// Decodes as the engine does and answers with the inputs as outputs, or with their classes if the
+// first output is requested as such. It is a fault if a tensor does not have the size of its shape,
+// or if a refused response left bytes.
 inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
                                       const Signature& signature, bool binary) {
   const PaddedBody padded(body);
@@ -163,7 +164,7 @@ inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
   for (const SharedTensor& place : request.shared) {
     const bool is_output = place.input == SharedTensor::kOutput;
     if (!is_output && place.input >= request.inputs.size()) return "an input that is none";
-    if (!is_output) return {};  // its elements are the engine's to find
+    if (!is_output) return {};  // the engine finds its elements
   }
   Signature echo = signature;
   echo.outputs = echo.inputs;

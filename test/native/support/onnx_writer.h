@@ -1,6 +1,6 @@
 // Writes small ONNX models as protobuf bytes, by hand: enough for tests and benchmarks, so that
-// neither Python nor protobuf is needed to make them. Test code, any thread.
-// Source: onnx.proto3 (field numbers), IR version 8, opset 17.
+// they need neither Python nor protobuf. Test code, any thread. Source: onnx.proto3 (field
+// numbers), IR version 8, opset 17.
 #pragma once
 
 #include <cstdint>
@@ -121,14 +121,14 @@ inline Message graph_attribute(std::string_view name, const Message& graph) {
   return Message().bytes(1, name).message(6, graph).varint(20, 5);
 }
 
-// A model under construction. Fields that a test wants wrong are plain members.
+// A model under construction. Fields that a test needs wrong values for are plain members.
 struct Model {
   int64_t ir_version = 8;
   int64_t opset = 17;
   std::string producer = "serval-test", domain, description, graph_name = "graph";
   int64_t model_version = 0;
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::vector<std::pair<std::string, int64_t>> domains;  // further operator sets
+  std::vector<std::pair<std::string, int64_t>> domains;  // additional operator sets
   Message graph;
   int node_count = 0;  // node names are "<op>_<number>"
 
@@ -166,7 +166,7 @@ struct Model {
                                     values.size() * sizeof(T)}));
     return *this;
   }
-  // The values are the first bytes of `file`, beside the model.
+  // The values are the first bytes of `file`, which is in the model's folder.
   Model& external_initializer(std::string_view name, int element_type,
                               const std::vector<int64_t>& dims, std::string_view file) {
     Message location;
@@ -215,8 +215,8 @@ inline Model identity(int element_type, const Dims& dims = std::vector<Dim>{std:
   return model.input("x", element_type, dims).output("y", element_type, dims);
 }
 
-// Adds to `model`: y = trips + max(trips), by adding 1 so often: INT64 [batch]. The largest number
-// never ends.
+// Adds to `model`: y = trips + max(trips), computed by adding 1 that many times: INT64 [batch]. The
+// largest number runs endlessly.
 inline Model& add_endless_loop(Model& model) {
   Model body;
   body.graph.bytes(2, "body");
@@ -262,7 +262,7 @@ inline Model mlp(int64_t in = 784, int64_t hidden = 512, int64_t out = 10) {
   return model.output("y", kFloat, std::vector<Dim>{std::string("batch"), out});
 }
 
-// A directory of its own under the system's temporary one, removed at the end.
+// A new folder below the system's temporary one, removed at the end.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

@@ -1,4 +1,4 @@
-// What tests of the ONNX Runtime backend share: the library's path, loading a written model, and
+// The fixture of the ONNX Runtime backend's tests: the library's path, loading a written model, and
 // one-line runs. Test code.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace serval {
 
-// SERVAL_ORT_LIBRARY, or the library of the node_modules beside the sources; "" when neither is.
+// SERVAL_ORT_LIBRARY, or the library of the node_modules beside the sources; "" if neither exists.
 inline std::string onnxruntime_library() {
   const char* variable = std::getenv("SERVAL_ORT_LIBRARY");
   if (variable != nullptr && *variable != '\0') return variable;
@@ -33,7 +33,7 @@ inline std::string onnxruntime_library() {
   if (onnxruntime_library().empty()) \
   GTEST_SKIP() << "NOT TESTED: no ONNX Runtime library; set SERVAL_ORT_LIBRARY, or npm ci"
 
-// A tensor that owns its values; the view is of this object.
+// A tensor that owns its values; the view points into this object.
 template <typename T>
 struct TestTensor {
   TestTensor(DType dtype, std::vector<int64_t> dims, std::vector<T> given)
@@ -94,7 +94,7 @@ class OnnxRuntimeTest : public ::testing::Test {
     EXPECT_TRUE(loaded.ok()) << loaded.error().message;
     return loaded.ok() ? loaded.value() : nullptr;
   }
-  // The error of a load that must fail.
+  // Returns the error of a load that must fail.
   Error load_error(const std::string& path, ModelSpec spec = {}) {
     spec.path = path;
     Result<std::shared_ptr<BackendModel>> loaded = backend_->load(spec);
@@ -104,7 +104,7 @@ class OnnxRuntimeTest : public ::testing::Test {
   Error load_error(const onnx::Model& model) {
     return load_error(directory_.write("model.onnx", model.to_bytes()));
   }
-  // Runs all outputs on `scratch`.
+  // Runs all outputs with `scratch`.
   static Status run(BackendModel& model, BackendScratch& scratch,
                     const std::vector<TensorView>& inputs) {
     std::vector<uint32_t> outputs(model.info().signatures[0].outputs.size());

@@ -12,7 +12,7 @@
 
 namespace serval::tabular {
 
-// A constant: of a number or a text, as its type says.
+// A constant: a number or a text, depending on its type.
 struct MadeValue {
   Type type;
   double number = 0;
@@ -20,7 +20,7 @@ struct MadeValue {
   bool missing = false;
 };
 
-// An attribute's value. An int is what TypeScript's builder makes of an integer: both members.
+// An attribute's value. An int sets both members, as TypeScript's builder does for an integer.
 using MadeAttribute =
     std::variant<int, double, bool, std::string, std::vector<double>, std::vector<int32_t>,
                  std::vector<std::string>, std::vector<MadeValue>>;
@@ -48,7 +48,7 @@ class PlanMaker {
     stages_.push_back(
         plan::CreateStageDirect(builder_, kind.c_str(), "here", &inputs, &outputs, &made));
   }
-  // An output 'out' of `type` that one stage fills.
+  // Adds an output 'out' of `type` that one stage fills.
   uint32_t only(const std::string& kind, const std::vector<uint32_t>& inputs, Type type,
                 const MadeAttributes& attributes, Type element = Type::Any) {
     const uint32_t out = column("out", type, element);

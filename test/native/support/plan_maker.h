@@ -46,7 +46,7 @@ struct PlanRun {
       at(column).end_row();
     }
   }
-  // "" or the error's text.
+  // Runs the plan; returns "" or the error's text.
   std::string run(bool null_for_invalid = false) {
     const Status done = plan->run(*frame, {null_for_invalid}, nullptr);
     return done.ok() ? "" : done.error().message;

@@ -14,7 +14,7 @@ using Reals = std::vector<double>;
 using Texts = std::vector<std::string>;
 using Values = std::vector<MadeValue>;
 
-// The attribute of that name, in place of one that is there.
+// Replaces the attribute with that name, or adds it.
 inline void set(MadeAttributes& attributes, const std::string& name, MadeAttribute value) {
   for (auto& [known, held] : attributes) {
     if (known == name) {
@@ -30,7 +30,7 @@ struct MadeOutput {
   Type element = Type::Any;
 };
 
-// Columns x0, x1, ... of doubles; NaN: missing.
+// Columns x0, x1, ... of doubles; NaN is missing.
 struct Given {
   Given(const std::string& kind, size_t width, const std::vector<MadeOutput>& types,
         const MadeAttributes& attributes) {

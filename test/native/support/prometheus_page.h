@@ -1,5 +1,5 @@
-// A strict reader of Prometheus's text format: turns a page down for anything that Prometheus's own
-// parser or its linter would object to. Test time only.
+// A strict reader of Prometheus's text format: refuses a page for anything that Prometheus's own
+// parser or linter would object to. Test time only.
 #pragma once
 
 #include <charconv>
@@ -42,10 +42,10 @@ class PrometheusPage {
     }
   }
 
-  // "" when the page is right.
+  // "" if the page is valid.
   const std::string& error() const { return error_; }
   const std::map<std::string, MetricFamily>& families() const { return families_; }
-  // NaN when there is no such sample.
+  // NaN if there is no such sample.
   double value(const std::string& name, const MetricLabels& labels) const {
     for (const auto& [ignored, family] : families_) {
       for (const MetricSample& sample : family.samples) {
@@ -112,7 +112,7 @@ class PrometheusPage {
     current_ = name;
   }
 
-  // The text between the quotes, escapes undone.
+  // Reads the text between the quotes and undoes escapes.
   bool take_value(std::string_view& rest, std::string& value) {
     if (!take(rest, "\"")) return false;
     while (!rest.empty() && rest[0] != '"') {
@@ -164,8 +164,8 @@ class PrometheusPage {
     return sample.name == current_ + "_sum" || sample.name == current_ + "_count";
   }
 
-  // Per label set: le ascends to +Inf, counts do not fall, _sum and _count follow, and _count is
-  // the last bucket.
+  // For each label set: le ascends to +Inf, counts never decrease, _sum and _count follow, and
+  // _count equals the last bucket.
   void check_histogram(const std::string& name, const MetricFamily& family) {
     const auto& samples = family.samples;
     for (size_t i = 0; i < samples.size();) {

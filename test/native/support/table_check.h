@@ -1,5 +1,5 @@
-// What must hold of everything that a tabular codec decodes: its views are what they say, and its
-// answer as V2 JSON, taken for a request, is decoded to the same fields. For tests and fuzzing.
+// Properties of everything that a tabular codec decodes: its views match their declarations, and
+// its response as V2 JSON, sent as a request, is decoded to the same fields. For tests and fuzzing.
 #pragma once
 
 #include "base/bytes/utf8.h"
@@ -25,7 +25,8 @@ inline std::string fault_of_view(const TensorView& view, int64_t rows) {
   return {};
 }
 
-// Empty: all is well. `model` has no decimals and no binary fields, which lose by JSON.
+// Empty: all is well. `model` has no decimals and no binary fields, because JSON does not preserve
+// them.
 inline std::string fault_of(const TableModel& model, const DecodedRequest& request) {
   if (request.inputs.size() != model.table.fields.size()) return "fields are missing";
   const int64_t rows = request.inputs[0].shape[0];
@@ -45,7 +46,7 @@ inline std::string fault_of(const TableModel& model, const DecodedRequest& reque
   limits.response_bytes_max = 1 << 20;
   const Status written = encode_table_v2_json({"m", "1"}, echo.table, echo.signature, asked,
                                               request.inputs, limits, arena, out, json_bytes);
-  if (!written.ok()) return {};  // text of another form in a row that is null; too large
+  if (!written.ok()) return {};  // text of another form in a null row; too large
   std::string body(reinterpret_cast<const char*>(out.data()), out.size());
   const std::string before = "\"outputs\":[";
   body.replace(body.find(before), before.size(), "\"inputs\":[");

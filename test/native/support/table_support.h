@@ -23,7 +23,7 @@ inline FieldSpec field(std::string name, Type type) {
   made.type = type;
   return made;
 }
-// As Spark models have it: the type is only known by use, or not at all.
+// A field as in Spark models: its type is only known from its use, or not at all.
 inline FieldSpec any_field(std::string name, Type type = Type::Any) {
   FieldSpec made = field(std::move(name), type);
   made.any = true;
@@ -45,14 +45,14 @@ inline FieldSpec decimal_field(std::string name, uint8_t precision, uint8_t scal
   made.scale = scale;
   return made;
 }
-// A PMML field: text is read as its type.
+// A PMML field: text is parsed as its type.
 inline FieldSpec pmml_field(std::string name, Type type) {
   FieldSpec made = field(std::move(name), type);
   made.parse_text = true;
   return made;
 }
 
-// A model of fields and outputs, with the signature beside it.
+// A tabular model: fields and outputs, with the matching signature.
 struct TableModel {
   TableModel(std::vector<FieldSpec> fields, std::vector<FieldSpec> outputs) {
     table.fields = std::move(fields);
@@ -101,7 +101,7 @@ inline std::string element_text(const TensorView& view, size_t at) {
   });
 }
 
-// "FP64[3]: 1, null, 2.5", "VECTOR[2,-1]: [1, 2], [3]".
+// Shows a tensor as "FP64[3]: 1, null, 2.5" or "VECTOR[2,-1]: [1, 2], [3]".
 inline std::string show(const TensorView& view) {
   std::string text(view.dtype == DType::Decimal ? "DECIMAL" : dtype_name(view.dtype));
   text += view.shape.to_string() + ":";
@@ -121,10 +121,10 @@ inline std::string show(const TensorView& view) {
   return text;
 }
 
-// A request decoded by one of the protocols, with what it borrows.
+// A request decoded by one of the protocols, with the memory that it borrows.
 class TableDecoded {
  public:
-  // `header`: of the binary data extension.
+  // `header`: the header of the binary data extension.
   TableDecoded(Protocol protocol, const TableModel& model, std::string_view bytes,
                int64_t header = -1, const Limits& limits = {})
       : body_(bytes), status_(decode(protocol, model, header, limits)) {}
@@ -175,12 +175,12 @@ class TableDecoded {
   Status status_;
 };
 
-// A parameter of string_param.
+// A parameter with a string_param.
 inline WireBuilder text_parameter(std::string_view key, std::string_view text) {
   return WireBuilder().bytes(1, key).message(2, WireBuilder().bytes(3, text));
 }
 
-// One input of a ModelInferRequest, built up.
+// Builds one input of a ModelInferRequest.
 class TableInput {
  public:
   TableInput(std::string_view name, std::string_view datatype, std::initializer_list<int64_t> shape)
@@ -229,14 +229,14 @@ inline WireBuilder table_message(std::initializer_list<TableInput> inputs) {
   return message;
 }
 
-// What a message of these inputs is decoded to.
+// Decodes a message with these inputs and returns the fields as text.
 inline std::string decoded_wire(const TableModel& model, std::initializer_list<TableInput> inputs) {
   return TableDecoded(Protocol::V2Grpc, model, table_message(inputs).str()).text();
 }
 inline std::string decoded_wire(const TableModel& model, const WireBuilder& message) {
   return TableDecoded(Protocol::V2Grpc, model, message.str()).text();
 }
-// The same of V2 JSON: the text of "inputs", without its brackets.
+// The same for V2 JSON: `inputs` is the content of "inputs", without its brackets.
 inline std::string decoded_json(const TableModel& model, std::string_view inputs) {
   const std::string body = "{\"inputs\":[" + std::string(inputs) + "]}";
   return TableDecoded(Protocol::V2Rest, model, body).text();

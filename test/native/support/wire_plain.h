@@ -1,6 +1,6 @@
-// A slow and plain reader of ModelInferRequest and ModelInferResponse, to compare the real codec
-// with: it makes the objects that protobuf would make. Shares no code with native/codec.
-// wire_plain_decode.h checks them against a model.
+// A slow and plain reader of ModelInferRequest and ModelInferResponse as a reference for the real
+// codec: it makes the objects that protobuf would make. Shares no code with native/codec.
+// wire_plain_decode.h checks the objects against a model.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct PlainField {
   std::string bytes;
 };
 
-// One protobuf message as a list of fields; unset when malformed.
+// One protobuf message as a list of fields; unset if malformed.
 class PlainParser {
  public:
   static std::optional<std::vector<PlainField>> parse(std::string_view text) {
@@ -73,7 +73,7 @@ class PlainParser {
     return true;
   }
 
-  // Reads a field; of a group, everything up to its end, which is dropped.
+  // Reads a field; a group is skipped up to its end.
   bool read_field(PlainField& field, int depth) {
     const size_t start = at_;
     uint64_t tag = 0;
@@ -124,13 +124,13 @@ inline bool plain_is_utf8(std::string_view text) {
   return true;
 }
 
-// The member of an InferParameter that is set (its field number, 0 = none) and its number.
+// The member of an InferParameter that is set (its field number, 0 = none), with its number.
 struct PlainChoice {
   uint32_t member = 0;
   uint64_t value = 0;
   std::string text;  // of a string_param
 
-  // Unset unless it is an int64_param or uint64_param of 0 or more.
+  // Unset unless it is an int64_param or a uint64_param that is not negative.
   std::optional<uint64_t> whole() const {
     if (member == 5 || (member == 2 && value >> 63 == 0)) return value;
     return std::nullopt;
@@ -156,7 +156,7 @@ struct PlainMessage {
   PlainParameters parameters;
 };
 
-// Fills objects from fields; each answers false when the message is malformed.
+// Fills objects from fields; each function returns false if the message is malformed.
 inline bool plain_choice(std::string_view bytes, PlainChoice& out) {
   const auto value = PlainParser::parse(bytes);
   if (!value) return false;

@@ -1,5 +1,5 @@
 // The rules of a ModelInferRequest against a signature, one by one, on wire_plain.h's objects; and
-// the comparison of the real codec with it. Used by unit tests and by the fuzz target.
+// the comparison of the real codec with them. Used by unit tests and by the fuzz target.
 #pragma once
 
 #include <algorithm>
@@ -32,13 +32,14 @@ struct PlainDecoded {
   std::vector<Tensor> inputs;
   std::vector<uint32_t> outputs;
   std::vector<uint32_t> classes;  // per output
-  std::vector<uint32_t> places;   // per output: in `shared`, from 1; 0 = in the answer
-  bool has_schedule = true;       // priority and timeout are good or absent
+  // for each output: its place in `shared`, counted from 1; 0 = in the response
+  std::vector<uint32_t> places;
+  bool has_schedule = true;  // priority and timeout are valid or absent
   uint64_t priority = 0;
   uint64_t timeout_us = 0;
 };
 
-// Product of the dims, 0 where one is 0; unset past 2^62.
+// Returns the product of the dimensions; unset past 2^62.
 inline std::optional<uint64_t> plain_elements(const std::vector<int64_t>& shape) {
   if (std::count(shape.begin(), shape.end(), 0) > 0) return 0;
   long double count = 1;
@@ -122,7 +123,7 @@ inline bool plain_is_shared(const PlainTensor& tensor) {
   });
 }
 
-// The place in shared memory of a tensor that has one; false where its parameters are wrong.
+// Reads a tensor's place in shared memory, if it has one; false if its parameters are wrong.
 inline bool plain_shared(const PlainTensor& tensor, PlainDecoded& out) {
   PlainDecoded::Shared shared;
   const auto find = [&](const char* key) { return tensor.parameters.find(key); };
@@ -165,7 +166,7 @@ inline bool plain_input(const PlainMessage& message, size_t i, const Signature& 
                    tensor);
 }
 
-// All rules whose breach is InvalidArgument.
+// Checks all rules whose breach is InvalidArgument.
 inline bool plain_check(const PlainMessage& message, const Signature& signature,
                         PlainDecoded& out) {
   const auto shared_inputs =
@@ -204,7 +205,7 @@ inline bool plain_check(const PlainMessage& message, const Signature& signature,
   return true;
 }
 
-// A request's number `name`; 0 where it is not given.
+// Returns the number of a request's parameter `name`; 0 if it is not given.
 inline uint64_t plain_number(const PlainParameters& parameters, const std::string& name,
                              PlainDecoded& out) {
   const auto found = parameters.find(name);
@@ -240,7 +241,7 @@ inline bool same_tensor(const TensorView& got, const PlainDecoded::Tensor& expec
   return std::string_view(reinterpret_cast<const char*>(got.data), got.bytes) == expected.data;
 }
 
-// What is wrong with the response that echoes `decoded`'s inputs; empty when nothing is.
+// Returns what is wrong with the response that echoes `decoded`'s inputs; empty if nothing is.
 inline std::string check_echo(const Signature& signature, const DecodedRequest& decoded) {
   std::vector<TensorView> outputs;
   for (const RequestedOutput& output : decoded.outputs) {
@@ -277,11 +278,11 @@ inline std::string check_echo(const Signature& signature, const DecodedRequest& 
   return "";
 }
 
-// What is wrong with what peek_wire_v2() makes of a message that `expected` was made of.
+// Returns what is wrong with peek_wire_v2()'s result for the message of `expected`.
 inline std::string check_peek(std::span<const uint8_t> message, const PlainDecoded& expected) {
   WireModelRef ref;
   const Status status = peek_wire_v2(message, ref);
-  // It reads the top level only, and has limits of its own on names.
+  // The peek reads only the top level, and has its own limits on names.
   if (expected.code == ErrorCode::MalformedBody || message.size() > kNameBytesMax) return "";
   if (status.ok() != expected.has_schedule) return "peek judges the schedule differently";
   if (ref.id != expected.id) return "peeked id";
@@ -290,7 +291,7 @@ inline std::string check_peek(std::span<const uint8_t> message, const PlainDecod
   return ref.schedule.timeout_us == expected.timeout_us ? "" : "peeked timeout";
 }
 
-// Decodes `message` both ways, and echoes it when it is good. Empty when they agree.
+// Decodes `message` both ways, and echoes it if it is valid. Empty if they agree.
 inline std::string compare_wire_v2(std::span<const uint8_t> message, const Signature& signature) {
   const auto text = std::string_view(reinterpret_cast<const char*>(message.data()), message.size());
   const PlainDecoded expected = plain_decode_wire_v2(text, signature);
@@ -330,7 +331,8 @@ inline std::string compare_wire_v2(std::span<const uint8_t> message, const Signa
   }
   if (outputs != expected.outputs) return "wrong outputs";
   if (classes != expected.classes) return "wrong classes";
-  return has_shared_input ? "" : check_echo(signature, decoded);  // which have no elements yet
+  // shared inputs have no elements yet
+  return has_shared_input ? "" : check_echo(signature, decoded);
 }
 
 }  // namespace serval::test

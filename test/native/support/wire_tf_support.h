@@ -1,5 +1,5 @@
-// TensorFlow Serving messages as its own Python API wrote them (tensorflow-serving-api 2.21,
-// SerializeToString(deterministic=True)), in hex, and what the tests of our codec share.
+// TensorFlow Serving messages as written by its own Python API (tensorflow-serving-api 2.21,
+// SerializeToString(deterministic=True)), in hex, and helpers for our codec's tests.
 #pragma once
 
 #include <cstring>
@@ -34,7 +34,7 @@ inline std::span<const uint8_t> as_bytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// The elements of a fixed-size tensor, in hex.
+// Returns the elements of a fixed-size tensor, in hex.
 inline std::string data_hex(const TensorView& tensor) {
   return to_hex({reinterpret_cast<const char*>(tensor.data), tensor.bytes});
 }
@@ -79,7 +79,7 @@ inline WireBuilder input_entry(std::string_view alias, const WireBuilder& proto)
   return WireBuilder().message(2, WireBuilder().bytes(1, alias).message(2, proto));
 }
 
-// An output tensor with memory of its own.
+// An output tensor that owns its memory.
 struct OwnedTensor {
   DType dtype = DType::Invalid;
   std::vector<int64_t> dims;

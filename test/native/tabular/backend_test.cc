@@ -1,4 +1,4 @@
-// The backend "tabular": what it says of a plan, and tensors in and out of its columns.
+// The backend "tabular": its description of a plan, and tensors to and from its columns.
 #include <fstream>
 
 #include "backend/backend.h"
@@ -61,7 +61,7 @@ std::vector<T> values_of(const TensorView& view) {
   return made;
 }
 
-// Every field as an output of its own.
+// A plan that returns every field as a separate output.
 struct Through {
   void add(const std::string& name, Type type, Type element = Type::Any) {
     const uint32_t column = maker.field(name, type, element);
@@ -201,7 +201,7 @@ TEST(TabularBackend, MissingRowsHaveTheLengthOfOthers) {
   EXPECT_EQ(out.states[1], 1);
 }
 
-// A forest over a vector, whose length is checked by row.
+// A forest over a vector whose length is checked for each row.
 TEST(TabularBackend, RefusedRowsAreErrorsOrMissing) {
   PlanMaker maker;
   const uint32_t x = maker.field("x", Type::Vector);
@@ -238,7 +238,7 @@ TEST(TabularBackend, RefusedRowsAreErrorsOrMissing) {
   EXPECT_EQ(scratch->outputs()[0].states[1], 1);
 }
 
-// One small field of many rows, and columns for all of them: no memory is taken.
+// One small field with many rows would need columns for all of them: no memory is allocated.
 TEST(TabularBackend, FramesTooLargeToHold) {
   Through through;
   for (int i = 0; i < 300; ++i) through.add("f" + std::to_string(i), Type::Double);
@@ -253,7 +253,7 @@ TEST(TabularBackend, FramesTooLargeToHold) {
             "1048576 rows of 300 columns: expected at most 268435456 values, got 314572800");
 }
 
-// Sparse vectors of more slots than could be answered: nothing is made of them.
+// Sparse vectors with more slots than a response can hold: no result is computed.
 TEST(TabularBackend, VectorsTooWideToAnswer) {
   PlanMaker maker;
   const uint32_t words = maker.field("words", Type::List, Type::String);
@@ -315,13 +315,13 @@ TEST(TabularBackend, FilesThatAreNoPlans) {
             std::string::npos);
 }
 
-// Cut anywhere, or with any byte another one, a plan is refused or runs; it harms nobody.
+// A plan that is cut anywhere or has any byte changed is refused or runs, without a crash.
 TEST(TabularBackend, DamagedPlansHarmNobody) {
   PlanMaker maker;
   const uint32_t i = maker.field("i", Type::Int32);
   maker.only("pick", {i}, Type::Vector, {{"reals", std::vector<double>{1, 2, 3, 4}}, {"width", 2}});
   const std::vector<uint8_t> good = maker.bytes();
-  for (size_t size = 0; size + 4 < good.size(); ++size) {  // the last ones are padding
+  for (size_t size = 0; size + 4 < good.size(); ++size) {  // the last bytes are padding
     auto cut = std::make_shared<std::vector<uint8_t>>(good.begin(), good.begin() + size);
     EXPECT_FALSE(tabular::Plan::read({cut->data(), size}, cut, "cut").ok());
   }

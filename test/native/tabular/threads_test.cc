@@ -1,5 +1,5 @@
-// One plan, many threads: a plan is shared and each run has a frame of its own. What it finds is
-// found under TSan, too.
+// One plan on many threads: the plan is shared and each run has its own frame. TSan checks this as
+// well.
 #include <array>
 #include <thread>
 
@@ -10,7 +10,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// Texts to labels by text and by expression; a tree over the label.
+// Labels for strings, by text and by expression, and a tree over the label.
 struct Shared {
   Shared() {
     const uint32_t name = maker.field("name", Type::String);
@@ -58,7 +58,7 @@ TEST(Threads, ShareAPlan) {
     const auto [name, mark, leaf] = shared.columns;
     Frame frame(shared.plan->dictionary(), shared.plan->column_count());
     for (size_t run = 0; run < 300; ++run) {
-      // Texts of this run and thread only, beside the plan's own.
+      // Strings that only this run and thread has, beside the plan's own.
       const Strings texts = {"a", "b", "c1",
                              "x" + std::to_string(thread) + "y" + std::to_string(run), "other"};
       frame.begin(static_cast<uint32_t>(texts.size()));

@@ -1,4 +1,4 @@
-// Draining a listener while clients come: they are refused at once, and the port is free for the
+// Draining a listener while clients connect: they are refused at once, and the port is free for the
 // next server while calls still finish.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace serval {
 namespace {
 
-// Nobody calls anything here.
+// A handler without methods.
 class NoMethods final : public CallHandler {
  public:
   std::optional<MethodKind> find(std::string_view) override { return std::nullopt; }
@@ -30,14 +30,15 @@ Result<std::unique_ptr<TransportListener>> listen(uint16_t port) {
                                   [](CallThread&) { return std::make_unique<NoMethods>(); });
 }
 
-// 0, or an errno.
+// Connects to `port`; returns 0 or an errno.
 int try_port(uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // From another address: a port that nobody listens on could meet itself.
+  // Connects from another address, because a connection to a port without a listener could meet
+  // itself.
   sockaddr_in own = address;
   own.sin_port = 0;
   own.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);

@@ -1,6 +1,6 @@
-// Attacks on the listener: floods of frames that cost us and not the client, header bombs, frames
-// that break the protocol, bytes that are nothing. The connection they come on ends, those of
-// others do not, and what healthy clients do goes on.
+// Attacks on the listener: floods of frames that cost us more than the client, header bombs, frames
+// that break the protocol, arbitrary bytes. The attacker's connection ends, other connections do
+// not, and healthy clients are still served.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -23,7 +23,7 @@ TransportSettings without_strikes() {
   return settings;
 }
 
-// Time stands still: a flood's limits do not grow while it comes, however slowly that is.
+// Stops the clock: a flood's limits do not grow during it, however slowly it arrives.
 TransportSettings with_time_held() {
   TransportSettings settings = without_strikes();
   settings.clock = [] {
@@ -39,14 +39,14 @@ bool serves(const EchoServer& server) {
   return client.answer(client.call("/t.T/Unary", "m")).status() == 0;
 }
 
-// Ends with ENHANCE_YOUR_CALM, as far as the client gets to hear of it: a GOAWAY is lost where the
-// client's bytes were not all read.
+// Expects ENHANCE_YOUR_CALM, unless the client cannot receive it: a GOAWAY is lost if not all bytes
+// of the client were read.
 void expect_calmed(RawClient& client) {
   const std::optional<uint32_t> code = client.ending();
   EXPECT_TRUE(!code.has_value() || code == kEnhanceYourCalm) << *code;
 }
 
-// Sends `bytes` again and again, up to `times`. False: the server does not listen any more.
+// Sends `bytes` repeatedly, up to `times`. False: the server no longer reads.
 bool flood(RawClient& client, const string& bytes, uint32_t times) {
   constexpr uint32_t kAtOnce = 100;
   string many;
@@ -91,7 +91,7 @@ TEST(Flood, OfEmptyDataEndsItsConnection) {
   EXPECT_TRUE(serves(server));
 }
 
-// CVE-2024-27316: a header block without an end, of nothing or of much.
+// CVE-2024-27316: an endless header block, empty or large.
 TEST(Flood, OfContinuationsEndsItsConnection) {
   EchoServer server(with_time_held());
   for (const size_t bytes : {0u, 1u, 16'000u}) {
@@ -99,7 +99,7 @@ TEST(Flood, OfContinuationsEndsItsConnection) {
     client.begin();
     client.send(frame(kHeaders, 0, 1, hpack(call_headers("/t.T/Unary"))));
     const string header = bytes < 2 ? string() : hpack({{"x", string(bytes, 'x')}});
-    // A byte alone: names and values of no bytes, three of which make a header.
+    // A single byte: empty names and values, three of which form a header.
     flood(client, frame(kContinuation, 0, 1, bytes == 1 ? string(1, '\0') : header),
           5 * FrameGuard::limit_of(Event::Continuation).burst);
     client.ending();
@@ -132,7 +132,7 @@ TEST(Flood, OfCallsThatAreResetEndsItsConnection) {
   EXPECT_TRUE(serves(server));
 }
 
-// CVE-2025-8671: a frame that is wrong makes us reset the call.
+// CVE-2025-8671: an invalid frame makes us reset the call.
 TEST(Flood, OfCallsThatWeHaveToResetEndsItsConnection) {
   EchoServer server(with_time_held());
   RawClient client(server.port());
@@ -144,7 +144,7 @@ TEST(Flood, OfCallsThatWeHaveToResetEndsItsConnection) {
     for (int i = 0; i < 100; ++i, stream += 2) {
       many += frame(kHeaders, kEndHeaders, stream, head) + window_update(stream, 0x7fffffff);
     }
-    // One after the other: until its reset has left, a stream counts among those that are open.
+    // One at a time: a stream counts as open until its reset was sent.
     listens = client.send(many);
     while (listens && !client.streams[stream - 2].reset.has_value()) {
       listens = client.take().has_value();
@@ -183,7 +183,7 @@ TEST(HealthyClient, MayCancelSomeOfItsCallsForEver) {
   }
 }
 
-// A client that has not read our SETTINGS yet may not know.
+// A client that has not read our SETTINGS yet cannot know the limit.
 TEST(Streams, BeyondTheirNumberAreRefusedAndMayComeAgain) {
   TransportSettings settings;
   settings.concurrent_streams_max = 10;
@@ -206,7 +206,7 @@ TEST(Streams, BeyondTheirNumberAreRefusedAndMayComeAgain) {
   EXPECT_EQ(client.answer(25).status(), 0);
 }
 
-// One that has acknowledged them knows.
+// A client that has acknowledged them knows the limit.
 TEST(Streams, BeyondTheirNumberEndTheConnectionOfWhoKnows) {
   TransportSettings settings;
   settings.concurrent_streams_max = 10;
@@ -240,12 +240,12 @@ TEST(Headers, BeyondTheirLimitEndTheCallOrTheConnection) {
     EXPECT_EQ(status_of({{"x", string(10, 'x')}}), 0);
     EXPECT_EQ(status_of({{"a", string(30'000, 'x')}, {"b", string(30'000, 'x')}}), 0);
     EXPECT_EQ(status_of({{"a", string(35'000, 'x')}, {"b", string(35'000, 'x')}}), 8);
-    // Each header counts 32 bytes more than it has. Source: RFC 9113 6.5.2.
+    // Each header counts 32 bytes more than its size. Source: RFC 9113 6.5.2.
     EXPECT_EQ(status_of(HeaderList(1'800, {"x", "1"})), 0);
     EXPECT_EQ(status_of(HeaderList(2'100, {"x", "1"})), 8);
     EXPECT_EQ(status_of({{"x", "1"}}), 0);
   }
-  // A bomb: one entry of 4,000 bytes in the table, named again and again with one byte each.
+  // A bomb: one entry of 4,000 bytes in the table, referenced repeatedly with one byte each.
   RawClient client(server.port());
   client.begin();
   const string entry =
@@ -314,7 +314,7 @@ TEST(BrokenFrame, EndsItsConnectionWithAReason) {
   EXPECT_EQ(server.journal.counts().messages, 1);
 }
 
-// When it was answered, and its stream is gone, too. libnghttp2 passes over DATA then.
+// The same after the response, when its stream is closed, too. libnghttp2 ignores DATA then.
 TEST(BrokenFrame, MayComeBehindItsCallsAnswer) {
   EchoServer server;
   RawClient client(server.port());
@@ -326,7 +326,7 @@ TEST(BrokenFrame, MayComeBehindItsCallsAnswer) {
   EXPECT_EQ(client.ending(), kStreamClosed);
 }
 
-// A client that has not yet heard of the end of its call is well.
+// A client that has not yet received the end of its call is healthy.
 TEST(LateFrames, OfACallThatEndedEarlyAreTaken) {
   EchoServer server;
   RawClient client(server.port());
@@ -334,7 +334,7 @@ TEST(LateFrames, OfACallThatEndedEarlyAreTaken) {
   const uint32_t stream = client.open("/t.T/Early");
   client.send(data_frames(stream, grpc_message("m"), false));
   EXPECT_EQ(client.answer(stream).status(), 5);
-  ASSERT_TRUE(client.sync());  // by now its stream is reset
+  ASSERT_TRUE(client.sync());  // its stream is reset by now
   client.send(data_frames(stream, grpc_message("more"), false));
   client.send(headers_frame(stream, {{"trailer", "x"}}, true));
   client.send(reset_frame(stream));
@@ -349,7 +349,7 @@ TEST(NoHttp2, EndsItsConnection) {
       "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n",
       string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + string(500, 'x'),
       string(100'000, '\0'),
-      string(kPreface) + ping_frame(),  // SETTINGS come first
+      string(kPreface) + ping_frame(),  // SETTINGS must come first
   };
   for (const string& bytes : kinds) {
     RawClient client(server.port());
@@ -360,7 +360,7 @@ TEST(NoHttp2, EndsItsConnection) {
   EXPECT_TRUE(serves(server));
 }
 
-// Good traffic with a few bytes of it spoilt, cut and doubled: some of it is understood, some not.
+// Valid traffic with a few bytes damaged, cut and doubled: some of it is understood, some not.
 TEST(SpoiltTraffic, HarmsNobody) {
   TransportSettings settings = without_strikes();
   settings.compression_level = 1;

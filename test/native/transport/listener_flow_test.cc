@@ -1,5 +1,5 @@
-// Flow control and memory: clients that do not read, that send without end, that open no windows.
-// However they go about it the listener holds little for them, and others are served.
+// Flow control and memory: clients that do not read, that send endlessly, that open no windows. In
+// every case the listener holds little memory for them, and others are served.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using namespace serval::testing;
 using std::string;
 
-// Clients here sync() with pings, which are not what is tested.
+// Settings for clients that sync() with pings, which are not tested here.
 TransportSettings patient() {
   TransportSettings settings;
   settings.ping_strikes_max = 0;
@@ -37,10 +37,10 @@ TEST(Window, OfAStreamHoldsBackItsAnswers) {
   while (got.data.size() < 65'535) ASSERT_TRUE(client.take().has_value());
   ASSERT_TRUE(client.sync());
   EXPECT_EQ(got.data.size(), 65'535u);
-  // Two of the hundred have left, whatever the handler would like to send.
+  // Two of the hundred were sent, whatever else the handler would send.
   EXPECT_LE(server.journal.counts().left, 2);
   EXPECT_LT(server.budget->used(), 2'000'000u);
-  // A stream beside it has a window of its own.
+  // Another stream has its own window.
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", "m")).status(), 0);
   for (uint32_t more = 1; more < 70'000; more *= 3) {
     const size_t before = got.data.size();
@@ -78,13 +78,13 @@ TEST(Window, OfZeroOpensWithTheClientsSettings) {
   client.begin({{kInitialWindow, 0}});
   const uint32_t unary = client.call("/t.T/Unary", "text");
   const uint32_t status = client.call("/t.T/Status", "7 no");
-  // What has no message needs no window.
+  // A response without a message needs no window.
   EXPECT_EQ(client.answer(status).status(), 7);
   ASSERT_TRUE(client.sync());
   EXPECT_EQ(client.streams[unary].data, "");
   client.send(settings_frame({{kInitialWindow, 3}}));
   while (client.streams[unary].data.size() < 3) ASSERT_TRUE(client.take().has_value());
-  // Below nothing, and up again. Source: RFC 9113 6.9.2.
+  // The window goes below zero and up again. Source: RFC 9113 6.9.2.
   client.send(settings_frame({{kInitialWindow, 0}}));
   client.send(window_update(unary, 2));
   ASSERT_TRUE(client.sync());
@@ -106,7 +106,7 @@ TEST(Window, ThatGrowsTooFarEndsWhatItBelongsTo) {
   EXPECT_TRUE(serves(server));
 }
 
-// A client that keeps to the windows is told of more as its message comes.
+// A client that respects the windows gets updates as its message arrives.
 TEST(Window, OfTheServerFollowsALongMessage) {
   TransportSettings settings = patient();
   settings.stream_window_bytes = 100'000;
@@ -116,7 +116,7 @@ TEST(Window, OfTheServerFollowsALongMessage) {
   client.begin();
   const uint32_t stream = client.open("/t.T/Collect");
   const string all = grpc_message(string(3'000'000, 'x'));
-  // A connection has 65,535 until an update of it comes.
+  // A connection has a window of 65,535 until its first update.
   int64_t stream_credit = 100'000, credit = 65'535;
   for (size_t at = 0; at < all.size();) {
     const size_t part = std::min<size_t>(10'000, all.size() - at);
@@ -189,7 +189,7 @@ TEST(PausedStream, EndsWithItsClientOrItsDeadline) {
   EXPECT_EQ(server.journal.counts().messages, 0);
 }
 
-// Calls without end from a client that reads nothing: it is not read from either.
+// Endless calls from a client that reads nothing: the server stops reading from it.
 TEST(SilentReader, IsNotReadFromAnyMore) {
   EchoServer server(patient());
   RawClient client(server.port());
@@ -213,7 +213,7 @@ TEST(SilentReader, IsNotReadFromAnyMore) {
   EXPECT_LT(sent, kTooMany);
   EXPECT_LT(server.budget->used(), 64u << 20);
   EXPECT_TRUE(serves(server));
-  // It reads at last: all is answered.
+  // When it reads at last, all calls are answered.
   while (!bytes.empty()) {
     bytes.erase(0, client.send_some(bytes));
     ASSERT_TRUE(client.take().has_value());
@@ -250,20 +250,20 @@ TEST(SilentReader, IsRefusedWhileAnswersWaitBeyondTheLimit) {
   const uint32_t stream = client.call("/t.T/Flood", "20 100000");
   ASSERT_TRUE(server.journal.wait_for(&Journal::Counts::messages, 1));
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", "m")).status(), 8);
-  EXPECT_TRUE(serves(server));  // who takes answers is answered
+  EXPECT_TRUE(serves(server));  // clients that read are answered
   client.send(reset_frame(stream));
   client.send(settings_frame({{kInitialWindow, 65'535}}));
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", "m")).status(), 0);
 }
 
-// A client that is told goodbye and takes none of it: what it was sent before fills its socket.
+// A client that gets a GOAWAY and does not read it: earlier data fills its socket.
 TEST(SilentReader, IsNotWaitedForAtItsEnd) {
   TransportSettings settings;
   settings.ping_strikes_max = 1;
   EchoServer server(settings);
   RawClient client(server.port());
   client.begin({{kInitialWindow, 1u << 30}});
-  // In one piece: what comes once its socket is full is not read.
+  // Sent in one piece, because nothing is read after its socket is full.
   client.send(headers_frame(1, call_headers("/t.T/Flood")) +
               data_frames(1, grpc_message("100 1000000"), true) + ping_frame() + ping_frame() +
               ping_frame());
@@ -272,7 +272,7 @@ TEST(SilentReader, IsNotWaitedForAtItsEnd) {
   EXPECT_TRUE(serves(server));
 }
 
-// Half a message that never comes whole is memory of one message at most, and of the budget.
+// Half a message without the rest holds memory of at most one message, within the budget.
 TEST(Message, BeyondTheBudgetIsRefusedBeforeItComes) {
   EchoServer server(patient(), 10'000'000);
   RawClient client(server.port());
@@ -280,7 +280,7 @@ TEST(Message, BeyondTheBudgetIsRefusedBeforeItComes) {
   const uint32_t stream = client.open("/t.T/Collect");
   client.send(frame(kData, 0, stream, '\0' + big_endian(100'000'000, 4) + "x"));
   EXPECT_EQ(client.answer(stream).status(), 8);
-  // Several that fit alone and not together: those that came first go on.
+  // Several messages that fit alone but not together: the first ones continue.
   std::vector<uint32_t> streams;
   for (int i = 0; i < 8; ++i) {
     streams.push_back(client.open("/t.T/Collect"));
@@ -298,8 +298,7 @@ TEST(Message, BeyondTheBudgetIsRefusedBeforeItComes) {
   EXPECT_EQ(client.answer(streams[0]).messages(), std::vector<string>{"3000000"});
 }
 
-// Messages of no bytes cost five bytes each to send; a great many in one frame are taken one by
-// one.
+// Empty messages cost five bytes each to send; a great many in one frame are accepted one by one.
 TEST(Message, OfNoBytesMayComeManyTimes) {
   EchoServer server(patient());
   RawClient client(server.port());

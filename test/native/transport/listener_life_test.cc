@@ -1,4 +1,4 @@
-// The life of connections: drains, ages, idleness, keepalive, the number of them, where they come
+// Lifetime of connections: drains, ages, idleness, keepalive, their number, and where they come
 // from (unix sockets; encrypted).
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ bool is_refused(uint16_t port) {
   bool refused = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0;
   char byte = 0;
   pollfd wait{fd, POLLIN, 0};
-  // What waited in the kernel's queue when the socket closed is refused as well.
+  // Connections in the kernel's queue are refused as well when the socket closes.
   if (!refused && ::poll(&wait, 1, 10'000) > 0) refused = ::recv(fd, &byte, 1, 0) <= 0;
   ::close(fd);
   return refused;
@@ -95,7 +95,7 @@ TEST(Drain, CutsWhatDoesNotFinish) {
   EXPECT_GE(server.journal.counts().cutting, 1);
 }
 
-// A client that reads nothing does not hold up a drain for longer than it has.
+// A client that reads nothing cannot delay a drain beyond its grace period.
 TEST(Drain, IsNotHeldUpByAClientThatReadsNothing) {
   EchoServer server;
   RawClient client(server.port());
@@ -127,7 +127,7 @@ TEST(Drain, SaysWhichCallWasTheLastWhenItsClientHasHeardOfIt) {
   std::optional<Frame> ping = client.take();
   ASSERT_TRUE(ping.has_value());
   ASSERT_EQ(ping->type, kPing);
-  // Calls that it made before it heard of it; streams are told at once.
+  // Calls that it made before it received the GOAWAY; streams are notified at once.
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", "m")).status(), 0);
   const uint32_t stream = client.open("/t.T/Echo");
   ASSERT_TRUE(server.journal.wait_for(&Journal::Counts::draining, 3));
@@ -158,7 +158,7 @@ TEST(Drain, IsNotHeldUpByAClientThatAnswersNoPings) {
   EXPECT_EQ(client.last_streams.front(), kAnyStream);
 }
 
-// No call that was on its way is lost.
+// The client knows the fate of every call that was in transit.
 TEST(Drain, LeavesNoCallInTheDark) {
   for (int round = 0; round < 20; ++round) {
     EchoServer server;
@@ -217,7 +217,7 @@ TEST(Age, WaitsForNoPingThatIsNotAnswered) {
   EXPECT_EQ(client.last_streams, (std::vector<uint32_t>{kAnyStream, 0}));
 }
 
-// Streams of a connection that is too old are told when the server stops, too.
+// Streams on a connection that exceeded its age are also notified when the server stops.
 TEST(Age, DoesNotKeepStreamsFromHearingOfADrain) {
   TransportSettings settings;
   settings.connection_age_ms_max = 20;
@@ -260,7 +260,7 @@ TEST(Idle, ConnectionsAreRetired) {
   const uint32_t call = busy.call("/t.T/Later", "late");
   RawClient other(server.port());
   other.begin();
-  EXPECT_EQ(other.ending(), kNoError);  // by now the busy one would have been
+  EXPECT_EQ(other.ending(), kNoError);  // the busy one would have ended by now
   EXPECT_FALSE(busy.go_away.has_value());
   server.go_on();
   EXPECT_EQ(busy.answer(call).status(), 0);
@@ -336,7 +336,7 @@ TEST(Connections, HaveANumber) {
   EXPECT_EQ(server.listener->connections(), 3u);
   RawClient refused(server.port());
   refused.ending();
-  while (full == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // told last
+  while (full == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // reported last
   EXPECT_EQ(full, 3u);
   EXPECT_EQ(clients[0]->answer(clients[0]->call("/t.T/Unary", "m")).status(), 0);
   clients.pop_back();
@@ -360,7 +360,7 @@ TEST(Handshake, HasATimeLimit) {
   RawClient client(server.port());
   client.begin();
   const uint32_t call = client.call("/t.T/Hang", "m", {{"grpc-timeout", "200m"}});
-  EXPECT_EQ(client.answer(call).status(), 4);  // the limit was not for this one
+  EXPECT_EQ(client.answer(call).status(), 4);  // the limit did not apply to this one
 }
 
 TEST(UnixSocket, CarriesCallsBesideTcp) {

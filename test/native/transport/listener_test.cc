@@ -1,5 +1,5 @@
-// Calls over the listener: unary and streaming, metadata, statuses, deadlines, cancellation, what
-// is no gRPC call, size limits.
+// Calls over the listener: unary and streaming, metadata, statuses, deadlines, cancellation,
+// requests that are not gRPC, size limits.
 #include "transport/listener.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(UnaryCall, ComesInFramesOfAnySize) {
   }
 }
 
-// What a client writes last, large raw data, then needs no copy to be read as numbers.
+// Large raw data, which a client writes last, can then be read as numbers without a copy.
 TEST(UnaryCall, EndsAtAlignedMemoryWhereItIsPutTogether) {
   EchoServer server;
   RawClient client(server.port());
@@ -163,10 +163,10 @@ TEST(Deadline, EndsACallThatHangs) {
   EXPECT_EQ(got.status(), 4);
   EXPECT_GE(now_ns() - begin, 50'000'000u);
   EXPECT_EQ(server.journal.counts().closed, 1);
-  // One that has passed when it comes ends as well, whether its message is there or not.
+  // A deadline that has passed on arrival ends the call as well, with or without its message.
   EXPECT_EQ(client.answer(client.call("/t.T/Hang", "m", {{"grpc-timeout", "0n"}})).status(), 4);
   EXPECT_EQ(client.answer(client.open("/t.T/Echo", {{"grpc-timeout", "1u"}})).status(), 4);
-  // A long one has no effect on a call that is answered.
+  // A long deadline has no effect on a call that is answered.
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", "", {{"grpc-timeout", "99999999H"}})).status(),
             0);
 }
@@ -179,7 +179,7 @@ TEST(Cancellation, ReachesTheHandler) {
   ASSERT_TRUE(server.journal.wait_for(&Journal::Counts::messages, 1));
   client.send(reset_frame(hanging));
   EXPECT_TRUE(server.journal.wait_for(&Journal::Counts::closed, 1));
-  // The end of the connection is the end of its calls.
+  // The end of the connection ends its calls.
   client.call("/t.T/Hang", "m");
   client.open("/t.T/Echo");
   ASSERT_TRUE(server.journal.wait_for(&Journal::Counts::begun, 3));
@@ -197,7 +197,7 @@ TEST(WrongCall, IsAnsweredByAStatus) {
   EXPECT_NE(client.answer(client.call("/t.T/None", "m")).message().find("/t.T/None"), string::npos);
   EXPECT_EQ(status_of(client.call("/", "m")), 12);
   EXPECT_EQ(status_of(client.call("/t.T/Unary", "m", {{"grpc-timeout", "1 s"}})), 13);
-  // No message, two, half of one, one of unknown form.
+  // No message, two messages, half of one, one in an unknown format.
   uint32_t stream = client.open("/t.T/Unary");
   client.send(frame(kData, kEndStream, stream, ""));
   EXPECT_EQ(status_of(stream), 12);
@@ -246,7 +246,7 @@ TEST(WrongCall, ThatIsNoGrpcIsAnsweredByHttp) {
   head[0].second = "HEAD";
   EXPECT_EQ(http_status(201, head), "405");
   EXPECT_EQ(client.answer(201).data, "");
-  // One whose content does not end is answered before its end.
+  // A request with an endless body is answered before its end.
   client.send(headers_frame(203, json));
   client.send(data_frames(203, string(65'536, '{'), false));
   ASSERT_TRUE(client.sync());
@@ -264,7 +264,7 @@ TEST(WrongCall, ThatIsNoGrpcIsAnsweredByHttp) {
   }
 }
 
-// A stream's headers that HTTP/2 does not allow end the stream, not the connection.
+// Headers that HTTP/2 does not allow end the stream, not the connection.
 TEST(WrongCall, ThatIsNoHttpIsReset) {
   EchoServer server;
   RawClient client(server.port());
@@ -299,7 +299,7 @@ TEST(Size, HasLimitsBothWays) {
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", string(501, 'x'))).status(), 8);
   EXPECT_EQ(client.answer(client.call("/t.T/Collect", string(1'000, 'x'))).status(), 0);
   EXPECT_EQ(client.answer(client.call("/t.T/Collect", string(1'001, 'x'))).status(), 8);
-  // It is the stated length that is refused: nothing of 4 GiB needs to come.
+  // The stated length is refused: 4 GiB need not be sent.
   const uint32_t stream = client.open("/t.T/Collect");
   client.send(frame(kData, 0, stream, string("\0\xff\xff\xff\xff", 5)));
   EXPECT_EQ(client.answer(stream).status(), 8);
@@ -343,7 +343,8 @@ TEST(Stream, OfTheClientOnly) {
   EXPECT_EQ(client.answer(stream).messages(), std::vector<string>{"3000000"});
 }
 
-// Who has its answer need not send the rest: RST_STREAM with NO_ERROR. Source: RFC 9113 8.1.
+// A client that has its response need not send the rest: RST_STREAM with NO_ERROR. Source: RFC 9113
+// 8.1.
 TEST(Stream, ThatEndsEarlyTellsTheClientToStop) {
   EchoServer server;
   RawClient client(server.port());
@@ -354,7 +355,7 @@ TEST(Stream, ThatEndsEarlyTellsTheClientToStop) {
   EXPECT_EQ(got.status(), 5);
   while (!got.reset.has_value() && client.take().has_value()) continue;
   EXPECT_EQ(got.reset, kNoError);
-  // What is on its way meanwhile harms nobody.
+  // Data in transit meanwhile is harmless.
   client.send(data_frames(stream, string(10'000, 'x'), true));
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", "m")).status(), 0);
 }

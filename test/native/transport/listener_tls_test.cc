@@ -1,4 +1,4 @@
-// A listener that speaks TLS: calls over it, and what it tells of handshakes that fail.
+// A listener with TLS: calls over it, and its reports of failed handshakes.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -16,11 +16,11 @@ using std::string;
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
 
-// Moves when a test says so.
+// Advances only when a test sets it.
 std::atomic<uint64_t> g_now_ns{0};
 uint64_t held_ns() { return g_now_ns; }
 
-// What was told of handshakes.
+// The reports of handshake failures.
 class Told {
  public:
   TransportEvents events() {
@@ -32,7 +32,7 @@ class Told {
     };
     return out;
   }
-  // Nothing where it was not told so often in ten seconds.
+  // Returns nothing if there were fewer reports within ten seconds.
   std::optional<HandshakeFailures> wait_for(size_t number) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, std::chrono::seconds(10), [&] { return all_.size() >= number; })) {
@@ -72,7 +72,7 @@ string name_of(int socket) {
   return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 
-// Says `words`; the client's address, when the listener has closed.
+// Sends `words`; returns the client's address once the listener has closed.
 string say(uint16_t port, std::string_view words) {
   RawClient client(port);
   string name = name_of(client.fd());
@@ -119,7 +119,7 @@ TEST(TlsListener, TellsOfHandshakesThatFailButNotOften) {
   EXPECT_EQ(one->count, 1u);
   EXPECT_EQ(one->peer, first);
   EXPECT_EQ(one->reason, "wrong version number");
-  say(server.port(), "");  // says nothing: somebody looks whether the port is open
+  say(server.port(), "");  // sends nothing, like a check that the port is open
   say(server.port(), string("\x16\x03\x01\xff\xff aaaaaaaaaaaaaaa", 21));
   say(server.port(), "GET / HTTP/1.1\r\n\r\n");
   ASSERT_TRUE(server.has_connections(0));
@@ -142,7 +142,8 @@ TEST(TlsListener, TellsWhoseCertificateItDoesNotTake) {
   ClientContext tls;
   const int socket = tcp_socket(server.port());
   const string name = name_of(socket);
-  RawClient client(socket, tls.context);  // its end of TLS 1.3 is done before it is refused
+  // the client's part of TLS 1.3 is done before it is refused
+  RawClient client(socket, tls.context);
   client.ending();
   const std::optional<HandshakeFailures> one = told.wait_for(1);
   ASSERT_TRUE(one.has_value());

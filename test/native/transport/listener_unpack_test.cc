@@ -1,5 +1,5 @@
-// Compressed messages over the listener: both codings, limits, and that a message that is unpacked
-// keeps nobody else waiting.
+// Compressed messages over the listener: both codings, limits, and that decompressing one message
+// delays nobody else.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -49,7 +49,7 @@ TEST(Compression, IsUnpackedInBothFormats) {
       EXPECT_TRUE(got.messages()[0] == text);
     }
   }
-  // On a stream, packed and plain ones in turn.
+  // Compressed and plain messages alternate on a stream.
   const uint32_t stream = client.open("/t.T/Echo", {{"grpc-encoding", "gzip"}});
   const string text(3'000'000, 'y');
   const string both =
@@ -77,7 +77,7 @@ TEST(Compression, OfAnswersIsWhatTheClientTakes) {
   const StreamAnswer& plain = client.answer(client.call("/t.T/Unary", text));
   EXPECT_EQ(plain.header("grpc-encoding"), "");
   EXPECT_EQ(plain.messages(), std::vector{text});
-  // What does not get shorter goes as it is.
+  // Data that does not shrink is sent uncompressed.
   const string noise = some_text(10'000);
   const StreamAnswer& long_one =
       client.answer(client.call("/t.T/Unary", noise, {{"grpc-accept-encoding", "gzip"}}));
@@ -105,7 +105,7 @@ TEST(Compression, ThatCannotBeReadIsRefused) {
   EXPECT_EQ(status_of("gzip", grpc_message("no gzip", true)), 13);
   EXPECT_EQ(status_of("gzip", grpc_message(packed.substr(0, packed.size() - 1), true)), 13);
   EXPECT_EQ(status_of("gzip", grpc_message("", true)), 13);
-  // A bomb: a thousandth of the limit that unpacks to a hundred times it.
+  // A bomb: its size is a thousandth of the limit, and it unpacks to a hundred times the limit.
   EXPECT_EQ(
       status_of("gzip",
                 grpc_message(packed_by_zlib(string(100'000'000, 0), MessageCoding::Gzip), true)),
@@ -113,14 +113,14 @@ TEST(Compression, ThatCannotBeReadIsRefused) {
   EXPECT_EQ(status_of("gzip", grpc_message(packed, true)), 0);
 }
 
-// What packs to about half of its size.
+// Text that compresses to about half of its size.
 string letters(size_t bytes) {
   string out = some_text(bytes);
   for (char& c : out) c = static_cast<char>('a' + (c & 15));
   return out;
 }
 
-// Runs tasks when the test says so.
+// Runs tasks on the test's command.
 class HeldTasks {
  public:
   TransportEvents events() {
@@ -132,7 +132,7 @@ class HeldTasks {
     };
     return out;
   }
-  // False: none came in ten seconds.
+  // False: none arrived in ten seconds.
   bool wait() {
     for (int i = 0; i < 10'000; ++i) {
       {
@@ -179,7 +179,7 @@ TEST(Compression, MayUnpackToWhatRestAllows) {
       EXPECT_EQ(got.message(), "Received message that decompresses to a size larger than 1000000");
     }
   }
-  // What is not compressed has the message's own limit.
+  // Uncompressed messages have the message's own limit.
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", string(2'000'000, 'x'))).status(), 0);
 }
 
@@ -194,7 +194,7 @@ TEST(Compression, KeepsNobodyElseWaiting) {
   const uint32_t stream = client.open("/t.T/Unary", {{"grpc-encoding", "gzip"}});
   const string packed = packed_by_zlib(plain, MessageCoding::Gzip);
   client.send(data_frames(stream, grpc_message(packed, true), true));
-  // Its tasks come one after the other, each for a part; between them everybody is answered.
+  // Its tasks run one after another, each for a part; all others are answered between them.
   int steps = 0;
   for (; steps < 5; ++steps) {
     ASSERT_TRUE(held.run_one()) << steps;
@@ -226,11 +226,11 @@ TEST(Compression, EndsWithItsCall) {
     leave_in_the_middle();
     ASSERT_TRUE(server.has_connections(0));
     EXPECT_GT(budget->used(), packed.size());
-    ASSERT_TRUE(held.run_one());  // of a call that is gone
+    ASSERT_TRUE(held.run_one());  // a task of a call that has ended
     leave_in_the_middle();
     ASSERT_TRUE(server.has_connections(0));
   }
-  ASSERT_TRUE(held.run_one());  // of a listener that is gone
+  ASSERT_TRUE(held.run_one());  // a task of a listener that has ended
   EXPECT_EQ(budget->used(), 0u);
 }
 

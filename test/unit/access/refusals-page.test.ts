@@ -1,4 +1,4 @@
-// Every refusal of access stands in docs/errors.md, under the status that it has.
+// Every refusal of access is listed in docs/reference/errors.md, under its status.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,8 +9,11 @@ import { callAccess, OPEN_POLICY, type Entrance, type Policy } from '../../../ts
 import { packageRoot } from '../../../ts/base/package-files.js';
 import { foreignCall, HostCheck } from '../../../ts/listeners/http/access/own-page.js';
 
-const page = readFileSync(join(packageRoot(), 'docs', 'errors.md'), 'utf8').replace(/\n {2}/g, ' ');
-/** What stands under a heading, up to the next one. */
+const page = readFileSync(join(packageRoot(), 'docs', 'reference', 'errors.md'), 'utf8').replace(
+  /\n {2}/g,
+  ' ',
+);
+/** The text under a heading, up to the next one. */
 const section = (heading: string): string =>
   page.split(`### ${heading}\n`)[1]?.split(/\n###? /)[0] ?? assert.fail(heading);
 const SECTIONS: Readonly<Record<number, string>> = {

@@ -1,5 +1,4 @@
-// The repository API and the log settings over real folders and an engine that loads what it is
-// told.
+// The repository API and the log settings over real folders and an engine that loads everything.
 import { NO_TRACES } from './fake-control.js';
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +24,7 @@ const sharedMemory = sharedMemoryControl(undefined);
 
 interface ControlSetup extends SourceSetup {
   readonly control: ModelControl;
-  /** Where files of load calls are kept. */
+  /** The folder for files of load calls. */
   readonly tempRoot: string;
 }
 

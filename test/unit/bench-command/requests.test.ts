@@ -1,4 +1,4 @@
-// What a bench sends: rows, forms of one request, URLs.
+// The requests of a bench: rows, the forms of one request, URLs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadRequest, type RequestModel } from '../../../ts/cli/bench/request/bodies.js';
@@ -93,7 +93,7 @@ test('HTTP says the head of binary tensors and the headers', () => {
     ['inference-header-content-length', String(binary.jsonBytes)],
     ['authorization', 'Bearer key'],
   ]);
-  // A request reads as an answer would: tensors behind their head.
+  // A request is parsed like a response: tensors after their head.
   const json = Buffer.from(binary.body).toString('latin1').replace('"inputs":', '"outputs":');
   const jsonBytes = binary.jsonBytes + 1;
   const tensors = tensorAnswer(Buffer.from(json, 'latin1'), jsonBytes);

@@ -1,5 +1,6 @@
-// What a bench sends by TensorFlow Serving's APIs: V1's JSON, Predict's messages, and what both say
-// of a model. Source: docs/protocols/v1-rest.md; docs/protocols/tf-grpc.md; docs/tabular.md.
+// A bench's requests for TensorFlow Serving's APIs: V1's JSON, Predict's messages, and the model's
+// description in both. Source: docs/reference/protocols/v1-rest.md;
+// docs/reference/protocols/tf-grpc.md; docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadRequest, type RequestModel } from '../../../ts/cli/bench/request/bodies.js';
@@ -83,7 +84,7 @@ test('models of columns are asked by rows with every field, missing cells too', 
   const two = v1(columns, { a: [1.5, null], s: ['u', 'w'] }, { batch: 3, isTable: true });
   const rows = [...['{"a":1.5,"s":"u"}', '{"a":null,"s":"w"}', '{"a":1.5,"s":"u"}']];
   assert.equal(two, `{"instances":[${rows.join(',')}]}`);
-  // One field is named too, and rows that were given are sent as such where nobody says "columns".
+  // A single field is named too, and given rows are sent as rows unless "columns" is requested.
   const one = [info('v', 'VECTOR', -1, 2)];
   const vectors = { v: [[1, 2]] };
   assert.equal(v1(one, vectors, { batch: 1, isTable: true }), '{"instances":[{"v":[1,2]}]}');

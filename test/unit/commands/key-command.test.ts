@@ -1,4 +1,4 @@
-// `serval key`: the line on stdout, the key on stderr, and that they belong together.
+// `serval key`: the line on stdout, the key on stderr, and that they match.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';

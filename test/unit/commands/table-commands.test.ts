@@ -1,4 +1,4 @@
-// `serval inspect` and `serval import` of models of columns.
+// `serval inspect` and `serval import` with tabular models.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { fieldsPlan } from '../tabular/plans.js';
 import { NORM_PIPELINE } from '../tabular/spark-folder.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 
-/** What a command prints. */
+/** Returns the output of a command. */
 async function printed(t: TestContext, run: () => Promise<number>): Promise<string> {
   const lines: string[] = [];
   const own = process.stdout.write.bind(process.stdout);

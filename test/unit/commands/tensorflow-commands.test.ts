@@ -1,4 +1,4 @@
-// `serval inspect` and `serval import` of TensorFlow models: what they print and what they write.
+// `serval inspect` and `serval import` with TensorFlow models: their output and their files.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ function outputOf(alias: string, tensor: string): Fill {
       .string(3, 'tensorflow/serving/predict');
 }
 
-/** y = x + c; "bad" needs an operator that there is not. */
+/** y = x + c; "bad" needs an unknown operator. */
 const MODEL = savedModel([
   {
     tags: ['serve'],
@@ -60,7 +60,7 @@ interface Run {
   readonly stderr: string;
 }
 
-/** Runs a command in this process and takes what it prints. */
+/** Runs a command in this process and captures its output. */
 async function run(
   t: TestContext,
   command: (args: readonly string[]) => Promise<number>,

@@ -173,8 +173,10 @@ test('defaults are those of the issue', async () => {
   } satisfies Config);
 });
 
-/** Plain arguments, command line only, not beside --model-base-path, TLS's own flags or those of
- * batching; access and tracing have files of their own. */
+/**
+ * Flags tested elsewhere: plain arguments, command line only, not with --model-base-path, TLS,
+ * batching; access and tracing have their own files.
+ */
 const ELSEWHERE = new Set([
   ...['paths', 'config', 'model-config-file', 'ssl-config-file', 'platform-config-file'],
   ...[...ACCESS_FLAGS, ...TRACE_FLAGS].map((row) => row.name),

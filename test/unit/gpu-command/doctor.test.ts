@@ -1,4 +1,4 @@
-// What `serval doctor` comes to: the first obstacle and its remedy.
+// The conclusion of `serval doctor`: the first obstacle and its remedy.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ test('versions of CUDA', () => {
 });
 
 test('the page of GPUs has each package as it is pinned', () => {
-  const page = readFileSync(join(packageRoot(), 'docs', 'gpu.md'), 'utf8');
+  const page = readFileSync(join(packageRoot(), 'docs', 'guides', 'gpu.md'), 'utf8');
   for (const { package: name, version } of [...CUDA_WHEELS, ...TENSORRT_WHEELS]) {
     assert.ok(page.includes(`\n| ${name} | ${version} | `), name);
   }

@@ -1,5 +1,5 @@
-// `serval gpu install` against a package index of the test's own: what is unpacked, what a break
-// leaves, what is refused, what a second run does.
+// `serval gpu install` against the test's own package index: unpacked files, the state after an
+// interruption, refusals, a second run.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { Progress } from '../../../ts/cli/gpu/install/progress.js';
 import { tempFolder } from '../temp-folder.js';
 import { indexServer, wheelOf, type IndexServer } from './index-server.js';
 
-/** Noise, which no packing makes short. */
+/** Noise that does not compress. */
 const CONTENT = new Uint8Array(300_000);
 for (let i = 0, seed = 1; i < CONTENT.length; i++) {
   seed ^= seed << 13;

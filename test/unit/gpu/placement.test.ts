@@ -1,4 +1,4 @@
-// Where models run: every reason, and what TensorRT is given.
+// Placement of models: every reason, and the settings for TensorRT.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';

@@ -1,4 +1,4 @@
-// What the engine is asked to load where models are placed, on machines of the test's making.
+// The engine's load calls for placed models, on machines that the test defines.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// TensorRT engines: the ONNX model around one, and what is asked of the engine that loads it.
+// TensorRT engines: the ONNX model around one, and the load call for it.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -145,7 +145,7 @@ test('an engine is told by its first bytes', () => {
     assert.equal(planProblem(good, good.length), undefined);
   }
   const long = Buffer.concat([Buffer.from([0, 0, 1, 0]), Buffer.alloc(508, 0x7b)]);
-  assert.equal(planProblem(long, 1 << 20), undefined); // The engine begins further on.
+  assert.equal(planProblem(long, 1 << 20), undefined); // The engine's data begins further on.
   assert.equal(planProblem(Buffer.alloc(0), 0), 'is empty');
   for (const bad of ['onnx', '\b\u0007\u0012', 'f', '....{}no..']) {
     assert.match(planProblem(Buffer.from(bad), bad.length) ?? '', /is not a TensorRT engine/);
@@ -153,7 +153,7 @@ test('an engine is told by its first bytes', () => {
 });
 
 const LOCKS = { lockFile: () => 0 };
-/** What is left of loads in the process's own folder. */
+/** The folders that loads left in the process's own folder. */
 const foldersIn = (cache: string): readonly string[] => {
   const root = join(cache, 'tensorrt', 'plans');
   const [own = ''] = readdirSync(root);
@@ -290,5 +290,5 @@ test('it runs on TensorRT or not at all, and the error says what is missing', ()
   assert.match(why({ providers: [{ name: 'cpu', options: {} }] }, GPU), /got cpu$/);
 });
 
-/** A machine that must not be looked at. */
+/** A machine that must not be examined. */
 const NOT_ASKED: GpuFacts = { devices: 0, obstacle: 'asked', tensorrt: false };

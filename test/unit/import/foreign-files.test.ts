@@ -1,4 +1,4 @@
-// What files of other tools are told to be, by their content alone.
+// Recognition of other tools' files by their content alone.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The import of models of columns around the importers: which one is asked, what is written,
-// what is kept.
+// The import of tabular models around the importers: which one is called, what is written, what is
+// cached.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { archiveIn, tarGzOf, zipOf } from '../tabular/archive/archives.js';
 import { fieldsPlan } from '../tabular/plans.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 
-/** Importers that note what they are asked. */
+/** Importers that record their calls. */
 function importers(asked: string[]): TableImporters {
   const one = (format: string) => () =>
     Promise.resolve((path: string) => {

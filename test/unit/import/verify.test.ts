@@ -1,5 +1,5 @@
-// A loaded model held to its own records: what is asked, what counts as equal, what is said.
-// Source: the PMML standard, "Model Verification".
+// Verification of a loaded model by its own records: requests, equality, messages. Source: the PMML
+// standard, "Model Verification".
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -23,7 +23,7 @@ function rawOf(value: Answered): readonly [datatype: string, raw: Buffer] {
   return ['FP64', raw];
 }
 
-/** An engine that answers each request's output "y" so, or refuses it. */
+/** An engine that returns the given output "y" for each request, or refuses it. */
 function answering(...answers: readonly (Answered | Error)[]) {
   const messages: string[] = [];
   const warmUp: EngineControl['warmUp'] = (handle, protocol, message, signal) => {
@@ -121,7 +121,8 @@ test('other errors stay what they are; a verification has an end', async () => {
   const never: Pick<EngineControl, 'warmUp'> = {
     warmUp: (_handle, _protocol, _message, signal) =>
       new Promise((_, reject) => {
-        const hold = setInterval(() => undefined, 1000); // the signal's timer does not
+        // the signal's timer does not keep the process alive
+        const hold = setInterval(() => undefined, 1000);
         signal?.addEventListener('abort', () => {
           clearInterval(hold);
           reject(new Error('ended'));

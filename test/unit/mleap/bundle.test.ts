@@ -1,4 +1,4 @@
-// MLeap bundles: what of their files is read, and what is refused.
+// MLeap bundles: which parts of their files are read, and what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';

@@ -1,4 +1,4 @@
-// config.pbtxt and configurations in JSON: what is read, what is refused and why.
+// config.pbtxt and configurations in JSON: accepted fields, and refused ones with the reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

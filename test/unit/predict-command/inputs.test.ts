@@ -1,4 +1,4 @@
-// What --input and --random say; NumPy's files.
+// The values of --input and --random; NumPy's files.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { join } from 'node:path';

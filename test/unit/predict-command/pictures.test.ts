@@ -1,4 +1,4 @@
-// Pictures of --input: PNG of every kind, JPEG, and what becomes of their pixels.
+// Images for --input: PNG of every kind, JPEG, and the conversion of their pixels.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deflateSync } from 'node:zlib';
@@ -28,7 +28,7 @@ const chunk = (name: string, body: Uint8Array): Buffer => {
 interface Form {
   readonly depth: number;
   readonly colorType: number;
-  /** Of each row, in turn. */
+  /** The filters of the rows, in turn. */
   readonly filters?: readonly number[];
   readonly interlace?: boolean;
   readonly palette?: readonly number[];
@@ -45,7 +45,7 @@ const ADAM7 = [
   [0, 1, 1, 2],
 ] as const;
 
-/** A PNG file of these samples; filters as the specification has them (9.2). */
+/** A PNG file with these samples; filters as in the specification (9.2). */
 function png(width: number, height: number, samples: readonly number[], form: Form): Buffer {
   const { depth, colorType, filters = [0], interlace = false } = form;
   const each = SAMPLES[colorType] ?? 0;
@@ -113,7 +113,7 @@ describe('PNG', () => {
     for (const depth of depths) {
       it(`of color type ${colorType} with ${depth} bits is what was written`, () => {
         const channels = SAMPLES[colorType] ?? 0;
-        // Sizes that leave some of Adam7's passes without a pixel too.
+        // These sizes also leave some of Adam7's passes without a pixel.
         for (const [width, height] of [
           [13, 9],
           [1, 1],
@@ -274,7 +274,7 @@ describe('a picture for an input', () => {
       () => read(rgb, fixed, '?layout=nhwc'),
       refusal(/expects 4 x 4 pixels, got 3 x 2: use \?resize=4x4/),
     );
-    // As tf.image.resize([[0, 100]], [1, 4]) gives.
+    // The result of tf.image.resize([[0, 100]], [1, 4]).
     const line = png(2, 1, [0, 100], { depth: 8, colorType: 0 });
     const wide = read(line, info('FP32', [1, 4, 1]), '?resize=4x1&layout=hwc');
     assert.deepEqual([...wide.data], [0, 25, 75, 100]);

@@ -1,4 +1,4 @@
-// What a URL of `serval predict` names; gRPC's messages as servers of others write them.
+// Parsing of a URL for `serval predict`; gRPC messages as other servers write them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';

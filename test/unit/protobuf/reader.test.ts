@@ -7,7 +7,7 @@ import { errorOf, hex, hexOf } from '../warmup/support.js';
 
 const sample = (text: string): WireReader => new WireReader(hex(text), 'Sample');
 
-/** Every number of field 1, as unsigned 64 bits. */
+/** Every number in field 1, as unsigned 64 bits. */
 function numbers(text: string): bigint[] {
   const found: bigint[] = [];
   const reader = sample(text);
@@ -197,7 +197,7 @@ describe('texts', () => {
   });
 });
 
-// All string fields called 1; the rest is passed over.
+// All string fields with number 1; the rest is skipped.
 function textsOf(bytes: Uint8Array): string[] {
   const reader = exactReader(bytes, 'Sample');
   const texts: string[] = [];

@@ -1,5 +1,6 @@
-// What the registry does around one load: retries, the resource-preserving order, preparing,
-// configurations that do not fit, versions that cannot be loaded, and how much a change publishes.
+// The registry's steps around one load: retries, the resource-preserving order, preparation,
+// configurations that do not fit, versions that cannot be loaded, and the number of published
+// snapshots.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -40,7 +41,7 @@ function first(registry: Registry, name = 'm'): VersionSnapshot | undefined {
   return registry.snapshot.models[name]?.versions[0];
 }
 
-/** The model with these members on its only version. */
+/** The model with these members in its only version. */
 function with1(change: Partial<DesiredVersion>, revision = 'r1'): DesiredModel {
   const model = desired('m', ['1'], revision);
   return { ...model, versions: model.versions.map((one) => ({ ...one, ...change })) };

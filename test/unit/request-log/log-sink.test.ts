@@ -1,4 +1,4 @@
-// A log that cannot be written: what is said and counted, and that it is tried again.
+// A log that cannot be written: messages, counters, and retries.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ describe('a request log', () => {
     assert.equal(sink.isStopped, true);
     assert.equal(lines.length, 1);
     assert.match(lines[0] ?? '', /the request log is paused.*ENOENT/);
-    // Not tried again so soon.
+    // Too early for a retry.
     mkdirSync(folder);
     clock.ms = 999;
     await log(FORM, 'c');

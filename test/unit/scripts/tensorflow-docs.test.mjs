@@ -1,5 +1,5 @@
-// The tables of docs/tensorflow.md and docs/serval-operators.md are what the code has. Test time
-// only; needs dist/.
+// The tables of docs/reference/tensorflow.md and docs/reference/serval-operators.md equal the
+// code's. Test time only; needs dist/.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import {
 } from '../../../scripts/tensorflow-ops.mjs';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const page = (name) => readFileSync(join(root, 'docs', name), 'utf8');
+const page = (name) => readFileSync(join(root, 'docs', 'reference', name), 'utf8');
 
 test('operators with the same words share a row, with bars escaped', () => {
   const lower = () => undefined;
@@ -42,7 +42,7 @@ test('an operator in no folder is an error, one that is not served is left out',
   assert.throws(() => servedFamilies(families, { Z: {} }), /in no folder of ops\/: Z/);
 });
 
-test('docs/tensorflow.md lists every operator (node scripts/tensorflow-ops.mjs writes it)', async () => {
+test('docs/reference/tensorflow.md lists every operator (node scripts/tensorflow-ops.mjs writes it)', async () => {
   const folder = join(root, 'dist', 'importers', 'tensorflow', 'ops');
   const families = await operatorFamilies(folder);
   assert.ok(families.size > 5);
@@ -53,7 +53,7 @@ test('docs/tensorflow.md lists every operator (node scripts/tensorflow-ops.mjs w
   assert.throws(() => withOperators('no marks', ''), /has no/);
 });
 
-test('docs/serval-operators.md names the operators of native/operators, and no others', () => {
+test('docs/reference/serval-operators.md names the operators of native/operators, and no others', () => {
   const folder = join(root, 'native', 'operators');
   const sources = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.cc'));
   const code = sources.flatMap((path) =>

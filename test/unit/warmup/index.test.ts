@@ -1,4 +1,4 @@
-// Warmup as the registry runs it: order, repetition, labels, the log line, and every fixture file.
+// Warm-up as the registry runs it: order, repetition, labels, the log line, and every fixture file.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -262,7 +262,7 @@ describe('warmup that fails', () => {
       assert.match(error, message, name);
       assert.equal(runs, before, name);
     }
-    // Only the engine sees what is wrong with these.
+    // Only the engine detects the errors in these.
     const rest = Object.keys(files).filter((name) => expected[name] === undefined);
     assert.deepEqual(rest.sort(), [
       'bad-classify',
@@ -326,7 +326,7 @@ describe('warmup that fails', () => {
     assert.equal(inTime.requests, 0);
   });
 
-  // As the engine does: a run that never ends but by its signal.
+  // Like the engine: an endless run that only its signal ends.
   const endless = (_protocol: MessageProtocol, _message: Uint8Array, signal: AbortSignal) =>
     new Promise<void>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(new Error('cancelled')));

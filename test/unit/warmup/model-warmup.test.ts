@@ -1,4 +1,5 @@
-// Triton's model_warmup to V2 requests. Source: v2-protocol.md 3; Triton's ModelWarmup.
+// Conversion of Triton's model_warmup to V2 requests. Source: v2-protocol.md 3; Triton's
+// ModelWarmup.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';

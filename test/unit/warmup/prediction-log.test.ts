@@ -1,4 +1,4 @@
-// PredictionLog records to request messages. Source: tfserving.md 2 and 3.6.
+// Conversion of PredictionLog records to request messages. Source: tfserving.md 2 and 3.6.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../ts/model/request-kinds.js';

@@ -1,4 +1,4 @@
-// TFRecord files: whole ones, and ones broken at every place. Source: tfserving.md 3.6.
+// TFRecord files: complete ones, and ones broken at every position. Source: tfserving.md 3.6.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Lines of the access log about what the engine has no part in: their fields, what is escaped and
-// cut, and which are written.
+// Lines of the access log for requests without the engine: their fields, escaping, truncation, and
+// which ones are written.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';
@@ -22,7 +22,7 @@ function opened(settings: Partial<AccessLogSettings> = {}) {
   return { lines, texts, asked, parsed };
 }
 
-/** Without what differs from run to run. */
+/** Removes the values that differ between runs. */
 const stable = ({ time: _time, total_us: _us, ...rest }: Line): Line => rest;
 const error = (text: string): string => JSON.stringify({ error: text });
 

@@ -1,5 +1,5 @@
 // The paths of `serval bench`: how requests of each are transported, and to which of a server's
-// APIs. Data; any thread. Source: docs/protocols.
+// APIs. Data; any thread. Source: docs/reference/protocols.
 import { PREDICTION_SERVICE } from '../predict/grpc/predict-request.js';
 import type { BenchPath } from './types.js';
 

@@ -1,5 +1,5 @@
 // Measurements and report of `serval bench`. Types only; any thread. `--json` writes the report
-// unchanged and the page reads it (docs/bench.md).
+// unchanged and the page reads it (docs/guides/bench.md).
 
 /**
  * The transport between the caller and the model. `engine`: none, the library's call; `v1-json`,

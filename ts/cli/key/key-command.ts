@@ -13,7 +13,7 @@ export async function keyCommand(args: readonly string[]): Promise<number> {
   if (name === undefined || name.startsWith('-') || groups.length === 0) {
     throw new UsageError(
       ErrorCode.InvalidArgument,
-      'expected `serval key NAME GROUP[,GROUP...]`; see docs/security.md',
+      'expected `serval key NAME GROUP[,GROUP...]`; see docs/guides/security.md',
     );
   }
   const { key, line } = await asUsage(() => Promise.resolve(makeKey(name, groups.join(','))));

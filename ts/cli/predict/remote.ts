@@ -1,5 +1,5 @@
 // A model at a URL: V2 over HTTP with binary tensors, V1 with JSON, or gRPC (grpc/). Control plane.
-// Source: docs/protocols/v2-rest.md, docs/protocols/v1-rest.md.
+// Source: docs/reference/protocols/v2-rest.md, docs/reference/protocols/v1-rest.md.
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { requestOf } from '../../library/load-model.js';
 import { tableAnswer } from '../../library/table-request.js';

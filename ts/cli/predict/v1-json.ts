@@ -1,5 +1,5 @@
 // V1's JSON from the client's side: parses a model's metadata, writes values as text. Control
-// plane; pure. Source: docs/protocols/v1-rest.md; tfserving.md 1.
+// plane; pure. Source: docs/reference/protocols/v1-rest.md; tfserving.md 1.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { InputInfo } from '../../library/types.js';
 import { DATA_TYPES, isDtype } from '../../model/datatype.js';

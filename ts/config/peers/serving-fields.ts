@@ -15,7 +15,9 @@ export const MODELS_CONFIG_FIELDS: FieldTable = {
     base_path: worksBut('absolute, or file://'),
     model_type: worksBut('TENSORFLOW'),
     ...works('model_platform'),
-    logging_config: worksBut('PredictionLog records in TFRecord files: docs/request-logging.md'),
+    logging_config: worksBut(
+      'PredictionLog records in TFRecord files: docs/guides/request-logging.md',
+    ),
     ...works('model_version_policy', 'version_labels'),
   },
   LoggingConfig: {
@@ -94,7 +96,7 @@ export const PLATFORM_FIELDS: FieldTable = {
     use_per_session_threads: noEffect('one thread pool is shared by all models'),
     graph_options: noEffect('ONNX Runtime optimizes: --graph-optimization'),
     operation_timeout_in_ms: noEffect(
-      '--rest-api-timeout-in-ms and deadlines of gRPC calls end runs',
+      'use --rest-api-timeout-in-ms and deadlines of gRPC calls, which end runs',
     ),
     session_inter_op_thread_pool: noEffect('one thread pool is shared by all models'),
     rpc_options: noEffect(NO_TENSORFLOW),

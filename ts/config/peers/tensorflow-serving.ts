@@ -8,7 +8,7 @@ const NO_TFLITE = 'there is no TensorFlow Lite inside';
 
 export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
   works('port', 'PORT', '', 'gRPC; 8001 when not given; 0 picks a free port, it is not off'),
-  works('grpc-socket-path', 'PATH', 'protocols/grpc-transport.md'),
+  works('grpc-socket-path', 'PATH', 'reference/protocols/grpc-transport.md'),
   works(
     'rest-api-port',
     'PORT',
@@ -24,23 +24,23 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'rest-api-timeout-in-ms',
     'MS',
     '',
-    'limits the wait in the queue; what runs is not cut short',
+    'limits the whole request: the wait in the queue and the run',
   ),
   works(
     'rest-api-enable-cors-support',
     'BOOL',
-    'security.md#web-pages-of-other-origins',
+    'guides/security.md#web-pages-of-other-origins',
     'more headers are permitted, and preflights have a max-age',
   ),
-  works('enable-batching', 'BOOL', 'batching.md'),
+  works('enable-batching', 'BOOL', 'guides/batching.md'),
   works('allow-version-labels-for-unavailable-models', 'BOOL', '', 'true when not given'),
   works(
     'batching-parameters-file',
     'FILE',
-    'batching.md',
+    'guides/batching.md',
     'without --enable_batching an error, as before',
   ),
-  works('enable-per-model-batching-parameters', 'BOOL', 'batching.md'),
+  works('enable-per-model-batching-parameters', 'BOOL', 'guides/batching.md'),
   works(
     'model-config-file',
     'FILE',
@@ -89,13 +89,13 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
   works(
     'ssl-config-file',
     'FILE',
-    'protocols/grpc-transport.md',
+    'reference/protocols/grpc-transport.md',
     'TLS on gRPC, and on HTTP unless --http-use-ssl=false',
   ),
   works(
     'platform-config-file',
     'FILE',
-    'coming-from-tensorflow-serving.md#platforms',
+    'guides/coming-from-tensorflow-serving.md#platforms',
     'beside flags that say the same an error; TensorFlow Serving passes over those',
   ),
   noEffect(
@@ -104,11 +104,11 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it',
     { harmless: ['0', '0.0'] },
   ),
-  works('saved-model-tags', 'TAGS', 'tensorflow.md'),
+  works('saved-model-tags', 'TAGS', 'reference/tensorflow.md'),
   works(
     'grpc-channel-arguments',
     'LIST',
-    'protocols/grpc-transport.md',
+    'reference/protocols/grpc-transport.md',
     'those that have a flag here; the rest are named in a warning',
   ),
   noEffect(
@@ -119,7 +119,7 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
   works('enable-model-warmup', 'BOOL'),
   works('num-request-iterations-for-warmup', 'N'),
   notHere('version', 'BOOL', '`serval version` prints it', { harmless: ['false'] }),
-  works('monitoring-config-file', 'FILE', 'metrics.md'),
+  works('monitoring-config-file', 'FILE', 'reference/metrics.md'),
   noEffect(
     'remove-unused-fields-from-bundle-metagraph',
     'BOOL',
@@ -148,5 +148,5 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'grpc.health.v1 with Check and Watch is always there',
     { harmless: ['true'] },
   ),
-  works('enable-serialization-as-tensor-content', 'BOOL', 'protocols/tf-grpc.md'),
+  works('enable-serialization-as-tensor-content', 'BOOL', 'reference/protocols/tf-grpc.md'),
 ];

@@ -31,12 +31,12 @@ const REPOSITORY: readonly PeerFlag[] = [
   works('model-store', 'DIR'),
   works('model-repository', 'DIR', '', 'may be repeated'),
   works('exit-on-error', 'BOOL', '', 'false when not given: what is good is served'),
-  works('disable-auto-complete-config', 'BOOL', 'batching.md#without-a-configuration'),
+  works('disable-auto-complete-config', 'BOOL', 'guides/batching.md#without-a-configuration'),
   works('strict-readiness', 'BOOL'),
-  works('model-control-mode', 'MODE', 'model-control.md'),
-  works('repository-poll-secs', 'N', 'model-control.md'),
-  works('load-model', 'NAME', 'model-control.md', 'may be repeated'),
-  works('model-config-name', 'NAME', 'coming-from-triton.md#custom-configurations'),
+  works('model-control-mode', 'MODE', 'guides/model-control.md'),
+  works('repository-poll-secs', 'N', 'guides/model-control.md'),
+  works('load-model', 'NAME', 'guides/model-control.md', 'may be repeated'),
+  works('model-config-name', 'NAME', 'guides/coming-from-triton.md#custom-configurations'),
   works('model-load-thread-count', 'N'),
   works('model-load-retry-count', 'N', 'decisions/0007-no-load-retries.md'),
   notYet('model-namespacing', 'BOOL', 'give models of different repositories different names', {
@@ -65,7 +65,7 @@ const HTTP: readonly PeerFlag[] = [
   noEffect('http-header-forward-pattern', 'REGEX', NO_PARAMETERS),
   works('http-thread-count', 'N', '', 'event loops, 1 when not given'),
   works('http-max-input-size', 'BYTES', '', '2 GiB when not given'),
-  works('http-restricted-api', 'APIS:KEY=VALUE', 'security.md'),
+  works('http-restricted-api', 'APIS:KEY=VALUE', 'guides/security.md'),
 ];
 
 const GRPC: readonly PeerFlag[] = [
@@ -81,21 +81,30 @@ const GRPC: readonly PeerFlag[] = [
   ),
   noEffect('grpc-infer-allocation-pool-size', 'N', NO_POOL),
   noEffect('grpc-max-response-pool-size', 'N', NO_POOL),
-  works('grpc-use-ssl', 'BOOL', 'protocols/grpc-transport.md'),
-  works('grpc-use-ssl-mutual', 'BOOL', 'protocols/grpc-transport.md'),
-  works('grpc-server-cert', 'FILE', 'protocols/grpc-transport.md', 'read anew when it changes'),
-  works('grpc-server-key', 'FILE', 'protocols/grpc-transport.md'),
-  works('grpc-root-cert', 'FILE', 'protocols/grpc-transport.md'),
-  works('grpc-infer-response-compression-level', 'LEVEL', 'protocols/grpc-transport.md'),
-  works('grpc-keepalive-time', 'MS', 'protocols/grpc-transport.md'),
-  works('grpc-keepalive-timeout', 'MS', 'protocols/grpc-transport.md'),
-  works('grpc-keepalive-permit-without-calls', 'BOOL', 'protocols/grpc-transport.md'),
-  works('grpc-http2-max-pings-without-data', 'N', 'protocols/grpc-transport.md'),
-  works('grpc-http2-min-recv-ping-interval-without-data', 'MS', 'protocols/grpc-transport.md'),
-  works('grpc-http2-max-ping-strikes', 'N', 'protocols/grpc-transport.md'),
-  works('grpc-max-connection-age', 'MS', 'protocols/grpc-transport.md'),
-  works('grpc-max-connection-age-grace', 'MS', 'protocols/grpc-transport.md'),
-  works('grpc-restricted-protocol', 'PROTOCOLS:KEY=VALUE', 'security.md'),
+  works('grpc-use-ssl', 'BOOL', 'reference/protocols/grpc-transport.md'),
+  works('grpc-use-ssl-mutual', 'BOOL', 'reference/protocols/grpc-transport.md'),
+  works(
+    'grpc-server-cert',
+    'FILE',
+    'reference/protocols/grpc-transport.md',
+    'read anew when it changes',
+  ),
+  works('grpc-server-key', 'FILE', 'reference/protocols/grpc-transport.md'),
+  works('grpc-root-cert', 'FILE', 'reference/protocols/grpc-transport.md'),
+  works('grpc-infer-response-compression-level', 'LEVEL', 'reference/protocols/grpc-transport.md'),
+  works('grpc-keepalive-time', 'MS', 'reference/protocols/grpc-transport.md'),
+  works('grpc-keepalive-timeout', 'MS', 'reference/protocols/grpc-transport.md'),
+  works('grpc-keepalive-permit-without-calls', 'BOOL', 'reference/protocols/grpc-transport.md'),
+  works('grpc-http2-max-pings-without-data', 'N', 'reference/protocols/grpc-transport.md'),
+  works(
+    'grpc-http2-min-recv-ping-interval-without-data',
+    'MS',
+    'reference/protocols/grpc-transport.md',
+  ),
+  works('grpc-http2-max-ping-strikes', 'N', 'reference/protocols/grpc-transport.md'),
+  works('grpc-max-connection-age', 'MS', 'reference/protocols/grpc-transport.md'),
+  works('grpc-max-connection-age-grace', 'MS', 'reference/protocols/grpc-transport.md'),
+  works('grpc-restricted-protocol', 'PROTOCOLS:KEY=VALUE', 'guides/security.md'),
 ];
 
 const ELSEWHERE: readonly PeerFlag[] = [
@@ -117,7 +126,7 @@ const ELSEWHERE: readonly PeerFlag[] = [
 ];
 
 const METRICS: readonly PeerFlag[] = [
-  works('allow-metrics', 'BOOL', 'metrics.md'),
+  works('allow-metrics', 'BOOL', 'reference/metrics.md'),
   noEffect(
     'allow-gpu-metrics',
     'BOOL',
@@ -127,18 +136,18 @@ const METRICS: readonly PeerFlag[] = [
   noEffect('allow-cpu-metrics', 'BOOL', 'nv_cpu_utilization and the like are always among them', {
     harmless: ['true'],
   }),
-  works('metrics-address', 'ADDRESS', 'metrics.md', '--http-address when not given'),
-  works('metrics-port', 'PORT', 'metrics.md', 'metrics are on the HTTP port anyway'),
+  works('metrics-address', 'ADDRESS', 'reference/metrics.md', '--http-address when not given'),
+  works('metrics-port', 'PORT', 'reference/metrics.md', 'metrics are on the HTTP port anyway'),
   noEffect('metrics-interval-ms', 'MS', 'metrics are read when they are asked for'),
   mapped(
     'metrics-config',
     'SETTING=VALUE',
     'counters and histograms are always on; summaries are refused: histogram_quantile() of the histograms says it',
-    { page: 'metrics.md' },
+    { page: 'reference/metrics.md' },
   ),
 ];
 
-const TRACE_PAGE = 'tracing.md';
+const TRACE_PAGE = 'guides/tracing.md';
 const TRACING: readonly PeerFlag[] = [
   works('trace-config', 'MODE,SETTING=VALUE', TRACE_PAGE, 'level TENSORS is refused'),
   works('trace-file', 'FILE', TRACE_PAGE),
@@ -182,7 +191,7 @@ const DEVICES: readonly PeerFlag[] = [
     { harmless: ['off'] },
   ),
   noEffect('rate-limit-resource', 'NAME:N:DEVICE', 'read with --rate-limit=execution_count alone'),
-  works('pinned-memory-pool-byte-size', 'BYTES', 'gpu.md#memory'),
+  works('pinned-memory-pool-byte-size', 'BYTES', 'guides/gpu.md#memory'),
   noEffect('cuda-memory-pool-byte-size', 'DEVICE:BYTES', NO_CUDA_POOL),
   noEffect(
     'cuda-virtual-address-size',

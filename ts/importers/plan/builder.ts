@@ -7,7 +7,7 @@ import { PLAN } from './generated/tables.js';
 
 export { call, type Column, columnRef, constant, type Expression } from './expression.js';
 
-/** Of one kind each; see the kind's own text in docs/tabular-plan.md. */
+/** Of one kind each; see the kind's own text in docs/reference/tabular-plan.md. */
 export type AttributeValue =
   | number // integer or real, as the kind asks
   | boolean

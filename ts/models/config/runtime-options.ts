@@ -1,6 +1,6 @@
 // Checks ONNX Runtime options set in a model's configuration against the table shared with the
-// engine (native/engine/spec/options.h, which also resolves paths and makes the final check).
-// Checking here gives each problem its location in the configuration. Control plane; pure.
+// engine (native/engine/control/spec/options.h, which also resolves paths and makes the final
+// check). Checking here gives each problem its location in the configuration. Control plane; pure.
 import { RUNTIME_OPTIONS } from '../../model/generated/runtime-options.js';
 import type { OptionRule, OptionScope } from '../../model/generated/runtime-options.js';
 import { echo, nearWord } from '../../base/text.js';
@@ -64,7 +64,7 @@ export function optionProblem(scope: OptionScope, name: string, value: string): 
     const meant = nearWord(name, known);
     const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
     return (
-      "expected an option that a model's configuration may set (docs/runtime-options.md), " +
+      "expected an option that a model's configuration may set (docs/reference/runtime-options.md), " +
       `got ${echo(value)}${hint}`
     );
   }

@@ -1,7 +1,7 @@
 // TensorFlow Serving over gRPC: PredictionService, ModelService and SessionService. The engine
 // serves Predict, Classify, Regress and MultiInference, except for some error texts; the others
 // respond from the registry's snapshot, or through the engine with messages made here. The
-// listener's thread. Source: tfserving.md 2; docs/protocols/tf-grpc.md.
+// listener's thread. Source: tfserving.md 2; docs/reference/protocols/tf-grpc.md.
 import { CONTROL_CHANGE, INFERENCE, METADATA } from '../../access/groups.js';
 import {
   TF_CLASSIFY,

@@ -2,7 +2,7 @@
 // metadata. Control plane, any thread; pure.
 // Source: tensorflow/serving get_model_status.proto, get_model_metadata.proto as proto3 JSON with
 // the field names kept, one-space indent, defaults printed, final newline;
-// docs/protocols/v1-rest.md.
+// docs/reference/protocols/v1-rest.md.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type {
   RegistrySnapshot,

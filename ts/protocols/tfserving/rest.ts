@@ -1,6 +1,6 @@
 // TensorFlow Serving's REST API. Hot path (predict, classify, regress) and documents; the
 // listener's thread.
-// Source: tensorflow/serving http_rest_api_handler; docs/protocols/v1-rest.md.
+// Source: tensorflow/serving http_rest_api_handler; docs/reference/protocols/v1-rest.md.
 import { INFERENCE, METADATA } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
 import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';

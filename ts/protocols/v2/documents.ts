@@ -1,6 +1,7 @@
 // V2 responses that run no model, made from the registry's snapshot: server and model metadata,
 // configuration, liveness and readiness, and the lookup rules shared with V2 over gRPC. Control
-// plane, any thread; pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
+// plane, any thread; pure. Source: Predict Protocol V2; statuses:
+// docs/reference/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type {
   ModelSnapshot,

@@ -1,6 +1,7 @@
 // V2 over gRPC: inference.GRPCInferenceService. The metadata calls respond from the registry's
 // snapshot; the engine serves ModelInfer and ModelStreamInfer, except for some error texts. The
-// listener's thread. Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
+// listener's thread. Source: proto/wire/inference.proto; statuses:
+// docs/reference/protocols/v2-rest.md.
 import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';

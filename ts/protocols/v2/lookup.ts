@@ -1,6 +1,6 @@
 // Finds the version of the model that a V2 request means, and the error text if there is none: from
 // the registry's snapshot, or from the engine, which reports what is missing. Control plane, any
-// thread; pure. Statuses: docs/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
+// thread; pure. Statuses: docs/reference/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { EngineError, Missing } from '../../engine/missing.js';

@@ -1,5 +1,5 @@
 // Responses of V2 over REST: errors, documents, wrong methods and paths. The listener's thread.
-// Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
+// Source: Predict Protocol V2; statuses: docs/reference/protocols/v2-rest.md.
 import type { CallKind } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
 import type { HttpExchange, Route } from '../../listeners/http/listener.js';

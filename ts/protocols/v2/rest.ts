@@ -1,5 +1,6 @@
 // Predict Protocol V2 over REST. Hot path (infer) and documents; the listener's thread.
-// Source: the Predict Protocol V2 text and Triton's extensions; docs/protocols/v2-rest.md.
+// Source: the Predict Protocol V2 text and Triton's extensions;
+// docs/reference/protocols/v2-rest.md.
 import { HEALTH, INFERENCE, METADATA, MODEL_CONFIG, STATISTICS } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';

@@ -1,7 +1,7 @@
 // The server's OpenAPI document: its own calls, and those of each serving model. Built on the main
 // thread, which no request waits for, a few models per event-loop iteration; a version's part is
 // cached as long as the version exists, the document until something changes. Control plane.
-// Source: OpenAPI 3.1.0; docs/protocols.
+// Source: OpenAPI 3.1.0; docs/reference/protocols.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { OPENAPI_MODELS_MAX } from '../../base/limits.js';

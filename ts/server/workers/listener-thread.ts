@@ -65,7 +65,7 @@ export class ListenerThread {
     this.policy = settings.policy;
     this.#levels = new LevelControl(level);
     this.#logger = createLogger({ level, format, file, control: this.#levels });
-    this.link = openLink({ ...settings, metrics: settings.metricsAllowed });
+    this.link = openLink(settings.engine);
     this.link.report = this.report;
     this.readings = new LinkReadings(this.link);
     const { accessLog } = settings;

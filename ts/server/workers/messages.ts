@@ -6,6 +6,7 @@ import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
 import type { AccessLogSettings } from '../../config/observation/access-log-settings.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../../base/logger.js';
 import type { HttpListenerKind } from '../../listeners/http/kind.js';
+import type { EngineOptions } from '../../engine/open-link.js';
 import type { SnapshotChange } from '../../models/registry/snapshot-build.js';
 import type { GrpcTransportSettings } from '../../listeners/grpc/settings.js';
 import type { Cut } from '../../listeners/cut.js';
@@ -22,24 +23,17 @@ export interface ListenerSettings {
   readonly clientShm: boolean;
   /** Clients may also register GPU memory. */
   readonly cudaShm?: boolean;
+  /** The thread attaches to the engine by these. */
+  readonly engine: EngineOptions;
   readonly bodyBytesMax: number;
-  readonly jsonDepthMax: number;
   /** Memory that requests and responses may use in total. */
   readonly memoryLimitBytes: number;
-  readonly intraOpThreads: number;
-  readonly onnxruntimeLibrary: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** undefined: stderr. */
   readonly logFile: string | undefined;
   /** false: nothing is counted, and no path serves metrics. */
   readonly metricsAllowed: boolean;
-  /** Time limit of a REST request until DeadlineExceeded; 0 = none. */
-  readonly restTimeoutUs: number;
-  readonly tfTensorContent: boolean;
-  readonly tfCheckMethod: boolean;
-  /** One word: 1 if callers' trace context is used. */
-  readonly tracing: SharedArrayBuffer;
   /** Absent: the access log is disabled. */
   readonly accessLog?: AccessLogSettings;
   /** The initial access policy; messages replace it. */

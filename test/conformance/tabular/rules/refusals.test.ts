@@ -9,7 +9,7 @@ const NAN = Number.NaN;
 const REST: readonly Form[] = ['rest'];
 
 interface Case extends Asked {
-  /** As the list calls it. */
+  /** The name in the list. */
   readonly error: string;
   readonly model: string;
   readonly tensors: readonly Tensor[];

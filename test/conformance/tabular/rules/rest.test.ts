@@ -1,6 +1,6 @@
-// What REST has of its own: nested data, words for numbers that JSON has not, parameters as plain
-// JSON, and V1, LeapFrames and CSV on the same columns.
-// Source: tabular.md 2.5; docs/tabular.md "V1, LeapFrames and CSV".
+// Features that only REST has: nested data, words for numbers that JSON cannot express, parameters
+// as plain JSON, and V1, LeapFrames and CSV on the same columns. Source: tabular.md 2.5;
+// docs/reference/tabular.md "V1, LeapFrames and CSV".
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RulesServer } from './models.js';

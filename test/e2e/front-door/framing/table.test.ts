@@ -1,6 +1,6 @@
 // The table of framing cases, byte for byte, over both HTTP listeners of Serval, and the addon's
 // reading of each held to those of Node's parser and of nginx, as they are observed here. Source:
-// RFC 9110, RFC 9112; for the rule, rule.ts; docs/security.md has the differences.
+// RFC 9110, RFC 9112; for the rule, rule.ts; docs/guides/security.md has the differences.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -150,8 +150,8 @@ function undated({ status, headers, body }: Answer): unknown {
   return [status, own, body];
 }
 
-describe('docs/security.md', () => {
-  const page = readFileSync(join(packageRoot(), 'docs', 'security.md'), 'utf8');
+describe('docs/guides/security.md', () => {
+  const page = readFileSync(join(packageRoot(), 'docs', 'guides', 'security.md'), 'utf8');
   const rowsAfter = (head: string): readonly (readonly string[])[] => {
     const [, table = ''] = page.split(`${head}\n| --- | --- | --- |\n`);
     const [lines = ''] = table.split('\n\n');

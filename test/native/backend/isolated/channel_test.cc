@@ -1,6 +1,6 @@
-// Requests through a slot: the server's end and the process's end in two threads, so that
-// sanitizers see both. Answers are those of the backend itself; a process that dies, stands still
-// or writes nonsense is an error of its requests, whatever the bytes.
+// Requests through a slot. The server's end and the process's end run in two threads, so that
+// sanitizers see both. Responses equal those of the backend itself. A process that dies, hangs or
+// writes nonsense is an error of its own requests, whatever the bytes.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -44,7 +44,8 @@ TEST(IsolatedChannel, AnswersAsTheBackendOfAnySize) {
     const auto scratch = model->make_scratch();
     const std::vector<std::vector<uint32_t>> wanted = {{0, 1, 2}, {2}, {1, 0}, {}};
     unsigned seed = 1;
-    // Empty, small, larger than a slot's first memory, than what it keeps, and small again.
+    // Requests that are empty, small, larger than a slot's first memory, larger than what it keeps,
+    // and small again.
     for (const size_t count : {0, 1, 3, 20'000, 400'000, 2, 30'000}) {
       for (const std::vector<uint32_t>& indices : wanted) {
         const Inputs inputs(count, ++seed);
@@ -56,7 +57,7 @@ TEST(IsolatedChannel, AnswersAsTheBackendOfAnySize) {
       }
     }
     EXPECT_GT(budget.used(), 0u);
-    EXPECT_LT(budget.used(), 8u << 20);  // large ones were given back
+    EXPECT_LT(budget.used(), 8u << 20);  // memory of the large requests was returned
   }
   EXPECT_EQ(budget.used(), 0u);
 }
@@ -87,7 +88,8 @@ TEST(IsolatedChannel, PassesOnTheBackendsErrors) {
   const auto refused = load_isolated(process, source("no such mode"), nullptr);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::ModelInvalid);
-  ASSERT_FALSE(failing->run(0, inputs.views, all, *scratch, {}).ok());  // the other one stays
+  // the other one is unaffected
+  ASSERT_FALSE(failing->run(0, inputs.views, all, *scratch, {}).ok());
 }
 
 TEST(IsolatedChannel, ServesManyThreads) {
@@ -127,7 +129,7 @@ TEST(IsolatedChannel, EndsARunThatNobodyWaitsFor) {
   }
 }
 
-// Hangs up when `gate` opens; the next one serves on.
+// Hangs up when `gate` opens; the next process serves normally.
 TEST(IsolatedChannel, ADeathIsAnErrorOfWhatIsInFlightAndOfNothingElse) {
   std::atomic<int> ends{0};
   const auto process = process_of([&](int socket, int event, int start) {
@@ -151,13 +153,14 @@ TEST(IsolatedChannel, ADeathIsAnErrorOfWhatIsInFlightAndOfNothingElse) {
   const Status died = model->run(0, inputs.views, all, *scratch, {});
   killer.join();
   ASSERT_FALSE(died.ok());
-  if (died.error().code != ErrorCode::Cancelled) {  // a served slot says so while it is closed
+  // requests in a slot that is being closed end as Cancelled
+  if (died.error().code != ErrorCode::Cancelled) {
     EXPECT_EQ(died.error().code, ErrorCode::ModelNotReady);
     EXPECT_NE(died.error().message.find("model 'm': its process ended by signal 9 (SIGKILL)"),
               std::string::npos)
         << died.error().message;
   }
-  // It comes back by itself; meanwhile runs are refused.
+  // The process restarts by itself; runs are refused meanwhile.
   const auto fresh = other->make_scratch();
   for (;;) {
     const Status done = other->run(0, inputs.views, all, *fresh, {});
@@ -169,7 +172,7 @@ TEST(IsolatedChannel, ADeathIsAnErrorOfWhatIsInFlightAndOfNothingElse) {
   EXPECT_GE(isolated_deaths().at({"m", "SIGKILL"}), 1u);
 }
 
-// Models of the null backend, one of which is not loaded again for a while.
+// A backend of null models, one of which cannot be reloaded for a while.
 class ShortOfMemory final : public Backend {
  public:
   Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) override {
@@ -255,7 +258,7 @@ TEST(IsolatedChannel, AModelThatIsNotLoadedAgainIsDownAlone) {
   EXPECT_EQ(reload->pause_ms, 1u);
 }
 
-// Its first run finds the device gone, and says so.
+// Reports on its first run that the device is gone.
 class FaultyModel final : public BackendModel {
  public:
   explicit FaultyModel(std::atomic<bool>& faulty) : faulty_(faulty) {
@@ -331,7 +334,8 @@ TEST(IsolatedChannel, ALoadThatEndsItsProcessIsAnErrorOfTheLoad) {
             "model 'm': its process ended by signal 9 (SIGKILL) while it loaded");
 }
 
-// A process whose answers are any bytes: nothing is read out of bounds (ASan), and no run hangs.
+// A process that answers with arbitrary bytes: nothing is read out of bounds (ASan) and no run
+// hangs.
 TEST(IsolatedChannel, NoAnswerIsTrusted) {
   std::atomic<bool> stop{false};
   const auto process = process_of([&](int socket, int, int start) {
@@ -360,7 +364,7 @@ TEST(IsolatedChannel, NoAnswerIsTrusted) {
       auto& page = *reinterpret_cast<SlotPage*>(areas[areas.size() - 3].data());
       const uint32_t number = page.request.load();
       if (number == page.answer.load()) continue;
-      // A sound answer, then changed somewhere.
+      // A valid response with one place changed.
       const Inputs inputs(4, number);
       Writer head;
       head.number<uint8_t>(random() % 8 == 0 ? 1 : 0);
@@ -392,7 +396,7 @@ TEST(IsolatedChannel, NoAnswerIsTrusted) {
       continue;
     }
     ++answered;
-    for (const TensorView& one : scratch->outputs()) {  // every byte can be read
+    for (const TensorView& one : scratch->outputs()) {  // every byte is readable
       for (size_t at = 0; at < one.bytes; ++at) sum += one.data[at];
       for (const std::string_view text : one.strings) {
         for (const char letter : text) sum += static_cast<unsigned char>(letter);
@@ -443,7 +447,7 @@ TEST(IsolatedMessage, DescriptionsComeBackAsTheyWere) {
   EXPECT_TRUE(back.value().stateful);
   const TensorView& kept = *back.value().signatures[0].inputs[0].default_value;
   EXPECT_EQ(std::memcmp(kept.data, value, sizeof value), 0);
-  // Cut short anywhere, or changed anywhere, it is refused or read, and nothing else.
+  // A response that is cut short or changed anywhere is either refused or read.
   std::vector<uint8_t> bytes(out.bytes().begin(), out.bytes().end());
   for (size_t length = 0; length < bytes.size(); ++length) {
     EXPECT_FALSE(read_info(std::span(bytes).first(length)).ok()) << length;

@@ -1,6 +1,6 @@
-// Runs that go on although they were told to end: nobody waits for them, and a process that has too
-// many of them at one time is ended; one that ends each of them late is not, however many there
-// were.
+// Runs that continue after they were cancelled. Nobody waits for them, and a process that has too
+// many of them at one time is ended. A process that ends each of them late is kept, however many
+// there were.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -14,11 +14,11 @@
 namespace serval::isolated {
 namespace {
 
-// Runs until the gate opens, whatever it is told.
+// Runs until the gate opens and ignores cancellation.
 struct Gate {
   std::mutex mutex;
   std::condition_variable changed;
-  bool open = false;  // guarded by mutex, as all here
+  bool open = false;  // guarded by mutex, as are all members here
   size_t runs = 0, ended = 0;
 
   void set(bool to) {
@@ -83,7 +83,7 @@ class StubbornBackend final : public Backend {
   Gate& gate_;
 };
 
-// A process of such models, whose threads kill() ends.
+// A process of such models; kill() ends its threads.
 struct StubbornProcess {
   Gate gate;
   std::atomic<int> kills{0};
@@ -113,7 +113,7 @@ struct StubbornProcess {
   }
 };
 
-// One run that is cancelled when `runs` are under way there, or were.
+// One run that is cancelled once `runs` have been started in that process.
 Status cancelled_run(BackendModel& model, BackendScratch& scratch, Gate& gate, size_t runs) {
   CancelFlag flag;
   std::thread canceller([&] {
@@ -125,7 +125,7 @@ Status cancelled_run(BackendModel& model, BackendScratch& scratch, Gate& gate, s
   return ended;
 }
 
-// As many at once, each given up.
+// Starts `count` runs at once and gives each of them up.
 void give_up_runs(BackendModel& model, Gate& gate, size_t count) {
   const size_t runs = gate.runs_so_far() + count;
   std::vector<std::thread> threads;
@@ -146,19 +146,19 @@ TEST(IsolatedGivenUp, NobodyWaitsForARunThatIgnoresItsEnd) {
   const auto scratch = model->make_scratch();
   const uint64_t began = now_ns();
   const Status ended = cancelled_run(*model, *scratch, stubborn.gate, 1);
-  EXPECT_GE(now_ns() - began, 250'000'000u);  // it had as long to end
+  EXPECT_GE(now_ns() - began, 250'000'000u);  // the others had the same time to end
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().code, ErrorCode::Cancelled);
   {
     std::lock_guard lock(stubborn.gate.mutex);
-    EXPECT_EQ(stubborn.gate.ended, 0u);  // it goes on
+    EXPECT_EQ(stubborn.gate.ended, 0u);  // the run continues
   }
   const uint64_t held = stubborn.budget.used();
-  EXPECT_GT(held, 0u);  // as does what it holds
+  EXPECT_GT(held, 0u);  // its memory is still held
   stubborn.gate.set(true);
   stubborn.gate.wait_for_ends(1);
   while (stubborn.budget.used() >= held) std::this_thread::yield();
-  ASSERT_TRUE(model->run(0, {}, {}, *scratch, {}).ok());  // by a slot of its own
+  ASSERT_TRUE(model->run(0, {}, {}, *scratch, {}).ok());  // served by another slot
   EXPECT_EQ(stubborn.kills.load(), 0);
 }
 
@@ -182,7 +182,7 @@ TEST(IsolatedGivenUp, TooManyAtOneTimeEndTheProcess) {
   const auto model = load(stubborn.process, "");
   give_up_runs(*model, stubborn.gate, kGivenUpMax);
   while (stubborn.kills.load() == 0) std::this_thread::yield();
-  // And it comes back.
+  // The process restarts.
   const auto scratch = model->make_scratch();
   while (!model->run(0, {}, {}, *scratch, {}).ok()) std::this_thread::yield();
 }

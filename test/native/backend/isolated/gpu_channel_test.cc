@@ -1,6 +1,6 @@
-// Requests to a model on a GPU that is none (test/e2e/gpu), through a slot: tensors in memory of
-// the device that a client shares cross as names of it, those of the host lie where the GPU copies
-// from. Both ends in one process.
+// Requests through a slot to a model on a fake GPU (test/e2e/gpu). Tensors in device memory that a
+// client shares cross as handles; tensors in host memory are placed where the GPU copies from. Both
+// ends run in one process.
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -34,7 +34,7 @@ class GpuChannel : public OnGpu {
     gpu::on_shared_memory_closed(nullptr);
     closed().take();
   }
-  // Of either end.
+  // Regions that either end closed.
   struct Closed {
     std::mutex mutex;
     std::vector<uint64_t> ids;  // guarded by mutex
@@ -66,7 +66,7 @@ class GpuChannel : public OnGpu {
     isolated::serve(options);
   }
   static uint64_t calls(const char* name) { return FakeCuda::get().calls(name); }
-  // The floats of the answer, wherever they are.
+  // Reads the floats of the response, wherever they are.
   Status run_once(const TensorView& input, const OutputPlace& place = {}) {
     const uint32_t all[] = {0};
     RunOptions options;
@@ -105,8 +105,8 @@ TEST_F(GpuChannel, DeviceMemoryCrossesByName) {
     EXPECT_EQ(get<float>(*memory, 512, 2), (std::vector<float>{value / 2 + 3, 8}));
     scratch_->release_outputs();
   }
-  EXPECT_EQ(calls("cudaIpcOpenMemHandle"), opened + 1);  // the other end's
-  // Told of its end, the other end closes it too.
+  EXPECT_EQ(calls("cudaIpcOpenMemHandle"), opened + 1);  // opened by the other end
+  // The other end is notified and closes the region, too.
   const uint64_t closes = calls("cudaIpcCloseMemHandle");
   const uint64_t id = memory->id();
   memory.reset();
@@ -128,7 +128,7 @@ TEST_F(GpuChannel, WhatDoesNotFitComesBackInTheAnswer) {
   }
 }
 
-// Memory that its owner has given up: the run's error, and the process goes on.
+// Memory that its owner has released is the run's error, and the process continues.
 TEST_F(GpuChannel, AHandleThatTheOtherEndCannotOpenIsTheRequestsError) {
   auto client = std::make_unique<CudaClient>(4096);
   const auto memory = client->open();
@@ -142,7 +142,7 @@ TEST_F(GpuChannel, AHandleThatTheOtherEndCannotOpenIsTheRequestsError) {
   EXPECT_TRUE(run_once(floats_at(*memory, 0, 2)).ok());
 }
 
-// The second request's bytes go to the GPU from where the server wrote them.
+// The second request's bytes are copied to the GPU from where the server wrote them.
 TEST_F(GpuChannel, WhatIsHandedOverIsPinnedWhereItLies) {
   std::vector<float> values;
   const auto send = [&](size_t count) {
@@ -165,7 +165,7 @@ TEST_F(GpuChannel, WhatIsHandedOverIsPinnedWhereItLies) {
   for (int i = 0; i < 4; ++i) send(2);
   EXPECT_EQ(calls("cudaHostRegister"), pins + 1);
   EXPECT_EQ(calls("to device of pinned"), from_pinned + 4);
-  // Larger: the area is mapped anew, and pinned anew behind the run.
+  // A larger request: the area is mapped again, and pinned again after the run.
   send(100'000);
   EXPECT_EQ(calls("cudaHostUnregister"), unpins + 1);
   EXPECT_EQ(calls("cudaHostRegister"), pins + 2);

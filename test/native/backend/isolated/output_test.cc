@@ -1,5 +1,5 @@
-// Lines of a process: each with its models' names, whatever pieces they come in; long ones in
-// pieces, and the last one without its end.
+// Output lines of a model's process. Each is logged with the names of its models, however it is
+// split on arrival; long lines are logged in pieces, and the last one without a line end.
 #include "backend/isolated/output.h"
 
 #include <gtest/gtest.h>

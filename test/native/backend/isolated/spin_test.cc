@@ -1,5 +1,5 @@
-// When an end of a slot looks before it sleeps: after short waits, where there are cores for it,
-// and not where looking was in vain lately.
+// When an end of a slot polls before it sleeps: after short waits and if cores are free, unless
+// polling was in vain recently.
 #include "backend/isolated/spin.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ void note(SpinPolicy& policy, uint64_t ns, int times, bool in_vain = false) {
 
 TEST(IsolatedSpin, LooksAfterShortWaits) {
   SpinPolicy policy(2);
-  EXPECT_EQ(policy.budget_ns(0, 1), 0u);  // nothing is known
+  EXPECT_EQ(policy.budget_ns(0, 1), 0u);  // nothing is known yet
   note(policy, kShort, 50);
   EXPECT_GE(policy.budget_ns(0, 1), kShort);
   EXPECT_LE(policy.budget_ns(0, 1), 4 * kShort);
@@ -45,7 +45,7 @@ TEST(IsolatedSpin, NeverOnTheOnlyCoreNorOnTheOtherEnds) {
 TEST(IsolatedSpin, RestsWhereItLooksInVainAndLongerEachTime) {
   SpinPolicy policy(2);
   note(policy, kShort, 50);
-  policy.note(kShort, true);  // once is nothing
+  policy.note(kShort, true);  // one success is not enough
   EXPECT_GT(policy.budget_ns(0, 1), 0u);
   const auto rest = [&] {
     while (policy.budget_ns(0, 1) > 0) policy.note(kShort, true);
@@ -58,7 +58,7 @@ TEST(IsolatedSpin, RestsWhereItLooksInVainAndLongerEachTime) {
   EXPECT_GE(rest(), 2 * first - 8);
   for (int i = 0; i < 10; ++i) rest();
   EXPECT_LE(rest(), static_cast<int>(kRestMax));
-  note(policy, kShort, 3 * kRestMax);  // undisturbed
+  note(policy, kShort, 3 * kRestMax);  // without an interruption
   EXPECT_LE(rest(), static_cast<int>(kRestFirst));
 }
 

@@ -1,4 +1,4 @@
-// A thread in the place of a model's process, the null backend's models, and tensors to send. Test
+// A thread in place of a model's process, models of the null backend, and tensors to send. Test
 // time only.
 #pragma once
 
@@ -19,7 +19,7 @@ inline TensorSpec spec(const std::string& name, DType dtype) {
   return {name, dtype, {-1}, {}, false};
 }
 
-// What a thread serves in a process's place: `run` gets the descriptors, which it owns.
+// Runs a thread in place of a process. `run` receives the descriptors and owns them.
 class ThreadLauncher final : public Launcher {
  public:
   using Run = std::function<void(int socket, int cancel_event, int start)>;
@@ -43,7 +43,7 @@ class ThreadLauncher final : public Launcher {
   void kill(int64_t) override {
     if (on_kill_) on_kill_();
   }
-  // Whatever ends what runs. Before the first start.
+  // Sets how kill() ends the work. Call it before the first start.
   void on_kill(std::function<void()> work) { on_kill_ = std::move(work); }
 
  private:
@@ -66,7 +66,7 @@ inline ModelSpec null_spec(const std::string& mode) {
   return model;
 }
 
-// Serves `backend`, in a thread in a process's place.
+// Serves `backend` in a thread that takes the place of a process.
 inline void serve_backend(Backend& backend, int socket, int cancel_event) {
   ServeOptions options;
   options.socket = socket;
@@ -108,7 +108,7 @@ inline std::shared_ptr<ModelProcess> null_process(MemoryBudget* budget = nullptr
   return process_of([](int socket, int event, int) { serve_null(socket, event); }, budget);
 }
 
-// Inputs of `count` elements each, with what they look at.
+// Inputs of `count` elements each, with the memory that their views point at.
 struct Inputs {
   std::vector<float> floats;
   std::vector<std::string> texts;

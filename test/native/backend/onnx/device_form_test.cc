@@ -1,5 +1,5 @@
-// The form of an imported graph for a GPU: which operators of ours ONNX's stand in for, also in
-// bodies, and that others stay.
+// The GPU form of an imported graph: which of our operators are replaced by ONNX's, in bodies as
+// well, and which are kept.
 #include "backend/onnx/device_form.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace serval {
 namespace {
 
-// "domain:op(inputs)->outputs" of the graph's nodes, with blanks between.
+// "domain:op(inputs)->outputs" of each node of the graph, separated by blanks.
 std::string nodes_of(std::string_view model) {
   std::string text;
   (void)ort::for_fields(ort::bytes_of(model), [&](const WireField& field) {

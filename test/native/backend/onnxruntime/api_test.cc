@@ -1,5 +1,5 @@
-// The runtime library: what is said when there is none, when it is something else or too old; and
-// our declarations of its ABI (slots also by test/native/support/compare_ort_header.mjs).
+// The runtime library: errors for a missing, wrong or too old library; and our declarations of its
+// ABI (test/native/support/compare_ort_header.mjs checks the slots as well).
 #include "backend/onnxruntime/api.h"
 
 #include <dlfcn.h>
@@ -74,7 +74,7 @@ TEST(OrtLibrary, NoSharedObject) {
   EXPECT_NE(error.message.find("invalid ELF header"), std::string::npos) << error.message;
 }
 
-// The C library itself: certainly there, certainly no ONNX Runtime.
+// The C library: certainly installed, and certainly not ONNX Runtime.
 TEST(OrtLibrary, SomeOtherSharedObject) {
   Dl_info libc = {};
   ASSERT_NE(dladdr(reinterpret_cast<const void*>(&std::fopen), &libc), 0);
@@ -98,7 +98,7 @@ TEST(OrtLibrary, NoneNamed) {
   else setenv("SERVAL_ORT_LIBRARY", kept.c_str(), 1);
 }
 
-// A library's entry point of a given version; asked[] are the versions that it was asked for.
+// A library's entry point for a given version; asked[] lists the versions it was called with.
 struct FakeLibrary {
   static inline const char* version = "";
   static inline uint32_t newest = 0;
@@ -123,9 +123,9 @@ TEST(OrtLibrary, TooOld) {
   EXPECT_EQ(old.error().code, ErrorCode::RuntimeUnavailable);
   EXPECT_EQ(old.error().message,
             "the ONNX Runtime library /lib/fake.so is version 1.16.3; wanted 1.17 or newer");
-  EXPECT_TRUE(FakeLibrary::asked.empty());  // asking would make the library print
+  EXPECT_TRUE(FakeLibrary::asked.empty());  // a call would make the library print
   EXPECT_FALSE(FakeLibrary::choose("1.9.0", 9).ok());
-  EXPECT_FALSE(FakeLibrary::choose("1.30.0", 0).ok());  // says it is new, gives nothing
+  EXPECT_FALSE(FakeLibrary::choose("1.30.0", 0).ok());  // it claims to be new but returns no table
   EXPECT_FALSE(FakeLibrary::choose("odd", 16).ok());
 }
 
@@ -173,9 +173,9 @@ int threads_of_this_process() {
   return count;
 }
 
-// Loads the library and a model as in a user's first process, every place where the runtime's
-// telemetry could keep its queue being `home`. Exit status 0: nothing was written, no thread more
-// than the pool's.
+// Loads the library and a model as in a user's first process, with `home` for every place where the
+// runtime's telemetry could keep its queue. Exit status 0: nothing was written, and there are no
+// threads besides the pool's.
 [[noreturn]] void load_in_an_empty_home(const std::string& library) {
   const onnx::TemporaryDirectory home, models;
   for (const char* name : {"CI", "TF_BUILD", "GITHUB_ACTIONS", "ORT_DISABLE_TELEMETRY"}) {
@@ -185,7 +185,7 @@ int threads_of_this_process() {
     setenv(name, home.path("").c_str(), 1);
   }
   std::filesystem::current_path(home.path(""));
-  std::thread([] {}).join();  // a sanitizer starts its own thread with the first of ours
+  std::thread([] {}).join();  // a sanitizer starts its own thread with our first one
   const int threads_before = threads_of_this_process();
   ModelSpec spec;
   spec.path = models.write("model.onnx", onnx::half_plus_three().to_bytes());
@@ -201,15 +201,15 @@ int threads_of_this_process() {
   std::_Exit(loaded.ok() && !written && threads == 1 ? 0 : 1);
 }
 
-// In a process of its own: the library must not have been loaded before.
+// Runs in its own process, because the library must not have been loaded before.
 TEST(OrtLibraryDeathTest, SendsAndQueuesNoTelemetry) {
   SKIP_WITHOUT_ONNXRUNTIME();
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(load_in_an_empty_home(onnxruntime_library()), testing::ExitedWithCode(0), "");
 }
 
-// A library before 1.24, as this one's table without the two calls: shapes of outputs read the long
-// way, and rank 0 is taken as unknown because the runtime cannot say.
+// A library before 1.24, represented by this one's table without the two calls: shapes of outputs
+// are read the long way, and rank 0 is treated as unknown because the runtime cannot tell.
 TEST(OrtLibrary, WithoutShapeCalls) {
   SKIP_WITHOUT_ONNXRUNTIME();
   const auto acquired = acquire_runtime(onnxruntime_library(), 2);

@@ -1,5 +1,5 @@
-// ONNX Runtime backend, running models: values of every dtype, strings, shapes, reuse from run to
-// run, threads, and errors of runs. Loading is load_test.cc.
+// The ONNX Runtime backend running models: values of every dtype, strings, shapes, reuse between
+// runs, threads, and errors of runs. load_test.cc covers loading.
 #include <cmath>
 #include <thread>
 
@@ -36,7 +36,8 @@ TEST_F(OrtRun, SameShapesAgainGiveNewValues) {
   const TestTensor<float> other(DType::Fp32, {2}, {20, 40});
   ASSERT_TRUE(run(*model, *scratch, {x.view()}).ok());
   scratch->release_outputs();
-  x.values = {10, -10};  // the same address: the value is made once, the bytes are read each time
+  // the address is the same: the value is created once, and its bytes are read in each run
+  x.values = {10, -10};
   x.tensor.data = reinterpret_cast<const uint8_t*>(x.values.data());
   ASSERT_TRUE(run(*model, *scratch, {x.view()}).ok());
   EXPECT_EQ(values_of<float>(scratch->outputs()[0]), (std::vector<float>{8, -2}));
@@ -226,7 +227,7 @@ TEST_F(OrtRun, TheSameOutputTwice) {
   }
 }
 
-// Outputs that the runtime does not compute: an input passed through, and a constant.
+// Outputs that the runtime does not compute: an input that is passed through, and a constant.
 TEST_F(OrtRun, PassedThroughInputAndConstantOutput) {
   onnx::Model graph;
   graph.initializer<float>("c", onnx::kFloat, {2}, {1, 2});
@@ -251,8 +252,8 @@ TEST_F(OrtRun, PassedThroughInputAndConstantOutput) {
   }
 }
 
-// Operators that may hand their input on instead of copying it, at the model's edge and inside:
-// every run must answer with its own input, whatever is kept from the run before.
+// Operators that may forward their input instead of copying it, at the model's edge and inside.
+// Every run must answer with its own input, whatever is kept from the previous run.
 TEST_F(OrtRun, OperatorsThatAlias) {
   const std::pair<const char*, std::vector<onnx::Message>> operators[] = {
       {"Identity", {}},
@@ -290,8 +291,8 @@ TEST_F(OrtRun, OperatorsThatAlias) {
   }
 }
 
-// The model says that its output has x's length; it has as many columns as x has non-zeros. Old
-// outputs must not be forced on it, and every run must answer.
+// The model declares that its output has x's length, but it has as many columns as x has non-zeros.
+// Old outputs must not be forced on it, and every run must answer.
 TEST_F(OrtRun, ModelThatBreaksItsDeclaredShapes) {
   onnx::Model graph;
   graph.node("NonZero", {"x"}, {"places"});
@@ -341,7 +342,7 @@ TEST_F(OrtRun, Mlp) {
       for (size_t i = row; i < row + 10; ++i) {
         EXPECT_GT(y[i], 0.0f);
         sum += y[i];
-        EXPECT_NEAR(y[i], y[i - row], 1e-6f);  // equal rows, equal answers
+        EXPECT_NEAR(y[i], y[i - row], 1e-6f);  // equal rows have equal results
       }
       EXPECT_NEAR(sum, 1.0f, 1e-5f);
     }
@@ -375,10 +376,10 @@ TEST_F(OrtRun, BytesFewerThanTheShapeSays) {
   EXPECT_EQ(status.error().code, ErrorCode::InvalidArgument);
   EXPECT_NE(status.error().message.find("input \"x\""), std::string::npos);
   x.tensor.bytes = 12;
-  EXPECT_TRUE(run(*model, *scratch, {x.view()}).ok());  // the scratch is still good
+  EXPECT_TRUE(run(*model, *scratch, {x.view()}).ok());  // the scratch is still usable
 }
 
-// A value that a kernel refuses: the text names the node and the value.
+// A value that a kernel refuses: the message names the node and the value.
 TEST_F(OrtRun, ValueThatTheModelRefuses) {
   onnx::Model graph;
   graph.node("Gather", {"table", "i"}, {"y"});

@@ -1,5 +1,5 @@
-// Outputs that ZipMap gives: tensors with labels; what is left as it is; and the runtime's own
-// format, which is refused.
+// Outputs of ZipMap become tensors with labels; other outputs are unchanged; the runtime's own
+// format is refused.
 #include "backend/onnx/class_maps.h"
 
 #include "support/onnxruntime_fixture.h"

@@ -1,4 +1,5 @@
-// EPContext nodes: what is found in a model's bytes, and why a model with some cannot be loaded.
+// EPContext nodes: how they are found in a model's bytes, and why a model that has them cannot be
+// loaded.
 #include "backend/onnx/contexts.h"
 
 #include <filesystem>
@@ -88,7 +89,7 @@ TEST(FindContexts, NoneOfAnotherDomainOrOfWhatIsNoModel) {
 
 class CheckContexts : public ::testing::Test {
  protected:
-  // The error's text; "" = none.
+  // Returns the error's text; "" = none.
   std::string check(const ContextNode& node, const Strings& asked = {"tensorrt", "cuda"},
                     const Strings& available = {kTensorrt, kCuda, "CPUExecutionProvider"}) {
     Status status = ort::check_contexts({&node, 1}, path_, asked, available);
@@ -175,7 +176,7 @@ TEST_F(CheckContexts, LinksLeadNowhereElse) {
   directory_.write("real.engine", "ftrt");
   std::filesystem::create_symlink("real.engine", directory_.path("in.engine"));
   EXPECT_EQ(check(node("in.engine")), "");
-  // A cache: the model is a link into a store, and so is its engine.
+  // A cache where the model and its engine are links into a store.
   const std::string model = other.write("model", "model");
   std::filesystem::remove(path_);
   std::filesystem::create_symlink(model, path_);

@@ -1,6 +1,6 @@
-// Our operators inside ONNX Runtime: types by value_info, strings of any bytes, outputs that no one
-// uses, optional inputs, and errors in the kernels' own words. The kernels' values are
-// test/native/operators.
+// Our operators inside ONNX Runtime: types by value_info, strings of arbitrary bytes, unused
+// outputs, optional inputs, and errors in the kernels' own words. test/native/operators covers the
+// kernels' values.
 #include <atomic>
 #include <thread>
 
@@ -42,14 +42,14 @@ std::string delimited(int field, std::string_view bytes) {
   return onnx::Message().bytes(field, bytes).str();
 }
 
-// A serialized Example of one float feature.
+// Returns a serialized Example with one float feature.
 std::string example_of(std::string_view key, float value) {
   const std::string packed(reinterpret_cast<const char*>(&value), sizeof value);
   const std::string feature = delimited(2, delimited(1, packed));
   return delimited(1, delimited(1, delimited(1, key) + delimited(2, feature)));
 }
 
-// Parses one required float feature "x" and one sparse one "s", and doubles x.
+// Parses one required float feature "x" and a sparse one "s", and doubles x.
 onnx::Model parse_model(bool described) {
   const std::vector<int64_t> float_type = {onnx::kFloat};
   onnx::Model model = serval_model();
@@ -133,7 +133,7 @@ TEST_F(CustomOps, StringsOfAnyBytesGoInAndOut) {
 
 TEST_F(CustomOps, EmptyTensorsAndUnusedOutputsAndOptionalInputs) {
   onnx::Model model = serval_model();
-  // The second output is left out, the third is used; the number of segments is optional.
+  // The second output is omitted and the third is used; the number of segments is optional.
   model.node("Unique", {"x"}, {"y", "", "counts"}, {}, "serval");
   model.node("SparseSegmentReduce", {"data", "x", "x"}, {"sums"}, {}, "serval");
   model.input("x", onnx::kInt32, Dims{std::string("n")});

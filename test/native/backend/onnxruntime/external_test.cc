@@ -1,5 +1,5 @@
-// Weights in external data files: read when the model is loaded, so that what becomes of the file
-// afterwards harms nobody; and files that are refused.
+// Weights in external data files. They are read when the model is loaded, so later changes to the
+// file have no effect; and files that are refused.
 #include <unistd.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ std::string bytes_of_floats(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-// y = x + w, both of kWeights floats.
+// y = x + w, both with kWeights floats.
 onnx::Model adder(std::string_view file) {
   onnx::Model model;
   model.external_initializer("w", onnx::kFloat, {kWeights}, file);
@@ -57,7 +57,7 @@ TEST_F(External, AFileThatIsCutOrOverwrittenChangesNothing) {
   EXPECT_TRUE(answers() == eight);
 }
 
-// As a model of bytes is told where its engines are (backend.cc).
+// backend.cc passes such a folder for engines beside a model that is given as bytes.
 TEST_F(External, AFolderForOtherFilesChangesNothing) {
   directory_.write("w.bin", bytes_of_floats(std::vector<float>(kWeights, 7)));
   ModelSpec spec;
@@ -79,7 +79,7 @@ size_t resident_bytes() {
   return read == 2 ? resident * static_cast<size_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-// A MatMul keeps its weights in an order of its own: those that were read are then not needed.
+// A MatMul keeps its weights in its own order; the weights that were read are then released.
 TEST_F(External, WeightsAreHeldOnce) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizers keep freed memory";
@@ -87,7 +87,7 @@ TEST_F(External, WeightsAreHeldOnce) {
   constexpr int64_t kSide = 4096;
   constexpr size_t kBytes = kSide * kSide * sizeof(float);
   directory_.write("w.bin", bytes_of_floats(std::vector<float>(kSide * kSide, 0.5f)));
-  ASSERT_TRUE(load(adder("w.bin")));  // what the first model of a process takes
+  ASSERT_TRUE(load(adder("w.bin")));  // the memory that the first model of a process needs
   onnx::Model product;
   product.external_initializer("w", onnx::kFloat, {kSide, kSide}, "w.bin");
   product.node("MatMul", {"x", "w"}, {"y"});
@@ -122,7 +122,7 @@ TEST_F(External, GuardsAndExternalDataGoTogether) {
   EXPECT_EQ(values_of<int32_t>(scratch->outputs()[1]), std::vector<int32_t>{-1});
 }
 
-// A branch of If whose initializer is external.
+// A branch of If with an external initializer.
 TEST_F(External, TensorsInBodiesAreReadToo) {
   const std::string file = directory_.write("w.bin", bytes_of_floats({2, 4}));
   onnx::Model inner;

@@ -1,5 +1,5 @@
-// CUDA graphs on a GPU that is none (test/e2e/gpu): which runs are recorded, that a replay has the
-// addresses of its recording (the fake runtime refuses others), and what runs plainly.
+// CUDA graphs on a fake GPU (test/e2e/gpu): which runs are recorded, that a replay uses the
+// addresses of its recording (the fake runtime refuses others), and which runs use no graph.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -47,7 +47,7 @@ class OnGraphs : public OnnxRuntimeTest {
     };
     return {ask("fake_ort_recordings"), ask("fake_ort_replays")};
   }
-  // What one run recorded and replayed; its answer is checked.
+  // What one run recorded and replayed; its response is checked.
   Recorded run_rows(BackendScratch& scratch, size_t rows, float first) {
     const Recorded before = recorded();
     std::vector<float> values(rows), expected(rows);
@@ -79,7 +79,7 @@ TEST_F(OnGraphs, AreRecordedWhenAnInstanceStartsAndReplayedFromThenOn) {
   for (int i = 0; i < 5; ++i) {
     expect(run_rows(*scratch, 1, 10.0f * i), 0, 1);
     expect(run_rows(*scratch, 4, 100.0f * i), 0, 1);
-    expect(run_rows(*scratch, 3, 7.0f * i), 0, 0);  // no graph is of three
+    expect(run_rows(*scratch, 3, 7.0f * i), 0, 0);  // three rows have no graph
   }
 }
 
@@ -121,19 +121,20 @@ TEST_F(OnGraphs, TakeWhatWasGatheredInPlace) {
 TEST_F(OnGraphs, OfAModelWithoutABatchHaveAnyShape) {
   load_with({0});
   const auto scratch = model_->make_scratch();
-  expect(run_rows(*scratch, 5, 1), 0, 0);  // sizes its outputs
+  // the first run at this size determines the outputs' sizes
+  expect(run_rows(*scratch, 5, 1), 0, 0);
   expect(run_rows(*scratch, 5, 2), 1, 0);
   expect(run_rows(*scratch, 5, 3), 0, 1);
   expect(run_rows(*scratch, 2, 3), 0, 0);
   expect(run_rows(*scratch, 5, 4), 0, 1);
-  // Of so many and no more: memory of the device is bounded.
+  // The number of graphs is limited, which bounds device memory.
   for (size_t rows = 10; rows < 10 + 2 * ort::kGraphsMax; ++rows) {
     for (int i = 0; i < 3; ++i) run_rows(*scratch, rows, 1);
   }
   expect(run_rows(*scratch, 10 + ort::kGraphsMax, 1), 0, 0);
 }
 
-// Each instance has memory, and so a graph, of its own; the session runs one at a time.
+// Each instance has its own memory and so its own graph; the session runs one at a time.
 TEST_F(OnGraphs, OfManyThreadsAreTheirOwn) {
   load_with({1, 2, 3});
   std::vector<std::thread> threads;
@@ -154,7 +155,7 @@ TEST_F(OnGraphs, OfManyThreadsAreTheirOwn) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// A copy that fails forgets the graph, and the run after it is plain and whole.
+// A failed copy discards the graph; the next run uses no graph and is complete.
 TEST_F(OnGraphs, OneThatFailsIsForgotten) {
   load_with({2});
   const auto scratch = model_->make_scratch();
@@ -182,7 +183,8 @@ TEST_F(OnGraphs, AreNotMadeOfOutputsWhoseShapesAreTheRuntimes) {
   EXPECT_EQ(recorded().recordings, before.recordings);
 }
 
-// Its outputs are of other shapes than it declares: no graph of it, and every answer is whole.
+// The outputs' shapes differ from the declared ones: no graph is made, and every response is
+// complete.
 TEST_F(OnGraphs, OfAModelThatBreaksItsShapesAreGivenUp) {
   onnx::Model graph;
   graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"});
@@ -199,7 +201,8 @@ TEST_F(OnGraphs, OfAModelThatBreaksItsShapesAreGivenUp) {
   }
 }
 
-// While another thread of the process records, as the runtime does it: in CUDA's global mode.
+// Holds another thread of the process in a recording, in CUDA's global mode, as the runtime does
+// it.
 class WhileOneRecords {
  public:
   WhileOneRecords() {
@@ -211,7 +214,7 @@ class WhileOneRecords {
     });
     begun_.get_future().wait();
   }
-  // 0: the graph is whole.
+  // Returns 0 when the graph is complete.
   int end() {
     done_.set_value();
     thread_.join();
@@ -241,7 +244,7 @@ TEST_F(OnGraphs, BeingRecordedDoesNotDisturbOtherRecordings) {
   EXPECT_EQ(recording.end(), 0);
 }
 
-// Another library of the process may record in ways that ours does not know.
+// Another library of the process may record in ways that ours does not know about.
 TEST_F(OnGraphs, LoadsAndRunsThatMeetARecordingAreTriedOnceMore) {
   FakeCuda::get().meet_recording(1);
   load_with({});

@@ -1,6 +1,5 @@
-// Runs on a GPU that is none: ONNX Runtime's CPU provider over memory that a fake CUDA runtime
-// calls a device's (test/e2e/gpu). What is copied when, what is kept from run to run, and what
-// fails.
+// Runs on a fake GPU: ONNX Runtime's CPU provider over memory that a fake CUDA runtime treats as a
+// device's (test/e2e/gpu). Covers what is copied when, what is kept between runs, and what fails.
 #include <thread>
 
 #include "backend/onnxruntime/on_gpu.h"
@@ -19,7 +18,7 @@ TEST_F(OnGpu, CopiesThereAndBackAndAllocatesNothingOnceWarm) {
   TestTensor<float> x(DType::Fp32, {2}, {2, 4});
   EXPECT_EQ(answer({x.view()}), (std::vector<float>{4, 5}));
   EXPECT_EQ(latest_.to, 1u);
-  EXPECT_EQ(latest_.from, 0u);  // nothing is known of the output's shape
+  EXPECT_EQ(latest_.from, 0u);  // nothing is known about the output's shape
   x.values = {6, 8};
   EXPECT_EQ(answer({x.view()}), (std::vector<float>{6, 7}));
   EXPECT_EQ(latest_.from, 1u);
@@ -49,14 +48,14 @@ TEST_F(OnGpu, WhatStandsInItsPlaceIsCopiedFromThere) {
   EXPECT_EQ(scratch_->input_place(1, 4), nullptr);
 }
 
-// The fake provider takes no node: the runtime's own record says so.
+// The fake provider accepts no node, as the runtime's own record shows.
 TEST_F(OnGpu, TheLoadSaysWhoseNodesThereAre) {
   load_on_gpu(onnx::half_plus_three());
   ASSERT_EQ(model_->info().nodes.size(), 1u);
   EXPECT_EQ(model_->info().nodes[0].provider, "CPUExecutionProvider");
   EXPECT_EQ(model_->info().nodes[0].nodes, 2u);
   const auto on_cpu = load(onnx::half_plus_three(), ModelSpec());
-  EXPECT_TRUE(on_cpu->info().nodes.empty());  // nothing to tell apart
+  EXPECT_TRUE(on_cpu->info().nodes.empty());  // there is only one provider
 }
 
 TEST_F(OnGpu, ShapesMayChangeFromRunToRun) {
@@ -85,7 +84,7 @@ TEST_F(OnGpu, OutputsOfUnknownShapeAreTheRuntimes) {
   }
 }
 
-// The runtime answers with another value than it was given for the output.
+// The runtime returns another value than the one it was given for the output.
 TEST_F(OnGpu, AnInputThatIsHandedThrough) {
   onnx::Model graph;
   graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"});

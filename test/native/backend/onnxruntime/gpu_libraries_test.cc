@@ -1,5 +1,5 @@
-// Which files beside ONNX Runtime's are opened before a GPU provider is, and what becomes of those
-// that are no libraries.
+// Which files beside ONNX Runtime's library are opened before a GPU provider, and how files that
+// are not libraries are handled.
 #include "backend/onnxruntime/gpu_libraries.h"
 
 #include <gtest/gtest.h>

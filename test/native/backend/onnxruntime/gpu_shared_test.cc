@@ -1,5 +1,5 @@
-// Runs whose tensors lie in memory of a device that a client shares: what is read and written where
-// it lies, what is copied on the device, and what goes through the host.
+// Runs with tensors in device memory that a client shares: what is read and written in place, what
+// is copied on the device, and what is copied through the host.
 #include "backend/onnxruntime/on_gpu.h"
 #include "gpu/cuda_client.h"
 
@@ -17,7 +17,7 @@ class OnSharedMemory : public OnGpu {
   void SetUp() override {
     OnGpu::SetUp();
     if (IsSkipped()) return;
-    here_ = client_.open();  // GPU 1, where the models are
+    here_ = client_.open();  // GPU 1, which runs the models
     there_ = other_.open();  // GPU 0
     ASSERT_NE(here_, nullptr);
     ASSERT_NE(there_, nullptr);
@@ -31,7 +31,7 @@ class OnSharedMemory : public OnGpu {
     tensor.device = &memory;
     return tensor;
   }
-  // Runs once; what it took is in latest_.
+  // Runs once and keeps the counts in latest_.
   Status run_to(const std::vector<TensorView>& inputs, const std::vector<OutputPlace>& places) {
     std::vector<uint32_t> wanted(model_->info().signatures[0].outputs.size());
     std::iota(wanted.begin(), wanted.end(), 0u);
@@ -65,7 +65,8 @@ TEST_F(OnSharedMemory, FloatsAreReadAndWrittenWhereTheyLie) {
     const auto value = static_cast<float>(i);
     const TensorView x = view<float>(*here_, 512, DType::Fp32, {value, 10});
     ASSERT_TRUE(run_to({x}, {place}).ok());
-    expect_copies(0, 0, i > 0 ? 0 : 1);  // the first run knows no shape: the runtime's own memory
+    // in the first run no shape is known, so the runtime uses its own memory
+    expect_copies(0, 0, i > 0 ? 0 : 1);
     const TensorView& y = scratch_->outputs()[0];
     EXPECT_EQ(y.device, here_.get());
     EXPECT_EQ(y.data, here_->data() + 4096);
@@ -104,7 +105,7 @@ TEST_F(OnSharedMemory, AnotherDeviceAndOddPlacesAreCopied) {
     scratch_->release_outputs();
   }
   expect_copies(0, 0, 2);
-  // Four bytes beyond what kernels count on.
+  // Four bytes past the alignment that kernels rely on.
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(
         run_to({view<float>(*here_, 260, DType::Fp32, {6, 8})}, {{here_.get(), 516, 100}}).ok());
@@ -114,7 +115,7 @@ TEST_F(OnSharedMemory, AnotherDeviceAndOddPlacesAreCopied) {
   expect_copies(0, 0, 2);
 }
 
-// What is written over an input, or over another output, is written when the run is over.
+// An output that overlaps an input or another output is written after the run.
 TEST_F(OnSharedMemory, PlacesThatOverlapAreNotWrittenByTheModelItself) {
   onnx::Model graph;
   graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"}).output("z", kFloat, Dims{"n"});
@@ -132,7 +133,7 @@ TEST_F(OnSharedMemory, PlacesThatOverlapAreNotWrittenByTheModelItself) {
     EXPECT_EQ(get<float>(*here_, 4096, 128), values);
     scratch_->release_outputs();
   }
-  expect_copies(0, 0, 1);  // of y; z is in no one's way
+  expect_copies(0, 0, 1);  // copies of y; z overlaps nothing
   for (int i = 0; i < 3; ++i) {
     const TensorView x = view<float>(*here_, 256, DType::Fp32, values);
     ASSERT_TRUE(run_to({x}, {{here_.get(), 4096, 512}, {here_.get(), 4096, 512}}).ok());
@@ -154,7 +155,7 @@ TEST_F(OnSharedMemory, WhatDoesNotFitIsOnTheHost) {
   EXPECT_EQ(get<float>(*here_, 4096, 3), (std::vector<float>{-1, -1, -1}));
 }
 
-// A client may write while a kernel looks whether they are sound.
+// A client may write while a kernel checks whether the indices are valid.
 TEST_F(OnSharedMemory, IndicesAreCopiedBeforeTheyAreLookedAt) {
   onnx::Model graph;
   graph.input("i", kInt64, Dims{"n"}).output("y", kInt64, Dims{"n"});
@@ -192,7 +193,7 @@ TEST_F(OnSharedMemory, OutputsOfUnknownShapeGoThereToo) {
   }
 }
 
-// The runtime answers with another value than it was given for the output.
+// The runtime returns another value than the one it was given for the output.
 TEST_F(OnSharedMemory, AnInputThatIsHandedThrough) {
   onnx::Model graph;
   graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"});
@@ -207,7 +208,8 @@ TEST_F(OnSharedMemory, AnInputThatIsHandedThrough) {
   }
 }
 
-// Text has no place on a device: such a run is the plain one, its numbers come to the host first.
+// Text cannot be on a device: such a run uses the plain path, and its numbers are copied to the
+// host first.
 TEST_F(OnSharedMemory, BesideTextTheyGoThroughTheHost) {
   onnx::Model graph;
   graph.input("s", 8, Dims{"n"}).input("x", kFloat, Dims{"n"});
@@ -226,7 +228,7 @@ TEST_F(OnSharedMemory, BesideTextTheyGoThroughTheHost) {
   }
 }
 
-// A recorded run has addresses of its own; the fake runtime refuses others.
+// A recorded run has its own addresses; the fake runtime refuses others.
 TEST_F(OnSharedMemory, GraphsHaveCopies) {
   ModelSpec spec;
   spec.providers.push_back({"cuda", {{"device_id", "1"}}});

@@ -1,5 +1,5 @@
-// Guards before kernels that end the process: integer divisions with their values, shapes and
-// parameters that are refused in words, and models that need none and get none.
+// Guards before kernels that would end the process: values of integer divisions, shapes and
+// parameters that are refused with a message, and models that need no guard and get none.
 #include <limits>
 
 #include "backend/onnx/guards.h"
@@ -46,7 +46,7 @@ TEST(GuardModel, TellsWhetherTheModelHasOperatorsOfOurs) {
   EXPECT_TRUE(has_ours(ours));
 }
 
-// Runs a model of one output; its values, or the message.
+// Runs a model of one output; returns its values, or the message.
 template <typename T>
 std::vector<T> answer(BackendModel& model, const std::vector<TensorView>& inputs) {
   const auto scratch = model.make_scratch();
@@ -147,7 +147,7 @@ TEST_F(Guards, TypesAreFollowedThroughTheGraph) {
   EXPECT_EQ(guards_of(model), 1);
 }
 
-// A FunctionProto "local"::name (p, q) -> r of one node.
+// A FunctionProto "local"::name (p, q) -> r with one node.
 std::string function(std::string_view name, std::string_view op, std::string_view domain = {}) {
   onnx::Message node, proto;
   node.bytes(1, "p").bytes(1, "q").bytes(2, "r").bytes(4, op);
@@ -186,18 +186,18 @@ TEST_F(Guards, AFunctionsDivisionHasTheTypesOfItsCalls) {
   const std::string through = function("Halve", "Inner", "local") + function("Inner", "Div");
   EXPECT_EQ(guards_of(calls_of({kFloat}).to_bytes() + through), 0);
   EXPECT_EQ(guards_of(calls_of({kInt64, kFloat}).to_bytes() + through), 1);
-  // What a call gives has a type too.
+  // The result of a call has a type, too.
   onnx::Model after = calls_of({kFloat});
   after.node("Div", {"y0", "y0"}, {"z"}).output("z", kFloat, std::nullopt);
   const std::string adds = function("Halve", "Add");
   EXPECT_EQ(guards_of(after.to_bytes() + adds), 0);
-  // Nothing is known of two functions of one name, and of one that calls itself.
+  // Nothing is known about two functions of the same name, or a function that calls itself.
   EXPECT_EQ(guards_of(calls_of({kFloat}).to_bytes() + divides + divides), 2);
   const std::string itself = function("Halve", "Halve", "local") + function("Other", "Div");
   EXPECT_EQ(guards_of(calls_of({kFloat}).to_bytes() + itself), 1);
 }
 
-// A value that is an attribute of the function may be of any type.
+// A value that is an attribute of the function may have any type.
 TEST_F(Guards, AnAttributeOfAFunctionHasNoKnownType) {
   onnx::Message fill, divide, proto;
   fill.bytes(1, "p").bytes(2, "c").bytes(4, "ConstantOfShape");
@@ -291,7 +291,7 @@ TEST_F(Guards, TopKAlongTheRowsRefusesMoreThanThereAre) {
   EXPECT_EQ(answer<float>(*loaded, {empty.view(), one.view()}), std::vector<float>());
 }
 
-// ONNX Runtime refuses to take nothing; most classifiers end in this operator.
+// ONNX Runtime refuses an empty list of indices; most classifiers end in this operator.
 TEST_F(Guards, NoIndicesTakeNoFeatures) {
   for (const int type : {onnx::kFloat, onnx::kString}) {
     onnx::Model model;
@@ -325,7 +325,7 @@ TEST_F(Guards, NoIndicesTakeNoFeatures) {
   }
 }
 
-// Where it is written as an attribute, before opset 10.
+// Before opset 10, k is an attribute.
 TEST_F(Guards, NoRowsIntoAnOldTopKAreRefused) {
   onnx::Model model;
   model.opset = 9;
@@ -374,7 +374,7 @@ TEST_F(Guards, AConvolutionOfConstantWeightsNeedsNone) {
   }
 }
 
-// TensorFlow's filters have their channels last; those of depthwise convolutions are reshaped.
+// TensorFlow's filters have their channels last; filters of depthwise convolutions are reshaped.
 TEST_F(Guards, AConvolutionOfRearrangedConstantsNeedsNone) {
   const auto guards = [](std::vector<int64_t> to, bool constant, std::vector<int64_t> perm) {
     onnx::Model model;
@@ -419,7 +419,7 @@ TEST_F(Guards, AttentionWithoutHeadsIsRefused) {
   EXPECT_NE(error.message.find("num_heads"), std::string::npos) << error.message;
 }
 
-// Data of a type that no client sends: its shape is looked at all the same.
+// The shape is checked even if no client can send the data's type.
 TEST_F(Guards, BlocksOfNothingAreRefused) {
   onnx::Model model;
   model.opset = 21;

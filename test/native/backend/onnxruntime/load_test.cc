@@ -1,5 +1,5 @@
-// ONNX Runtime backend, loading: signatures, metadata, options, providers, and every way in which a
-// model file is refused. The messages are what an operator reads in a model's status.
+// The ONNX Runtime backend loading models: signatures, metadata, options, providers, and every way
+// in which a model file is refused. An operator reads these messages in a model's status.
 #include <sys/stat.h>
 
 #include "backend/onnxruntime/library.h"
@@ -61,7 +61,7 @@ TEST_F(OrtLoad, ScalarUnknownRankAndUnnamedDim) {
   const auto model = load(graph);
   ASSERT_TRUE(model);
   const Signature& signature = model->info().signatures[0];
-  // A library before 1.24 does not tell a scalar from a tensor of unknown rank.
+  // A library before 1.24 cannot distinguish a scalar from a tensor of unknown rank.
   const auto runtime = ort::acquire_runtime(onnxruntime_library(), 2);
   const bool scalar_unknown = !runtime.value()->has_shape_calls;
   EXPECT_EQ(signature.inputs[0].unknown_rank, scalar_unknown);
@@ -176,7 +176,7 @@ TEST_F(OrtLoad, ProviderThatTheLibraryLacks) {
             "execution provider \"cpu\" takes no options, got \"fast\"");
 }
 
-// CUDA and TensorRT: either in use, or refused with a text that names the provider.
+// CUDA and TensorRT are either used, or refused with a message that names the provider.
 TEST_F(OrtLoad, GpuProvidersWorkOrSayWhy) {
   const std::string path = directory_.write("m.onnx", onnx::half_plus_three().to_bytes());
   for (const char* name : {"cuda", "tensorrt"}) {
@@ -227,7 +227,7 @@ TEST_F(OrtLoad, CorruptFiles) {
   EXPECT_EQ(load_error(path).message, "model file " + path + ": ModelProto does not have a graph.");
 }
 
-// Any prefix and any changed byte of a model file: an answer, never a crash.
+// Any prefix and any changed byte of a model file leads to a result, never to a crash.
 TEST_F(OrtLoad, EveryTruncationAndManyFlips) {
   const std::string good = onnx::half_plus_three().to_bytes();
   for (size_t bytes = 1; bytes < good.size(); bytes += 3) {

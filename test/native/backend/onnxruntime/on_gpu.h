@@ -1,4 +1,4 @@
-// A model on a GPU that is none (test/e2e/gpu), and what was copied for its runs. Test code.
+// A model on a fake GPU (test/e2e/gpu), and counts of the copies of its runs. Test code.
 #pragma once
 
 #include <cstdlib>

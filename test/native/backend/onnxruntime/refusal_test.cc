@@ -1,5 +1,6 @@
-// Whose fault a failed run is: what a kernel says of the request's shapes and values is
-// invalid_argument, with operator, reason and the inputs' shapes; memory is the backend's.
+// Whether a failed run is the client's or the backend's fault. What a kernel refuses about the
+// request's shapes and values is invalid_argument, with the operator, the reason and the inputs'
+// shapes; memory is the backend's fault.
 #include "support/onnxruntime_fixture.h"
 
 namespace serval {
@@ -13,7 +14,7 @@ const Dims kVector{std::string("n")}, kMatrix{std::string("a"), std::string("b")
 
 class OrtRefusal : public OnnxRuntimeTest {
  protected:
-  // A model of one node over inputs `x` (FP32) and `i` (INT64), both of free dims.
+  // A model of one node over the inputs `x` (FP32) and `i` (INT64), both with free dimensions.
   std::shared_ptr<BackendModel> model_of(std::string_view op,
                                          const std::vector<std::string>& inputs, const Dims& x,
                                          const Dims& y,
@@ -27,7 +28,7 @@ class OrtRefusal : public OnnxRuntimeTest {
     return load(graph);
   }
 
-  // The error of a run that must be the request's fault, after one that answers.
+  // Expects a run that is the request's fault, after a run that succeeds; returns its error.
   void expect_refused(BackendModel& model, const std::vector<TensorView>& good,
                       const std::vector<TensorView>& bad, const std::string& begin,
                       const std::string& end) {
@@ -47,7 +48,7 @@ class OrtRefusal : public OnnxRuntimeTest {
   }
 };
 
-// The reason keeps the runtime's words, without its source files; the log has all of it.
+// The reason keeps the runtime's words without its source files; the log has the full text.
 TEST_F(OrtRefusal, Reshape) {
   const auto model = model_of("Reshape", {"x", "i"}, kVector, kMatrix);
   ASSERT_TRUE(model);
@@ -100,7 +101,7 @@ TEST_F(OrtRefusal, ShapesThatDoNotFitEachOther) {
                  "Concat node 'Concat_0': ", other);
 }
 
-// Where the kernel could not have answered anybody, the request is not to blame.
+// A kernel that could not have served any request: the client is not at fault.
 TEST_F(OrtRefusal, MemoryIsTheBackends) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizers end the process where so much memory is asked for";

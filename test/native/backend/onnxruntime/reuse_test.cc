@@ -1,6 +1,6 @@
-// ONNX Runtime backend: what is kept from run to run, and when the runtime is given memory of ours
-// for outputs, seen at the C calls themselves. The function table is a copy whose Run and
-// CreateTensorWithDataAsOrtValue count.
+// The ONNX Runtime backend: what is kept between runs, and when the runtime is given our memory for
+// outputs, observed at the C calls. The function table is a copy whose Run and
+// CreateTensorWithDataAsOrtValue count calls.
 #include "backend/onnxruntime/library.h"
 #include "backend/onnxruntime/session.h"
 #include "backend/onnxruntime/signature.h"
@@ -14,12 +14,12 @@ using Dims = std::vector<Dim>;
 
 struct Calls {
   int runs = 0;
-  int given_outputs = 0;  // values given to Run to be written into
-  int values_made = 0;    // over memory of ours, inputs and outputs
+  int given_outputs = 0;  // values that Run was given to write into
+  int values_made = 0;    // values over our memory, inputs and outputs
   bool null_data = false;
 };
 Calls calls;
-bool write_elsewhere = false;  // Run succeeds and leaves given outputs as they are
+bool write_elsewhere = false;  // Run succeeds and leaves the given outputs unchanged
 const OrtApi* real_api = nullptr;
 
 OrtStatus* counting_run(OrtSession* session, const OrtRunOptions* options,
@@ -56,7 +56,7 @@ class OrtReuse : public testing::Test {
     const auto acquired = acquire_runtime(onnxruntime_library(), 2);
     ASSERT_TRUE(acquired.ok());
     runtime_ = *acquired.value();
-    // An older library's table is shorter than our declaration, and cannot be copied.
+    // An older library's table is shorter than our declaration and cannot be copied.
     if (!runtime_.has_shape_calls) GTEST_SKIP() << "NOT TESTED: a library before 1.24";
     real_api = runtime_.api;
     api_ = *runtime_.api;
@@ -65,7 +65,7 @@ class OrtReuse : public testing::Test {
     runtime_.api = &api_;
   }
 
-  // The model with one scratch; null on a failed expectation.
+  // Loads the model with one scratch; null after a failed expectation.
   void load(const onnx::Model& graph) {
     const std::string path = directory_.write("model.onnx", graph.to_bytes());
     SessionOptionsHandle options(&api_);
@@ -83,7 +83,7 @@ class OrtReuse : public testing::Test {
     model_ = std::make_unique<OrtModel>(runtime_, std::move(session), std::move(info), true);
     scratch_ = model_->make_scratch();
   }
-  // What one run of output 0 and its release call.
+  // Returns what one run of output 0 and its release called.
   Calls run(const std::vector<TensorView>& inputs, bool expect_ok = true) {
     calls = {};
     const std::vector<uint32_t> outputs = {0};
@@ -125,8 +125,8 @@ TEST_F(OrtReuse, SameShapesAndAddressMakeNothing) {
   EXPECT_EQ(latest_, (std::vector<float>{6, 7}));
 }
 
-// A runtime that answers elsewhere than in the memory it was given (it does so for an input that is
-// an output) must not make us answer with what that memory held before.
+// A runtime that answers in other memory than it was given (it does so for an input that is an
+// output) must not make us answer with that memory's old contents.
 TEST_F(OrtReuse, OutputThatWasNotWrittenIsRunAgain) {
   load(onnx::half_plus_three());
   const TestTensor<float> x(DType::Fp32, {2}, {2, 4}), y(DType::Fp32, {2}, {6, 8});
@@ -173,7 +173,7 @@ TEST_F(OrtReuse, FailedBindDoesNotLeaveOutputsOfOtherShapes) {
   }
 }
 
-// Abs of the non-zero entries: as long as x has those, declared as long as x.
+// Abs of the non-zero entries: its length is their number, but it is declared to have x's length.
 TEST_F(OrtReuse, BrokenDeclarationIsRunAgainOnceAndRemembered) {
   onnx::Model graph;
   graph.node("NonZero", {"x"}, {"places"});
@@ -198,7 +198,7 @@ TEST_F(OrtReuse, ShapesThatDoNotFollowFromTheInputsAreNeverForced) {
   for (const Dims& dims : undeclared) {
     onnx::Model graph;
     graph.node("Neg", {"x"}, {"y"}).input("x", onnx::kFloat, Dims{std::string("n")});
-    // A symbol is kept only where the runtime cannot infer another: the output has no symbol of x.
+    // A symbol is kept only if the runtime cannot infer another: the output has no symbol of x.
     load(graph.output("y", onnx::kFloat, dims));
     const bool inferred = model_->info().signatures[0].outputs[0].symbols[0] == "n";
     const TestTensor<float> x(DType::Fp32, {2}, {1, 2});

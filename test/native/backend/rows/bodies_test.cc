@@ -1,11 +1,11 @@
-// Couplings that are planted into the bodies of If, Loop and Scan, and those that bodies make: none
-// is proved, and the same graphs without them are.
+// Couplings that are planted into the bodies of If, Loop and Scan, and couplings that bodies
+// create: none is proved, and the same graphs without them are.
 #include "backend/rows/planted.h"
 
 namespace serval::rows::test {
 namespace {
 
-// A graph that is a body: it sees the names of the graph around.
+// A graph for a body: it sees the names of the outer graph.
 Graph body_graph() {
   Graph graph;
   graph.model() = Model();
@@ -29,12 +29,12 @@ void answer(Graph& body, const char* out, int type = onnx::kFloat) {
   body.model().output(out, type, std::nullopt);
 }
 
-// A number of steps that is the same for all rows, but not a constant.
+// A number of steps that is the same for all rows, but is not a constant.
 void add_steps(Graph& graph, const std::string& to) {
   graph.node("Cast", {"eight"}, {to}, {attribute("to", int64_t{onnx::kInt64})});
 }
 
-// Ways to put a step into a body. `from` and `to` are [n, 4] in the graph around.
+// Ways to put a step into a body. `from` and `to` are [n, 4] in the outer graph.
 struct Wrap {
   const char* name;
   void (*add)(Graph& graph, const Step& step, const std::string& from, const std::string& to);
@@ -50,7 +50,7 @@ void in_loop(Graph& graph, const Step& step, const std::string& from, const std:
              {onnx::graph_attribute("body", body.model().graph)});
 }
 
-// The step's tensor is of the graph around, not of the loop.
+// The step's tensor belongs to the outer graph, not to the loop.
 void captured(Graph& graph, const Step& step, const std::string& from, const std::string& to) {
   Graph body = loop_body();
   carry(body, "v");
@@ -62,7 +62,7 @@ void captured(Graph& graph, const Step& step, const std::string& from, const std
              {onnx::graph_attribute("body", body.model().graph)});
 }
 
-// Answers of all steps, of which the last counts.
+// The results of all steps are stacked; the last one is used.
 void in_stack(Graph& graph, const Step& step, const std::string& from, const std::string& to) {
   Graph body = loop_body();
   carry(body, "v");
@@ -132,7 +132,7 @@ void in_branch(Graph& graph, const Step& step, const std::string& from, const st
               onnx::graph_attribute("else_branch", no.model().graph)});
 }
 
-// A branch in a loop.
+// A branch inside a loop.
 void in_both(Graph& graph, const Step& step, const std::string& from, const std::string& to) {
   Graph yes = body_graph(), no = body_graph();
   step.add(yes, "v", "answer");
@@ -158,7 +158,7 @@ const Wrap kWraps[] = {{"a loop", in_loop},
                        {"a branch", in_branch},
                        {"a branch in a loop", in_both}};
 
-// Couplings that a body makes of steps that couple nothing.
+// Couplings that a body creates from steps that couple nothing.
 void loop_with(Graph& graph, Graph& body, const std::string& steps, const std::string& more,
                const std::string& from, const std::string& to) {
   graph.node("Loop", {steps, more, from}, {to},

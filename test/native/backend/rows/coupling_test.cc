@@ -1,5 +1,5 @@
-// Graphs with a coupling planted in every position: none is proved, whatever stands before and
-// after it, and the same graph without it is.
+// Graphs with a coupling planted at every position: none is proved, whatever precedes and follows
+// it, and the same graph without it is.
 #include "backend/rows/planted.h"
 
 namespace serval::rows::test {

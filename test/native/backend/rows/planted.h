@@ -1,5 +1,5 @@
-// Parts of graphs with planted couplings: steps that keep rows apart, steps that do not,
-// and ends of few bits. Test code.
+// Parts of graphs with planted couplings: steps that keep rows apart, steps that do not, and
+// endings that hide the values before them. Test code.
 #pragma once
 
 #include "backend/rows/support.h"
@@ -14,7 +14,7 @@ struct Step {
 
 inline std::string named(const std::string& to, const char* part) { return to + "_" + part; }
 
-// Steps of models without a coupling.
+// Steps of models that have no coupling.
 inline const Step kSteps[] = {
     {"dense",
      [](Graph& graph, const std::string& from, const std::string& to) {
@@ -49,7 +49,7 @@ inline const Step kSteps[] = {
      }},
 };
 
-// Every kind of coupling that requests of several callers were once answered wrongly by.
+// Every kind of coupling that once gave several callers' requests wrong responses.
 inline const Step kCouplings[] = {
     {"a scale of the whole batch",
      [](Graph& graph, const std::string& from, const std::string& to) {
@@ -142,7 +142,7 @@ inline const Step kCouplings[] = {
      }},
 };
 
-// Outputs of few bits, by which a probe sees little of what is before them.
+// Endings with few bits of output, through which a probe sees little of the values before them.
 inline const Step kEnds[] = {
     {"numbers", [](Graph& graph, const std::string& from,
                    const std::string& to) { graph.node("Identity", {from}, {to}); }},

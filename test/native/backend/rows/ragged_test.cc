@@ -1,5 +1,5 @@
-// Texts that are split: pieces stay those of their rows through what looks at one piece at a time,
-// up to a width that is written down. Whatever else is made of them is not proved.
+// Strings that are split. Pieces stay with their rows through operators that treat one piece at a
+// time, up to a declared width. Anything else that is made of them is not proved.
 #include "backend/rows/planted.h"
 
 namespace serval::rows::test {
@@ -11,7 +11,7 @@ Message text_attribute(std::string_view name, std::string_view value) {
   return Message().bytes(1, name).bytes(4, value).varint(20, 3);
 }
 
-// Texts [n], split: pieces in "p", their rows in "r", how many texts in "n".
+// Splits the strings [n]: pieces in "p", their rows in "r", the number of strings in "n".
 Graph split_texts(std::string_view op = "StringSplitV2") {
   Graph graph;
   graph.model() = Model();
@@ -47,7 +47,7 @@ TEST(RowsRagged, TextsOfAWrittenWidthAreProved) {
   expect_proved(padded(checked, "cut", "w", "r64"));
 }
 
-// Steps on the pieces before they are put into rows, and the widths that couple.
+// Steps on the pieces before they are put into rows, and the widths at which rows are coupled.
 struct Coupling {
   const char* name;
   void (*add)(Graph& graph);
@@ -169,7 +169,7 @@ TEST(RowsRagged, TextsWithoutARowEachAreNotFollowed) {
   expect_coupled(graph.node("Identity", {"p"}, {"y"}), "depends on the values of all rows");
 }
 
-// A classifier's labels: one list for all, by the number that each row chose.
+// A classifier's labels: one list for all rows, indexed by the class that each row chose.
 TEST(RowsRagged, LabelsOfOneListAreProved) {
   const auto labels = [](const std::vector<int64_t>& list, const std::vector<int64_t>& shape) {
     Graph graph;
@@ -192,7 +192,7 @@ TEST(RowsRagged, LabelsOfOneListAreProved) {
   expect_coupled(own, "every row meets the indices of all rows");
 }
 
-// Two calls of one function have their own sizes: what a branch makes in one call is not of the
+// Two calls of one function have their own sizes: what a branch makes in one call does not have the
 // size that it has in the other.
 TEST(RowsRagged, CallsOfOneFunctionHaveTheirOwnSizes) {
   Model yes, no;
@@ -221,7 +221,7 @@ TEST(RowsRagged, CallsOfOneFunctionHaveTheirOwnSizes) {
   graph.input("u", {std::string("t")}).floats("b", {}).integers("last", {-1}).number("axis1", 1);
   graph.node("Cast", {"b"}, {"c"}, {attribute("to", int64_t{onnx::kBool})});
   graph.node("longer", {"x", "c"}, {"p"}, {}, "own").node("longer", {"u", "c"}, {"q"}, {}, "own");
-  // [s, N] in the shape [t, -1]: rows are mixed where s and t differ.
+  // [s, N] in the shape [t, -1]: rows are mixed if s and t differ.
   graph.node("Transpose", {"p"}, {"turned"}).node("Shape", {"q"}, {"sizes"});
   graph.integers("one", {1}).node("Gather", {"sizes", "one"}, {"size"});
   graph.node("Concat", {"size", "last"}, {"shape"}, {axis(0)});

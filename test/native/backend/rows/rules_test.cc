@@ -1,5 +1,5 @@
-// The rules of the proof of rows, family by family: what is proved and what is not, with the words
-// that name the node.
+// The rules of the proof of rows, family by family: what is proved and what is not, with the
+// messages that name the node.
 #include "backend/rows/support.h"
 
 namespace serval::rows::test {
@@ -14,7 +14,7 @@ TEST(RowsRules, ElementsMeetOnlyTheirOwnRow) {
   expect_proved(Graph().input("z", {k1}).node("Mul", {"x", "z"}, {"y"}));
   expect_unproved(Graph().floats("b", {3, 4}).node("Add", {"x", "b"}, {"y"}),
                   "node 'Add_0' (Add): an input that is the same for all rows has 3 entries");
-  // [n, 4] and [n, 1, 4]: every row meets all others.
+  // [n, 4] and [n, 1, 4]: every row is combined with all others.
   expect_coupled(Graph().input("z", {k1, int64_t{4}}).node("Add", {"x", "z"}, {"y"}),
                  "rows of one input meet all rows of another");
   expect_unproved(Graph().node("MeltingPot", {"x"}, {"y"}),
@@ -81,7 +81,7 @@ TEST(RowsRules, PartsOfOtherAxesAreTakenAndAdded) {
   expect_proved(Graph().integers("r", {1, 2}).node("Tile", {"x", "r"}, {"y"}));
   expect_coupled(Graph().integers("r", {2, 1}).node("Tile", {"x", "r"}, {"y"}),
                  "it repeats all rows");
-  // A constant that every row gets, as a class token.
+  // A constant that every row is given, such as a class token.
   expect_proved(Graph({int64_t{3}, int64_t{4}})
                     .floats("token", {1, 1, 4})
                     .integers("one", {1})
@@ -92,7 +92,7 @@ TEST(RowsRules, PartsOfOtherAxesAreTakenAndAdded) {
                     .node("Concat", {"n", "one", "four"}, {"to"}, {axis(0)})
                     .node("Expand", {"token", "to"}, {"tokens"})
                     .node("Concat", {"tokens", "x"}, {"y"}, {axis(1)}));
-  // A length that is that of the longest row.
+  // A length that equals that of the longest row.
   expect_coupled(Graph()
                      .integers("axes", {1})
                      .integers("from", {0})
@@ -120,7 +120,7 @@ TEST(RowsRules, IndicesStayWithinTheRow) {
   Graph nd({int64_t{4}, int64_t{3}});
   nd.input("ids", {int64_t{2}, k1}, onnx::kInt64);
   expect_proved(nd.node("GatherND", {"x", "ids"}, {"y"}, {attribute("batch_dims", k1)}));
-  // x[arange(n), argmax]: as exporters of pooled text towers write it.
+  // x[arange(n), argmax], as exporters of pooled text towers write it.
   const auto picked = [](const char* positions) {
     return Graph({int64_t{4}, int64_t{3}})
         .input("ids", {int64_t{4}}, onnx::kInt64)
@@ -199,7 +199,7 @@ TEST(RowsRules, WindowsAndNormalisationsStayWithinTheRow) {
                  "the mean goes over the rows");
   expect_proved(Graph().node("Softmax", {"x"}, {"y"}));
   expect_coupled(Graph().node("Softmax", {"x"}, {"y"}, {axis(0)}), "the sum goes over the rows");
-  // Before opset 13 the sum goes over all axes from `axis` on.
+  // Before opset 13 the sum covers all axes from `axis` on.
   expect_proved(Graph(picture, 11).node("Softmax", {"x"}, {"y"}, {axis(2)}));
   expect_coupled(Graph(picture, 11).node("Softmax", {"x"}, {"y"}, {axis(0)}),
                  "the sum goes over the rows");
@@ -291,7 +291,7 @@ TEST(RowsRules, TheNumberOfRowsIsNoNumberToComputeWith) {
                  "depends on the number of rows");
 }
 
-// A body that adds `what` of the graph around to its value.
+// A body that adds the outer graph's tensor `what` to its value.
 Message adding(const std::string& what) {
   Model body;
   body.graph.bytes(2, "body");

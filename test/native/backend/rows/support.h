@@ -1,4 +1,4 @@
-// Small models for the proof of rows, and its verdicts in words. Test code.
+// Small models for the proof of rows, and its verdicts as text. Test code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline Dims rows_of(std::vector<Dim> inner) {
   return inner;
 }
 
-// A model with x, float [n, inner...], whose last node answers y.
+// A model with x, float [n, inner...], whose last node computes y.
 class Graph {
  public:
   explicit Graph(std::vector<Dim> inner = {int64_t{4}}, int64_t opset = 18) {
@@ -75,7 +75,7 @@ inline void expect_proved(const Graph& graph, const std::string& what = "") {
   EXPECT_EQ(proof.text, "") << what;
 }
 
-// `part` is in the text, with the node's name.
+// Expects a message that contains `part` and the node's name.
 inline void expect_coupled(const Graph& graph, const std::string& part) {
   const RowsProof proof = graph.proof();
   EXPECT_EQ(proof.verdict, RowsVerdict::Coupled) << part << ": " << proof.text;

@@ -1,4 +1,5 @@
-// The table of docs/batching.md is the one that the rules print. SERVAL_WRITE_DOCS=1 writes it.
+// The table in docs/guides/batching.md equals the one that the rules print. SERVAL_WRITE_DOCS=1
+// writes it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,7 +14,7 @@
 namespace serval::rows {
 namespace {
 
-const char* const kPage = SERVAL_SOURCE_DIR "/docs/batching.md";
+const char* const kPage = SERVAL_SOURCE_DIR "/docs/guides/batching.md";
 const std::string kBegin = "<!-- operator rules -->\n", kEnd = "<!-- end of operator rules -->\n";
 
 TEST(RowsTable, TheDocumentationHasTheRules) {
@@ -42,7 +43,7 @@ TEST(RowsTable, EveryOperatorHasOneRule) {
   }
 }
 
-// Rules of our own operators name operators that there are.
+// Rules for our own operators name existing operators.
 TEST(RowsTable, OwnOperatorsAreThere) {
   std::set<std::string> known;
   for (const operators::OperatorType& type : operators::all_operators()) known.insert(type.name);
@@ -52,26 +53,26 @@ TEST(RowsTable, OwnOperatorsAreThere) {
   }
 }
 
-// Our own operators that are left without a rule: what comes out of them is not followed.
+// Our own operators that have no rule on purpose: rows of their outputs are not followed.
 const std::set<std::string> kUnproved = {
-    // How many entries they answer, or where those are, depends on the values of all rows.
+    // The number or position of their results depends on the values of all rows.
     "Bincount", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "DynamicStitch", "EditDistance",
     "ParseExample", "ParseFeatureLists", "RaggedBincount", "RaggedGather", "RaggedRange",
     "SegmentReduce", "SparseBincount", "SparseConcat", "SparseCross", "SparseFillEmptyRows",
     "SparseReorder", "SparseReshape", "SparseSegmentReduce", "SparseSlice",
     "SparseTensorDenseMatMul", "SparseToSparseSetOperation", "StringNGrams", "UnicodeDecode",
     "UnicodeDecodeWithOffsets", "UnicodeEncode", "UnsortedSegmentJoin", "UnsortedSegmentReduce",
-    // One text or file each, without an axis of rows.
+    // Their input is one string or file, without an axis of rows.
     "DecodeAndCropJpeg", "DecodeBmp", "DecodeGif", "DecodeImage", "DecodeJpeg", "DecodePng",
     "DecodeWav", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodeWav", "ExtractJpegShape",
-    // Its text holds all elements.
+    // Its text contains all elements.
     "StringFormat",
-    // The rank of the output depends on types, which are not followed.
+    // The output's rank depends on types, which are not followed.
     "Bitcast",
-    // A part is moved to where it fits.
+    // The part's position is adjusted until it fits.
     "DynamicUpdateSlice"};
 
-// A new operator is ruled, or somebody decided that it is not.
+// Every new operator needs a rule or an entry in the list of unproved ones.
 TEST(RowsTable, EveryOwnOperatorIsRuledOrLeftUnproved) {
   std::set<std::string> known;
   for (const operators::OperatorType& type : operators::all_operators()) {

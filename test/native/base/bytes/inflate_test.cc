@@ -1,4 +1,5 @@
-// Unpacking in pieces: what zlib packed comes back whatever the step, and every fault is named.
+// Decompression in steps: whatever the step, the result is what zlib compressed, and every error
+// has a name.
 #include "base/bytes/inflate.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +71,7 @@ TEST(Inflate, NeverGivesOtherBytesForASpoiledBody) {
   for (int round = 0; round < 100; ++round) {
     const Bytes plain = random_bytes(random);
     Bytes bytes = packed(plain, kGzip);
-    // Behind the header, which is not checked.
+    // A position after the header, which is not checked.
     const size_t at = 10 + random() % (bytes.size() - 10);
     if (round % 2 == 0) bytes[at] ^= static_cast<uint8_t>(1 + random() % 255);
     else bytes.resize(at);

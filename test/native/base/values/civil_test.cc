@@ -1,4 +1,4 @@
-// The calendar: days there and back.
+// The calendar: days to dates and back.
 #include "base/values/civil.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Decimals from and to text and doubles. Source: tabular.md 2.1 X18.
+// Decimals to and from text and doubles. Source: tabular.md 2.1 X18.
 #include "base/values/decimal.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The far end of a bridge, where the server has its JavaScript thread: events one by one, each
-// waited for at most ten seconds. The test's own thread.
+// The far end of a bridge, in place of the server's JavaScript thread: reads events one by one and
+// waits at most ten seconds for each. Runs on the test's own thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct BridgeEvent {
   std::string payload;
 };
 
-// The events of one take(). A failure where they are no events.
+// Returns the events of one take(). Fails the test if the bytes are not events.
 inline std::deque<BridgeEvent> read_events(const ByteBuffer& bytes) {
   using fb::EventWord;
   constexpr auto kWords = static_cast<size_t>(EventWord::Words);
@@ -59,7 +59,7 @@ inline std::deque<BridgeEvent> read_events(const ByteBuffer& bytes) {
 
 class BridgeEnd {
  public:
-  // Events may be waited for when the bridge is there; it calls notify().
+  // The bridge calls notify() when events may be available.
   void notify() {
     std::lock_guard lock(mutex_);
     notified_ = true;
@@ -70,7 +70,7 @@ class BridgeEnd {
     taken_.charge_to(&budget);
   }
 
-  // Takes what is there; false: nothing came in that time.
+  // Takes the available events; false: none arrived in that time.
   bool take(std::chrono::milliseconds patience = std::chrono::seconds(10)) {
     {
       std::unique_lock lock(mutex_);
@@ -81,7 +81,7 @@ class BridgeEnd {
     for (BridgeEvent& event : read_events(taken_)) events_.push_back(std::move(event));
     return true;
   }
-  // The next event.
+  // Returns the next event.
   BridgeEvent next() {
     while (events_.empty()) {
       if (take()) continue;
@@ -92,7 +92,7 @@ class BridgeEnd {
     events_.pop_front();
     return event;
   }
-  // The next event, which is to be of that kind.
+  // Returns the next event, which must be of that kind.
   BridgeEvent expect(ListenerEvent kind) {
     BridgeEvent event = next();
     EXPECT_EQ(event.kind, kind) << fb::EnumNameListenerEvent(event.kind) << ": " << event.payload;
@@ -100,7 +100,7 @@ class BridgeEnd {
   }
   std::deque<BridgeEvent>& waiting() { return events_; }
 
-  // A command for the call of an event.
+  // Sends a command for the call of an event.
   bool send(const BridgeEvent& to, ListenerCommand kind, uint32_t value,
             std::string_view text = {}) {
     return bridge_->send(to.thread, {to.call, kind, value, {text.begin(), text.end()}});

@@ -1,5 +1,5 @@
 // A listener whose calls are answered by an engine with null models, and by a test at the far end
-// of its bridge. Waits are on what threads tell, ten seconds at most.
+// of its bridge. Waits are for notifications of threads, ten seconds at most.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ using serval::testing::StreamAnswer;
 
 inline constexpr int64_t kHourUs = 3'600'000'000;
 
-// The first field of that number, "" = none. A failure where the bytes are no message.
+// Returns the first field with that number, "" = none. Fails the test if the bytes are not a
+// message.
 inline std::string wire_text(std::string_view message, uint32_t number) {
   WireFault fault;
   WireReader reader(bytes_of(message), bytes_of(message).data(), fault);
@@ -40,11 +41,11 @@ inline std::string wire_text(std::string_view message, uint32_t number) {
   return "";
 }
 
-// Of a ModelStreamInferResponse: its error, and the id of its request.
+// The error of a ModelStreamInferResponse, and the id of its request.
 inline std::string stream_error(std::string_view reply) { return wire_text(reply, 1); }
 inline std::string stream_id(std::string_view reply) { return wire_text(wire_text(reply, 2), 3); }
 
-// A ModelInferRequest of so many floats.
+// Returns a ModelInferRequest with `floats` floats.
 inline std::string long_infer_message(std::string_view model, size_t floats) {
   WireBuilder message;
   message.bytes(1, model);
@@ -58,14 +59,15 @@ class CallsTest : public EngineTest {
   static constexpr const char* kInfer = "/t.T/Infer";
   static constexpr const char* kStreamInfer = "/t.T/StreamInfer";
   static constexpr const char* kMulti = "/t.T/Multi";
-  static constexpr const char* kUnary = "/t.T/Unary";    // forwarded, as the next one
+  static constexpr const char* kUnary = "/t.T/Unary";    // forwarded, as is the next one
   static constexpr const char* kStream = "/t.T/Stream";  // both sides stream
   enum Method : uint32_t { kInferAt, kStreamInferAt, kMultiAt, kUnaryAt, kStreamAt };
 
   explicit CallsTest(EngineOptions options = {}) : EngineTest(std::move(options)) {}
   ~CallsTest() override { listener_.reset(); }
 
-  // gRPC's own number where a deadline passed: the listener and the engine may both say so.
+  // gRPC's own number for a deadline that passed, because both the listener and the engine may
+  // report it.
   static int status_of(ErrorCode code) {
     return code == ErrorCode::DeadlineExceeded ? 4 : 100 + static_cast<int>(code);
   }
@@ -86,7 +88,7 @@ class CallsTest : public EngineTest {
     return std::move(made.value());
   }
 
-  // Sentences that the listener says by itself.
+  // Sentences that the listener writes itself.
   static std::vector<MissingSentence> sentences() {
     return {{fb::MissingPart::Model, false, "no {model}"},
             {fb::MissingPart::Model, true, "no {model} at {version}"},
@@ -107,7 +109,7 @@ class CallsTest : public EngineTest {
     listener_ = std::move(started.value());
   }
 
-  // A model that is found by its name. Delay: a run takes so long.
+  // Serves a model that is found by its name. `delay_us`: the duration of a run.
   uint32_t serve(const std::string& name, ExecMode exec, int64_t delay_us = 0,
                  const std::function<void(ModelSpec&)>& change = {}) {
     ModelSpec spec = null_spec(name, delay_us == 0 ? "echo" : "delay", exec);
@@ -119,7 +121,7 @@ class CallsTest : public EngineTest {
   }
   std::shared_ptr<Model> model(uint32_t handle) { return *engine_->table()->models.find(handle); }
 
-  // False: it did not become so in ten seconds.
+  // False: it did not become true in ten seconds.
   static bool becomes(const std::function<bool()>& so) {
     for (int i = 0; i < 10'000; ++i) {
       if (so()) return true;
@@ -136,7 +138,7 @@ class CallsTest : public EngineTest {
   bool has_connections(uint64_t count) {
     return becomes([&] { return listener_->connections() == count; });
   }
-  // Whether others are still answered.
+  // True if other requests are still answered.
   bool answers(const std::string& name) {
     RawClient client(listener_->port());
     client.begin();

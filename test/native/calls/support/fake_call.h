@@ -1,4 +1,4 @@
-// A call and a thread of no listener: what was sent is kept, and sending can be refused.
+// A call and a thread without a listener: keeps what was sent, and can refuse to send.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,7 @@ class FakeCall final : public Call {
   uint64_t unsent_bytes() const override { return bytes_unsent; }
 
   std::vector<std::string> sent;
-  size_t sends_max = SIZE_MAX;  // then they are refused
+  size_t sends_max = SIZE_MAX;  // further sends are refused
   int finishes = 0;
   int status = -1;
   std::string message;

@@ -42,7 +42,7 @@ struct Decoded {
   Status status;
 };
 
-// The bytes of one example, in hex.
+// Returns the bytes of one example, in hex.
 std::string example_hex(const std::string& json) {
   const auto examples = Decoded("{\"examples\":[" + json + "]}").examples();
   return examples.size() == 1 ? to_hex(examples[0]) : "";
@@ -88,7 +88,7 @@ TEST(JsonExamplesDecode, KindsOfFeatures) {
 }
 
 TEST(JsonExamplesDecode, NamesAndOrder) {
-  // In the JSON's order; of one name the last counts, being the last on the wire.
+  // Features are in the JSON's order; the last one of a name counts, as it is the last on the wire.
   const auto entry = [](const char* name, int64_t value) {
     const WireBuilder list = WireBuilder().packed(1, {value});
     return WireBuilder().bytes(1, name).message(2, WireBuilder().message(3, list));
@@ -99,7 +99,7 @@ TEST(JsonExamplesDecode, NamesAndOrder) {
             to_hex(WireBuilder().message(1, features).str()));
   EXPECT_EQ(example_hex("{\"\":1}"),
             to_hex(WireBuilder().message(1, WireBuilder().message(1, entry("", 1))).str()));
-  // An example is an object of features even where it looks like base64.
+  // An example is an object of features even if it looks like base64.
   EXPECT_NE(example_hex("{\"b64\":\"YWI=\"}"), "");
 }
 
@@ -139,7 +139,7 @@ TEST(JsonExamplesDecode, FeatureErrors) {
   EXPECT_EQ(example_error("{\"f\":[1,18446744073709551615]}"), large);
   EXPECT_EQ(example_error("{\"f\":{\"b64\":\"_-\"}}"), "Unable to base64 decode");
   EXPECT_EQ(example_error("{\"f\":[\"a\",{\"b64\":\"YWI==\"}]}"), "Unable to base64 decode");
-  // An element of a name that comes again is checked too.
+  // An element is checked even if its name is repeated later.
   EXPECT_EQ(example_error("{\"f\":null,\"f\":1}"), unexpected + "Null");
 }
 
@@ -158,7 +158,7 @@ TEST(JsonExamplesDecode, ExamplesKey) {
   EXPECT_EQ(Decoded("[]").error(), echoed("[]", "Is not object"));
   EXPECT_EQ(Decoded("{\"examples\":[{}],\"signature_name\":null}").code(),
             ErrorCode::InvalidArgument);
-  // Of a key that comes twice the first counts.
+  // The first of two equal keys counts.
   EXPECT_EQ(Decoded("{\"examples\":[{\"x\":1.0}],\"examples\":7}").examples().size(), 1u);
 }
 

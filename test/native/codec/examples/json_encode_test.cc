@@ -1,5 +1,5 @@
-// REST answers of classify and regress. Source: tfserving.md 1.6 (floats), 1.7, 9 (labels that are
-// not UTF-8; compact layout).
+// REST responses of classify and regress. Source: tfserving.md 1.6 (floats), 1.7, 9 (labels that
+// are not UTF-8; compact layout).
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -74,7 +74,7 @@ TEST(JsonExamplesEncode, Classification) {
   EXPECT_EQ(classify({"classes", "scores"}, {classes, scores}, 2),
             "{\"results\":[[[\"cat\",0.25],[\"d\xc3\xb6g\",0.75]],"
             "[[\"\",1.0],[\"a\\\"b\\n\",-0.0]]]}");
-  // What is missing is "" and 0.
+  // Missing labels are "" and missing scores 0.
   EXPECT_EQ(classify({"classes"}, {texts({1, 1}, {"a"})}, 1), "{\"results\":[[[\"a\",0.0]]]}");
   EXPECT_EQ(classify({"scores"}, {floats({2, 1}, {1, 2})}, 2),
             "{\"results\":[[[\"\",1.0]],[[\"\",2.0]]]}");

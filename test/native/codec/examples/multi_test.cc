@@ -1,4 +1,4 @@
-// MultiInferenceRequest's tasks, and how their responses become one. Source: tensorflow/serving
+// Tasks of a MultiInferenceRequest, and how their responses are joined. Source: tensorflow/serving
 // multi_inference.cc, inference.proto.
 #include "codec/examples/multi.h"
 
@@ -119,7 +119,7 @@ TEST(Multi, SaysWhereAMessageIsBroken) {
             "malformed MultiInferenceRequest: string that is not valid UTF-8 at byte 4");
 }
 
-// A task's Examples are those of the whole message, whatever its tasks look like.
+// A task's Examples are those of the whole message, whatever its tasks contain.
 TEST(Multi, ATaskDecodesTheInputOfTheMessage) {
   const std::string message =
       WireBuilder()

@@ -1,4 +1,4 @@
-// Examples as the inputs of a classifier that takes tensors; its named scores as classes.
+// Examples as the inputs of a classifier that has tensor inputs; its named scores as classes.
 #include "codec/examples/named_inputs.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ Signature classifier(std::vector<TensorSpec> inputs) {
   return {"serving_default", std::move(inputs), {label, scores}, ""};
 }
 
-// A REST body, read as classify of `signature` reads it.
+// A REST body, read as a classify request of `signature`.
 struct Read {
   Read(const std::string& examples, Signature of)
       : body("{\"examples\":[" + examples + "]}"), signatures{std::move(of)} {
@@ -42,7 +42,7 @@ struct Read {
     if (status.ok()) status = examples_to_inputs(signatures[0], arena, request);
     compare_direct();
   }
-  // Inputs that are filled without Examples are the same.
+  // Expects the same inputs from the path that makes no Examples.
   void compare_direct() {
     Arena memory;
     DecodedRequest other;
@@ -121,8 +121,8 @@ TEST(NamedInputs, SeveralInputsAndTexts) {
   EXPECT_EQ(values_of<int64_t>(read.input(1)), (std::vector<int64_t>{41, 7}));
 }
 
-// A row of random features, most of which fit: whatever is filled without Examples is what they
-// say.
+// A row of random features, most of which fit: the path without Examples fills the same inputs as
+// the Examples describe.
 TEST(NamedInputs, WithoutExamplesTheSameInputs) {
   std::mt19937 random(31);
   const auto one_of = [&](const std::vector<std::string>& texts) {
@@ -243,7 +243,7 @@ TEST(NamedInputs, WhatDoesNotFit) {
             "feature is a flat list and says nothing of them; ask predict");
 }
 
-// Whatever bytes stand where an Example is expected, they are read to their end and no further.
+// Arbitrary bytes in place of an Example are read to their end and no further.
 TEST(NamedInputs, BytesThatAreNoExamples) {
   const std::vector<Signature> signatures{classifier({spec_of("x", DType::Fp32, {-1, 2})})};
   const std::string whole = from_hex("0a100a0e0a0178120912070a05") + "\x01\x02\x03\x04\x05";

@@ -70,11 +70,11 @@ TEST(WireTfExamples, RealRequests) {
   EXPECT_EQ(classify.examples(), (Texts{x1, x2}));
   EXPECT_EQ(classify.request.signature_index, 1u);
   ASSERT_EQ(classify.request.outputs.size(), 2u);
-  EXPECT_EQ(classify.request.outputs[0].index, 1u);  // classes in front of scores
+  EXPECT_EQ(classify.request.outputs[0].index, 1u);  // classes precede scores
   EXPECT_EQ(classify.request.outputs[1].index, 0u);
   const char* const text = classify.request.inputs[0].strings[0].data();
   EXPECT_TRUE(text > classify.bytes.data() && text < classify.bytes.data() + classify.bytes.size());
-  // The declared dtype of the input (FLOAT here, as in half_plus_three) is not looked at.
+  // The input's declared dtype (FLOAT here, as in half_plus_three) is not checked.
   const Decoded regress(from_hex(kRegressRequest), Method::Regress, {regress_signature()});
   EXPECT_EQ(regress.examples(), (Texts{c7 + x1, c7 + x2}));
   ASSERT_EQ(regress.request.outputs.size(), 1u);
@@ -94,13 +94,13 @@ TEST(WireTfExamples, InputsAreMerged) {
             (Texts{"1", "2", ""}));
   EXPECT_EQ(examples(WireBuilder().raw(input(2, context)).raw(input(2, list_of({"5"})))),
             (Texts{"CD3", "CD4", "CD5"}));
-  // A list of the other kind drops what was there, as in any oneof.
+  // A list of the other kind replaces the earlier one, as in any oneof.
   EXPECT_EQ(examples(WireBuilder().raw(input(2, context)).raw(input(1, list_of({"1"})))),
             Texts{"1"});
   WireBuilder both;
   both.message(1, list_of({"1"})).message(2, list_of({"2"})).message(1, list_of({"3"}));
   EXPECT_EQ(examples(WireBuilder().message(2, both)), Texts{"3"});
-  // Field 2 of an ExampleList is nobody's; nor are fields of another wire type.
+  // Field 2 of an ExampleList is unknown and skipped, as are fields of another wire type.
   EXPECT_EQ(examples(WireBuilder().raw(input(1, context.varint(1, 7)))), (Texts{"3", "4"}));
   EXPECT_EQ(examples(WireBuilder().raw(input(2, list_of({"1"}).bytes(2, "")))), Texts{"1"});
 }
@@ -114,7 +114,7 @@ TEST(WireTfExamples, EmptyInput) {
     EXPECT_EQ(decoded.error(), "Input is empty.");
     EXPECT_EQ(decoded.code(), ErrorCode::InvalidArgument);
   }
-  // The signature is looked at first.
+  // The signature is checked first.
   EXPECT_EQ(Decoded(model_spec("s").str(), Method::Regress, signatures).error(),
             "No signature was found with the name: s");
 }
@@ -160,7 +160,7 @@ TEST(WireTfExamples, ClassifySignatures) {
             "method_name: tensorflow/serving/classify");
   other = classify_signature();
   other.outputs[0].name = "a";
-  EXPECT_EQ(classify_error({other}), "none");  // classes alone
+  EXPECT_EQ(classify_error({other}), "none");  // only classes
   other.outputs[1].name = "b";
   EXPECT_EQ(classify_error({other}),
             "Expected classification signature outputs to contain at least one of \"classes\" or "
@@ -184,7 +184,7 @@ TEST(WireTfExamples, RegressSignatures) {
             "No regression inputs found in SignatureDef: inputs: x; outputs: outputs; method_name: "
             "tensorflow/serving/regress");
   const Decoded decoded(request_of(1, list_of({"a"})), Method::Regress, {other});
-  EXPECT_EQ(decoded.code(), ErrorCode::InvalidArgument);  // as upstream
+  EXPECT_EQ(decoded.code(), ErrorCode::InvalidArgument);  // the same code as upstream
   other = regress_signature();
   other.outputs[0].name = "y";
   EXPECT_EQ(regress_error({other}),

@@ -1,5 +1,5 @@
-// The fast number readers against the plain reader: same values, to the bit, or turned down.
-// Source: tfserving.md 1.4 (number grammar and tokens).
+// The fast number readers against the plain reader: the same values, to the bit, or left to the
+// plain reader. Source: tfserving.md 1.4 (number grammar and tokens).
 #include "codec/json/number.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace serval {
 namespace {
 
 struct Read {
-  bool accepted = false;  // the whole text, up to the delimiter
+  bool accepted = false;  // the reader consumed the whole text, up to the delimiter
   double value = 0;
 };
 
@@ -110,7 +110,7 @@ TEST(JsonNumber, TurnsDownTheRest) {
   }
 }
 
-// Cut off at the end of the text: never accepted on the strength of the bytes behind it.
+// A number cut off at the end of the text is never accepted because of the bytes after it.
 TEST(JsonNumber, StopsAtTheEnd) {
   for (const std::string number : {"1", "-1.5", "0.123456789", "1234567890123456789", "1e5",
                                    "Infinity", "0.12345678901234567"}) {
@@ -145,7 +145,7 @@ TEST(JsonNumber, AgreesOnRandomNumbers) {
   EXPECT_GT(accepted, 190000u);
 }
 
-// Any mixture of a number's characters, and digits of any number with a point and an exponent.
+// Random mixtures of a number's characters, and numbers of any length with a point and an exponent.
 TEST(JsonNumber, AgreesOnRandomTexts) {
   std::mt19937_64 random(7);
   const std::string characters = "0123456789012345678900..--+eE";
@@ -176,7 +176,7 @@ TEST(JsonNumber, AgreesOnRandomTexts) {
   }
 }
 
-// Halfway cases between two doubles: the last digit far behind decides.
+// Midpoints between two doubles: the last of many digits decides.
 TEST(JsonNumber, RoundsHalfwayCasesToEven) {
   for (const char* text :
        {"9007199254740993.0", "9007199254740993.00000000000000000000000000000000001",

@@ -1,5 +1,5 @@
-// The plain JSON reader: values, and every reason and offset of RapidJSON that TensorFlow Serving's
-// clients can meet. Source: tfserving.md 1.4, 1.10; offsets confirmed against RapidJSON 1.1.0.
+// The plain JSON reader: values, and every RapidJSON reason and offset that TensorFlow Serving's
+// clients can get. Source: tfserving.md 1.4, 1.10; offsets confirmed against RapidJSON 1.1.0.
 #include "base/bytes/utf8.h"
 #include "codec/serving/json_body.h"
 
@@ -347,7 +347,7 @@ TEST(JsonReader, ChecksUtf8) {
   for (std::string_view good : {"", "abc", "\xc3\xa9", "\xf4\x8f\xbf\xbf", "a\0b"}) {
     EXPECT_TRUE(is_valid_utf8(good)) << good;
   }
-  // A stray byte, overlong, a surrogate, past U+10FFFF, cut off.
+  // A stray byte, an overlong form, a surrogate, a value past U+10FFFF, a sequence that is cut off.
   for (std::string_view bad :
        {"\x80", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
     EXPECT_FALSE(is_valid_utf8(bad)) << bad;

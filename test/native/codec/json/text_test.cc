@@ -1,6 +1,6 @@
 // Tests of codec/json/text.h: numbers against std::to_chars and std::from_chars, strings, base64.
-// SERVAL_EXHAUSTIVE=1 walks all 2^32 floats (minutes to a quarter of an hour); else every exponent,
-// all boundary values and ten million random patterns.
+// SERVAL_EXHAUSTIVE=1 covers all 2^32 floats (up to a quarter of an hour); otherwise every
+// exponent, all boundary values and ten million random patterns are covered.
 #include "codec/json/text.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ std::string elements_text(DType dtype, const void* data, size_t bytes, uint64_t 
   return {reinterpret_cast<const char*>(out.data()), out.size()};
 }
 
-// Significant digits and the power of ten behind the point: how two texts are compared.
+// Significant digits and the power of ten after the point, for comparing two texts.
 struct Digits {
   char digits[32];
   size_t count = 0;
@@ -74,7 +74,7 @@ bool is_exact_integer(double value) {
   return std::fabs(value) >= 8388608.0 && std::fabs(value) < 4294967296.0;
 }
 
-// Empty when `text` reads back as `value` with as few digits as std::to_chars needs.
+// Empty if `text` reads back as `value` and has as few digits as std::to_chars needs.
 std::string fault(float value, const char* text, const char* end) {
   float back = 0;
   const auto read = std::from_chars(text, end, back);
@@ -95,7 +95,7 @@ std::string fault(float value, const char* text, const char* end) {
   return {};
 }
 
-// Checks a block of finite floats, one by one and as a tensor. Returns how many are wrong.
+// Checks a block of finite floats, one by one and as a tensor. Returns the number of wrong ones.
 size_t check_block(const std::vector<float>& block) {
   ByteBuffer out;
   TensorView tensor;
@@ -262,7 +262,7 @@ TEST(WriteDouble, ReadsBackAndStaysInItsRoom) {
   }
 }
 
-// The layout of a double made from the digits that std::to_chars finds, a character at a time.
+// Builds the text of a double from the digits that std::to_chars finds, one character at a time.
 std::string expected_double_text(double value) {
   char text[64];
   const char* end = std::to_chars(text, text + 64, value, std::chars_format::scientific).ptr;
@@ -282,7 +282,7 @@ std::string expected_double_text(double value) {
   return sign + digits.insert(before, 1, '.');
 }
 
-// Doubles next to which the shortest text changes: of every power of two and ten, and subnormal.
+// Doubles near which the shortest text changes: powers of two and ten, and subnormal ones.
 std::vector<double> doubles_at_boundaries() {
   std::vector<double> values;
   const auto add = [&](double value) {
@@ -320,7 +320,8 @@ TEST(WriteDouble, AgreesWithToCharsOnRandomValues) {
   char text[64];
   for (int i = 0; i < 10'000'000; ++i) {
     uint64_t bits = random();
-    // One in four near 1, one in four a decimal of few digits: the rest has any exponent.
+    // A quarter of the values is near 1, a quarter has few decimal digits, and the rest has any
+    // exponent.
     if (i % 4 == 0) bits = (bits & 0x800fffffffffffffULL) | (0x3d0 + random() % 0x60) << 52;
     auto value = std::bit_cast<double>(bits);
     if (i % 4 == 1) value = static_cast<double>(bits % 10'000'000) / 1000;
@@ -330,7 +331,7 @@ TEST(WriteDouble, AgreesWithToCharsOnRandomValues) {
       ASSERT_EQ(double_text_of(value), expected_double_text(value));
       continue;
     }
-    // Value and length: of what has an exponent the text itself, else the digits.
+    // Value and length: the text itself if it has an exponent, else the digits.
     const char* reference =
         std::to_chars(expected, expected + 64, value, std::chars_format::scientific).ptr;
     const Digits ours = digits_of(text, end);

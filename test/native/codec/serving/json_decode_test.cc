@@ -1,4 +1,4 @@
-// What V1 predict bodies decode to, and which of them the fast decoder takes. Source: tfserving.md
+// Decoding of V1 predict bodies, and which of them the fast decoder accepts. Source: tfserving.md
 // 1.4, 1.5, 9; upstream's util/json_tensor_test.cc. Errors: json_error_test.cc.
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::one_input;
 using testing::PaddedBody;
 using testing::tensor_spec;
 
-// A body decoded by decode_v1_predict; `fast`: the fast decoder takes it.
+// A body decoded by decode_v1_predict; `fast`: the fast decoder accepted it.
 struct Decoded {
   PaddedBody body;
   Arena arena;
@@ -184,7 +184,7 @@ TEST(JsonV1Decode, SixteenBitFloats) {
   ASSERT_TRUE(bf16.status.ok()) << bf16.error();
   EXPECT_EQ(values<uint16_t>(bf16.input()).at(0), 0x3f80);
   EXPECT_EQ(values<uint16_t>(bf16.input()).at(1), 0xc020);
-  // 1 + 2^-11 is half way between two halves, a little more rounds up: not by way of float.
+  // 1 + 2^-11 is the midpoint of two halves, and a little more rounds up: no detour through float.
   const Decoded once(R"({"instances": [1.00048828125, 1.000488281250001]})",
                      one_input(DType::Fp16));
   EXPECT_EQ(values<uint16_t>(once.input()), (std::vector<uint16_t>{0x3c00, 0x3c01}));
@@ -291,7 +291,7 @@ Signature three_inputs() {
                         {tensor_spec("a", DType::Fp32), tensor_spec("b", DType::Fp32)});
 }
 
-// Source: seed 000 "three named inputs", by row and by column.
+// Three named inputs, by row and by column.
 TEST(JsonV1Decode, SeveralInputs) {
   const Signature signature = three_inputs();
   for (const char* body : {
@@ -429,7 +429,7 @@ TEST(JsonV1Decode, LargeArray) {
   EXPECT_EQ(values<float>(decoded.input()), expected);
 }
 
-// A request object and an arena serve one request after the other.
+// A request object and an arena are reused from request to request.
 TEST(JsonV1Decode, ReusesRequestAndArena) {
   const Signature single = one_input(DType::Fp32);
   const Signature several = three_inputs();

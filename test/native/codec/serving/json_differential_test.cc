@@ -1,5 +1,5 @@
-// The fast V1 decoder against the plain one over generated bodies: right ones, nearly right ones
-// and damaged ones. test/fuzz/json_v1_fuzz.cc asks the same of bodies that a fuzzer finds.
+// The fast V1 decoder against the plain one on generated bodies: valid, nearly valid and damaged
+// ones. test/fuzz/json_v1_fuzz.cc checks the same for bodies that a fuzzer finds.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -14,7 +14,7 @@ class BodyWriter {
  public:
   explicit BodyWriter(uint64_t seed) : random_(seed) {}
 
-  // `odd`: out of a hundred pieces, how many are not what the signature asks for.
+  // `odd`: the percentage of pieces that do not match the signature.
   std::string body(const std::vector<Signature>& signatures, unsigned odd) {
     odd_ = odd;
     text_.clear();
@@ -32,7 +32,7 @@ class BodyWriter {
     return text_;
   }
 
-  // A few bytes changed, dropped, doubled or taken from elsewhere.
+  // Changes, drops, doubles or copies a few bytes.
   std::string damage(std::string text) {
     for (size_t left = 1 + random_() % 3; left != 0 && !text.empty(); --left) {
       const size_t at = random_() % text.size();
@@ -174,8 +174,8 @@ Counts compare_many(unsigned odd, bool damaged, uint64_t seed, size_t bodies) {
 TEST(JsonV1Differential, RightBodies) {
   const Counts counts = compare_many(0, false, 1, 30000);
   EXPECT_GT(counts.plain, 20000u);
-  // Left to the plain decoder: ignored strings with escapes, and bodies that name a signature other
-  // than the default one behind tensors that the default one cannot take.
+  // The plain decoder's share: ignored strings with escapes, and bodies that name another signature
+  // than the default one after tensors that do not fit the default one.
   EXPECT_GT(counts.fast, counts.plain * 90 / 100);
 }
 

@@ -1,4 +1,4 @@
-// V1 predict answers, byte by byte. Source: tfserving.md 1.6, 9 (compact layout is allowed; bytes
+// V1 predict responses, byte by byte. Source: tfserving.md 1.6, 9 (compact layout is allowed; bytes
 // that are not UTF-8; all dtypes); upstream's util/json_tensor_test.cc for the structures.
 #include <gtest/gtest.h>
 
@@ -198,7 +198,7 @@ TEST(JsonV1Encode, Strings) {
   EXPECT_EQ(row({{"y_bytes", text({2}, {"", "\xff"})}}),
             R"({"predictions":[{"b64":""},{"b64":"/w=="}]})");
   EXPECT_EQ(column({{"_bytes", text({}, {"a"})}}), R"({"outputs":{"b64":"YQ=="}})");
-  // The suffix says something of strings only.
+  // The suffix only has a meaning for strings.
   EXPECT_EQ(row({{"y_bytes", floats({1}, {1})}}), R"({"predictions":[1.0]})");
 }
 
@@ -263,7 +263,7 @@ TEST(JsonV1Encode, ResponseLimit) {
   }
 }
 
-// A shape can promise more brackets than memory holds: the limit ends it.
+// A shape can imply more brackets than memory holds: the limit stops the encoder.
 TEST(JsonV1Encode, ManyEmptyListsStopAtTheLimit) {
   Limits limits;
   limits.response_bytes_max = 1000;
@@ -283,9 +283,8 @@ TEST(JsonV1Encode, ManyElements) {
   EXPECT_EQ(row({{"y", floats({200000}, values)}}), expected);
 }
 
-// What is written for finite values reads back as the same tensor.
-// Rows of every short length, at counts around the batch of eight and the step of 65,536: as if
-// written one by one.
+// Finite values are read back as the same tensor. Rows of every short length, with counts around
+// the batch of eight and the step of 65,536, are written as if one by one.
 TEST(JsonV1Encode, ShortRows) {
   const std::vector<std::pair<int64_t, int64_t>> shapes = {
       {1, 1}, {2, 1},  {9, 1},  {1, 3},      {5, 3},      {8, 3},      {3, 5}, {7, 7}, {4, 8},
@@ -321,7 +320,8 @@ TEST(JsonV1Encode, RoundTrip) {
   EXPECT_EQ(testing::tensor_difference(request.inputs[0], original.view()), "");
 }
 
-// Its first elements say how much memory it takes, so that large memory is not copied and freed.
+// The first elements are used to estimate the response's size, so that large memory is not copied
+// and freed.
 TEST(EncodeV1, ReservesMemoryOfALargeAnswerAtOnce) {
   std::vector<float> values(300'000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = 1.0f / static_cast<float>(i + 3);

@@ -1,5 +1,5 @@
-// What V1 predict refuses, in which order, and in which words. Source: tfserving.md 1.3, 1.4, 1.5,
-// 1.10, 9; upstream's util/json_tensor.cc. Each case names its place.
+// The V1 predict bodies that are refused, the order of checks, and the messages. Source:
+// tfserving.md 1.3, 1.4, 1.5, 1.10, 9; upstream's util/json_tensor.cc. Each case names its source.
 #include <gtest/gtest.h>
 
 #include "support/json_v1_support.h"
@@ -283,7 +283,7 @@ TEST(JsonV1Error, Columns) {
                    "9 signatures without inputs"}});
 }
 
-// One refused value of a dtype, alone in an "inputs" list behind a good one.
+// One refused value of a dtype, alone in an "inputs" list after a valid one.
 struct BadValue {
   DType dtype;
   const char* value;
@@ -386,7 +386,7 @@ TEST(JsonV1Error, RankOverTheLimit) {
         "limits.h"}});
 }
 
-// An ignored member may be nested as deep as it likes.
+// An ignored member may be nested to any depth.
 TEST(JsonV1Error, DeepIgnoredValueIsNoError) {
   std::string body = "{\"a\":";
   body.append(500000, '[').append(500000, ']').append(",\"inputs\":1}");
@@ -422,7 +422,7 @@ TEST(JsonV1Error, EchoedValuesAreShortAndValidUtf8) {
   EXPECT_LT(echoed.error().message.size(), kErrorValueBytesMax + 64);
 }
 
-// Every proper prefix of a body is refused, whatever the bytes behind it say.
+// Every proper prefix of a body is refused, whatever the bytes after it are.
 TEST(JsonV1Error, TruncatedBodies) {
   const std::vector<Signature> signatures = {
       make_signature({tensor_spec("s", DType::Bytes), tensor_spec("x", DType::Fp64)})};
@@ -438,7 +438,7 @@ TEST(JsonV1Error, TruncatedBodies) {
       EXPECT_FALSE(both.fast_accepts) << length;
       EXPECT_FALSE(both.plain_accepts) << length;
     }
-    // The rest of the body itself stands behind the end.
+    // The bytes after the end are the rest of the body itself.
     const PaddedBody whole(body);
     Arena arena;
     DecodedRequest request;

@@ -11,7 +11,7 @@ namespace {
 
 const AnswerModel kModel{"m", "5"};
 
-// The request that asks for every output of `signature`, with `examples` examples.
+// A request for every output of `signature`, with `examples` examples.
 DecodedRequest request_for(const Signature& signature, int64_t examples = 1) {
   DecodedRequest request;
   for (uint32_t i = 0; i < signature.outputs.size(); ++i) request.outputs.push_back({i});
@@ -27,7 +27,7 @@ struct Encoded {
   ErrorCode code = ErrorCode::Ok;
 };
 
-// What is in the buffer must stay at an error.
+// The buffer's contents must be unchanged after an error.
 Encoded finish(const Status& status, const ByteBuffer& out) {
   const std::string all(reinterpret_cast<const char*>(out.data()), out.size());
   EXPECT_EQ(all.substr(0, 3), "old");

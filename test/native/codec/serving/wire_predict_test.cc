@@ -88,7 +88,7 @@ TEST(WireTfPredict, PeekMergesModelSpecs) {
   EXPECT_FALSE(model.has_version);
   wire.message(1, WireBuilder().message(2, WireBuilder()));
   ASSERT_TRUE(peek_tf(wire.span(), model).ok());
-  EXPECT_EQ(model.version, 0);  // the label had dropped the 7
+  EXPECT_EQ(model.version, 0);  // the label had replaced the 7
 }
 
 TEST(WireTfPredict, PeekErrors) {
@@ -132,7 +132,7 @@ TEST(WireTfPredict, InputSizes) {
   EXPECT_EQ(Decoded(head + u.str(), one_input()).error(),
             "Signature input alias: x(feed name: x) not found in request and no default value "
             "provided. Inputs expected to be in the request {u}, or default input alias set: ");
-  // No inputs are fine where the signature has none.
+  // A request without inputs is valid if the signature has none.
   EXPECT_EQ(Decoded(head, {tf_signature({}, {tf_spec("y", DType::Fp32)})}).error(), "none");
 }
 
@@ -161,7 +161,7 @@ TEST(WireTfPredict, Defaults) {
 }
 
 TEST(WireTfPredict, MapEntries) {
-  // Value in front of the key; of one key the last entry; fields of an entry are merged.
+  // The value may precede the key; the last entry of a key counts; fields of an entry are merged.
   const WireBuilder shape = tensor_proto(1, {2});
   const WireBuilder values = WireBuilder().packed_fixed<float>(5, {1}).packed_fixed<float>(5, {2});
   WireBuilder entry;
@@ -171,7 +171,7 @@ TEST(WireTfPredict, MapEntries) {
   ASSERT_EQ(decoded.error(), "none");
   EXPECT_EQ(values_of<float>(decoded.request.inputs[0]), (std::vector<float>{1, 2}));
   EXPECT_EQ(decoded.request.inputs[0].shape.to_string(), "[2]");
-  // The same without a single run to view: values in two `value` fields.
+  // The same with values in two `value` fields, so that there is no single run of bytes to view.
   WireBuilder split;
   split.bytes(1, "x").message(2, float_proto(3)).message(2, WireBuilder().fixed<float>(5, 4));
   const Decoded merged(model_spec().str() + WireBuilder().message(2, split).str(), one_input());
@@ -180,7 +180,7 @@ TEST(WireTfPredict, MapEntries) {
   EXPECT_EQ(Decoded(head + WireBuilder().message(2, WireBuilder().bytes(1, "x")).str(), one_input())
                 .error(),
             "tensor parsing error: x");
-  // A dropped entry need not be a tensor, only well-formed.
+  // A replaced entry need not be a tensor, only well-formed.
   const std::string bad = input_entry("x", WireBuilder()).str();
   EXPECT_EQ(Decoded(model_spec().str() + bad + input_entry("x", float_proto(1)).str(), one_input())
                 .error(),
@@ -208,7 +208,7 @@ TEST(WireTfPredict, DtypeOfAnother) {
   const Decoded wrong(head + input_entry("x", tensor_proto(9, {1})).str(), one_input());
   EXPECT_EQ(wrong.error(), "Expects arg[0] to be float but int64 is provided: input 'x'");
   EXPECT_EQ(wrong.code(), ErrorCode::InvalidArgument);
-  // Behind the checks of the request.
+  // The error of the entry follows the checks of the request.
   EXPECT_EQ(Decoded(head + input_entry("x", tensor_proto(9, {1})).bytes(3, "q").str(), one_input())
                 .error(),
             "output tensor alias not found in signature: q Outputs expected to be in the set "
@@ -254,7 +254,7 @@ TEST(WireTfPredict, Malformed) {
   EXPECT_EQ(Decoded(many.str(), one_input()).error(), "inputs has 4097 entries; the limit is 4096");
 }
 
-// Cut anywhere, a real request is refused or understood, never a crash.
+// Any prefix of a real request, and any changed byte, is refused or decoded without a crash.
 TEST(WireTfPredict, EveryPrefixAndByte) {
   const std::string whole = from_hex(kPredictTyped);
   for (size_t size = 0; size < whole.size(); ++size) {

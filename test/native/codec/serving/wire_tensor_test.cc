@@ -8,7 +8,7 @@
 namespace serval::test {
 namespace {
 
-// A decoded TensorProto; `arena` and the bytes live as long.
+// A decoded TensorProto; `arena` and the bytes live as long as it.
 struct Decoded {
   explicit Decoded(std::string proto) : bytes(std::move(proto)) {
     status = decode_tensor_proto(as_bytes(bytes), "x", arena, tensor);
@@ -76,14 +76,14 @@ TEST(WireTfTensor, SurplusIsIgnored) {
             (std::vector<float>{1, 2}));
   EXPECT_EQ(decoded_values<int32_t>(tensor_proto(3, {1}).packed(7, {1, 2})),
             (std::vector<int32_t>{1}));
-  // A surplus value is not looked at: 300 does not fit a uint8.
+  // A surplus value is not checked: 300 does not fit a uint8.
   EXPECT_EQ(decoded_values<uint8_t>(tensor_proto(4, {1}).packed(7, {1, 300})),
             (std::vector<uint8_t>{1}));
   EXPECT_EQ(decoded_strings(tensor_proto(7, {}).bytes(8, "a").bytes(8, "b")),
             std::vector<std::string>{"a"});
-  // Of an empty tensor neither is.
+  // Neither is checked for an empty tensor.
   EXPECT_EQ(Decoded(tensor_proto(1, {0}).bytes(4, "abc")).error(), "none");
-  // Values of another field than the dtype's are none of its own.
+  // Values in a field of another dtype are ignored.
   EXPECT_EQ(decoded_values<float>(tensor_proto(1, {1}).packed(7, {5})), std::vector<float>{0});
 }
 
@@ -95,7 +95,7 @@ TEST(WireTfTensor, PiecesInAnyForm) {
   numbers.packed(10, {1, 2, 3, 4, 5, 6, 7, 8, 300}).varint(10, -1).packed(10, {1000000});
   EXPECT_EQ(decoded_values<int64_t>(numbers),
             (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 300, -1, 1000000, 1000000}));
-  // Values in front of the dtype and the shape.
+  // Values that precede the dtype and the shape.
   const WireBuilder late = WireBuilder().packed(7, {5, 6}).raw(tensor_proto(3, {2}).str());
   EXPECT_EQ(decoded_values<int32_t>(late), (std::vector<int32_t>{5, 6}));
 }
@@ -111,7 +111,8 @@ TEST(WireTfTensor, OneByteRunsStopAtTheShape) {
 }
 
 TEST(WireTfTensor, MergesAndSkips) {
-  // dtype and content: the last one; dims are appended; unknown and wrong-type fields skipped.
+  // The last dtype and content count; dims are appended; fields that are unknown or of the wrong
+  // type are skipped.
   WireBuilder proto = tensor_proto(1, {2});
   proto.varint(3, 27).bytes(4, "no").raw(tensor_proto(3, {1}).str()).bytes(4, raw_of<int>({8, 9}));
   proto.varint(99, 1).fixed<uint32_t>(1, 7).varint(4, 7).fixed<uint64_t>(7, 1);
@@ -119,10 +120,10 @@ TEST(WireTfTensor, MergesAndSkips) {
   ASSERT_EQ(decoded.error(), "none");
   EXPECT_EQ(decoded.tensor.shape.to_string(), "[2,1]");
   EXPECT_EQ(values_of<int>(decoded.tensor), (std::vector<int>{8, 9}));
-  // An empty tensor_content counts as none.
+  // An empty tensor_content counts as absent.
   EXPECT_EQ(decoded_values<int>(tensor_proto(3, {1}).bytes(4, "").packed(7, {3})),
             std::vector<int>{3});
-  // A Dim without a size is 0; a later unknown_rank 0 takes an earlier one back.
+  // A Dim without a size is 0; a later unknown_rank 0 overrides an earlier 1.
   WireBuilder empty = WireBuilder().varint(1, 1);
   empty.message(2, WireBuilder().message(2, WireBuilder().bytes(2, "n")).varint(3, 1).varint(3, 0));
   EXPECT_EQ(decoded_values<float>(empty), std::vector<float>());
@@ -162,7 +163,7 @@ TEST(WireTfTensor, ContentOfAnotherLength) {
     EXPECT_EQ(decoded.error(), kParsing) << bytes;
     EXPECT_EQ(decoded.code(), ErrorCode::InvalidArgument);
   }
-  // It wins over typed values, which would fit.
+  // It takes precedence over typed values, which would fit.
   EXPECT_EQ(Decoded(tensor_proto(3, {1}).bytes(4, "ab").packed(7, {1})).error(), kParsing);
   EXPECT_EQ(Decoded(tensor_proto(2, {INT64_C(1) << 61}).bytes(4, "abcdefgh")).error(), kParsing);
   EXPECT_EQ(Decoded(tensor_proto(10, {2}).bytes(4, std::string("\1\7"))).error(),
@@ -195,7 +196,7 @@ TEST(WireTfTensor, SmallIntegersOutOfRange) {
   EXPECT_EQ(error(6, 128), at + "128 at index 1 is out of range for int8 (-128 to 127)");
   EXPECT_EQ(error(5, -32769), at + "-32769 at index 1 is out of range for int16 (-32768 to 32767)");
   EXPECT_EQ(error(17, 65536), at + "65536 at index 1 is out of range for uint16 (0 to 65535)");
-  // 32 bits are cut as protobuf cuts them; half_val as TensorFlow does; any bool but 0 is true.
+  // 32-bit values are truncated as in protobuf, half_val as in TensorFlow; any bool but 0 is true.
   EXPECT_EQ(decoded_values<int32_t>(tensor_proto(3, {1}).packed(7, {INT64_C(1) << 32 | 5})),
             std::vector<int32_t>{5});
   EXPECT_EQ(decoded_values<uint16_t>(tensor_proto(14, {1}).packed(13, {-1})),

@@ -1,4 +1,4 @@
-// Answers of tabular models by all protocols. Source: tabular.md 2.4, 2.5.
+// Responses of tabular models in all protocols. Source: tabular.md 2.4, 2.5.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace serval::test {
 namespace {
 
-// An output of a run, which owns what its view shows.
+// An output of a run that owns the memory of its view.
 struct Output {
   FieldSpec spec;
   TensorView view;
@@ -60,8 +60,7 @@ Output texts(std::string name, std::vector<std::string_view> values,
   return Output::of(field(std::move(name), Type::String), DType::String, {rows}, values, states);
 }
 
-// An answer by each protocol.
-// Decimals of precision 6 and scale 2.
+// A response in each protocol. Decimals have precision 6 and scale 2.
 Output cents(std::string name, Int128 unscaled) {
   Output made =
       Output::of<Decimal>(decimal_field(std::move(name), 6, 2), DType::Decimal, {1}, {{unscaled}});
@@ -99,7 +98,7 @@ struct Answer {
     if (!done.ok()) return "error: " + done.error().message;
     return {reinterpret_cast<const char*>(out.data()), out.size()};
   }
-  // Each tensor: name, datatype, shape, parameters, and the bytes of its raw contents.
+  // Each tensor as text: name, datatype, shape, parameters, and the bytes of its raw contents.
   std::string wire() {
     out.truncate(0);
     const Status done = encode_table_wire({"m", "1"}, model->table, model->signature, request,
@@ -268,7 +267,7 @@ TEST(TableAnswer, RaggedRows) {
   EXPECT_EQ(answer.v1(), R"({"predictions":[["a","b"],null,["c"]]})");
 }
 
-// Equal lengths: ordinary clients get an ordinary tensor.
+// Rows of equal lengths: ordinary clients get an ordinary tensor.
 TEST(TableAnswer, RowsOfOneLengthAreDense) {
   Answer answer({Output::of<double>(vector_field("v"), DType::Vector, {3, -1}, {1, 2, 3, 4},
                                     {0, 1, 0}, {2, 0, 2})});
@@ -278,7 +277,7 @@ TEST(TableAnswer, RowsOfOneLengthAreDense) {
   EXPECT_EQ(answer.v1(), R"({"predictions":[[1.0,2.0],null,[3.0,4.0]]})");
 }
 
-// Where there is no element to be NaN, rows are counted as missing.
+// Rows without an element that could be NaN are counted as missing.
 TEST(TableAnswer, MissingRowsWithoutElements) {
   Answer answer(
       {Output::of<double>(vector_field("v"), DType::Vector, {2, -1}, {}, {0, 1}, {0, 0})});
@@ -303,7 +302,7 @@ TEST(TableAnswer, Groups) {
             R"({"features":"s,t"},"data":["x",null,"y","w"]}]})");
 }
 
-// Two groups of one datatype, and an output that is called as one.
+// Two groups of one datatype, and an output whose name is that of a group.
 TEST(TableAnswer, GroupsOfOneDatatype) {
   Answer answer({doubles("a", {1}), doubles("b", {2}), integers("outputs_FP64_2", {7}),
                  cents("c", 150), cents("d", 250)});

@@ -1,5 +1,5 @@
-// V2 JSON and V1 predict for tabular models: what is accepted, and as what; what is refused, and
-// with which words. Source: tabular.md 2.5, 2.1 X23; tfserving.md 1.3.
+// V2 JSON and V1 predict for tabular models: accepted requests and their fields, and refused ones
+// with their messages. Source: tabular.md 2.5, 2.1 X23; tfserving.md 1.3.
 #include <gtest/gtest.h>
 
 #include "codec/table/json_data.h"
@@ -110,7 +110,7 @@ TEST(TableJson, RequestMembers) {
   EXPECT_TRUE(decoded.request().table.text_is_string);
 }
 
-// Source: docs/tabular.md "PMML documents".
+// Source: docs/reference/tabular.md "PMML documents".
 TEST(TableJson, AModelWithoutFieldsAnswersAsManyRowsAsItIsAskedFor) {
   const TableModel model = model_of({});
   const auto rows = [&](Protocol protocol, std::string_view body) {
@@ -128,7 +128,7 @@ TEST(TableJson, AModelWithoutFieldsAnswersAsManyRowsAsItIsAskedFor) {
   EXPECT_EQ(rows(Protocol::V1Predict, R"({"inputs":{}})"), "1 [1]");
 }
 
-// A fault of JSON comes before any other; each has its place.
+// A JSON error precedes any other; each error names its place.
 TEST(TableJson, Refusals) {
   const TableModel model = model_of({field("x", Type::Double), field("i", Type::Int32)});
   const auto body_error = [&](std::string_view body) {
@@ -177,8 +177,8 @@ TEST(TableJson, Refusals) {
             "row 0 1 lists, one per field, got 2");
 }
 
-// A list where a truth value is expected, behind the last one that there is room for.
-// Elements are counted for the error before the text is known to be none: the count ends with it.
+// A list in place of a boolean, after the last one that fits. Elements are counted for the error
+// before the text is known to be invalid: the count ends with it.
 TEST(TableJson, DataThatDoesNotEnd) {
   const TableModel model = model_of({any_field("a")});
   for (const std::string data :
@@ -257,7 +257,7 @@ TEST(TableV1, OptionalFields) {
   EXPECT_EQ(decoded_v1(model, R"({"instances":[{"s":"a"}]})"), "error: row 0: missing field 'x'");
 }
 
-// Of a lazy plan: only the output 'z' needs the field 's'.
+// A lazy plan: only the output 'z' needs the field 's'.
 TEST(TableJson, AFieldIsRequiredByTheOutputsThatNeedIt) {
   TableModel model({field("x", Type::Double), field("s", Type::String)},
                    {field("y", Type::Double), field("z", Type::Double)});

@@ -1,4 +1,4 @@
-// X1: a model of tensors (ONNX) that takes the extension because its configuration says so.
+// X1: a tensor model (ONNX) that accepts the extension because its configuration says so.
 #include <gtest/gtest.h>
 
 #include "codec/table/tensor_fields.h"
@@ -34,7 +34,7 @@ const TableModel& mixed_model() {
   return model;
 }
 
-// The model's inputs, or the error.
+// The model's inputs as text, or the error.
 std::string made(TableDecoded decoded, const TableModel& model) {
   if (!decoded.ok()) return "error: " + decoded.error();
   const Status done = make_tensors(model.signature, decoded.request());
@@ -76,7 +76,7 @@ TEST(TensorFields, RequestOfTheExtension) {
             wanted);
 }
 
-// What the model took before the parameter, it takes with it.
+// Requests that the model accepted without the parameter are accepted with it.
 TEST(TensorFields, PlainRequest) {
   const TableModel model =
       model_of({tensor("x", DType::Fp32, {-1, 3}), tensor("s", DType::Bytes, {-1})});

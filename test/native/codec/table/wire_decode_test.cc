@@ -1,5 +1,5 @@
-// ModelInferRequest for tabular models: what is accepted, and as what. Each rule of tabular.md 2.1
-// has a case. What is refused: wire_refuse_test.cc.
+// ModelInferRequest for tabular models: accepted requests and their fields. Each rule of tabular.md
+// 2.1 has a case. Refused requests: wire_refuse_test.cc.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ const std::vector<FieldSpec> kOutput = {field("y", Type::Double)};
 
 TableModel model_of(std::vector<FieldSpec> fields) { return {std::move(fields), kOutput}; }
 
-// The seed's own examples, corrected.
+// The examples of the extension's page, corrected.
 TEST(TableWire, SeedStringDateTimestamp) {
   const TableModel model = model_of(
       {any_field("my_string_col"), any_field("my_date_col"), any_field("my_timestamp_col")});
@@ -28,7 +28,7 @@ TEST(TableWire, SeedStringDateTimestamp) {
 TEST(TableWire, SeedVectors) {
   const TableModel model = model_of({any_field("my_vector_col", Type::Vector)});
   const TableInput companion = TableInput("my_vector_col_shape", "INT32", {1}).ints({3, 2});
-  // X5: the seed's datatype is FP64, its heading VECTOR.
+  // X5: the page's example has the datatype FP64 under the heading VECTOR.
   for (const char* datatype : {"FP64", "VECTOR"}) {
     EXPECT_EQ(
         decoded_wire(model,
@@ -238,7 +238,7 @@ TEST(TableWire, NullsOfGroupsAndVectors) {
       "VECTOR[2,-1]: [1, 2], null");
 }
 
-// X24, X28: fields that the model has not; those that may be left out.
+// X24, X28: fields that the model does not have, and fields that may be omitted.
 TEST(TableWire, UnknownAndOptionalFields) {
   TableModel model = model_of({field("a", Type::Int32), field("b", Type::String),
                                vector_field("v", 3), field("d", Type::Date)});
@@ -293,7 +293,7 @@ TEST(TableWire, PmmlReadsText) {
                                  TableInput("t", "STRING", {1}).texts({"1970-01-01T00:00:01"}),
                                  TableInput("c", "STRING", {1}).texts({"00:01:00"})}),
             "INT32[1]: 12; FP64[1]: null; BOOL[1]: true; TIMESTAMP[1]: 1000000; INT64[1]: 60");
-  // What JPMML casts without a loss.
+  // The conversions that JPMML makes without loss.
   EXPECT_EQ(decoded_wire(model_of({pmml_field("i", Type::Int32)}),
                          {TableInput("i", "FP64", {2}).doubles({3, -4})}),
             "INT32[2]: 3, -4");
@@ -353,7 +353,7 @@ TEST(TableWire, OutputsAndOptions) {
   EXPECT_TRUE(decoded.request().table.text_is_string);  // a parameter of the extension
 }
 
-// 2.4: STRING where the request has anything of the extension; string_datatype decides.
+// 2.4: STRING if the request uses the extension at all; string_datatype decides.
 TEST(TableWire, DatatypeOfText) {
   const TableModel model = model_of({any_field("x")});
   const auto is_string = [&](const WireBuilder& message) {

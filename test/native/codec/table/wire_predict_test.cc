@@ -1,5 +1,5 @@
 // PredictRequest and PredictResponse of tabular models: fields as inputs, outputs as TensorProtos,
-// and what these cannot say. Source: tabular.md 2.1 X2, X3, X4, X6, X16, X24, X25, 2.4;
+// and what these cannot express. Source: tabular.md 2.1 X2, X3, X4, X6, X16, X24, X25, 2.4;
 // tfserving.md 2.
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ TEST(TablePredict, Refused) {
             "error: input 'a': dtype complex64 is not implemented by this server");
   EXPECT_EQ(refused({{"a", tensor_proto(99, {1})}, {"s", strings({1}, {"x"})}}),
             "error: tensor parsing error: a");
-  // More rows than there may be take no memory.
+  // A request with too many rows allocates no memory for them.
   EXPECT_EQ(TableDecoded(Protocol::TfPredict, model,
                          message_of({{"a", doubles({int64_t{1} << 40}, {1})}}).str())
                 .code(),
@@ -128,7 +128,7 @@ TEST(TablePredict, OutputsThatAreAskedFor) {
   EXPECT_EQ(outputs({"y", "y"}), "duplicate output tensor alias: y");
 }
 
-// An output's view over memory of the test's.
+// A view of an output over the test's memory.
 template <typename T>
 TensorView view_of(DType dtype, std::vector<int64_t> dims, const std::vector<T>& values) {
   TensorView view;

@@ -1,5 +1,5 @@
-// What a tabular model refuses of a ModelInferRequest: every error of tabular.md 2.3, with tensor,
-// field and row. And what other models refuse of the extension (X1).
+// ModelInferRequests that a tabular model refuses: every error of tabular.md 2.3, with tensor,
+// field and row. Also parts of the extension that other models refuse (X1).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ const TableModel& number_model() {
   return model;
 }
 
-// The error of a request to a model of one field x, a double.
+// Returns the error of a request to a model with one field x, a double.
 std::string refused(std::initializer_list<TableInput> inputs) {
   const std::string text = decoded_wire(number_model(), inputs);
   return text.starts_with("error: ") ? text.substr(7) : "accepted: " + text;
@@ -200,7 +200,7 @@ TEST(TableRefuse, Values) {
             "input 'x', row 0: expected a Int8 (-128 to 127), got 300");
 }
 
-// Whether a value that cannot be converted is of a null row is asked for every one of them.
+// Each value that cannot be converted needs a check whether its row is null.
 TEST(TableRefuse, ManyNullRowsOfRaggedData) {
   constexpr uint32_t kRows = 1u << 17;
   std::string nulls, texts;
@@ -287,7 +287,7 @@ TEST(TableRefuse, RequestParametersAndOutputs) {
             with(WireBuilder().message(6, WireBuilder().bytes(1, "y"))));
 }
 
-// Before memory is taken.
+// These are refused before memory is allocated.
 TEST(TableRefuse, Limits) {
   const auto code = [](const WireBuilder& message) {
     return TableDecoded(Protocol::V2Grpc, number_model(), message.str()).code();
@@ -309,7 +309,7 @@ TEST(TableRefuse, Limits) {
             ErrorCode::BodyTooLarge);
 }
 
-// X1: models without a table.
+// X1: models that are not tabular.
 TEST(TableRefuse, OtherModels) {
   Signature signature = one_input(DType::Fp32);
   const std::string belongs =

@@ -1,5 +1,5 @@
-// Tests of decode_v2_infer (codec/v2/json.h) with binary tensor data: sections behind the JSON, the
-// raw form, and the count of copies. Source: v2-protocol.md 1.3.
+// Tests of decode_v2_infer (codec/v2/json.h) with binary tensor data: sections after the JSON, the
+// raw form, and the number of copies. Source: v2-protocol.md 1.3.
 #include <gtest/gtest.h>
 
 #include "base/copies.h"

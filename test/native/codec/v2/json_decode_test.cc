@@ -1,5 +1,5 @@
-// Tests of decode_v2_infer (codec/v2/json.h): what is accepted and how, what is refused and why.
-// Source of the rules: v2-protocol.md 1.1-1.3, 10; seed 001.
+// Tests of decode_v2_infer (codec/v2/json.h): accepted bodies and their tensors, refused ones and
+// the reasons. Source of the rules: v2-protocol.md 1.1-1.3, 10; KServe's V2 inference protocol.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using test::one_input;
 using test::PaddedBody;
 using test::spec;
 
-// A decoded body with what it borrows.
+// A decoded body with the memory that it borrows.
 struct Decoded {
   Decoded(std::string_view text, const Signature& signature, int64_t json_bytes = kNoJsonHeader,
           const Limits& limits = {})
@@ -37,7 +37,7 @@ struct Decoded {
   Status status;
 };
 
-// Signature with three inputs and two outputs.
+// A signature with three inputs and two outputs.
 Signature three_inputs() {
   Signature signature;
   signature.inputs = {spec("a", DType::Fp32, {-1, 2}), spec("b", DType::Int64, {-1}),
@@ -55,7 +55,7 @@ std::string body_json(std::string_view dtype, std::string_view shape, std::strin
   return R"({"inputs":[)" + input_json(dtype, shape, data) + "]}";
 }
 
-// Expects the fast and the plain decoder to agree, and decodes.
+// Decodes, and expects that the fast and the plain decoder agree.
 Decoded decode_one(DType dtype, std::string_view shape, std::string_view data) {
   const Signature signature = one_input(dtype);
   const std::string body = body_json(dtype_name(dtype), shape, data);
@@ -104,7 +104,7 @@ TEST(DecodeV2, ReadsFloats) {
 }
 
 TEST(DecodeV2, RoundsFloatsOnce) {
-  // As a double this is half-way between 1 and the next float; rounded from the text it is above.
+  // This is halfway between 1 and the next float as a double, but above it as text.
   expect_values<float>(DType::Fp32, "[1.00000005960464477540]", {std::nextafter(1.0f, 2.0f)});
   expect_values<float>(DType::Fp32, "[1.000000059604644775390625]", {1.0f});
   expect_values<float>(DType::Fp32, "[1.00000005960464477538]", {1.0f});
@@ -193,7 +193,7 @@ TEST(DecodeV2, PutsInputsInTheModelsOrder) {
 }
 
 struct OutputCase {
-  std::string members;  // behind the inputs
+  std::string members;  // members after the inputs
   std::string expected;
 };
 

@@ -1,6 +1,6 @@
-// The fast V2 decoder against the plain one over generated bodies: what the fast one accepts, the
-// plain one must accept with the same tensors; what is valid, both must accept. Bodies are
-// generated from a fixed seed, then spoiled a little. Source: codec/v2/json.h.
+// The fast V2 decoder against the plain one on generated bodies. Every body that the fast one
+// accepts, the plain one must accept with the same tensors; both must accept valid bodies. Bodies
+// are generated from a fixed seed and then damaged slightly. Source: codec/v2/json.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::array kTypes = {DType::Bool,   DType::Uint8, DType::Uint16, DType
                                DType::Int64,  DType::Fp16,  DType::Bf16,   DType::Fp32,
                                DType::Fp64,   DType::Bytes};
 
-// Valid bodies for a signature, as different as JSON allows.
+// Writes valid bodies for a signature, in as many forms as JSON allows.
 class Generator {
  public:
   explicit Generator(uint32_t seed) : random_(seed) {}
@@ -28,7 +28,7 @@ class Generator {
   struct Made {
     std::string body;
     int64_t json_bytes = kNoJsonHeader;
-    bool plain_only = false;  // has what the fast decoder may turn down
+    bool plain_only = false;  // has something that the fast decoder may leave to the plain one
   };
 
   Made body(const Signature& signature) {
@@ -58,7 +58,7 @@ class Generator {
   }
 
  private:
-  // Parameters that place the request in the queue; names may be written with an escape.
+  // Parameters for the request's position in the queue; names may be written with an escape.
   std::string schedule(bool& plain_only) {
     const auto name = [&](const std::string& plain, const std::string& escaped) {
       if (below(20) != 0) return "\"" + plain + "\"" + blank() + ":" + blank();
@@ -141,7 +141,7 @@ class Generator {
     return real ? number(dtype) : integer(dtype);
   }
 
-  // `count` elements in lists nested at will.
+  // `count` elements in randomly nested lists.
   std::string list(DType dtype, size_t count, int depth, bool& plain_only) {
     std::string text = "[" + blank();
     bool first = true;
@@ -200,7 +200,7 @@ Signature signature_of(Generator& generator) {
   return signature;
 }
 
-// One to three small changes.
+// Makes one to three small changes.
 void spoil(std::string& body, Generator& generator) {
   static constexpr std::string_view kBytes = "[]{}\",:0123456789.-+eE\\ntfNaI \x80\xff";
   for (size_t i = 0; i <= generator.below(3) && !body.empty(); ++i) {
@@ -235,7 +235,7 @@ TEST(DifferentialV2, BothAcceptValidBodies) {
     simple += !made.plain_only;
     fast += both.fast && !made.plain_only;
   }
-  // The rest holds 1e-400 and the like, or data with escapes in front of its datatype.
+  // The rest contains 1e-400 and the like, or data with escapes before its datatype.
   EXPECT_GT(static_cast<double>(fast), 0.9 * static_cast<double>(simple));
 }
 
@@ -250,7 +250,7 @@ TEST(DifferentialV2, BothAgreeOnSpoiltBodies) {
     ASSERT_EQ(both.fault, "") << made.body;
     accepted += both.plain;
   }
-  EXPECT_GT(accepted, 1000u);  // spoiling must leave some of them valid
+  EXPECT_GT(accepted, 1000u);  // damage must leave some of them valid
   EXPECT_LT(accepted, 50'000u);
 }
 

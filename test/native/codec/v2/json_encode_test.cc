@@ -1,5 +1,5 @@
-// Tests of encode_v2_infer (codec/v2/json.h). Source: seed 001 "Inference Response JSON Object",
-// v2-protocol.md 1.2, 1.3.
+// Tests of encode_v2_infer (codec/v2/json.h). Source: KServe's V2 inference protocol, "Inference
+// Response JSON Object"; v2-protocol.md 1.2, 1.3.
 #include <gtest/gtest.h>
 
 #include <bit>

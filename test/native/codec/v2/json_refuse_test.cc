@@ -1,5 +1,5 @@
-// Tests of decode_v2_infer (codec/v2/json.h): refused bodies, with code and text.
-// Source of the rules: v2-protocol.md 1.1 "suggested", 1.2; seed 001.
+// Tests of decode_v2_infer (codec/v2/json.h): refused bodies, with code and text. Source of the
+// rules: v2-protocol.md 1.1 "suggested", 1.2; KServe's V2 inference protocol.
 #include <gtest/gtest.h>
 
 #include "support/json_v2_compare.h"
@@ -13,7 +13,7 @@ using test::spec;
 
 struct Refusal {
   std::string body;
-  std::string part;  // of the message
+  std::string part;  // a part of the message
   ErrorCode code = ErrorCode::InvalidArgument;
 };
 

@@ -1,4 +1,4 @@
-// Tests of peek_v2_schedule (codec/v2/json.h) and of the request parameters that the decoders take:
+// Tests of peek_v2_schedule (codec/v2/json.h) and of the request parameters that the decoders read:
 // priority, timeout, classification. Source: v2-protocol.md 2 "schedule policy", "classification".
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ SchedulePolicy peek(std::string_view text, int64_t json_bytes = kNoJsonHeader) {
   return out;
 }
 
-// Both decoders take the body, and the peek finds these two.
+// Expects that both decoders accept the body, and that the peek finds these two values.
 void expect_schedule(const std::string& body, uint64_t priority, uint64_t timeout_us) {
   const auto both = test::compare_decoders(body, kNoJsonHeader, one_input(DType::Fp32));
   EXPECT_EQ(both.fault, "") << body;

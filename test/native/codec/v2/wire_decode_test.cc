@@ -1,5 +1,5 @@
-// ModelInferRequest decoding: what is accepted, what is refused, and with which words.
-// Source of the cases: seed 001 "GRPC", v2-protocol.md 1.1, 1.4, 10.
+// Decoding of ModelInferRequest: accepted messages, refused ones, and the error messages. Source of
+// the cases: KServe's V2 inference protocol, "GRPC"; v2-protocol.md 1.1, 1.4, 10.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -16,7 +16,8 @@ Signature one_input(DType dtype) {
   return {"serving_default", {spec("x", dtype)}, {spec("y", dtype)}};
 }
 
-// A decode with all that its views need. Message bytes are copied to a 64-byte aligned place.
+// A decoded message with the memory of its views. Its bytes are copied to a 64-byte aligned
+// address.
 struct Decoded {
   ByteBuffer body;
   Arena arena;
@@ -88,7 +89,7 @@ TEST(WireV2Decode, RawFloats) {
 }
 
 TEST(WireV2Decode, AlignedRawIsAView) {
-  // 4 bytes of name make the raw data start at a multiple of 4.
+  // 4 bytes of name put the start of the raw data at a multiple of 4.
   for (size_t pad = 0; pad < 4; ++pad) {
     const Decoded decoded(WireBuilder()
                               .bytes(1, std::string(pad, 'm'))
@@ -249,7 +250,7 @@ TEST(WireV2Decode, InputsInAnyOrderLandInSignatureOrder) {
   const Signature two{"s",
                       {spec("a", DType::Fp32), spec("b", DType::Int8)},
                       {spec("c", DType::Fp32), spec("d", DType::Int8)}};
-  // Raw contents before, between and behind the inputs; they belong by position.
+  // Raw contents before, between and after the inputs; they are assigned by position.
   const Decoded decoded(WireBuilder()
                             .bytes(7, "\5")
                             .message(5, wire_input("b", "INT8", {1}))
@@ -317,7 +318,7 @@ TEST(WireV2Decode, WrongNames) {
   const Decoded twice(raw("FP32", {1}, raw_of({1.f})).message(6, wanted).message(6, wanted),
                       signature);
   EXPECT_EQ(twice.message, "");
-  EXPECT_EQ(twice.request.outputs.size(), 1u);  // answered once
+  EXPECT_EQ(twice.request.outputs.size(), 1u);  // returned once
   const Decoded long_name(WireBuilder().message(5, wire_input(std::string(5000, 'n'), "FP32", {1})),
                           signature);
   EXPECT_EQ(long_name.message,

@@ -1,5 +1,5 @@
-// ModelInferResponse encoding: exact bytes, limits, the stream's wrapper.
-// Source: seed 001 "ModelInferResponse"; v2-protocol.md 11 for ModelStreamInferResponse.
+// Encoding of ModelInferResponse: exact bytes, limits, the stream's wrapper. Source: KServe's V2
+// inference protocol, "ModelInferResponse"; v2-protocol.md 11 for ModelStreamInferResponse.
 #include <gtest/gtest.h>
 
 #include "support/wire_builder.h"
@@ -45,7 +45,7 @@ WireBuilder final_response() {
   return WireBuilder().bytes(1, "triton_final_response").message(2, WireBuilder().varint(1, 1));
 }
 
-// The infer_response of a stream's error.
+// The infer_response of an error in a stream.
 WireBuilder final_reply(std::string_view id) {
   WireBuilder reply;
   if (!id.empty()) reply.bytes(3, id);
@@ -123,7 +123,7 @@ TEST(WireV2Encode, EveryDtypeHasItsName) {
   }
 }
 
-// Lengths around each step of the varint's size.
+// Lengths around each step in a varint's size.
 TEST(WireV2Encode, SizesAtVarintSteps) {
   const Signature signature = signature_of({DType::Uint8});
   for (size_t size : {0, 1, 110, 127, 128, 129, 16383, 16384, 2097151, 2097152}) {
@@ -176,7 +176,7 @@ TEST(WireV2Encode, ResponseLimitIsExact) {
   }
 }
 
-// Sizes are told, not touched: no memory of that size is needed to see the limit.
+// Sizes are claimed, not used: the limit is checked without memory of that size.
 TEST(WireV2Encode, TwoGigabytesAreTooMuch) {
   const Signature signature = signature_of({DType::Uint8, DType::Uint8});
   TensorView tensor = view(DType::Uint8, {1}, "d");

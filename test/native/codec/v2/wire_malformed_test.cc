@@ -1,5 +1,5 @@
-// ModelInferRequest bytes that are not protobuf, and random damage: never a crash, never an answer
-// that differs from the plain decoder's.
+// ModelInferRequest bytes that are not protobuf, and random damage: no crash, and no result that
+// differs from the plain decoder's.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -14,7 +14,7 @@ Signature signature_of(DType dtype) {
   return {"s", {{"x", dtype, {-1}, {}, false}}, {{"y", dtype, {-1}, {}, false}}};
 }
 
-// The error text without its beginning.
+// The error text without its common beginning.
 std::string fault_of(const WireBuilder& wire) {
   Arena arena;
   DecodedRequest request;
@@ -54,7 +54,7 @@ TEST(WireV2Malformed, CutOffValues) {
   EXPECT_EQ(fault_of(WireBuilder().tag(9, 2)), "varint cut off at byte 1");
   EXPECT_EQ(fault_of(WireBuilder().tag(9, 2).bare_varint(UINT64_MAX).raw("abc")),
             "length past the end of its message at byte 0");
-  // The inner length fits the message, not the input it stands in.
+  // The inner length fits the message, but not the input that contains it.
   EXPECT_EQ(fault_of(in_input(WireBuilder().tag(1, 2).bare_varint(2)).bytes(1, "mm")),
             "length past the end of its message at byte 2");
 }
@@ -72,7 +72,7 @@ TEST(WireV2Malformed, Strings) {
   EXPECT_EQ(fault_of(in_input(WireBuilder().message(4, bad))), text + "6");
   const WireBuilder parameter = WireBuilder().message(2, WireBuilder().bytes(3, "\xff"));
   EXPECT_EQ(fault_of(WireBuilder().message(4, parameter)), text + "6");
-  // A later good string does not heal an earlier bad one.
+  // A later valid string does not correct an earlier invalid one.
   EXPECT_EQ(fault_of(WireBuilder().bytes(1, "\xff").bytes(1, "m")), text + "2");
 }
 
@@ -140,7 +140,7 @@ TEST(WireV2Malformed, Limits) {
             "id is 65537 bytes long; the limit is 65536");
 }
 
-// Good requests that random damage starts from, with the dtype of their "x".
+// Valid requests that are damaged at random, each with the dtype of its "x".
 std::vector<std::pair<DType, std::string>> seeds() {
   std::vector<std::pair<DType, std::string>> out;
   const WireBuilder choice = WireBuilder().bytes(3, "s").varint(5, 1);  // the last one counts
@@ -206,7 +206,7 @@ TEST(WireV2Malformed, DamageAgreesWithThePlainDecoder) {
     const std::string_view text(reinterpret_cast<const char*>(damaged.data()), damaged.size());
     good += plain_decode_wire_v2(text, signature_of(dtype)).code == ErrorCode::Ok;
   }
-  EXPECT_GT(good, 3000u);   // the damage leaves some requests whole ...
+  EXPECT_GT(good, 3000u);   // the damage leaves some requests valid ...
   EXPECT_LT(good, 27000u);  // ... and breaks many
 }
 

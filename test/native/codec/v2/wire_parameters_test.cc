@@ -1,5 +1,5 @@
-// Parameters of a ModelInferRequest that mean something: priority, timeout, classification; what
-// peek_wire_v2() and decode_wire_v2() make of them. Source: v2-protocol.md 2, 11.
+// Parameters of a ModelInferRequest with a meaning: priority, timeout, classification; how
+// peek_wire_v2() and decode_wire_v2() read them. Source: v2-protocol.md 2, 11.
 #include <gtest/gtest.h>
 
 #include "support/wire_builder.h"
@@ -20,13 +20,13 @@ WireBuilder entry(std::string_view key, const WireBuilder& value) {
   return WireBuilder().bytes(1, key).message(2, value);
 }
 
-// Inputs x and w, outputs y and z: compare_wire_v2() answers with the inputs.
+// Inputs x and w, outputs y and z. compare_wire_v2() echoes the inputs as outputs.
 Signature two_inputs() {
   const auto spec = [](const char* name) { return TensorSpec{name, DType::Fp32, {-1}, {}, false}; };
   return {"s", {spec("x"), spec("w")}, {spec("y"), spec("z")}};
 }
 
-// A good request with one entry of its parameters, and more fields before it.
+// A valid request with one entry in its parameters, and more fields before it.
 WireBuilder request_with(const WireBuilder& parameter) {
   return WireBuilder()
       .bytes(1, "m")
@@ -73,7 +73,7 @@ SchedulePolicy peek(const WireBuilder& wire) {
   return ref.schedule;
 }
 
-// Refused by both, with the text; the peek keeps the id, for a stream's error.
+// Expects that both refuse it with this text; the peek keeps the id for a stream's error.
 void expect_refused(const WireBuilder& wire, const std::string& text) {
   const Decoded decoded(wire);
   ASSERT_FALSE(decoded.status.ok());
@@ -125,7 +125,7 @@ TEST(WireV2Parameters, TheLastOneCounts) {
   const WireBuilder values = entry("priority", of_string("a")).message(2, of_int64(8));
   EXPECT_EQ(peek(request_with(values)).priority, 8u);
   const WireBuilder empty_last = entry("priority", of_int64(9)).message(2, WireBuilder());
-  EXPECT_EQ(peek(request_with(empty_last)).priority, 9u);  // merged, as protobuf does
+  EXPECT_EQ(peek(request_with(empty_last)).priority, 9u);  // entries are merged, as in protobuf
   const WireBuilder value_first = WireBuilder().message(2, of_int64(2)).bytes(1, "timeout");
   EXPECT_EQ(peek(request_with(value_first)).timeout_us, 2u);
 }
@@ -167,7 +167,7 @@ TEST(WireV2Parameters, MalformedEntriesAreMalformed) {
   }
 }
 
-// An output's parameters, and all of them of an input; the error's text.
+// Tries an output's parameters, and the same for an input; returns the error's text.
 std::string shared_refusal(std::initializer_list<WireBuilder> parameters) {
   WireBuilder output = WireBuilder().bytes(1, "y"), input = wire_input("x", "FP32", {1});
   for (const WireBuilder& one : parameters) {
@@ -217,7 +217,7 @@ TEST(WireV2Parameters, SharedMemoryPlaces) {
   EXPECT_EQ(decoded.request.inputs[1].data, nullptr);
 }
 
-// Source: Triton's texts.
+// The messages are Triton's.
 TEST(WireV2Parameters, SharedMemoryPlacesThatAreWrong) {
   const auto region = [](const WireBuilder& value) { return entry("shared_memory_region", value); };
   const auto bytes = [](const WireBuilder& v) { return entry("shared_memory_byte_size", v); };

@@ -1,4 +1,4 @@
-// Dates, clocks and numbers as text. Source: tabular.md 2.1 X3, X4, X25.
+// Dates, times and numbers as text. Source: tabular.md 2.1 X3, X4, X25.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// The request log of the engine: which requests its taps choose, what waits and what is dropped,
-// and that threads may log while one takes.
-#include "engine/request_log/request_log.h"
+// The engine's request log: which requests its taps choose, how many entries wait and which are
+// dropped, and that threads may log while one reads.
+#include "engine/observe/request_log.h"
 
 #include <gtest/gtest.h>
 
@@ -157,7 +157,7 @@ TEST(RequestLog, IsTakenInParts) {
 }
 
 TEST(RequestLog, DropsWhatThereIsNoRoomFor) {
-  MemoryBudget budget(8u << 20);  // an eighth of it waits at most
+  MemoryBudget budget(8u << 20);  // at most an eighth of it is used by waiting entries
   RequestLog log(budget);
   const std::string half(600'000, 'x');
   log.record(1, "m", "1", false, logged(half, ""));

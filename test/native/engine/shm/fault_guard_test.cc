@@ -1,6 +1,6 @@
-// The handler of missing memory among others: what is none of ours is handed on. Each case runs in
-// a process of its own, forked before this one has registered anything: there the first region puts
-// the handler in.
+// The handler for faults in shared memory: faults elsewhere are passed on. Each case runs in its
+// own process, forked before this one has registered a region, because the first region installs
+// the handler.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,20 +15,20 @@ namespace {
 
 constexpr size_t kBytes = 4096;
 
-// What `child` does in a process of its own: its exit code, or minus the signal that ended it.
+// Runs `child` in its own process; returns its exit code, or minus the signal that ended it.
 template <typename Child>
 int outcome_of(Child child) {
   const pid_t pid = fork();
   if (pid == 0) {
     child();
-    _exit(7);  // nothing ended it
+    _exit(7);  // no signal ended it
   }
   int status = 0;
   EXPECT_EQ(waitpid(pid, &status, 0), pid);
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Of a region that was cut: handled by us. Exits 1 where it is not marked.
+// Reads a region that was truncated: our handler deals with it. Exits 1 if it is not marked.
 void fault_in_region() {
   ShmObject object(kBytes);
   auto region = SharedRegion::open({"r", object.key(), 0, kBytes});
@@ -41,7 +41,7 @@ void fault_in_region() {
   if (!zero || region.value()->check().ok()) _exit(1);
 }
 
-// A mapping that is none of ours, cut, and read.
+// Truncates a mapping that is not a region, and reads it.
 void fault_elsewhere() {
   ShmObject object(kBytes);
   const volatile uint8_t* data = object.data();
@@ -101,7 +101,7 @@ TEST(FaultGuard, AReleasedRegionIsNoLongerOurs) {
                 (void)data[0];
               }
               object.unlink();
-              // Mapped again where the region was, by somebody else.
+              // Another mapping at the region's address.
               void* again = mmap(const_cast<uint8_t*>(data), kBytes, PROT_READ,
                                  MAP_SHARED | MAP_FIXED, object.file(), 0);
               if (again == MAP_FAILED) _exit(1);

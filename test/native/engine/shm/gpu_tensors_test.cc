@@ -1,5 +1,5 @@
-// Requests whose tensors lie in memory of a GPU that a client shares, to models that run on the
-// host: the null backend echoes its inputs. And the table of regions of both kinds.
+// Requests with tensors in GPU memory that a client shares, to models on the host: the null backend
+// echoes its inputs. Also the table of regions of both kinds.
 #include "engine/engine_fixture.h"
 #include "engine/shm/shared_wire.h"
 #include "engine/shm/shm_object.h"
@@ -49,7 +49,7 @@ class GpuTensors : public EngineTest {
 
   CudaClient client_;
   std::shared_ptr<gpu::SharedMemory> memory_;
-  bool waited_ = false;  // the latest answer came from another thread
+  bool waited_ = false;  // the latest response came from another thread
 };
 
 TEST_F(GpuTensors, InAndOutAndNeverOnAListenersThread) {
@@ -95,7 +95,7 @@ TEST_F(GpuTensors, OnlyOneEndOnTheGpu) {
   EXPECT_EQ(get<float>(*memory_, 64, 2), (std::vector<float>{7, 8}));
   std::tie(code, answer) = ask(request().message(5, input_at("g", 8)));
   EXPECT_TRUE(answer.ends_with(raw_of<float>({1.5f, 2.5f})));
-  // What names none stays where it was.
+  // Inputs that name no region stay where they were.
   std::tie(code, answer) = ask(request().message(5, input_at("r", 8)));
   EXPECT_EQ(code, ErrorCode::Ok) << answer;
   EXPECT_FALSE(waited_);

@@ -1,4 +1,4 @@
-// What may be registered as shared memory, and what becomes of it.
+// Registering and unregistering shared memory.
 #include "engine/shm/regions.h"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST(SharedRegions, OnlyWhatIsInTheObject) {
   EXPECT_EQ(tried(63, 1), "");
 }
 
-// No key leads out of /dev/shm or to what is no memory object.
+// No key leads out of /dev/shm or to something that is not a memory object.
 TEST(SharedRegions, OnlyObjectsBelowDevShm) {
   ShmObject object(64);
   SharedRegions regions;
@@ -148,7 +148,7 @@ TEST(SharedRegions, OnlyObjectsBelowDevShm) {
   rmdir(folder.c_str());
 }
 
-// For the thread sanitizer above all: who looks up what others unregister.
+// Mainly for the thread sanitizer: lookups while other threads unregister.
 TEST(SharedRegions, LookedUpWhileTheyChange) {
   ShmObject object(4096);
   SharedRegions regions;

@@ -1,4 +1,4 @@
-// Messages whose tensors lie in regions of shared memory. Test code.
+// Messages with tensors in regions of shared memory. Test code.
 #pragma once
 
 #include <initializer_list>
@@ -15,7 +15,7 @@ inline WireBuilder number_entry(std::string_view key, int64_t value) {
   return WireBuilder().bytes(1, key).message(2, WireBuilder().varint(2, value));
 }
 
-// Adds the parameters of a place, in field `number` of `tensor`.
+// Adds the parameters of a region in field `number` of `tensor`.
 inline WireBuilder placed(WireBuilder tensor, uint32_t number, std::string_view region,
                           int64_t bytes, int64_t offset = 0) {
   tensor.message(number, text_entry("shared_memory_region", region));
@@ -35,7 +35,7 @@ inline WireBuilder output_at(std::string_view region, int64_t bytes, int64_t off
   return placed(WireBuilder().bytes(1, name), 2, region, bytes, offset);
 }
 
-// InferOutputTensor of an output of two floats at a place.
+// InferOutputTensor of an output of two floats in a region.
 inline WireBuilder answer_at(std::string_view region, int64_t bytes, int64_t offset) {
   return placed(wire_input("y", "FP32", {2}), 4, region, bytes, offset);
 }

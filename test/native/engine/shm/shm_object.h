@@ -1,4 +1,4 @@
-// A POSIX shared memory object of a test's own, as a client makes one, gone with the test.
+// A test's own POSIX shared memory object, as a client makes one, removed with the test.
 #pragma once
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ class ShmObject {
   // Its name in /dev/shm.
   std::string path() const { return "/dev/shm" + key_; }
   int file() const { return file_; }
-  // Takes its name away: it is gone with the process, however that ends.
+  // Removes its name: the memory is freed with the process, however that ends.
   void unlink() const { shm_unlink(key_.c_str()); }
   uint8_t* data() { return data_; }
   void put(std::string_view bytes, size_t at = 0) {

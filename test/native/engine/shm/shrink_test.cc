@@ -1,5 +1,5 @@
-// Memory that goes away while it is used: an error for those who used it, never the end of the
-// process. The objects really shrink.
+// Shared memory that is truncated while in use: an error for the requests that used it, never the
+// end of the process. The objects really shrink.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -74,7 +74,7 @@ TEST(ShrinkingRegion, OnlyTheOneThatLostItsMemoryIsMarked) {
   EXPECT_EQ(fault(*third), "");
 }
 
-// Many threads fault while regions come and go.
+// Many threads fault while regions are added and removed.
 TEST(ShrinkingRegion, ManyThreadsAtOnce) {
   constexpr int kThreads = 4;
   std::vector<std::thread> threads;

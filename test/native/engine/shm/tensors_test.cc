@@ -1,4 +1,4 @@
-// Requests whose tensors lie in shared memory, by the whole engine: inline, queued and in batches,
+// Requests with tensors in shared memory through the whole engine: inline, queued and in batches,
 // gRPC and REST. The null backend echoes its inputs.
 #include "engine/shm/tensors.h"
 
@@ -19,7 +19,7 @@ class SharedTensors : public EngineTest {
     memory.put(raw_of<float>({1.5f, 2.5f}));
   }
 
-  // Answered at once or later: the code and the bytes.
+  // Returns the code and the bytes, whether answered at once or later.
   std::pair<ErrorCode, std::string> ask(std::string_view message,
                                         Protocol protocol = Protocol::V2Grpc) {
     const Answer answer = lane_->infer_message(protocol, bytes_of(message), 0);
@@ -106,7 +106,7 @@ TEST_F(SharedTensors, RestHasNoData) {
   EXPECT_EQ(memory.get(8, 24), raw_of<float>({1.5f, 2.5f}));
 }
 
-// Raw contents are those of the inputs that are not in shared memory, in their order.
+// Raw contents belong to the inputs that are not in shared memory, in their order.
 TEST_F(SharedTensors, BesideRawContents) {
   serve(ExecMode::Inline, [](ModelSpec& spec) {
     for (const char* name : {"v", "w"}) {
@@ -153,7 +153,7 @@ TEST_F(SharedTensors, TextIsReadAndWrittenWithItsLengths) {
   EXPECT_NE(sent(11).second.find("overruns the data"), std::string::npos);
 }
 
-// Floats that are aligned stay where they lie; what kernels rely on is read once.
+// Aligned floats are read in place; values that kernels rely on are read only once.
 TEST_F(SharedTensors, WhatIsCopied) {
   struct Case {
     DType dtype;
@@ -212,7 +212,7 @@ TEST_F(SharedTensors, WrongPlacesAreRefused) {
   EXPECT_EQ(of_output(7, 0),
             "shared memory size specified with the request for output 'y' (7 bytes) should be at "
             "least 8 bytes to hold the results");
-  // 64 bits, which uint64_param has.
+  // 64 bits, the range of uint64_param.
   const WireBuilder huge = WireBuilder()
                                .bytes(1, "y")
                                .message(2, text_entry("shared_memory_region", "r"))
@@ -256,7 +256,7 @@ DecodedRequest echo_of_region(const Signature& signature) {
   return request;
 }
 
-// Between the steps of a request.
+// The region shrinks between the steps of a request.
 TEST_F(SharedTensors, ShrinkingUnderARequestIsItsError) {
   const Signature signature = null_spec("m", "echo", ExecMode::Inline).null_signature;
   Arena arena;
@@ -285,7 +285,7 @@ TEST_F(SharedTensors, UnregisteredRegionsStayTillTheRequestEnds) {
       request().message(5, input_at("r", 8)).message(6, output_at("r", 8, 512)).str();
   const Answer answer = lane_->infer_message(Protocol::V2Grpc, bytes_of(wire), 0);
   ASSERT_TRUE(answer.pending);
-  // It runs when the region has two holders besides the table: its input and its output.
+  // It is running when the region has two holders besides the table: its input and its output.
   while (held.use_count() < 3) std::this_thread::yield();
   engine_->shared_regions().remove("");
   EXPECT_FALSE(held.expired());
@@ -296,7 +296,7 @@ TEST_F(SharedTensors, UnregisteredRegionsStayTillTheRequestEnds) {
   EXPECT_TRUE(held.expired());
 }
 
-// Batches of requests of several kinds: each gets its own rows, where it asked for them.
+// Batches of requests of several kinds: each gets its own rows, in the place that it asked for.
 TEST_F(SharedTensors, TogetherInABatch) {
   serve(ExecMode::Queued, [](ModelSpec& spec) {
     spec.null_mode = "delay";

@@ -1,8 +1,8 @@
-// parse_model_spec: every member arrives, absent ones have their defaults, and each wrong value is
+// parse_model_spec: every member is read, absent ones have their defaults, and each wrong value is
 // refused with a text that names the member.
 #include <gtest/gtest.h>
 
-#include "engine/spec/codec.h"
+#include "engine/control/spec/codec.h"
 
 namespace serval {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using Builder = flatbuffers::FlatBufferBuilder;
 using SpecBuilder = fb::ModelSpecBuilder;
 
-// `prepare(builder)` makes what the spec refers to and answers what adds it to the spec.
+// `prepare(builder)` makes what the spec refers to and returns a function that adds it to the spec.
 template <typename Prepare>
 Result<ModelSpec> parse(const Prepare& prepare) {
   Builder builder;
@@ -25,7 +25,7 @@ Result<ModelSpec> parse(const Prepare& prepare) {
   return parse_model_spec({builder.GetBufferPointer(), builder.GetSize()});
 }
 
-// What the refusal says behind "model spec: ".
+// The refusal's text after "model spec: ".
 template <typename Prepare>
 std::string refusal(const Prepare& prepare) {
   const Result<ModelSpec> spec = parse(prepare);
@@ -186,7 +186,7 @@ TEST(ParseModelSpec, QueuePolicy) {
   EXPECT_TRUE(queue.reads_request());
 }
 
-// A timeout is later multiplied by 1000: it must not wrap to a short one.
+// A timeout is later multiplied by 1000: it must not wrap around to a short one.
 TEST(ParseModelSpec, EndlessTimeoutsAreCut) {
   const Result<ModelSpec> spec = parse([](Builder& builder) {
     const auto policy = fb::CreateQueuePolicy(builder, TimeoutAction::Reject, UINT64_MAX);
@@ -341,7 +341,7 @@ TEST(ParseModelSpec, WrongDevicesAndOptions) {
   EXPECT_EQ(file.error().code, ErrorCode::InvalidArgument);
 }
 
-// A spec cut anywhere is refused or read, never read past its end (sanitizers look).
+// A truncated spec is refused or read, never read past its end (sanitizers check this).
 TEST(ParseModelSpec, CutBytes) {
   Builder builder;
   const std::vector<uint32_t> sizes = {1, 2};

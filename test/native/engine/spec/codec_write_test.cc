@@ -1,7 +1,7 @@
-// write_model_info and write_engine_stats: what a loaded model answers, read back with the
+// write_model_info and write_engine_stats: what they report of a loaded model, read back with the
 // generated accessors.
+#include "engine/control/spec/codec.h"
 #include "engine/engine_fixture.h"
-#include "engine/spec/codec.h"
 
 namespace serval::test {
 namespace {
@@ -23,7 +23,7 @@ ModelSpec spec_of(BatchMode mode) {
   return spec;
 }
 
-// The table in `bytes`, or a failure.
+// Returns the table in `bytes`, or fails the test.
 template <typename Table>
 const Table* read(const ByteBuffer& bytes) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size());

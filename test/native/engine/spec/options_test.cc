@@ -1,5 +1,5 @@
 // Which options of ONNX Runtime a model's configuration may set.
-#include "engine/spec/options.h"
+#include "engine/control/spec/options.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ std::string provider_refusal(const std::string& name, const Pair& option,
   return checked.ok() ? "" : checked.error().message;
 }
 
-// A value that an option accepts.
+// Returns a value that an option accepts.
 std::string good_value(const RuntimeOption& option) {
   switch (option.kind) {
     case OptionKind::Switch:
@@ -86,7 +86,7 @@ TEST(RuntimeOptions, OptionsThatNameFilesAreRefusedByName) {
   }
   EXPECT_EQ(session_refusal({"session.optimized_model_filepath", "/tmp/x"}),
             "session option 'session.optimized_model_filepath': expected one that a model's "
-            "configuration may set (docs/runtime-options.md), got '/tmp/x'");
+            "configuration may set (docs/reference/runtime-options.md), got '/tmp/x'");
 }
 
 // The runtime reads names and values up to the first NUL.
@@ -135,7 +135,7 @@ class RuntimeOptionPaths : public ::testing::Test {
     const std::string command = "rm -rf '" + root_ + "'";
     ASSERT_EQ(std::system(command.c_str()), 0);
   }
-  // The path that the provider gets; "" = refused.
+  // Returns the path that the provider receives; "" = refused.
   std::string path_of(const std::string& value,
                       const std::string& model = "/m/1/model.onnx") const {
     ModelSpec spec;

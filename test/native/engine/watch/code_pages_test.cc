@@ -1,5 +1,5 @@
-// Which mappings are unchanged, by the text of smaps; a library's that is let go of, and a mapped
-// file's that is not.
+// Which mappings are unchanged, by the text of smaps; a library's mapping that is released, and a
+// mapped file's that is not.
 #include "engine/watch/code_pages.h"
 
 #include <dlfcn.h>
@@ -75,7 +75,7 @@ TEST(CodePages, WhatCannotBeReadStays) {
   EXPECT_EQ(found(""), 0u);
   EXPECT_EQ(found("\n\n"), 0u);
   EXPECT_EQ(found(kLibrary), 0u);
-  EXPECT_EQ(found(kLibrary + "\nRss: 16156 kB\n"), 0u);  // an old kernel: changes are not told
+  EXPECT_EQ(found(kLibrary + "\nRss: 16156 kB\n"), 0u);  // an old kernel: changes are not reported
   EXPECT_EQ(found(kLibrary + "\nRss: 16156 kB\nAnonymous: x kB\nSwap: 0 kB\n"), 0u);
   EXPECT_EQ(found(mapping("7fb1bc3c9000-7fb1ba13c000 r-xp 0 fe:00 4567 /lib/x", 16156, 0)), 0u);
   EXPECT_EQ(found(mapping("7fb1ba13c000 r-xp 0 fe:00 4567 /lib/x", 16156, 0)), 0u);
@@ -85,7 +85,7 @@ TEST(CodePages, WhatCannotBeReadStays) {
 
 constexpr size_t kBytes = 4 << 20;
 
-// Whether the mapping of `at` is among what is not changed, and resident, now.
+// True if the mapping at `at` is now among the unchanged and resident ones.
 bool unchanged(const uint8_t* at) {
   std::ifstream file("/proc/self/smaps", std::ios::binary);
   const std::string smaps{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -96,7 +96,7 @@ bool unchanged(const uint8_t* at) {
   return false;
 }
 
-// A file of `kBytes`, all of them 7, as it is mapped.
+// A mapped file of `kBytes` bytes, all of them 7.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& name) : path_(testing::TempDir() + name) {
@@ -120,7 +120,7 @@ class MappedFile {
   std::span<volatile uint8_t> bytes_;
 };
 
-// The biggest segment of a loaded library that nobody can write to, all of it resident.
+// The largest segment of a loaded library that nobody can write to, all of it resident.
 class LibraryCode {
  public:
   explicit LibraryCode(const char* name) : library_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
@@ -177,8 +177,8 @@ TEST(CodePages, OfLibrariesAreDroppedOnceAndReadAgainAsTheyWere) {
   EXPECT_FALSE(unchanged(const_cast<uint8_t*>(changed.bytes().data())));
 
   drop_start_code();
-  EXPECT_FALSE(unchanged(code));  // nothing of it is resident
-  // Nobody's library: whoever mapped it may have mapped memory there since.
+  EXPECT_FALSE(unchanged(code));  // none of it is resident
+  // Not a library: its owner may have mapped memory there since.
   EXPECT_TRUE(unchanged(const_cast<uint8_t*>(plain.bytes().data())));
   EXPECT_EQ(library.sum(), sum);
   EXPECT_EQ(plain.sum(), 7 * kBytes);

@@ -1,4 +1,4 @@
-// Latencies by size: exact where they are small, within a percent where they are large.
+// Histograms of latencies: exact for small values, within one percent for large ones.
 #include "load/measure/histogram.h"
 
 #include <gtest/gtest.h>

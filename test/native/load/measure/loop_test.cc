@@ -1,4 +1,4 @@
-// When requests are sent and what counts, with a clock and a server made up here.
+// When requests are sent and which ones count, with a fake clock and a fake server.
 #include "load/measure/loop.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kMs = 1'000'000;
 
-// Ends each request after a time, or never; at most `places` at once.
+// Completes each request after a time, or never; at most `places` at once.
 class FakeSender final : public Sender {
  public:
   explicit FakeSender(uint64_t answer_ns, size_t places = SIZE_MAX)
@@ -78,7 +78,7 @@ TEST(LoadLoop, AClosedLoopKeepsItsRequestsInFlight) {
   FakeSender sender(2 * kMs);
   const Measured result = sender.run(closed(3));
   EXPECT_EQ(sender.most, 3u);
-  // Three each 2 ms, from 20 to below 120 ms; those of the warm-up do not count.
+  // Three every 2 ms, from 20 to below 120 ms; those of the warm-up do not count.
   EXPECT_EQ(result.answered, 150u);
   EXPECT_EQ(sender.sent, 180u);
   EXPECT_EQ(result.failed, 0u);
@@ -112,7 +112,7 @@ TEST(LoadLoop, AnOpenLoopSendsByTheClock) {
 }
 
 TEST(LoadLoop, RequestsThatWaitForASlowServerCountFromWhenTheyWereDue) {
-  // One at a time, 10 ms each, due every 5 ms: the last one waits for half of the time.
+  // One at a time, 10 ms each, one due every 5 ms: the last one waits for half of the time.
   FakeSender sender(10 * kMs, 1);
   Plan plan = open(200);
   plan.measure_ns = 200 * kMs;

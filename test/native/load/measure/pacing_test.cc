@@ -19,7 +19,7 @@ TEST(LoadPacing, EvenArrivalsAreAsFarFromEachOtherAsTheRateSays) {
   const std::vector<uint64_t> all = times(3'000'000, false, 7, 3'000'001);
   EXPECT_GE(all.front(), 1000u);
   EXPECT_LT(all.front(), 1000u + 334);
-  // No drift over a second, though a gap is no whole number of nanoseconds.
+  // No drift over a second, although a gap is not a whole number of nanoseconds.
   EXPECT_NEAR(static_cast<double>(all.back() - all.front()), 1e9, 2);
 }
 

@@ -1,5 +1,5 @@
-// Fourier transforms against sums written out, over lengths with all kinds of factors; what they
-// refuse; inputs of any shape.
+// Fourier transforms against written-out sums, for lengths with all kinds of factors; refused
+// inputs; inputs of any shape.
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -70,7 +70,7 @@ TEST(FourierLine, EveryLength) {
 }
 
 TEST(FourierLine, LongLengths) {
-  // A power of two, odd factors, primes, a prime squared: the last ones by convolution.
+  // A power of two, odd factors, primes, a squared prime; the last ones use convolution.
   for (const size_t length : {1024u, 1000u, 1155u, 997u, 4099u, 53u * 53u, 2u * 499u, 4u * 127u}) {
     SCOPED_TRACE("length " + std::to_string(length));
     expect_transforms<float>(length, 2e-5);

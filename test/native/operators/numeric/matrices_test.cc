@@ -1,5 +1,5 @@
-// Solutions and decompositions of matrices by what they must satisfy; TensorFlow's words for those
-// that have none; inputs of any shape and with numbers that are none.
+// Solutions and decompositions of matrices, checked by their defining equations; TensorFlow's
+// errors for matrices that have none; inputs of any shape and with NaN or infinity.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Sound, protobuf messages and pixels that no client should send: cut at every byte, changed at
+// Audio, protobuf messages and pixels that no client should send: cut at every byte, changed at
 // random (seeded), of wrong shapes and sizes. A run may fail or succeed; it must not read past an
-// end or take memory without bound (the sanitizer builds look at that).
+// end or use unbounded memory (the sanitizer builds check that).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ std::string changed(std::string bytes, Random& random) {
   return bytes;
 }
 
-// Runs `run` with the bytes whole, cut at every length, and changed.
+// Runs `run` with the whole bytes, cut at every length, and changed.
 template <typename Run>
 void with_damage(const std::string& bytes, Run run) {
   Random random(1);
@@ -65,7 +65,7 @@ TEST(WavHostile, WrongShapesAndRates) {
   EXPECT_FALSE(run_operator("EncodeWav", {}, {sound({2, 0}, {}), int32s({}, {1})}, 1).ok());
 }
 
-// One repeated field of each kind: its type, ONNX's number of its tensor, its element's bytes.
+// One repeated field of each kind: its type, ONNX's number of its tensor, and its element's bytes.
 struct Kind {
   int64_t type, dtype;
   size_t bytes;
@@ -95,7 +95,7 @@ constexpr size_t kOutputs = 1 + std::size(kKinds);
 TEST(ProtoHostile, CutAndChangedMessages) {
   for (const bool packed : {false, true}) {
     const FakeAttributes attributes = fields_of(packed);
-    // A message of one value of each field: what an empty one is read as, written again.
+    // A message with one value of each field: an empty message is decoded, then encoded again.
     auto parts =
         run_operator("DecodeProto", attributes, {FakeTensor::of_texts({1}, {""})}, kOutputs);
     ASSERT_TRUE(parts.ok());

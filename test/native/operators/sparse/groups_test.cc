@@ -1,5 +1,5 @@
-// EditDistance and SparseToSparseSetOperation on inputs that do not fit: they refuse what names no
-// element, and read nothing beyond an end. Their answers: test/fixtures/scans.
+// EditDistance and SparseToSparseSetOperation on inputs that do not fit: they refuse indices
+// outside of the tensor, and read nothing beyond an end. Their results: test/fixtures/scans.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 using Longs = std::vector<int64_t>;
 
-// Words at places of a tensor of these dims.
+// Words at positions of a tensor with these dimensions.
 std::vector<FakeTensor> sparse(const Longs& places, std::vector<std::string> words,
                                const Longs& dims) {
   const auto rank = static_cast<int64_t>(dims.size());

@@ -1,6 +1,6 @@
-// The strict operators on what no client should send: places and sizes at the ends of their types,
-// shapes that do not fit, rows full of NaN. A run may fail or succeed; it must not read or write
-// past an end (the sanitizer builds look at that).
+// The strict operators on inputs that no client should send: positions and sizes at the limits of
+// their types, shapes that do not fit, rows full of NaN. A run may fail or succeed; it must not
+// read or write past an end (the sanitizer builds check that).
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,5 +1,5 @@
-// A kernel's surroundings without a runtime: attributes by name, tensors that own their elements.
-// Test code.
+// A kernel's context without a runtime: attributes by name, tensors that own their elements. Test
+// code.
 #pragma once
 
 #include <cstdlib>
@@ -96,7 +96,7 @@ class FakeContext final : public KernelContext {
     if (!elements || *elements > kElementsMax) {
       return invalid_argument("output of shape " + shape.to_string() + " is too large");
     }
-    tensor.raw.assign(*elements * dtype_bytes(dtype), '\x5a');  // not zeroed
+    tensor.raw.assign(*elements * dtype_bytes(dtype), '\x5a');  // the memory is not zeroed
     return std::span(reinterpret_cast<uint8_t*>(tensor.raw.data()), tensor.raw.size());
   }
   Status output_strings(size_t index, const Shape& shape,
@@ -117,7 +117,7 @@ class FakeContext final : public KernelContext {
   std::vector<std::vector<std::string_view>> views_;
 };
 
-// The operator of this name; fails the process where there is none.
+// Returns the operator with this name; ends the process if there is none.
 inline OperatorType operator_named(std::string_view name) {
   for (OperatorType& type : all_operators()) {
     if (type.name == name) return std::move(type);
@@ -125,7 +125,7 @@ inline OperatorType operator_named(std::string_view name) {
   std::abort();
 }
 
-// One run of an operator: its outputs, or the error of make() or run().
+// Runs an operator once: returns its outputs, or the error of make() or run().
 inline Result<std::vector<FakeTensor>> run_operator(std::string_view name,
                                                     const FakeAttributes& attributes,
                                                     std::vector<FakeTensor> inputs,

@@ -1,4 +1,4 @@
-// Cases that TensorFlow answered (goldens/, made by make-goldens.py). Test code.
+// Golden cases with TensorFlow's results (goldens/, made by make-goldens.py). Test code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline std::string_view text_of(dom::element element) { return as<std::string_vi
 inline FakeTensor read_tensor(dom::element given) {
   FakeTensor tensor;
   dom::object object;
-  if (given.get(object) != simdjson::SUCCESS) return tensor;  // null: left out
+  if (given.get(object) != simdjson::SUCCESS) return tensor;  // null: omitted
   for (const auto [key, value] : object) {
     if (key == "dtype") {
       tensor.dtype = dtype_from_name(text_of(value));
@@ -71,8 +71,8 @@ struct GoldenCase {
   std::string name, op;
   FakeAttributes attributes;
   std::vector<FakeTensor> inputs, outputs;
-  std::string error;   // TensorFlow's words, where it refuses the inputs
-  bool exact = false;  // ours must be the same
+  std::string error;   // TensorFlow's message if it refuses the inputs
+  bool exact = false;  // our message must be the same
   size_t output_count() const { return error.empty() ? outputs.size() : 64; }
 };
 
@@ -96,7 +96,7 @@ inline GoldenCase read_case(dom::object row) {
   return golden;
 }
 
-// The cases of goldens/<group>.json.
+// Returns the cases of goldens/<group>.json.
 inline std::vector<GoldenCase> read_goldens(const std::string& group) {
   const std::string path =
       std::string(SERVAL_SOURCE_DIR) + "/test/native/operators/goldens/" + group + ".json";

@@ -1,6 +1,6 @@
-// Numeric parts of plans row by row and on ONNX Runtime, held equal: products, linear models,
-// layers of neurons, forests; rows that cannot be answered, blocks of rows, threads, and what
-// becomes of a plan where no runtime is.
+// Numeric parts of plans run row by row and on ONNX Runtime, and are compared: products, linear
+// models, layers of neurons, forests; rows without a result, blocks of rows, threads, and plans
+// without a runtime.
 #include "tabular/dense/island.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Ints = std::vector<int32_t>;
 using Reals = std::vector<double>;
 using Texts = std::vector<std::string>;
 
-// A runtime that counts what it runs, or one that cannot load.
+// A runtime that counts its runs, or that cannot load.
 class Counting final : public Backend {
  public:
   explicit Counting(Backend* inner, ErrorCode refusal = ErrorCode::Ok)
@@ -72,7 +72,8 @@ std::vector<Reals> rows_of(size_t rows, size_t width, unsigned seed) {
   return made;
 }
 
-// 1e-12 of the value; what is smaller than all of its sum's terms by 1e12 is as good as nothing.
+// Within 1e-12 of the value; a value that is 1e12 times smaller than the sum of its terms counts as
+// zero.
 void expect_equal(const Reals& native, const Reals& island) {
   ASSERT_EQ(native.size(), island.size());
   for (size_t i = 0; i < native.size(); ++i) {
@@ -121,7 +122,7 @@ class IslandTest : public testing::Test {
     onnxruntime_ = make_onnxruntime_backend(onnxruntime_library(), 2);
     counting_ = std::make_unique<Counting>(onnxruntime_.get());
   }
-  // Of 1, 8, 100 and 3000 rows, which are more than one run takes.
+  // Compares 1, 8, 100 and 3000 rows; the last are more than one run processes.
   void expect_same(const std::string& kind, size_t width, const MadeAttributes& attributes) {
     Both both(kind, attributes, counting_.get());
     ASSERT_EQ(counting_->loads, 1);
@@ -161,7 +162,7 @@ TEST_F(IslandTest, BucketsOfProjectionsAreAlwaysOurs) {
   EXPECT_EQ(counting_->loads, 0);
 }
 
-// PMML's networks, by their activation and what is made of the last layer.
+// PMML's networks, by activation and by the use of the last layer.
 TEST_F(IslandTest, NeuralNetworksAnswerAlike) {
   constexpr int kInputs = 30, kHidden = 40, kOutputs = 5;
   constexpr int kNeurons = kHidden + kOutputs;
@@ -210,11 +211,12 @@ TEST_F(IslandTest, NeuralNetworksAnswerAlike) {
       expect_equal(native.at(out).reals, island.at(out).reals);
     }
     EXPECT_EQ(counting_->loads, loads + 1);
-    EXPECT_EQ(counting_->runs, runs + 4) << activation;  // 300 rows; 2100 in three
+    EXPECT_EQ(counting_->runs, runs + 4) << activation;  // 300 rows in one run; 2100 in three
   }
 }
 
-// Forests stay ours (docs/decisions/0014), and answer as the runtime's operator in double.
+// Forests use our own code (docs/decisions/0014), and give the results of the runtime's operator in
+// double.
 TEST_F(IslandTest, ForestsAnswerAsTheRuntimesOperator) {
   MadeForest forest(50, 6);
   const onnx::TemporaryDirectory directory;
@@ -322,7 +324,7 @@ TEST_F(IslandTest, ACancelledRunEnds) {
   EXPECT_EQ(done.error().code, ErrorCode::Cancelled);
 }
 
-// One plan, a frame for each thread.
+// One plan with a frame for each thread.
 TEST_F(IslandTest, ThreadsShareAnIsland) {
   Both both("perceptron", perceptron({40, 50, 3}), counting_.get());
   const std::vector<Reals> rows = rows_of(300, 40, 3);

@@ -1,5 +1,6 @@
-// What stages read of columns, labels by text and hashes: values by hand, hashes from the reference
-// implementation of MurmurHash3 (whole tail) and from Spark's documentation (byte by byte).
+// Reading of columns by stages, labels by text, and hashes: values by hand, hashes from the
+// reference implementation of MurmurHash3 (whole tail) and from Spark's documentation (byte by
+// byte).
 #include "tabular/features/columns.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +70,7 @@ TEST(Rows, OfAnotherLengthAreRefusedAndLeaveNothing) {
   EXPECT_FALSE(stage.plan->at(stage.out).valid(1));
 }
 
-// What was appended of a row before its fault was found is taken back.
+// The part of a row that was appended before its fault was found is removed.
 TEST(Rows, RefusedHalfwayLeaveNothing) {
   OneStage texts("index_to_string", 1, Type::List, {{"labels", std::vector<std::string>{"a", "b"}}},
                  Type::String);
@@ -86,7 +87,7 @@ TEST(Rows, RefusedHalfwayLeaveNothing) {
   EXPECT_EQ(parts.plan->at(parts.out).reals, std::vector<double>({3, 4, 5}));
 }
 
-// A million wide rows would be terabytes.
+// A million wide rows would need terabytes.
 TEST(Rows, AColumnHasSoManyValuesAtMost) {
   OneStage stage("vector_slicer", 1, Type::Vector, {{"indices", std::vector<int32_t>(50, 0)}});
   const std::vector<std::vector<double>> rows(5, {7});

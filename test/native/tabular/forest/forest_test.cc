@@ -1,4 +1,4 @@
-// Trees: each way to decide, each sum, and the fast walks against a plain one.
+// Trees: each kind of test, each kind of sum, and the fast walks against a plain one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 using Ints = std::vector<int32_t>;
 using Reals = std::vector<double>;
 
-// One test, and what comes of it: leaf 0 to the left, leaf 1 to the right.
+// One test with two leaves: leaf 0 on the left, leaf 1 on the right.
 MadeAttributes stump(int test, double threshold, int missing = 0) {
   return {{"feature", Ints{0}},
           {"threshold", Reals{threshold}},
@@ -31,7 +31,7 @@ MadeAttributes stump(int test, double threshold, int missing = 0) {
           {"skip_no_answer", false}};
 }
 
-// What the stump says of each value; NaN: missing.
+// The stump's results for `values`; NaN is missing.
 Reals answers(const MadeAttributes& attributes, const Reals& values) {
   PlanMaker maker;
   const uint32_t x = maker.field("x", Type::Double);
@@ -103,7 +103,7 @@ TEST(Forest, TextFeaturesAreCategories) {
   EXPECT_FALSE(run.at(out).valid(4));
 }
 
-// Two stumps on different features, and a tree that is a leaf.
+// Two stumps on different features, and a tree that is a single leaf.
 MadeAttributes three_trees() {
   return {{"feature", Ints{0, 1}},
           {"threshold", Reals{0, 0}},
@@ -168,13 +168,13 @@ TEST(Forest, FloatSumsAreFloats) {
   EXPECT_EQ(answers(attributes, {0}), (Reals{16777218}));
 }
 
-// A made-up forest: numbers, and directions for what is missing.
+// A generated forest: random numbers, and directions for missing values.
 struct Random {
   explicit Random(uint32_t seed) : source(seed) {}
   uint32_t below(uint32_t end) { return static_cast<uint32_t>(source() % end); }
 
-  // Grows one tree; returns its root.
-  // `ways`: how many of right, left and no answer a node may have for what is missing.
+  // Grows one tree; returns its root. `ways`: how many of right, left and no result a node may use
+  // for missing values.
   int32_t grow(uint32_t depth, uint32_t ways) {
     if (depth == 0 || below(8) == 0) {
       leaves.push_back(static_cast<double>(below(1000)) / 7);
@@ -192,7 +192,7 @@ struct Random {
     right[static_cast<size_t>(at)] = to_right;
     return at;
   }
-  // The leaf, or -1.
+  // Returns the leaf, or -1.
   int32_t walk(int32_t at, const Reals& row) const {
     while (at >= 0) {
       const auto node = static_cast<size_t>(at);
@@ -306,7 +306,7 @@ TEST(Forest, SparseVectorsAndWrongLengths) {
   EXPECT_EQ(run.run(), "here: column 'x': expected a Vector, got Double");
 }
 
-// What the plan's reading says of a stump of which one attribute is another.
+// Returns the error of reading a plan with a stump in which one attribute is replaced.
 std::string fault_of(const std::string& name, const MadeAttribute& value) {
   PlanMaker maker;
   const uint32_t x = maker.field("x", Type::Double);
@@ -323,7 +323,8 @@ std::string fault_of(const std::string& name, const MadeAttribute& value) {
   return read.ok() ? "" : read.error().message;
 }
 
-// Each tree's own values of a million rows would be a column of 80 GB: refused before any is made.
+// Each tree's values for a million rows would be a column of 80 GB: refused before any memory is
+// allocated.
 TEST(Forest, ValuesOfEachTreeAreSoManyAtMost) {
   const uint32_t rows = 10;
   for (const bool leaves : {false, true}) {

@@ -1,5 +1,5 @@
-// Forests of full trees that are made up, as attributes of a stage and as an ONNX graph of doubles.
-// Test and bench time only. Source: ONNX's operator TreeEnsemble, ai.onnx.ml 5.
+// Generated forests of full trees, as attributes of a stage and as an ONNX graph of doubles. Test
+// and bench time only. Source: ONNX's operator TreeEnsemble, ai.onnx.ml 5.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class MadeForest {
     return made;
   }
 
-  // Of a stage "forest" over one vector.
+  // Attributes of a stage "forest" over one vector.
   tabular::MadeAttributes attributes() const {
     return {{"feature", feature_}, {"threshold", threshold_},
             {"left", left_},       {"right", right_},

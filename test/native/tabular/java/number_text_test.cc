@@ -1,5 +1,5 @@
-// Numbers as Java writes them. Expected: what Double.toString, Float.toString and
-// BigDecimal.toString of JDK 19 answer.
+// Numbers as Java writes them. Expected values are the results of Double.toString, Float.toString
+// and BigDecimal.toString of JDK 19.
 #include "tabular/java/number_text.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Java's regular expressions against Java's own answers: test/fixtures/tabular/regex/goldens.tsv,
-// which Goldens.java beside it wrote with Java 17. Among them are characters of all blocks, by
+// Java's regular expressions against Java's own results: test/fixtures/tabular/regex/goldens.tsv,
+// which Goldens.java beside it wrote with Java 17. They include characters of all blocks, as a
 // hash.
 #include <gtest/gtest.h>
 
@@ -41,13 +41,13 @@ std::string answer(const JavaRegex& regex, std::string_view text) {
   return made + (regex.matches(text, run) == RegexFound::Yes ? "whole" : "");
 }
 
-// As Goldens.java chooses.
+// The same choice as in Goldens.java.
 bool is_tried(char32_t c) {
   return c < 0x3100 || c / 0x1000 == 0xA || (c >= 0xF900 && c < 0x11000) ||
          (c >= 0x1D000 && c < 0x1FC00) || c % 251 == 0;
 }
 
-// "count\thash" of the characters that, in place of %, make a text with a match.
+// "count\thash" of the characters that produce a text with a match when put in place of %.
 std::string every_character(const JavaRegex& regex, const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325;
   size_t count = 0;
@@ -79,7 +79,7 @@ TEST(JavaRegexGoldens, AnswersAsJavaDoes) {
     const std::string pattern = unhex(cells[1]);
     const Result<JavaRegex> made = JavaRegex::compile(pattern);
     if (cells[0] == "E") {
-      // A look behind may be of any length here.
+      // A lookbehind may have any length here.
       EXPECT_EQ(made.ok(), pattern.starts_with("(?<=")) << pattern;
       continue;
     }

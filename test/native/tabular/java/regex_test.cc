@@ -1,5 +1,5 @@
-// Java's regular expressions: what is told of a match, of what is wrong, and where a text takes too
-// long. What they mean: regex_goldens_test.cc.
+// Java's regular expressions: groups of a match, errors in a pattern, and texts that take too long.
+// regex_goldens_test.cc covers their meaning.
 #include "tabular/java/regex.h"
 
 #include <gtest/gtest.h>
@@ -114,7 +114,7 @@ TEST(JavaRegex, ATextThatTakesTooLongIsToldSo) {
   RegexRun run;
   const std::string text = std::string(60, 'a') + "b";
   EXPECT_EQ(made.value().find(text, run), RegexFound::TooLong);
-  // The same without a reference back is RE2's, which never takes long.
+  // The same pattern without a back-reference runs on RE2, which never takes long.
   EXPECT_FALSE(finds("(a|aa)+$", text));
 }
 

@@ -1,4 +1,4 @@
-// Clocks that skip hours and show them twice, and tables that are damaged.
+// Time zones that skip hours and repeat hours, and damaged tables.
 #include "tabular/java/zone.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace serval::tabular {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000, kHour = 3600 * kSecond, kDay = 24 * kHour;
-// Clocks go from 1 to 2 hours ahead after 100 days, back after 200, and a day ahead after 300.
+// The offset changes from 1 to 2 hours after 100 days, back after 200, and a day ahead after 300.
 constexpr double kTimes[] = {100 * 86'400.0, 200 * 86'400.0, 300 * 86'400.0};
 constexpr int32_t kOffsets[] = {3600, 7200, 3600, 90'000};
 
@@ -27,7 +27,8 @@ TEST(Zone, InstantsAndBack) {
 
 TEST(Zone, SkippedTimesAreBehindTheGap) {
   const Zone made = zone();
-  const int64_t wall = 100 * kDay + kHour + kHour / 2;  // from 1:00 to 2:00 there is nothing
+  // local times from 1:00 to 2:00 do not exist
+  const int64_t wall = 100 * kDay + kHour + kHour / 2;
   EXPECT_EQ(made.instant_of(wall), 100 * kDay + kHour / 2);
   EXPECT_EQ(made.wall_of(made.instant_of(wall)), wall + kHour);
   EXPECT_EQ(made.instant_of(wall - kHour), 100 * kDay - kHour / 2);
@@ -46,7 +47,7 @@ TEST(Zone, TimesShownTwiceAreTheFirst) {
 TEST(Zone, DaysBeginWhereClocksDo) {
   const Zone made = zone();
   EXPECT_EQ(made.start_of_day(150), 150 * kDay - 2 * kHour);
-  // Day 301 is not there from 1:00 on of the day before: it begins with the gap's end.
+  // Day 301 is skipped, from 1:00 of the day before on: it begins at the gap's end.
   EXPECT_EQ(made.start_of_day(301), 300 * kDay);
   EXPECT_EQ(made.start_of_day(302), 302 * kDay - 25 * kHour);
 }

@@ -1,5 +1,5 @@
-// pmml.neural_network, pmml.support_vectors and pmml.naive_bayes: each activation, kernel and way
-// of voting against its plain formula, what is missing, and plans whose parts do not fit.
+// pmml.neural_network, pmml.support_vectors and pmml.naive_bayes: each activation, kernel and
+// voting method against its plain formula, missing values, and plans with parts that do not fit.
 #include "support/pmml_stage.h"
 
 namespace serval::tabular {
@@ -46,7 +46,7 @@ TEST(PmmlNeuralNetwork, HasTheActivationsOfTheStandard) {
   EXPECT_EQ(activated("rectifier", -3, 0), 0);
   EXPECT_EQ(activated("threshold", 0.25, 0.5, 0.5), 0);  // not above it
   EXPECT_EQ(activated("threshold", 0.26, 0.5, 0.5), 1);
-  // The distance from the weights, by the width.
+  // The squared distance from the weights, divided by the width.
   const double squares = (0.3 - 2) * (0.3 - 2) + (0.4 + 1) * (0.4 + 1);
   EXPECT_DOUBLE_EQ(activated("radialBasis", 0.3, 0.4), std::exp(-squares / (2 * 1.5 * 1.5)));
   MadeAttributes high = neuron("radialBasis");
@@ -63,7 +63,7 @@ TEST(PmmlNeuralNetwork, MapsAnOutputBack) {
   set(made, "output_origs", Reals{10, 20, 60});
   Given given("pmml.neural_network", 2, {{Type::Double}}, made);
   ASSERT_EQ(given.run({{0, 0.25}, {0, -0.25}, {0, 2.5}, {0, -1.5}, {kNan, 1}}), "");
-  // At 0.25, 0.75, and beyond both ends: the nearest piece goes on.
+  // At 0.25, 0.75, and beyond both ends: the nearest piece is extrapolated.
   const Reals want{15, 40, -30, 140};
   for (uint32_t row = 0; row < 4; ++row) EXPECT_DOUBLE_EQ(given.out(0).reals[row], want[row]);
   EXPECT_FALSE(given.out(0).valid(4));
@@ -162,7 +162,7 @@ TEST(PmmlSupportVectors, RefusesARowWithoutAValue) {
   EXPECT_FALSE(given.out(0).valid(1));
 }
 
-// Three machines of one vector each, so that machine m's number is its intercept.
+// Three machines with one vector each, so that a machine's number is its intercept.
 MadeAttributes voting(const std::string& method, Reals numbers, Ints targets, Ints alternates) {
   MadeAttributes made = machine("linear");
   set(made, "method", method);
@@ -195,7 +195,7 @@ TEST(PmmlSupportVectors, Votes) {
   EXPECT_EQ(winner(one({-1, 1, 1}), &shares), "c");
   EXPECT_EQ(shares, (Reals{1.0 / 3, 0, 2.0 / 3}));
   EXPECT_EQ(winner(one({-1, -1, 1})), "a");
-  // One vote each: the label that was voted for first.
+  // One vote each: the label that was voted for first wins.
   EXPECT_EQ(winner(one({1, -1, 1})), "b");
   EXPECT_EQ(winner(one({-1, 1, -1})), "a");
   EXPECT_EQ(winner(one({0, -1, -1})), "b");  // a number at the threshold is not below it
@@ -204,7 +204,7 @@ TEST(PmmlSupportVectors, Votes) {
 TEST(PmmlSupportVectors, TakesTheSmallestOrTheLargest) {
   Reals distances;
   MadeAttributes made = voting("oneAgainstAll", {0.5, -2, -2}, {2, 0, 1}, {-1, -1, -1});
-  EXPECT_EQ(winner(made, &distances), "a");  // the first one of equals
+  EXPECT_EQ(winner(made, &distances), "a");  // the first of equals
   EXPECT_EQ(distances, (Reals{-2, -2, 0.5}));
   set(made, "max_wins", true);
   EXPECT_EQ(winner(made), "c");
@@ -273,7 +273,7 @@ TEST(PmmlNaiveBayes, MultipliesShares) {
   expect(0, 6 * (4.0 / 6), 2 * 0.001);  // a count of 0 is the threshold
   expect(1, 6 * (2.0 / 6) * normal(2, 1, 4), 2 * 1.0 * normal(2, 5, 1));
   expect(2, 6, 2 * poisson);
-  expect(3, 6, 2);                  // a value without counts says nothing
+  expect(3, 6, 2);                  // a value without counts has no effect
   expect(4, 6 * 0.001, 2 * 0.001);  // densities are not below the threshold
   expect(5, 6, 2 * 0.001);
 }

@@ -1,5 +1,5 @@
-// pmml.clustering and pmml.nearest_neighbor: measures, ranks and ties, what is missing, and plans
-// whose parts do not fit.
+// pmml.clustering and pmml.nearest_neighbor: measures, ranks and ties, missing values, and plans
+// with parts that do not fit.
 #include "support/pmml_stage.h"
 
 namespace serval::tabular {
@@ -46,7 +46,7 @@ TEST(PmmlClustering, ComparesFieldsAsEachSays) {
   set(made, "compare", Texts{"gaussSim", "delta"});
   set(made, "similarity_scales", Reals{0.5, 1});
   const Reals got = distances(made, {0.5, 4});
-  EXPECT_DOUBLE_EQ(got[0], 2 * 0.5 + 10);  // half where the difference is the scale
+  EXPECT_DOUBLE_EQ(got[0], 2 * 0.5 + 10);  // half if the difference equals the scale
   EXPECT_DOUBLE_EQ(got[1], 2 * std::exp(-std::log(2.0) * 2.5 * 2.5 / 0.25));
   set(made, "compare", Texts{"equal", "equal"});
   EXPECT_EQ(distances(made, {0, 4}), (Reals{2, 10}));
@@ -72,7 +72,7 @@ TEST(PmmlClustering, AnswersIdAndName) {
   ASSERT_EQ(given.run({{0, 1}, {3, 3}, {1.5, 2}}), "");
   EXPECT_EQ(given.text(0, 0), "near");
   EXPECT_EQ(given.text(2, 1), "Cluster B");
-  EXPECT_EQ(given.text(0, 2), "near");  // the first one of equals
+  EXPECT_EQ(given.text(0, 2), "near");  // the first of equals
 }
 
 TEST(PmmlClustering, HasTheSimilaritiesOfTheStandard) {
@@ -89,7 +89,7 @@ TEST(PmmlClustering, HasTheSimilaritiesOfTheStandard) {
     EXPECT_EQ(given.text(0, 0), "a");
     return given.vector(1, 0);
   };
-  // Against a: one 11, no 10, one 01, two 00. Against b: no 11, one 10, one 01, two 00.
+  // Compared with a: one 11, no 10, one 01, two 00. Compared with b: no 11, one 10, one 01, two 00.
   EXPECT_EQ(alike("simpleMatching"), (Reals{0.75, 0.5}));
   EXPECT_EQ(alike("jaccard"), (Reals{0.5, 0}));
   EXPECT_EQ(alike("tanimoto"), (Reals{3.0 / 5, 2.0 / 6}));
@@ -123,7 +123,7 @@ TEST(PmmlClustering, RefusesPartsThatDoNotFit) {
   EXPECT_NE(Given("pmml.clustering", 2, kCluster, minkowski).fault(), "");
 }
 
-// Instances at 0, 1, 2, 10 on a line, with a number and a class each; three are asked.
+// Instances at 0, 1, 2, 10 on a line, with a number and a class each; three neighbours are used.
 MadeAttributes line() {
   MadeAttributes made = measure("euclidean", 1);
   made.insert(made.end(),
@@ -169,12 +169,12 @@ double scored(const std::string& method, int neighbors, double x) {
 TEST(PmmlNearestNeighbor, HasTheScoresOfTheStandard) {
   EXPECT_DOUBLE_EQ(scored("median", 3, 1), 2);
   EXPECT_DOUBLE_EQ(scored("median", 4, 1), 4);
-  const double a = 1 / 1.25, b = 1 / 0.75, c = 1 / 1.75;  // of distances .75, .25, 1.25
+  const double a = 1 / 1.25, b = 1 / 0.75, c = 1 / 1.75;  // from the distances .75, .25, 1.25
   EXPECT_DOUBLE_EQ(scored("weightedAverage", 3, 0.75), (2 * b + 1 * a + 6 * c) / (a + b + c));
 }
 
 TEST(PmmlNearestNeighbor, BreaksTies) {
-  // Two neighbours, one vote each: the class with more instances, then the smaller one.
+  // Two neighbours with one vote each: the class with more instances wins, then the smaller one.
   MadeAttributes made = line();
   set(made, "neighbors", 2);
   set(made, "target_numbers", Reals{1, 2, 6, 100, 0, 1, 1, 1});
@@ -185,7 +185,7 @@ TEST(PmmlNearestNeighbor, BreaksTies) {
   Given smaller("pmml.nearest_neighbor", 1, kLine, made);
   ASSERT_EQ(smaller.run({{0.25}}), "");
   EXPECT_EQ(smaller.text(1, 0), "blue");
-  // Two instances at one distance: the first of the table.
+  // Two instances at one distance: the first in the table wins.
   Given first("pmml.nearest_neighbor", 1, kLine, line());
   ASSERT_EQ(first.run({{0.5}}), "");
   EXPECT_EQ(first.texts(2, 0), (Texts{"i", "j"}));

@@ -1,5 +1,5 @@
-// Vectors of scores and what is taken of them, what ensembles make of their segments' results, and
-// which node of a tree a row ends in: against their meaning written out.
+// Vectors of scores and the results taken from them, combined results of ensemble segments, and the
+// node of a tree that a row ends in: each against its written-out meaning.
 #include "support/pmml_stage.h"
 
 namespace serval::tabular {
@@ -39,13 +39,13 @@ struct Scores {
   PlanMaker maker;
   std::vector<uint32_t> fields;
   uint32_t out = 0;
-  bool missing = false;  // NaN is
+  bool missing = false;  // NaN is missing
   std::optional<PlanRun> plan;
 };
 
 TEST(PmmlVectors, TheLargestNumberClassifies) {
   Scores classes("pmml.classify", Type::String, {{"labels", kLabels}});
-  // NaN is the largest; of equals the first one.
+  // NaN is the largest; among equals the first one wins.
   ASSERT_EQ(classes.run({{1, 3, 2}, {2, 2, 1}, {1, kNan, 3}, {kNan, kNan, kNan}, {-0.0, 0, 0}}),
             "");
   EXPECT_EQ(classes.text(0), "b");
@@ -71,7 +71,7 @@ TEST(PmmlVectors, RanksAndElements) {
                 {{"labels", Texts{"a", "b", "c"}}, {"rank", 2}, {"largest", true}});
   ASSERT_EQ(second.run(rows), "");
   EXPECT_EQ(second.text(0), "c");
-  EXPECT_EQ(second.text(1), "a");  // NaN is the first
+  EXPECT_EQ(second.text(1), "a");  // NaN comes first
   Scores least("pmml.ranked", Type::Double,
                {{"labels", Texts{"a", "b", "c"}}, {"rank", 3}, {"largest", false}});
   ASSERT_EQ(least.run(rows), "");
@@ -121,7 +121,7 @@ TEST(PmmlCombine, MissingResultsAsTheDocumentSays) {
   // A quarter of the weights is missing.
   EXPECT_EQ(combined("sum", row, {{"on_missing", "skip"}, {"threshold", 0.25}}), 11);
   EXPECT_TRUE(std::isnan(combined("sum", row, {{"on_missing", "skip"}, {"threshold", 0.2}})));
-  // The fourth column says by row which segments ran, the fifth their weight.
+  // The fourth column states which segments ran in a row, the fifth their weight.
   const MadeAttributes columns{{"mask_of", Ints{3, -1, -1}}, {"weight_of", Ints{-1, -1, 4}}};
   const auto with = [&](const Reals& values) {
     PlanMaker maker;
@@ -160,11 +160,11 @@ TEST(PmmlVote, OfEqualsTheFirstOneWins) {
   };
   EXPECT_EQ(vote("majorityVote", {{2, 1, 3}, {3, 1, 1}}), (Reals{2, 1}));
   EXPECT_EQ(vote("weightedMajorityVote", {{2, 1, 3}, {1, 1, 2}}), (Reals{3, 2}));
-  // What is no label does not count.
+  // A value that is not a label does not count.
   EXPECT_TRUE(std::isnan(vote("majorityVote", {{2, 2, 2}, {9, 9, 9}})[1]));
 }
 
-// Two vectors of three labels, the second one's in another order.
+// Two vectors of three labels, in different orders.
 Reals blended(const std::string& method, const Reals& first, const Reals& second) {
   PlanMaker maker;
   const uint32_t left = maker.field("left", Type::Vector);
@@ -244,7 +244,7 @@ TEST(PmmlTree, ConfidencesArePenalisedAndBlended) {
   const std::vector<MadeOutput> three{{Type::Int32}, {Type::Vector}, {Type::Vector}};
   Given blended("pmml.tree", 2, three, weighted);
   ASSERT_EQ(blended.run({{4, 0}, {4, kNan}}), "");
-  // A complete row is its node's.
+  // A complete row ends in its node.
   EXPECT_EQ(blended.out(0).integers[0], 2);
   EXPECT_EQ(blended.vector(1, 0), (Reals{0.9, 0.1}));
   EXPECT_EQ(blended.out(2).state(0), State::Missing);

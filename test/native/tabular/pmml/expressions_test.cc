@@ -1,12 +1,12 @@
-// pmml.field, pmml.aggregate and the stages of expressions that are tables: values treated one by
-// one, lists too, points, intervals, rows of a table and words of a text, against their meaning
-// written out; and what they refuse.
+// pmml.field, pmml.aggregate and the stages of table-based expressions: single values, lists,
+// points, intervals, rows of a table and words of a text, against their written-out meaning; and
+// the inputs that they refuse.
 #include "support/pmml_stage.h"
 
 namespace serval::tabular {
 namespace {
 
-// One output of a column of numbers; NaN is missing, here and in the answers.
+// Runs one output over a column of numbers; NaN is missing, in inputs and results.
 Reals numbers(const std::string& kind, const MadeAttributes& attributes, const Reals& given) {
   Given stage(kind, 1, {{Type::Double}}, attributes);
   std::vector<Reals> rows;
@@ -28,7 +28,7 @@ void expect_equal(const Reals& got, const Reals& want) {
   }
 }
 
-// [0, 9], -1 is missing, 5 is invalid.
+// A field with the range [0, 9]; -1 is missing, 5 is invalid.
 MadeAttributes field(const MadeAttributes& more = {}) {
   MadeAttributes made{{"field", "x"},
                       {"intervals", Reals{0, 9, 1, 1}},
@@ -70,7 +70,7 @@ TEST(PmmlField, RefusesRowsByName) {
   EXPECT_EQ(needed.run({{1}, {kNan}}), "here: row 1: field 'x' must not be missing");
 }
 
-// A stage over one list of doubles in each row; a row of {kNan} alone is missing.
+// A stage over one list of doubles in each row; a row of only {kNan} is missing.
 struct Lists {
   Lists(const std::string& kind, const MadeAttributes& attributes, MadeOutput type) {
     in = maker.field("x", Type::List, Type::Double);

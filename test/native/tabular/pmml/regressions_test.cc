@@ -1,5 +1,5 @@
-// pmml.regression and pmml.general_regression: links, normalisations, what is missing, and plans
-// whose parts do not fit. Numbers beside a formula are of its plain calculation; worked examples
+// pmml.regression and pmml.general_regression: links, normalizations, missing values, and plans
+// with parts that do not fit. Numbers beside a formula are its plain calculation; worked examples
 // are those of the PMML standard's pages.
 #include "support/pmml_stage.h"
 
@@ -9,7 +9,7 @@ namespace {
 MadeValue text(const std::string& value) { return {Type::String, 0, value}; }
 MadeValue number(double value) { return {Type::Double, value}; }
 
-// One table by intercept, without predictors.
+// Tables with only an intercept, without predictors.
 MadeAttributes tables(Reals intercepts, const std::string& normalization, bool classification) {
   const Ints none(intercepts.size() + 1, 0);
   return {{"classification", classification},
@@ -30,7 +30,8 @@ MadeAttributes tables(Reals intercepts, const std::string& normalization, bool c
           {"product_inputs", Ints{}}};
 }
 
-// The standard's example of a linear regression: number_of_claims of age, salary and car location.
+// The standard's example of a linear regression: number_of_claims from age, salary and car
+// location.
 MadeAttributes claims() {
   MadeAttributes made = tables({132.37}, "none", false);
   set(made, "numeric_rows", Ints{0, 2});
@@ -104,7 +105,7 @@ TEST(PmmlRegression, MultipliesTerms) {
   EXPECT_FALSE(run.at(out).valid(1));
 }
 
-// What one table of that intercept answers.
+// The result of one table with that intercept.
 double linked(const std::string& normalization, double x) {
   PlanMaker maker;
   const uint32_t unused = maker.field("x", Type::Double);
@@ -153,10 +154,10 @@ void expect_near(const Reals& got, const Reals& want) {
 TEST(PmmlRegression, NormalizesCategories) {
   expect_near(shares({1, 2, 5}, "simplemax"), {0.125, 0.25, 0.625});
   expect_near(shares({1000, 1000}, "softmax"), {0.5, 0.5});
-  // A second table that is empty: the first one's logit.
+  // The second table is empty: the first one's logit.
   expect_near(shares({3, 0}, "softmax"), {1 / (1 + std::exp(-3.0)), 1 - 1 / (1 + std::exp(-3.0))});
   expect_near(shares({0.7, 99}, "none"), {0.7, 0.3});
-  expect_near(shares({1.7, 99}, "none"), {1, 0});  // kept in [0, 1]
+  expect_near(shares({1.7, 99}, "none"), {1, 0});  // clamped to [0, 1]
   expect_near(shares({0.2, 0.3, 99}, "none"), {0.2, 0.3, 0.5});
   expect_near(shares({0, 99}, "probit"), {0.5, 0.5});
   const double a = 1 / (1 + std::exp(-1.0)), b = 1 / (1 + std::exp(-2.0)), c = 0.5;
@@ -164,7 +165,7 @@ TEST(PmmlRegression, NormalizesCategories) {
   expect_near(shares({0, 2, 99}, "logit", true), {0.5, b - 0.5, 1 - b});
 }
 
-// The reason why a plan with these attributes is not read.
+// Returns the reason why a plan with these attributes is refused.
 std::string fault(const MadeAttributes& attributes, Type type = Type::Double,
                   const std::string& kind = "pmml.regression") {
   PlanMaker maker;
@@ -225,8 +226,8 @@ TEST(PmmlRegression, RefusesAColumnOfAnotherType) {
   EXPECT_NE(run.run().find("'x': expected numbers, got String"), std::string::npos);
 }
 
-// The standard's example: jobcat of sex, minority in sex, age and work. Inputs: sex, minority, age,
-// work.
+// The standard's example: jobcat from sex, minority in sex, age and work. Inputs: sex, minority,
+// age, work.
 MadeAttributes job_designs() {
   return {{"factor_rows", Ints{0, 1, 3, 5, 5, 5}},
           {"factor_inputs", Ints{0, 0, 1, 0, 1}},
@@ -242,7 +243,7 @@ MadeAttributes job_designs() {
           {"trials_value", 1.0}};
 }
 
-// The answers for (sex, minority, age, work); NaN: missing.
+// The results for (sex, minority, age, work); NaN is missing.
 PlanRun job_run(MadeAttributes attributes, Type type, const std::vector<Reals>& rows, uint32_t& out,
                 std::string& error, bool null_for_invalid = false) {
   PlanMaker maker;

@@ -1,5 +1,6 @@
 // pmml.association, pmml.rule_value, pmml.anomaly and pmml.gaussian_process: which rules are
-// selected and ranked, scores and kernels against their plain formulas, and plans that do not fit.
+// selected and how they are ranked, scores and kernels against their plain formulas, and plans that
+// do not fit.
 #include "support/pmml_stage.h"
 
 namespace serval::tabular {
@@ -100,7 +101,7 @@ TEST(PmmlAssociation, RefusesPartsThatDoNotFit) {
   EXPECT_NE(broken("items", -1), "");
 }
 
-// Rules 0, 1, 2 with confidences .5, .9, .5, behind a row's rules.
+// Rules 0, 1, 2 with confidences .5, .9, .5, after a stage that selects a row's rules.
 struct RuleValues {
   RuleValues(const MadeAttributes& attributes, MadeOutput type) {
     in = maker.field("rules", Type::List, Type::Int32);
@@ -133,7 +134,7 @@ TEST(PmmlRuleValue, TakesTheRuleOfARank) {
   RuleValues best(at_rank(1, true), {Type::String});
   ASSERT_EQ(best.run({{0, 1, 2}, {0, 2}, {}}), "");
   EXPECT_EQ(best.plan->text(best.out, 0), "second");
-  EXPECT_EQ(best.plan->text(best.out, 1), "first");  // of equals the first
+  EXPECT_EQ(best.plan->text(best.out, 1), "first");  // the first of equals
   EXPECT_FALSE(best.plan->at(best.out).valid(2));
   RuleValues last(at_rank(3, false), {Type::String});
   ASSERT_EQ(last.run({{0, 1, 2}, {0, 2}}), "");
@@ -228,7 +229,7 @@ MadeAttributes process(const std::string& kernel) {
           {"targets", Reals{1, -2}}};
 }
 
-// k (K + noise)^-1 y and its error, of two instances solved by hand.
+// k (K + noise)^-1 y and its error, for two instances solved by hand.
 void expect_process(const std::string& name, double (*kernel)(double, double)) {
   Given given("pmml.gaussian_process", 2, {{Type::Double}, {Type::Double}}, process(name));
   ASSERT_EQ(given.run({{0.25, 1}, {kNan, 1}}), "");

@@ -1,12 +1,16 @@
-// Runs a plan file on columns: for tests of importers, which need no server then.
-//   tabular_run PLAN < request.json        answer.json on standard output
-// request: {"rows": 2, "null_for_invalid": false, "outputs": ["y"] (else all),
-//           "columns": {"x": {"type": "Double", "values": [1, null]}}}
-// answer:  {"outputs": [{"name", "type", "element", "values"}], "refused": [1]} or {"error": "..."}
+// Runs a plan file on columns, so that importers can be tested without a server.
+//
+//   tabular_run PLAN < request.json        response JSON on standard output
+//
+//   request:  {"rows": 2, "null_for_invalid": false, "outputs": ["y"] (default: all),
+//              "columns": {"x": {"type": "Double", "values": [1, null]}}}
+//   response: {"outputs": [{"name", "type", "element", "values"}], "refused": [1]} or {"error":
+//   "..."}
+//
 // Values: null is missing; Real: a number or "NaN", "Infinity", "-Infinity"; Integer (with Bool,
 // Date, Time, Timestamp): an integer or its text; Decimal: {"precision", "scale"} beside type, the
-// unscaled integer's text; Vector and List: arrays. A PMML value that is invalid: {"invalid": v}.
-// Test time only.
+// unscaled integer's text; Vector and List: arrays. An invalid PMML value: {"invalid": v}. Test
+// time only.
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -47,7 +51,7 @@ double real_of(element value) {
   if (text == "NaN") return std::nan("");
   if (text == "Infinity") return HUGE_VAL;
   if (text == "-Infinity") return -HUGE_VAL;
-  // Numbers that JSON's reader takes for integers that are too long, and -0.
+  // Handles integers too long for the JSON reader, and -0.
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0') give_up("'" + text + "' is no number");
@@ -62,7 +66,7 @@ Int128 integer_of(element value) {
   }
   Int128 made = 0;
   const std::string_view text = value.get_string().value_unsafe();
-  if (text == "-0.0") return 0;  // a constant says it as a number and as an integer
+  if (text == "-0.0") return 0;  // a constant has the value as a double and as an integer
   const bool negative = text.starts_with("-");
   for (const char digit : text.substr(negative ? 1 : 0)) {
     if (digit < '0' || digit > '9') give_up("'" + std::string(text) + "' is no integer");
@@ -164,7 +168,7 @@ std::string real_text(double value) {
   return {digits, end.ptr};
 }
 
-// Text where JavaScript's numbers would not hold it.
+// Written as text if JavaScript's numbers cannot hold it.
 std::string integer_text(Int128 value, bool quote) {
   char text[serval::kDecimalTextMax];
   const std::string digits(text, serval::write_decimal(text, value, 0));
@@ -206,7 +210,7 @@ std::string value_text(const Frame& frame, const Column& column, uint32_t row) {
   return made + ']';
 }
 
-// Those that the request names, else all whose fields it gives.
+// Returns the outputs that the request names, else all whose fields it contains.
 std::vector<uint32_t> wanted_outputs(const TableSchema& schema, element request,
                                      const std::vector<bool>& given) {
   std::vector<uint32_t> made;

@@ -27,7 +27,7 @@ TEST(Decimal, TypesOfResults) {
   EXPECT_EQ(decimal_result(DecimalOp::Multiply, a, b), decimal_type(16, 5));
   EXPECT_EQ(decimal_result(DecimalOp::Divide, a, b), decimal_type(19, 8));
   EXPECT_EQ(decimal_result(DecimalOp::Remainder, a, b), decimal_type(5, 3));
-  // Beyond 38 digits those behind the point go, but for 6.
+  // A precision over 38 reduces the scale, but not below 6.
   const SqlType wide = decimal_type(38, 18);
   EXPECT_EQ(decimal_result(DecimalOp::Multiply, wide, wide), decimal_type(38, 6));
   EXPECT_EQ(decimal_result(DecimalOp::Divide, wide, wide), decimal_type(38, 6));
@@ -94,7 +94,7 @@ TEST(Decimal, Rounding) {
   EXPECT_EQ(rounded(-21, Rounding::Floor), "-3");
   EXPECT_EQ(rounded(-29, Rounding::Ceiling), "-2");
   EXPECT_EQ(rounded(29, Rounding::Down), "2");
-  // A half that is more than a half.
+  // A remainder that is more than a half.
   EXPECT_EQ(text_of(decimal_rescale({2501, 3}, to, Rounding::HalfEven)), "3");
 }
 

@@ -1,5 +1,5 @@
-// Packing of answers: the names, what a client takes, and that base/bytes/inflate.h gives back what
-// was packed.
+// Compression of responses: the codings' names, which ones a client accepts, and that
+// base/bytes/inflate.h restores the compressed bytes.
 #include "transport/grpc/packing.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(Packing, IsUndoneByUnpackingAndComesBehindWhatIsThere) {
   }
 }
 
-// Clients read "deflate" as zlib's format, not as the bare stream.
+// Clients expect zlib's format for "deflate", not the bare stream.
 TEST(Packing, OfDeflateIsTheZlibFormat) {
   ByteBuffer out;
   ASSERT_TRUE(pack_message(MessageCoding::Deflate, 6, Bytes(1000), out));
@@ -94,7 +94,7 @@ TEST(Packing, IsLeftOutWhereItWouldNotBeShorter) {
   EXPECT_EQ(out.size(), 4u);
 }
 
-// One byte shorter is shorter: the smallest packed form of each length is found.
+// One byte less counts as shorter: finds the smallest compressed form of each length.
 TEST(Packing, TakesWhatIsJustShorter) {
   ByteBuffer packed;
   Bytes message;

@@ -1,4 +1,4 @@
-// gRPC's texts in headers: time limits, percent-encoded messages and how they are cut, base64.
+// Text in gRPC's headers: timeouts, percent-encoded messages and how they are cut, base64.
 #include "transport/grpc/text.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ string cut(std::string_view text, size_t bytes_max, size_t encoded_max) {
 TEST(StatusMessage, IsCutBetweenCharacters) {
   EXPECT_EQ(cut("12345678", 8, 100), "12345678");
   EXPECT_EQ(cut("123456789", 8, 100), "12345...");
-  // The euro sign has three bytes: it fits whole or not at all.
+  // The euro sign has three bytes: it fits as a whole or not at all.
   EXPECT_EQ(cut("1234\xE2\x82\xAC", 7, 100), "1234\xE2\x82\xAC");
   EXPECT_EQ(cut("12\xE2\x82\xAC"
                 "567",
@@ -79,7 +79,7 @@ TEST(StatusMessage, IsCutBetweenCharacters) {
   EXPECT_EQ(cut("\xF0\x9F\x98\x80\xF0\x9F\x98\x80", 6, 100), "...");
 }
 
-// A space becomes %20 where encodeURI encodes.
+// A space becomes %20 because encodeURI encodes it.
 TEST(StatusMessage, IsCutByItsEncodedLength) {
   EXPECT_EQ(cut("a b c", 100, 9), "a b c");
   EXPECT_EQ(cut("a b c", 100, 8), "a b...");

@@ -1,4 +1,4 @@
-// Chunked bodies: whatever their pieces, the same data; what is no chunk is refused.
+// Chunked bodies: the same data however they are split; invalid chunks are refused.
 #include "transport/http1/chunks.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Result {
   std::string data, rest;
 };
 
-// `pieces`: the body cut so; what is not used comes again.
+// `pieces` is the split body; bytes that were not consumed are passed again.
 Result read_pieces(const std::vector<std::string>& pieces, size_t stops_at = SIZE_MAX) {
   ChunkReader reader;
   Body body;
@@ -129,7 +129,7 @@ TEST(Chunks, HaveExtensionsThatArePassedOver) {
   EXPECT_EQ(read(many + "0\r\n\r\n").status, 413) << "all extensions of a body count";
 }
 
-// Source: RFC 9112 7.1.1; white space is what RFC 9112 calls bad, and nobody sends.
+// Source: RFC 9112 7.1.1. RFC 9112 calls this white space bad, and nobody sends it.
 TEST(Chunks, WithBrokenExtensionsAreRefused) {
   for (const std::string extension :
        {";", ";;a", " ;a", "; a", ";a =b", ";a= b", ";a\t", ";a=\"b", ";a=\"b\"c", ";a=b\"c\"",

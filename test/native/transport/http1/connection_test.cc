@@ -1,5 +1,5 @@
-// HTTP/1 connections over sockets: requests cut anywhere and pipelined, bodies that nobody wants,
-// clients that stop reading, leave or say nothing, and what a drain waits for.
+// HTTP/1 connections over sockets: requests that are split anywhere and pipelined, unwanted bodies,
+// clients that stop reading, leave or stay silent, and what a drain waits for.
 #include "transport/http1/connection.h"
 
 #include <arpa/inet.h>
@@ -46,7 +46,7 @@ class Client {
     }
   }
   void end() { ::shutdown(socket_, SHUT_WR); }
-  // Reads until `count` bodies are whole, the connection closes or nothing comes for long.
+  // Reads until `count` bodies are complete, the connection closes or nothing arrives for `ms`.
   std::string read(size_t count, int ms = 10'000) {
     char room[65'536];
     while (answers(text_) < count) {
@@ -61,7 +61,7 @@ class Client {
     }
     return std::exchange(text_, {});
   }
-  // One answer, in pieces of so many bytes at most with pauses between them.
+  // Reads one response in pieces of at most `bytes` with pauses between them.
   std::string drip(size_t bytes, std::chrono::milliseconds pause) {
     std::string room(bytes, '\0');
     while (answers(text_) < 1) {
@@ -72,7 +72,7 @@ class Client {
     }
     return std::exchange(text_, {});
   }
-  // All until the server closes.
+  // Reads everything until the server closes.
   std::string rest() { return read(SIZE_MAX); }
   bool closed() const { return closed_; }
 
@@ -147,7 +147,7 @@ std::string chunked(std::string_view path, std::string_view body) {
   return out + "0\r\nX-Trailer: a\r\n\r\n";
 }
 
-// Answers without their Date.
+// Removes the Date headers.
 std::string undated(std::string text) {
   for (size_t at = 0; (at = text.find("Date: ", at)) != std::string::npos;) {
     text.erase(at, text.find("\r\n", at) + 2 - at);
@@ -161,7 +161,7 @@ TEST_F(Http1, AnswersAreTheSameWhereverPipelinedRequestsAreCut) {
                              chunked("/echo", "in several chunks") + post("/early", "dropped") +
                              "\r\n" + chunked("/early", "dropped") +
                              "HEAD /echo HTTP/1.1\r\nHost: a\r\n\r\n" + post("/echo", "last");
-  // An answer to HEAD states a length and has no body, so answers are not counted here.
+  // A response to HEAD states a length and has no body, so responses are not counted here.
   const auto read_all = [](Client& client) {
     std::string text;
     while (text.find("POST last") == std::string::npos) {

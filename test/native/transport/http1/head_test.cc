@@ -1,4 +1,4 @@
-// Heads of requests: where they end, what they say, what is refused and with which status.
+// Request heads: where they end, what they contain, and which are refused with which status.
 #include "transport/http1/head.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// A head that came whole, as a connection reads it.
+// A head that arrived as a whole, read as a connection does.
 struct Outcome {
   int status = 0;
   std::string reason;
@@ -41,7 +41,7 @@ class Heads : public ::testing::Test {
     return out;
   }
   int status(const std::string& text) { return read(text).status; }
-  // With a request line and a Host before these lines.
+  // Returns the status of a head with a request line and a Host before these lines.
   int status_of(const std::string& lines) {
     return status("POST /x HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n");
   }

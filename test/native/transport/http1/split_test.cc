@@ -1,6 +1,6 @@
-// Pipelined requests in random pieces: 10,000 cuts, each stream answered byte for byte as it is in
-// one piece. The client waits until the listener has read a piece before it sends the next.
-// SERVAL_SPLIT_SEED repeats the streams of a failure.
+// Pipelined requests in random pieces: 10,000 cuts, and each stream is answered byte for byte as if
+// it came in one piece. The client waits until the listener has read a piece before it sends the
+// next. SERVAL_SPLIT_SEED repeats the streams of a failure.
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -27,8 +27,8 @@ namespace {
 constexpr int kStreams = 250;
 constexpr int kCuts = 40;  // of each stream
 
-// Answers with what was read: method, path, query and body. /early at once, /later in another
-// turn of the thread.
+// Answers with what was read: method, path, query and body. /early answers at once, /later in
+// another iteration of the event loop.
 class Echo final : public HttpHandler {
  public:
   explicit Echo(CallThread& thread) : thread_(thread) {}
@@ -79,7 +79,7 @@ class Streams {
 
   size_t below(size_t count) { return random_() % count; }
 
-  // Requests of every kind; the last one ends the connection.
+  // A stream with requests of every kind; the last one ends the connection.
   std::string stream() {
     std::string out;
     for (size_t left = 3 + below(6); left > 0; --left) out += request();
@@ -156,7 +156,7 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Returns when the listener has read it; not at once where it waits with that.
+  // Returns when the listener has read the bytes; it may postpone that.
   void write(std::string_view text) {
     ASSERT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
@@ -166,7 +166,7 @@ class Client {
       std::this_thread::yield();
     }
   }
-  // All answers, without their Dates, until the listener closes.
+  // Returns all responses, without their Date headers, until the listener closes.
   std::string rest() {
     timeval limit{20, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);

@@ -1,5 +1,5 @@
-// What a peer may do: floods of each kind end soon, and what healthy clients do never does, for an
-// hour of theirs.
+// Limits on a peer's frames: floods of each kind end soon, and an hour of a healthy client's frames
+// never does.
 #include "transport/http2/guard.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(FrameGuard, EndsAFloodOfEachKindAfterItsBurst) {
   }
 }
 
-// Ten million frames a second of 9 to 17 bytes are what one gigabit carries.
+// One gigabit carries ten million frames a second of 9 to 17 bytes.
 TEST(FrameGuard, EndsAGigabitOfAnythingWithinAFifthOfASecond) {
   for (int i = 0; i < kEvents; ++i) {
     FrameGuard guard;
@@ -81,7 +81,7 @@ TEST(FrameGuard, TakesAClockThatStandsStillOrGoesBack) {
   EXPECT_TRUE(guard.allow(Event::Ping, 1001 * kSecond));
 }
 
-// CVE-2023-44487: HEADERS and RST_STREAM as fast as they can be written.
+// CVE-2023-44487: HEADERS and RST_STREAM at the highest rate.
 TEST(FrameGuard, EndsARapidReset) {
   FrameGuard guard;
   uint64_t now = kSecond;
@@ -90,7 +90,7 @@ TEST(FrameGuard, EndsARapidReset) {
   EXPECT_LE(calls, 10'011);
 }
 
-// An attacker that mixes in calls which are answered pays for each reset with a whole call.
+// An attacker that mixes in answered calls pays for each reset with a whole call.
 TEST(FrameGuard, CountsResetsAgainstAnswers) {
   FrameGuard guard;
   uint64_t now = kSecond;
@@ -113,7 +113,7 @@ TEST(FrameGuard, LeavesAClientAloneThatCancelsSomeOfFiftyThousandCallsASecond) {
   }
 }
 
-// All that one connection may have open, again and again: a batch that its caller gives up.
+// Cancels repeatedly all calls that one connection may have open: a batch that its caller gives up.
 TEST(FrameGuard, LeavesAClientAloneThatCancelsAllItHas) {
   FrameGuard guard;
   uint64_t now = kSecond;
@@ -122,8 +122,8 @@ TEST(FrameGuard, LeavesAClientAloneThatCancelsAllItHas) {
   }
 }
 
-// 10 Gbit a second of DATA of 16 KiB, each answered with an update of its stream and one of the
-// connection.
+// 10 Gbit a second of DATA frames of 16 KiB, each answered with a window update of its stream and
+// one of the connection.
 TEST(FrameGuard, LeavesAReaderOfTenGigabitsAlone) {
   FrameGuard guard;
   const double frames_per_second = 10e9 / 8 / 16384;
@@ -135,7 +135,7 @@ TEST(FrameGuard, LeavesAReaderOfTenGigabitsAlone) {
   }
 }
 
-// grpc-go pings once for each round trip while answers come; here 50 us.
+// grpc-go pings once per round trip while responses arrive; here every 50 us.
 TEST(FrameGuard, LeavesAClientAloneThatMeasuresTheBandwidth) {
   FrameGuard guard;
   uint64_t now = kSecond;
@@ -144,7 +144,7 @@ TEST(FrameGuard, LeavesAClientAloneThatMeasuresTheBandwidth) {
   }
 }
 
-// One odd frame with each call costs nothing: priorities, empty DATA, long header lists.
+// One unusual frame with each call costs nothing: priorities, empty DATA, long header lists.
 TEST(FrameGuard, LeavesAClientAloneThatSendsOneOfEachWithEachCall) {
   FrameGuard guard;
   uint64_t now = kSecond;

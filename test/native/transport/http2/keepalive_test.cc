@@ -1,4 +1,5 @@
-// Keepalive as gRPC's documents have it: our pings, clients' strikes, ages, idleness, grace.
+// Keepalive according to gRPC's documents: our pings, clients' strikes, ages, idleness, grace
+// periods.
 #include "transport/http2/keepalive.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ TransportSettings pinging() {
 TEST(Keepalive, DoesNothingForTwoHoursByDefault) {
   const TransportSettings settings;
   Keepalive keepalive(settings, kStart, 0.5);
-  EXPECT_EQ(keepalive.next_ns(), kNever);  // without calls: never
+  EXPECT_EQ(keepalive.next_ns(), kNever);  // never without calls
   keepalive.calls_changed(1, kStart);
   EXPECT_EQ(keepalive.next_ns(), kStart + 2 * kHour);
   EXPECT_EQ(keepalive.due(kStart + 2 * kHour - 1), Due::Nothing);
@@ -37,7 +38,7 @@ TEST(Keepalive, PingsWhenNothingCameForItsTime) {
   EXPECT_EQ(keepalive.due(kStart + 1'000 * kMs), Due::Nothing);
   EXPECT_EQ(keepalive.next_ns(), kStart + 1'600 * kMs);
   EXPECT_EQ(keepalive.due(kStart + 1'600 * kMs), Due::Ping);
-  // One at a time; then it waits for anything at all.
+  // One ping at a time; then it waits for any traffic.
   EXPECT_EQ(keepalive.due(kStart + 1'600 * kMs), Due::Nothing);
   EXPECT_EQ(keepalive.next_ns(), kStart + 1'800 * kMs);
 }
@@ -47,7 +48,7 @@ TEST(Keepalive, FindsAPeerDeadThatAnswersNothing) {
   Keepalive keepalive(settings, kStart, 0.5);
   keepalive.calls_changed(1, kStart);
   ASSERT_EQ(keepalive.due(kStart + 1'000 * kMs), Due::Ping);
-  keepalive.sent_data();  // what we send proves nothing
+  keepalive.sent_data();  // data that we send proves nothing
   EXPECT_EQ(keepalive.due(kStart + 1'200 * kMs - 1), Due::Nothing);
   EXPECT_EQ(keepalive.due(kStart + 1'200 * kMs), Due::Dead);
 }
@@ -80,7 +81,7 @@ TEST(Keepalive, PingsWithoutCallsWherePermitted) {
   EXPECT_EQ(keepalive.due(kStart + 1'000 * kMs), Due::Ping);
 }
 
-// A ping that is under way when the last call ends is still waited for.
+// A ping that is pending when the last call ends is still waited for.
 TEST(Keepalive, WaitsForItsPingWithoutCallsToo) {
   const TransportSettings settings = pinging();
   Keepalive keepalive(settings, kStart, 0.5);
@@ -120,7 +121,7 @@ TEST(Keepalive, PingsForEverWhereTheNumberIsZero) {
   }
 }
 
-// Source: gRPC A8: two strikes are forgiven, the third one ends it.
+// Source: gRPC A8: two strikes are forgiven; the third one ends the connection.
 TEST(PeerPings, MayComeTwiceTooSoon) {
   TransportSettings settings;
   settings.ping_interval_without_data_ms_min = 1'000;
@@ -154,7 +155,7 @@ TEST(PeerPings, AreForgivenWhenDataIsSent) {
   EXPECT_FALSE(keepalive.ping_received(kStart));
 }
 
-// Without calls two hours are the least, as TCP's own keepalive has.
+// Without calls the minimum is two hours, as in TCP's own keepalive.
 TEST(PeerPings, WithoutCallsMayComeEveryTwoHours) {
   TransportSettings settings;
   settings.ping_strikes_max = 1;
@@ -193,7 +194,7 @@ TEST(Age, RetiresOnceAndCutsAfterItsGrace) {
   EXPECT_EQ(keepalive.due(end + 7 + 500 * kMs), Due::Cut);
 }
 
-// Source: gRPC A9: a tenth more or less, so that not all clients come back at once.
+// Source: gRPC A9: plus or minus a tenth, so that not all clients reconnect at once.
 TEST(Age, HasATenthOfJitter) {
   TransportSettings settings;
   settings.connection_age_ms_max = 10'000;
@@ -231,7 +232,7 @@ TEST(Idle, CountsFromTheConnectionsStartOrItsLastCall) {
   keepalive.calls_changed(2, kStart + 5'000 * kMs);
   keepalive.calls_changed(1, kStart + 6'000 * kMs);
   keepalive.calls_changed(0, kStart + 7'000 * kMs);
-  // Bytes that are no calls do not count.
+  // Bytes outside of calls do not count.
   keepalive.received(kStart + 7'900 * kMs);
   keepalive.calls_changed(0, kStart + 7'900 * kMs);
   EXPECT_EQ(keepalive.next_ns(), kStart + 8'000 * kMs);
@@ -240,7 +241,7 @@ TEST(Idle, CountsFromTheConnectionsStartOrItsLastCall) {
   EXPECT_EQ(keepalive.due(kStart + 9'000 * kMs), Due::Nothing);
 }
 
-// Whatever happens, asking at next_ns() has something to do then, and nothing before.
+// In any state, something is due at next_ns(), and nothing before it.
 TEST(Keepalive, IsDueWhenItSays) {
   TransportSettings settings = pinging();
   settings.connection_age_ms_max = 60'000;

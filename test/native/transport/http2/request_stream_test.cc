@@ -1,5 +1,5 @@
-// HTTP requests over HTTP/2, frame by frame: how they begin, bodies in pieces and pauses, answers
-// that are not read, clients that leave, and a port that serves gRPC calls beside them.
+// HTTP requests over HTTP/2, frame by frame: their beginning, bodies in pieces and with pauses,
+// responses that are not read, clients that leave, and a port that also serves gRPC calls.
 #include "transport/http2/request_stream.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace serval::testing {
 namespace {
 
-// Calls and requests on one thread.
+// Handles calls and requests on one thread.
 class Both final : public TurnHandler {
  public:
   Both(CallThread& thread, Journal& calls, HttpJournal& requests)
@@ -128,7 +128,7 @@ TEST_F(Requests, ThatArePausedHoldTheirClient) {
   const std::string body(60'000, 'b');
   client.send(headers_frame(1, head("POST", "/slow")) + data_frames(1, body, false));
   ASSERT_TRUE(client.sync());
-  // Its window has not grown; that of another stream is its own.
+  // Its window has not grown; another stream has its own window.
   client.send(headers_frame(3, head("POST", "/echo")) + data_frames(3, body, true));
   EXPECT_EQ(client.answer(3).data.size(), body.size() + 5);
   EXPECT_EQ(requests_.begun, 2);
@@ -175,7 +175,7 @@ TEST_F(Requests, AreRefusedWithTheStatusOfWhatIsWrong) {
   EXPECT_EQ(requests_.refused, static_cast<int>(cases.size()));
   client.send(headers_frame(stream, head("HEAD", "/echo"), true));
   EXPECT_EQ(client.answer(stream).data, "");
-  // What no request may be is nghttp2's to refuse.
+  // nghttp2 refuses invalid requests.
   const HeaderList nobody{{":method", "GET"}, {":scheme", "http"}, {":path", "/echo"}};
   client.send(headers_frame(stream + 2, nobody, true));
   EXPECT_EQ(client.answer(stream + 2).reset, kProtocolError);
@@ -207,7 +207,7 @@ TEST_F(Requests, AreCutWhereNothingMovesForLong) {
   client.begin({{kInitialWindow, 10}});
   client.send(headers_frame(1, head("POST", "/echo")) + data_frames(1, "part", false));
   client.send(headers_frame(3, head("GET", "/large?100000"), true));
-  // A body of which nothing comes; an answer that nobody makes room for.
+  // A body that never arrives; a response for which the client opens no window.
   EXPECT_EQ(client.answer(1).header(":status"), "408");
   EXPECT_EQ(client.answer(3).reset, kCancel);
   EXPECT_EQ(requests_.closed, 1);
@@ -241,7 +241,7 @@ TEST_F(Requests, ShareAPortWithCalls) {
     EXPECT_EQ(call.status(), 0);
     EXPECT_EQ(call.messages(), std::vector<std::string>{"call"});
   }
-  // A call whose content type comes last, and one that only looks like a call.
+  // A call whose content type comes last, and a request that only resembles a call.
   client.send(headers_frame(41, head("POST", "/t.T/Unary",
                                      {{"te", "trailers"}, {"content-type", "application/grpc"}})) +
               data_frames(41, grpc_message("last"), true));

@@ -1,4 +1,4 @@
-// HEADERS of streams that a peer has ended, and of numbers that it passed over.
+// HEADERS on streams that a peer has ended, and on stream numbers that it skipped.
 #include "transport/http2/stream_history.h"
 
 #include <gtest/gtest.h>
@@ -70,14 +70,14 @@ TEST(StreamHistory, TakesTheLargestNumberFirst) {
   EXPECT_EQ(history.headers(INT32_MAX, true), Verdict::Fine);
   EXPECT_EQ(history.headers(INT32_MAX, false), Verdict::Ended);
   EXPECT_EQ(history.headers(INT32_MAX - 2, false), Verdict::Skipped);
-  EXPECT_EQ(history.headers(1, false), Verdict::Fine);  // too old to say
+  EXPECT_EQ(history.headers(1, false), Verdict::Fine);  // too old to know
 }
 
-// What a map of all streams says, for those that are not too old.
+// Compares with a map of all streams, for those that are not too old.
 TEST(StreamHistory, IsWhatAMapSays) {
   std::mt19937 random(5);
   StreamHistory history;
-  std::map<int32_t, bool> ended;  // those that were opened
+  std::map<int32_t, bool> ended;  // streams that were opened
   int32_t last = -1;
   for (int step = 0; step < 20'000; ++step) {
     const int32_t stream = std::max<int32_t>(last - 140 + static_cast<int32_t>(random() % 150), 1);

@@ -1,8 +1,10 @@
-// gRPC's interoperability service (grpc.testing.TestService) over the listener as it is, for gRPC's
-// own interop clients: test/clients/interop.test.ts builds and runs it. Its messages are read and
-// written by hand: no generated code. Handlers run on the listener's threads. Test time only.
-// Source: interop-test-descriptions.md of github.com/grpc/grpc.
+// gRPC's interoperability service (grpc.testing.TestService) over the unmodified listener, for
+// gRPC's own interop clients: test/clients/interop.test.ts builds and runs it. Its messages are
+// read and written by hand, without generated code. Handlers run on the listener's threads. Test
+// time only. Source: interop-test-descriptions.md of github.com/grpc/grpc.
+//
 //   interop_server [--threads N] [--compression LEVEL] [--certificate FILE --key FILE]
+//
 // Prints "port N" and serves until its standard input ends. Bad arguments: exit 2.
 #include <unistd.h>
 
@@ -44,7 +46,7 @@ struct Row {
   bool server_streams;
 };
 
-// By Method. UnimplementedCall is not here: clients are to be told so.
+// Indexed by Method. UnimplementedCall is omitted, because clients must get that status.
 constexpr std::array<Row, 6> kMethods{{
     {"EmptyCall", false, false},
     {"UnaryCall", false, false},
@@ -56,14 +58,14 @@ constexpr std::array<Row, 6> kMethods{{
 constexpr std::string_view kServerId = "interop_server";
 constexpr std::string_view kService = "/grpc.testing.TestService/";
 
-// What the cases ask for, of SimpleRequest, StreamingInputCallRequest and
-// StreamingOutputCallRequest. Intervals between responses are not kept: no case looks at them.
+// The fields that the test cases use of SimpleRequest, StreamingInputCallRequest and
+// StreamingOutputCallRequest. Intervals between responses are ignored: no case checks them.
 struct Request {
-  uint64_t response_bytes = 0;      // of SimpleRequest
-  std::vector<uint64_t> responses;  // of StreamingOutputCallRequest
+  uint64_t response_bytes = 0;      // from SimpleRequest
+  std::vector<uint64_t> responses;  // from StreamingOutputCallRequest
   uint64_t payload_bytes = 0;       // what the client sent
   bool server_id = false;           // whether the response is to name the server
-  std::optional<int> status;        // what the client wants to get
+  std::optional<int> status;        // the status that the client requested
   std::string_view status_message;
 };
 
@@ -71,7 +73,7 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Calls `take` for each field; false where the bytes are no message.
+// Calls `take` for each field; false if the bytes are not a message.
 template <typename Take>
 bool each_field(std::span<const uint8_t> message, const Take& take) {
   WireFault fault;
@@ -139,7 +141,7 @@ bool read_streaming_input(std::span<const uint8_t> message, uint64_t& bytes) {
   });
 }
 
-// A response whose payload (field 1) has so many zeros (field 2 of it); `server_id`: field 4 of
+// A response whose payload (field 1) contains `count` zeros (its field 2); `server_id`: field 4 of
 // SimpleResponse.
 bool write_response(uint64_t count, std::string_view server_id, ByteBuffer& out) {
   const uint64_t payload = wire_field_bytes(count);
@@ -199,7 +201,7 @@ class TestService : public CallHandler {
         if (answer_all(call, message.bytes)) call.finish({});
         return;
       case FullDuplexCall: static_cast<void>(answer_all(call, message.bytes)); return;
-      case HalfDuplexCall:  // answers come when the client has said all
+      case HalfDuplexCall:  // responses are sent after the client's last message
         if (call.state == nullptr) call.state = new std::vector<std::string>;
         static_cast<std::vector<std::string>*>(call.state)
             ->emplace_back(reinterpret_cast<const char*>(message.bytes.data()),
@@ -242,7 +244,7 @@ class TestService : public CallHandler {
     call.finish({kInvalidArgument, "the request is no message of grpc.testing", {}});
   }
 
-  // True: the client asked for this status, and has it.
+  // True: the client requested this status, and the call ends with it.
   static bool finish_as_asked(Call& call, const Request& request) {
     if (request.status.value_or(0) == 0) return false;
     take_requests(call);
@@ -264,7 +266,7 @@ class TestService : public CallHandler {
     return sent;
   }
 
-  // All that a StreamingOutputCallRequest asks for. False: the call has ended.
+  // Sends everything that a StreamingOutputCallRequest asks for. False: the call has ended.
   bool answer_all(Call& call, std::span<const uint8_t> message) {
     Request request;
     if (!read_streaming_output(message, request)) {
@@ -281,7 +283,7 @@ class TestService : public CallHandler {
   CallThread& thread_;
 };
 
-// The value of --`name`; "" where it is not given.
+// Returns the value of --`name`; "" if it is not given.
 std::string_view argument(std::span<char*> arguments, std::string_view name) {
   for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
     if (arguments[i] == name) return arguments[i + 1];

@@ -1,5 +1,5 @@
-// The bytes of a connection, plain and encrypted: pieces, blocked writes that go on from other
-// addresses, ends, and what a client may do to a thread after its handshake.
+// The bytes of a connection, plain and encrypted: pieces, blocked writes that continue from other
+// addresses, ends, and how a client may use a thread's time after its handshake.
 #include "transport/socket/channel.h"
 
 #include <arpa/inet.h>
@@ -114,13 +114,13 @@ TEST(TlsChannel, GathersManyPartsIntoWholeRecords) {
     records.push_back(high * 256 + static_cast<uint8_t>(raw[at + 4]));
     at += 5 + records.back();
   }
-  // Each has 17 bytes more: the kind of record, and the tag.
+  // Each record is 17 bytes longer: the record type, and the tag.
   EXPECT_EQ(records, (std::vector<size_t>{16'384 + 17, 20'000 - 16'384 + 17}));
   EXPECT_EQ(pair.client_reads(), text);
 }
 
-// A socket with little room, a client that reads now and then, and parts that are cut anew each
-// time: what is there of a record comes again from another address.
+// A socket with a small buffer, a client that reads now and then, and parts that are cut
+// differently each time: the rest of a record comes again from another address.
 TEST(TlsChannel, GoesOnAfterBlockedWritesFromOtherAddresses) {
   Tls tls;
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
@@ -132,7 +132,7 @@ TEST(TlsChannel, GoesOnAfterBlockedWritesFromOtherAddresses) {
     size_t sent = 0;
     int blocked = 0;
     while (sent < text.size()) {
-      std::string copy = text;  // elsewhere
+      std::string copy = text;  // at another address
       const size_t sizes[] = {1, 100, 5000, 16'384, 40'000, 700'000};
       const std::vector<iovec> parts = cut(copy, sent, sizes[random() % 6], random);
       const Moved moved = pair.channel->write(parts);
@@ -183,7 +183,7 @@ TEST(TlsChannel, ReadsAllThatHasComeInRoomsOfAnySize) {
   }
 }
 
-// Where OpenSSL has read on, the socket is empty by then (3.0; 3.5 leaves them).
+// OpenSSL may have read ahead, and then the socket is empty (3.0; 3.5 leaves the bytes there).
 TEST(TlsChannel, TellsOfBytesThatCameWithTheHandshake) {
   Tls tls;
   Pair pair(*tls.context, {});
@@ -201,7 +201,7 @@ TEST(TlsChannel, WaitsForTheRestOfARecord) {
   Tls tls;
   Pair pair(*tls.context, {});
   ASSERT_EQ(pair.shake_hands(), Channel::Handshake::Done);
-  // What the client sends, held back.
+  // Holds back what the client sends.
   BIO* held = BIO_new(BIO_s_mem());
   BIO_up_ref(held);
   SSL_set0_wbio(pair.client, held);
@@ -247,7 +247,7 @@ TEST(TlsChannel, SaysGoodbye) {
   EXPECT_EQ(SSL_get_shutdown(pair.client), SSL_RECEIVED_SHUTDOWN);
   pair.channel->shut_down();
   Pair early(*tls.context, {});
-  early.channel->shut_down();  // before a handshake: nothing to say
+  early.channel->shut_down();  // before a handshake there is nothing to send
   char byte = 0;
   EXPECT_EQ(::recv(early.socket, &byte, 1, 0), -1);
 }
@@ -280,7 +280,7 @@ TEST(TlsChannel, UpdatesKeysNowAndThen) {
     ASSERT_EQ(pair.channel->write({&part, 1}).bytes, 4u);
     ASSERT_EQ(pair.client_reads(), "back");
   }
-  // Gigabytes would earn more; 32 MiB earn 32.
+  // Gigabytes would allow more; 32 MiB allow 32.
   const std::string text = noise(16'000);
   for (int turn = 0; turn < 2200; turn += 1) {
     ASSERT_EQ(pair.client_sends(text), text.size());
@@ -323,7 +323,7 @@ TEST(TlsChannel, DoesNotRenegotiate) {
   EXPECT_EQ(ERR_GET_REASON(ERR_peek_last_error()), SSL_R_NO_RENEGOTIATION);
 }
 
-// What a client at `from` (an address of IPv4 or IPv6) is called by who listens at `at`.
+// Expects the name that a listener at `at` gives a client at `from` (an IPv4 or IPv6 address).
 void expect_peer(int family, const char* at, const char* from, const std::string& called) {
   sockaddr_storage address{};
   socklen_t bytes = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);

@@ -1,5 +1,5 @@
-// Listening sockets: addresses, ports that others have, unix sockets and what was left of them, and
-// accepting where there are too many connections or no descriptors. Ports are the system's choice.
+// Listening sockets: addresses, ports in use, unix sockets and leftover socket files, and accepting
+// with too many connections or no descriptors. The system chooses the ports.
 #include "transport/socket/listening.h"
 
 #include <arpa/inet.h>
@@ -66,7 +66,7 @@ int connect_unix(const std::string& path) {
   return -1;
 }
 
-// A listener of somebody else's, who binds as he likes.
+// A listener of another program, which binds with its own options.
 int foreign(uint16_t& port, int option) {
   const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -82,13 +82,13 @@ int foreign(uint16_t& port, int option) {
   return made;
 }
 
-// Waits until a client is there.
+// Waits until a client has connected.
 void wait_readable(int socket) {
   pollfd wait{socket, POLLIN, 0};
   ASSERT_EQ(::poll(&wait, 1, 10'000), 1);
 }
 
-// Which of several listening sockets has a client, or -1.
+// Returns the listening socket that has a client, or -1.
 int ready_one(const std::vector<int>& sockets) {
   std::vector<pollfd> waits;
   for (const int socket : sockets) waits.push_back({socket, POLLIN, 0});
@@ -99,7 +99,7 @@ int ready_one(const std::vector<int>& sockets) {
   return -1;
 }
 
-// The peer closed it, politely or not.
+// True if the peer closed it, in either way.
 bool is_closed(int socket) {
   pollfd wait{socket, POLLIN, 0};
   char byte = 0;
@@ -144,7 +144,8 @@ TEST(Listening, GivesEachThreadASocketOfItsOwnOnOnePort) {
     EXPECT_NE(::fcntl(socket, F_GETFD) & FD_CLOEXEC, 0);
   }
   EXPECT_EQ(std::set<int>(all.begin(), all.end()).size(), 3u);
-  // The first one too, which got its SO_REUSEPORT late: the system spreads clients over them all.
+  // The first one too, which got its SO_REUSEPORT late: the system spreads clients over all of
+  // them.
   ConnectionCount count;
   Acceptor acceptor(count, 1000);
   std::set<int> used;
@@ -181,7 +182,7 @@ TEST(Listening, ComesBackWhileOldConnectionsAreLeft) {
   int accepted = -1;
   ASSERT_EQ(acceptor.accept(ready, accepted), Acceptor::Outcome::Accepted);
   opened.value().close();
-  ::close(accepted);  // who closes first keeps the port in TIME_WAIT
+  ::close(accepted);  // the side that closes first keeps the port in TIME_WAIT
   EXPECT_TRUE(is_closed(client));
   ::close(client);
   Result<ListeningSockets> again = ListeningSockets::open("127.0.0.1", port, "", 2);
@@ -410,7 +411,7 @@ TEST(Listening, RefusesClientsOnceItStopped) {
     EXPECT_EQ(acceptor.accept(listening, socket), Acceptor::Outcome::None);
   }
   EXPECT_EQ(opened.value().port(), port);
-  // The next server needs not wait until this one has ended.
+  // The next server need not wait until this one has ended.
   Result<ListeningSockets> next = ListeningSockets::open("127.0.0.1", port, folder.socket(), 2);
   ASSERT_TRUE(next.ok()) << next.error().message;
   opened.value().close();
@@ -472,7 +473,7 @@ TEST(Accepting, ClosesThoseAboveTheLimitOfAllThreads) {
   }
 }
 
-// The reserve gives each client that cannot be served a quick end, and is there again for the next.
+// The reserve descriptor closes each client that cannot be served, and is then available again.
 TEST(Accepting, ClosesClientsWhereDescriptorsHaveRunOut) {
   Result<ListeningSockets> opened = ListeningSockets::open("127.0.0.1", 0, "", 1);
   ASSERT_TRUE(opened.ok());

@@ -1,5 +1,5 @@
-// For tests of encrypted connections: certificates made on the spot, and a client over OpenSSL's
-// own API at the other end of a socket pair. Test time only.
+// For tests of encrypted connections: certificates that are made on demand, and a client with
+// OpenSSL's own API at the other end of a socket pair. Test time only.
 #pragma once
 
 #include <fcntl.h>
@@ -70,10 +70,10 @@ struct CertOptions {
   bool authority = false;
   long begins_s = -3600;  // from now
   long ends_s = 3600;
-  const char* usage = nullptr;  // of extended key usage
+  const char* usage = nullptr;  // extended key usage
 };
 
-// Of `name` and `key`, signed by `issuer` with `issuer_key`, or by itself.
+// Makes a certificate of `name` and `key`, signed by `issuer` with `issuer_key`, or by itself.
 inline Cert certificate(const char* name, const Key& key, const Cert* issuer, const Key& issuer_key,
                         CertOptions options = {}) {
   static long serial = 1;
@@ -101,13 +101,13 @@ inline Cert certificate(const char* name, const Key& key, const Cert* issuer, co
   return Cert(cert);
 }
 
-// An authority, and what it signed.
+// An authority, and the certificates that it signed.
 struct Authority {
   Key key = ec_key();
   Cert cert = certificate("test root", key, nullptr, key, {.authority = true});
 };
 
-// A certificate with its key, as texts.
+// A certificate with its key, as PEM texts.
 struct Identity {
   std::string certificate;
   std::string key;
@@ -145,10 +145,10 @@ struct ClientOptions {
   std::string alpn = std::string("\x02h2", 3);  // as on the wire; "" = none
   const Identity* identity = nullptr;
   const char* ciphers = nullptr;
-  const char* server_signed_by = nullptr;  // PEM: checked then
+  const char* server_signed_by = nullptr;  // PEM; if set, the server is verified
 };
 
-// A server's channel and a client, each at its end of a socket pair; neither blocks.
+// A server's channel and a client at the two ends of a socket pair; neither blocks.
 class Pair {
  public:
   Pair(TlsContext& server, const ClientOptions& options, int buffer_bytes = 0) {
@@ -162,7 +162,7 @@ class Pair {
     channel = server.accept(ends[0]);
     socket = ends[1];
     context_ = SSL_CTX_new(TLS_client_method());
-    SSL_CTX_set_security_level(context_, 0);  // else no TLS 1.1
+    SSL_CTX_set_security_level(context_, 0);  // otherwise TLS 1.1 is not available
     SSL_CTX_set_min_proto_version(context_, options.version_min);
     SSL_CTX_set_max_proto_version(context_, options.version_max);
     if (options.ciphers != nullptr) SSL_CTX_set_cipher_list(context_, options.ciphers);
@@ -190,7 +190,7 @@ class Pair {
     if (socket >= 0) ::close(std::exchange(socket, -1));
   }
 
-  // Both sides in turn, until the server is done with it or failed.
+  // Runs both sides in turns, until the server has finished or failed.
   Channel::Handshake shake_hands() {
     for (int turn = 0; turn < 200; turn += 1) {
       ERR_clear_error();
@@ -204,7 +204,7 @@ class Pair {
     return Channel::Handshake::Blocked;
   }
 
-  // All that the client can send now of a text.
+  // Sends as much of `bytes` as the client can now.
   size_t client_sends(std::string_view bytes) {
     ERR_clear_error();
     size_t sent = 0;
@@ -212,7 +212,7 @@ class Pair {
     return sent;
   }
 
-  // All that has come to the client.
+  // Returns everything that has arrived at the client.
   std::string client_reads() {
     std::string all;
     char room[16'384];
@@ -222,7 +222,7 @@ class Pair {
     return all;
   }
 
-  // All that has come to the server; `closed`: so is the connection.
+  // Returns everything that has arrived at the server; `closed`: the connection is closed as well.
   std::string server_reads(bool* closed = nullptr, size_t room_bytes = 16'384) {
     std::string all;
     std::string room(room_bytes, '\0');
@@ -231,7 +231,7 @@ class Pair {
       if (closed != nullptr) *closed = moved.state == Moved::State::Closed;
       if (moved.state != Moved::State::Some) return all;
       all.append(room, 0, moved.bytes);
-      // Only what a level-triggered epoll would bring: the rest has to be told of.
+      // Simulates a level-triggered epoll: other bytes must be reported by the channel.
       pollfd socket_now{channel->socket(), POLLIN, 0};
       const bool readable = ::poll(&socket_now, 1, 0) == 1;
       if (!readable && !channel->has_unread()) return all;
@@ -268,7 +268,7 @@ class Pair {
   SSL_CTX* context_ = nullptr;
 };
 
-// The name in the certificate that a server shows.
+// Returns the name in the certificate that a server presents.
 inline std::string name_shown(const Pair& pair) {
   X509* cert = SSL_get1_peer_certificate(pair.client);
   if (cert == nullptr) return "";
@@ -278,7 +278,7 @@ inline std::string name_shown(const Pair& pair) {
   return name;
 }
 
-// A folder of PEM files, removed with them.
+// A folder of PEM files that is removed with them.
 class PemFolder {
  public:
   PemFolder() {
@@ -290,7 +290,7 @@ class PemFolder {
     ::rmdir(path_.c_str());
   }
   std::string at(const std::string& file) const { return path_ + "/" + file; }
-  // As careful people do it: another file, moved there.
+  // Replaces a file atomically: writes another file and renames it.
   void put(const std::string& file, const std::string& text) const {
     std::ofstream(at("new")) << text;
     ASSERT_EQ(::rename(at("new").c_str(), at(file).c_str()), 0);

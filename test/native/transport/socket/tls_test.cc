@@ -1,5 +1,5 @@
-// TLS contexts and handshakes: which certificates, keys, versions and clients are taken, what is
-// said of the others, and files that change.
+// TLS contexts and handshakes: which certificates, keys, versions and clients are accepted, what is
+// reported about the others, and files that change.
 #include "transport/socket/tls.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST(Tls, WantsHttp2) {
 
 TEST(Tls, ChecksClientsWhereTheyAreToShowCertificates) {
   const Authority root;
-  const Authority impostor;  // of the same name
+  const Authority impostor;  // an authority of the same name
   Authority stranger;
   stranger.cert = certificate("other", stranger.key, nullptr, stranger.key, {.authority = true});
   TlsSettings settings = settings_of(identity("server", root));
@@ -278,7 +278,7 @@ TEST(Tls, ReadsFilesAnewWhenTheyChange) {
   Pair still(*context, {});
   ASSERT_EQ(still.shake_hands(), Handshake::Done);
   EXPECT_EQ(name_shown(still), "two");
-  // Who was there goes on.
+  // Existing connections continue.
   before.client_sends("hello");
   EXPECT_EQ(before.server_reads(), "hello");
 }
@@ -313,7 +313,7 @@ TEST(Tls, ChangesRootsForTicketsToo) {
   options.identity = &client;
   Pair first(*context, options);
   ASSERT_EQ(first.shake_hands(), Handshake::Done);
-  first.client_reads();  // the ticket
+  first.client_reads();  // reads the ticket
   SSL_SESSION* session = SSL_get1_session(first.client);
   {
     Pair again(*context, options);
@@ -356,7 +356,7 @@ TEST(Tls, TakesHandshakesInPiecesAndEndsTornOnes) {
       state = torn.channel->handshake();
     }
     EXPECT_EQ(state, Handshake::Failed) << cut;
-    // Who says nothing at all only looked whether the port is open.
+    // A client that sends nothing only checked whether the port is open.
     EXPECT_EQ(torn.channel->problem().empty(), cut == 0) << torn.channel->problem();
   }
 }
@@ -378,7 +378,7 @@ TEST(Tls, RefusesWhatIsNoTls) {
   }
 }
 
-// Threads accept while another one reads the files anew.
+// Threads accept connections while another one reloads the files.
 TEST(Tls, AcceptsWhileFilesAreRead) {
   const Authority root;
   const auto context = context_of(settings_of(identity("one", root)));

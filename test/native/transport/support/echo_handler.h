@@ -1,5 +1,5 @@
-// Calls that do what tests of the listener need: echo, stream, wait, end with a status; and a
-// journal of what their handlers were told. The listener's threads.
+// Calls for tests of the listener: echo, stream, wait, end with a status; and a journal of the
+// events that their handlers received. Runs on the listener's threads.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@
 
 namespace serval::testing {
 
-// What happened on all threads of a listener.
+// Counts the events on all threads of a listener.
 class Journal {
  public:
   struct Counts {
     int begun = 0, messages = 0, half_closed = 0, closed = 0, draining = 0, cutting = 0, left = 0;
     int refused_sends = 0;
-    int put_together = 0, ends_aligned = 0;  // messages that came in pieces
+    int put_together = 0, ends_aligned = 0;  // messages that arrived in pieces
     bool operator==(const Counts&) const = default;
   };
   void note(int Counts::*what, int count = 1) {
@@ -35,14 +35,15 @@ class Journal {
     std::lock_guard lock(mutex_);
     return counts_;
   }
-  // False: it did not come to that in ten seconds.
+  // False: the count was not reached in ten seconds.
   bool wait_for(int Counts::*what, int count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(10),
                              [&] { return counts_.*what >= count; });
   }
 
-  // Calls of "Later" and paused streams go on when this is set and the listener's thread is woken.
+  // Calls of "Later" and paused streams continue when this is set and the listener's thread is
+  // woken.
   std::atomic<bool> go_on{false};
 
  private:
@@ -61,16 +62,16 @@ inline std::span<const uint8_t> bytes_of(std::string_view text) {
 class EchoHandler final : public CallHandler {
  public:
   enum Method : uint32_t {
-    kUnary,    // answers its message, with metadata "x-..." back in both directions
+    kUnary,    // echoes its message, with metadata "x-..." in both directions
     kStatus,   // "CODE TEXT" as a status; details "why" where the code is 9
     kHang,     // never answers
-    kLater,    // answers once the journal says go_on
-    kEcho,     // a stream: each message back; ends with OK
-    kCollect,  // the client streams: answers the number of bytes
-    kPush,     // "COUNT SIZE": so many messages, at most eight unsent at a time
-    kFlood,    // "COUNT SIZE": all at once
-    kPaused,   // a stream that takes nothing until go_on; then as kEcho
-    kEarly,    // a stream that ends with its first message
+    kLater,    // answers once the journal's go_on is set
+    kEcho,     // a stream that echoes each message and ends with OK
+    kCollect,  // a client stream, answered with the number of bytes
+    kPush,     // "COUNT SIZE": COUNT messages, at most eight unsent at a time
+    kFlood,    // "COUNT SIZE": all of them at once
+    kPaused,   // a stream that accepts nothing until go_on; then like kEcho
+    kEarly,    // a stream that ends at its first message
   };
   static constexpr const char* kPaths[] = {"/t.T/Unary",  "/t.T/Status",  "/t.T/Hang", "/t.T/Later",
                                            "/t.T/Echo",   "/t.T/Collect", "/t.T/Push", "/t.T/Flood",

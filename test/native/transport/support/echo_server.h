@@ -1,4 +1,4 @@
-// A listener of echoes on a free port. The tests' own thread.
+// A server with the echo handler, for tests. Runs on the tests' own thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class EchoServer {
     std::lock_guard lock(mutex_);
     for (CallThread* thread : threads_) thread->wake();
   }
-  // False: the number of connections did not become that in ten seconds.
+  // False: the number of connections did not become `count` in ten seconds.
   bool has_connections(uint64_t count) const {
     for (int i = 0; i < 10'000; ++i) {
       if (listener->connections() == count) return true;

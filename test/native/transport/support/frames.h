@@ -1,5 +1,5 @@
-// HTTP/2 frames as bytes, by hand: what tests of the listener send, whether it is right or wrong.
-// Source: RFC 9113 4.1, 6; headers as RFC 7541 6.2.2 (literal, not indexed, no Huffman codes).
+// HTTP/2 frames as bytes, built by hand: tests of the listener send valid and invalid ones. Source:
+// RFC 9113 4.1, 6; headers as in RFC 7541 6.2.2 (literal, not indexed, no Huffman codes).
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ inline std::string frame(uint8_t type, uint8_t flags, uint32_t stream, std::stri
   return out.append(big_endian(stream, 4)).append(payload);
 }
 
-// An integer with a prefix of `bits` bits under `first`. Source: RFC 7541 5.1.
+// An integer with a prefix of `bits` bits after the bits of `first`. Source: RFC 7541 5.1.
 inline std::string hpack_integer(uint8_t first, int bits, size_t value) {
   const size_t most = (1u << bits) - 1;
   if (value < most) return {static_cast<char>(first | value)};
@@ -116,7 +116,7 @@ inline std::string headers_frame(uint32_t stream, const HeaderList& headers, boo
                hpack(headers));
 }
 
-// A message behind its five bytes.
+// A message after its five bytes of prefix.
 inline std::string grpc_message(std::string_view content, bool packed = false) {
   std::string out(1, packed ? '\1' : '\0');
   return out.append(big_endian(content.size(), 4)).append(content);

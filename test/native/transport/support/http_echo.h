@@ -1,5 +1,4 @@
-// HTTP requests that do what tests of the listener need, over HTTP/1 and HTTP/2. The listener's
-// threads.
+// HTTP requests for tests of the listener, over HTTP/1 and HTTP/2. Runs on the listener's threads.
 #pragma once
 
 #include <atomic>
@@ -18,9 +17,9 @@ struct HttpJournal {
   std::atomic<bool> go_on{false};
 };
 
-// Requests that do what tests of the listener need: /echo answers its body, /early before it has
-// come, /hang never, /later once it may, /large as many bytes as its query says, /slow pauses its
-// body until it may.
+// /echo answers with its body, /early answers before the body has arrived, /hang never, /later when
+// it is allowed to, /large with as many bytes as its query states, /slow pauses its body until it
+// may continue.
 class HttpEcho final : public HttpHandler {
  public:
   static constexpr size_t kLargeBytesMax = 16u << 20;

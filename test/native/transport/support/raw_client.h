@@ -1,5 +1,5 @@
-// A client of the listener that speaks HTTP/2 frame by frame, as well or as badly as a test wants.
-// One thread; it waits at most ten seconds for anything.
+// A client of the listener that speaks HTTP/2 frame by frame, as correctly as a test needs. One
+// thread; each wait takes at most ten seconds.
 #pragma once
 
 #include <arpa/inet.h>
@@ -32,7 +32,7 @@ struct Frame {
   std::string payload;
 };
 
-// What came for a stream.
+// Everything that arrived on a stream.
 struct StreamAnswer {
   HeaderList initial, trailing;
   std::string data;
@@ -46,7 +46,7 @@ struct StreamAnswer {
     }
     return "";
   }
-  // Of the trailers, or of the only block.
+  // Returns a header of the trailers, or of the only block.
   std::string trailer(std::string_view name) const {
     return value_of(header_blocks > 1 ? trailing : initial, name);
   }
@@ -56,7 +56,7 @@ struct StreamAnswer {
     return text.empty() ? -1 : std::stoi(text);
   }
   std::string message() const { return trailer("grpc-message"); }
-  // Contents of the whole messages that came.
+  // Returns the contents of the complete messages.
   std::vector<std::string> messages() const {
     std::vector<std::string> out;
     for (std::string_view rest = data; rest.size() >= 5;) {
@@ -99,7 +99,7 @@ class RawClient {
   static constexpr uint64_t kPatienceMs = 10'000;
 
   explicit RawClient(uint16_t port) : RawClient(tcp_socket(port)) {}
-  // Takes the socket; `tls` (borrowed): encrypted, with h2.
+  // Takes ownership of the socket; `tls` (borrowed): encrypted, with h2.
   explicit RawClient(int fd, SSL_CTX* tls = nullptr) : fd_(fd) {
     nghttp2_hd_inflate_new(&inflater_);
     if (tls == nullptr) return;
@@ -122,10 +122,10 @@ class RawClient {
     fd_ = -1;
   }
   int fd() const { return fd_; }
-  // Without auto_windows the client takes no more than the windows it stated.
+  // Without auto_windows the client accepts no more than its stated windows.
   bool auto_windows = true;
 
-  // The preface, SETTINGS and the acknowledgement of the server's.
+  // Sends the preface, SETTINGS and the acknowledgement of the server's.
   void begin(const std::vector<std::pair<uint16_t, uint32_t>>& settings = {}) {
     send(std::string(kPreface) + settings_frame(settings));
     if (auto_windows) send(window_update(0, 1u << 30));
@@ -138,7 +138,7 @@ class RawClient {
     }
   }
 
-  // False where the server does not listen any more.
+  // False: the server no longer reads.
   bool send(std::string_view bytes) {
     const uint64_t until = now_ns() + kPatienceMs * 1'000'000;
     while (!bytes.empty()) {
@@ -155,13 +155,14 @@ class RawClient {
     }
     return true;
   }
-  // As much as goes now.
+  // Sends as much as fits now.
   size_t send_some(std::string_view bytes) {
     const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return count > 0 ? static_cast<size_t>(count) : 0;
   }
 
-  // The next frame as it is; nothing where the connection ended, or (a failure) nothing came.
+  // Returns the next frame unchanged; nothing if the connection ended, or (a failure) nothing
+  // arrived.
   std::optional<Frame> read_frame(uint64_t patience_ms = kPatienceMs) {
     const uint64_t until = now_ns() + patience_ms * 1'000'000;
     for (;;) {
@@ -184,7 +185,7 @@ class RawClient {
   bool timed_out() const { return timed_out_; }
   bool ended() const { return ended_; }
 
-  // Reads a frame and does what a client does with it: acknowledges, opens windows, keeps answers.
+  // Reads a frame and reacts as a client does: acknowledges, opens windows, keeps responses.
   std::optional<Frame> take(uint64_t patience_ms = kPatienceMs) {
     std::optional<Frame> got = read_frame(patience_ms);
     if (!got.has_value()) return got;
@@ -208,28 +209,29 @@ class RawClient {
     return got;
   }
 
-  // Reads until the stream has ended, or the connection has.
+  // Reads until the stream or the connection has ended.
   StreamAnswer& answer(uint32_t stream) {
     StreamAnswer& out = streams[stream];
     while (!out.ended && !out.reset.has_value() && take().has_value()) continue;
     EXPECT_FALSE(timed_out_) << "nothing came for stream " << stream;
     return out;
   }
-  // Reads until so many messages of it are there.
+  // Reads until the stream has `count` messages.
   std::vector<std::string> messages(uint32_t stream, size_t count) {
     StreamAnswer& out = streams[stream];
     while (out.messages().size() < count && !out.ended && take().has_value()) continue;
     EXPECT_FALSE(timed_out_) << "nothing came for stream " << stream;
     return out.messages();
   }
-  // Reads until the connection ends; the code of its GOAWAY, nothing where there was none.
+  // Reads until the connection ends; returns the code of its GOAWAY, nothing if there was none.
   std::optional<uint32_t> ending() {
     while (take().has_value()) continue;
     EXPECT_FALSE(timed_out_) << "the connection did not end";
     return go_away;
   }
-  // All that was sent has been looked at, and what was answered to it at once is here. Twice: an
-  // acknowledgement overtakes the answers of its own turn, never those of the turn before.
+  // Returns when the server has read everything that was sent and its immediate responses are here.
+  // It pings twice: an acknowledgement overtakes the responses of its own iteration, never those of
+  // the previous one.
   bool sync() { return ping() && ping(); }
   bool ping() {
     send(ping_frame("syncsync"));
@@ -240,7 +242,7 @@ class RawClient {
     }
   }
 
-  // A call with one message, or none; its stream.
+  // Sends a call with one message, or none; returns its stream.
   uint32_t call(std::string_view path, std::string_view message, const HeaderList& more = {}) {
     const uint32_t stream = open(path, more);
     send(data_frames(stream, grpc_message(message), true));
@@ -255,7 +257,7 @@ class RawClient {
 
   std::map<uint32_t, StreamAnswer> streams;
   std::optional<uint32_t> go_away;
-  std::vector<uint32_t> last_streams;  // that GOAWAYs named
+  std::vector<uint32_t> last_streams;  // the last stream named by each GOAWAY
   uint32_t pings = 0;
   bool answers_pings = true;
 

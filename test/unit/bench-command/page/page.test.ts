@@ -1,5 +1,5 @@
-// The page of a report: one file, nothing from outside, every number that the report has, and
-// nothing that a name could break out of.
+// The page of a report: one file without external resources, every number of the report, and
+// escaped names.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -17,7 +17,7 @@ const figures = (page: string): readonly string[] =>
 const broken = (page: string): readonly string[] =>
   page.match(/(?:NaN|Infinity|undefined|\[object)[^<]{0,40}/g) ?? [];
 
-/** Every element that begins ends, inside the one it began in. */
+/** Checks that elements are closed in the element in which they were opened. */
 function assertNested(page: string): void {
   const text = page.replace(/<!doctype html>/, '').replace(/<style>[^]*<\/style>/, '');
   const open: string[] = [];
@@ -124,7 +124,7 @@ describe('benchPage', () => {
     const points = pathPoints();
     const page = benchPage(reportOf(points));
     const rows = page.match(/<tr>/g)?.length ?? 0;
-    // Heads of two tables (one of two rows, one with a class), four paths, all points.
+    // Heads of two tables (one with two rows, one with a class), four paths, all points.
     assert.equal(rows, 2 + 4 + points.length);
   });
 

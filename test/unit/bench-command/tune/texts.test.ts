@@ -1,4 +1,4 @@
-// The files of tuned settings, read by the readers of the server; words and the table.
+// The files with tuned settings, parsed by the server's readers; messages and the table.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchingParametersText, configText } from '../../../../ts/cli/bench/tune/config-text.js';

@@ -1,4 +1,4 @@
-// CSV to V2 and back.
+// Conversion from CSV to V2 and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
@@ -64,7 +64,7 @@ test('what is no CSV is refused with its line', () => {
   for (const [text, why] of bad) refused(() => parseCsv(text), ErrorCode.MalformedBody, why);
 });
 
-// Each took a minute, or the stack.
+// Each of these once took a minute, or overflowed the stack.
 test('wide headers and long texts take their time and no more', () => {
   const names = Array.from({ length: 200_000 }, (_, i) => `c${i}`).join(',');
   assert.equal(parseCsv(`${names}\n`).header.length, 200_000);

@@ -1,4 +1,4 @@
-// LeapFrames to V2 and back.
+// Conversion from LeapFrames to V2 and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';

@@ -1,4 +1,4 @@
-// What TensorFlow Serving's two APIs share: datatypes' names, which version is meant, signatures.
+// Shared parts of TensorFlow Serving's two APIs: datatype names, choice of the version, signatures.
 // Source: tensorflow/core/framework/types.proto; tfserving.md 1.9, 1.10.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

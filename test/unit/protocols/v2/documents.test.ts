@@ -1,5 +1,5 @@
 // V2 metadata, health and lookups. Source: Predict Protocol V2; statuses:
-// docs/protocols/v2-rest.md.
+// docs/reference/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';

@@ -1,5 +1,5 @@
 // The control calls of inference.GRPCInferenceService over a real socket, on a registry and an
-// engine that the test answers for. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
+// engine whose responses the test sets. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';

@@ -1,5 +1,5 @@
-// V2 REST: the URLs, methods, bodies and answers of the control endpoints, on a registry and an
-// engine that the test answers for. Source: v2-protocol.md 2, 10, 11.
+// V2 REST: the URLs, methods, bodies and responses of the control endpoints, on a registry and an
+// engine whose responses the test sets. Source: v2-protocol.md 2, 10, 11.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';

@@ -1,4 +1,4 @@
-// What is asked for, decided from what places hold: no folders, no engine.
+// The desired models, decided from scanned sources: no folders, no engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

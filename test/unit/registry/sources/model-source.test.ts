@@ -1,5 +1,5 @@
-// Models from folders to the registry: what is found at start, what polls notice, what goes wrong
-// on disk. Real folders, no real time.
+// Models from folders to the registry: models found at start-up, changes found by polls, disk
+// errors. Real folders, no real time.
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

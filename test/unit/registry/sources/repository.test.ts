@@ -1,4 +1,4 @@
-// Finding models in good and odd folders.
+// Scanning of regular and unusual model folders.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The tables of docs/tabular.md are what the importers have. Test time only; needs dist/.
+// The tables of docs/reference/tabular.md equal the importers'. Test time only; needs dist/.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ import {
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 
-test('docs/tabular.md lists what is supported (node scripts/tabular/docs.mjs writes it)', async () => {
-  const page = readFileSync(join(root, 'docs', 'tabular.md'), 'utf8');
+test('docs/reference/tabular.md lists what is supported (node scripts/tabular/docs.mjs writes it)', async () => {
+  const page = readFileSync(join(root, 'docs', 'reference', 'tabular.md'), 'utf8');
   const all = await supported(join(root, 'dist', 'importers'));
   assert.ok(all.mleap.length > 30 && all.pmml.length > 8 && all.sql.size > 50);
   assert.ok(all.spark.flatMap(([, names]) => names).includes('StringIndexerModel'));

@@ -1,4 +1,5 @@
-// The lists of values in version 1 files: each data type, packed and not, and counts that disagree.
+// The lists of values in version 1 files: each data type, packed and unpacked, and counts that
+// disagree.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readTypedValues } from '../../../../ts/importers/tensorflow/checkpoint/typed-values.js';

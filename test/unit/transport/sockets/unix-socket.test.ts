@@ -1,5 +1,5 @@
-// The place of a unix socket before a listener takes it: what a dead server left goes, all else
-// stays and is a reason.
+// The path of a unix socket before a listener uses it: a dead server's socket is removed, anything
+// else is kept and is an error.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

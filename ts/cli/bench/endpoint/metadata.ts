@@ -1,5 +1,5 @@
 // Gets a model's metadata from a server: by V2 and by TensorFlow Serving's APIs, over REST and
-// gRPC. Control plane, main thread. Source: docs/protocols.
+// gRPC. Control plane, main thread. Source: docs/reference/protocols.
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import type { InputInfo } from '../../../library/types.js';
 import { BENCH_CALL_MS } from '../../../base/limits.js';

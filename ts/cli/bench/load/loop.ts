@@ -5,6 +5,7 @@
 // time. open: requests are due by the clock, independent of responses; latencies are of requests
 // that were due in the measured time, from that moment on, even if the client itself was late:
 // waiting caused by a slow server is included (no coordinated omission).
+import { performance } from 'node:perf_hooks';
 import { randomNumbers } from '../../predict/inputs.js';
 import { Histogram } from './histogram.js';
 import type { Pacer } from './pacer.js';

@@ -1,5 +1,5 @@
 // Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
-// docs/protocols/v2-rest.md; proto/wire/inference.proto.
+// docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementValues } from '../../../library/elements.js';

@@ -1,5 +1,5 @@
 // The target of requests, and the URL paths that name it. Pure; control plane. Source:
-// docs/protocols/v2-rest.md; docs/protocols/v1-rest.md.
+// docs/reference/protocols/v2-rest.md; docs/reference/protocols/v1-rest.md.
 import { labelOf } from '../../predict/grpc/predict-request.js';
 import { isOfV1 } from '../paths.js';
 import type { BenchPath } from '../types.js';

@@ -1,6 +1,6 @@
 // Encodes one request as clients of TensorFlow Serving do: V1's JSON, and PredictionService's
-// Predict. Pure; control plane. Source: docs/protocols/v1-rest.md; docs/protocols/tf-grpc.md;
-// docs/tabular.md, V1, TensorFlow's Predict.
+// Predict. Pure; control plane. Source: docs/reference/protocols/v1-rest.md;
+// docs/reference/protocols/tf-grpc.md; docs/reference/tabular.md, V1, TensorFlow's Predict.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementValues } from '../../../library/elements.js';
 import { elementCount, invalid, isTypedArray, tensorInput } from '../../../library/flatten.js';

@@ -1,5 +1,5 @@
 // Converts columns of a tabular model to tensors of V2's gRPC messages, and its responses to
-// columns. Control plane; pure. Source: docs/tabular.md, The extended V2 protocol.
+// columns. Control plane; pure. Source: docs/reference/tabular.md, The extended V2 protocol.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementBytes, elementValues } from '../../../library/elements.js';
 import { tableBody } from '../../../library/table-request.js';

@@ -1,5 +1,5 @@
 // A model at a gRPC address: V2, or TensorFlow's PredictionService. Control plane. Source:
-// docs/protocols/v2-grpc.md, docs/protocols/tf-grpc.md.
+// docs/reference/protocols/v2-grpc.md, docs/reference/protocols/tf-grpc.md.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { Callable, RemoteTarget } from '../remote.js';
 import { Channel } from './channel.js';

@@ -1,6 +1,6 @@
-// The functions of SQL statements that there are, in one table: the lowering and docs/tabular.md
-// have it from here. What they answer is native/tabular/sql. Importer's worker thread; constants.
-// Source: tabular.md 5.3 and 10.
+// The functions of SQL statements that there are, in one table: the lowering and
+// docs/reference/tabular.md have it from here. What they answer is native/tabular/sql. Importer's
+// worker thread; constants. Source: tabular.md 5.3 and 10.
 
 import { COMPOSITE_ALIASES, COMPOSITE_FUNCTIONS } from './tables/composite.js';
 import { rows, type SqlFunction } from './tables/rows.js';

@@ -38,7 +38,7 @@ export class UnsupportedError extends Error {
 /** Lowers one operator: returns its outputs in order (a single value if it has one). */
 export type Lowering = (cx: OpContext) => Value | readonly Value[];
 
-/** A supported operator. `dtypes` and `note` are for docs/tensorflow.md's table. */
+/** A supported operator. `dtypes` and `note` are for docs/reference/tensorflow.md's table. */
 export interface Operator {
   readonly lower: Lowering;
   /** The lowering for complex tensors; absent = they are refused. */

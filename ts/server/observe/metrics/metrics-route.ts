@@ -1,6 +1,6 @@
 // Metrics over HTTP: Triton's and Serval's at /metrics, TensorFlow Serving's at the path that its
 // monitoring file names. Documents only; the listener's thread. Source: v2-protocol.md 4,
-// tfserving.md 3.7; docs/protocols/v2-rest.md.
+// tfserving.md 3.7; docs/reference/protocols/v2-rest.md.
 import { METRICS } from '../../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../../base/errors.js';
 import { METRICS_TYPE, registryMetrics } from './registry-metrics.js';

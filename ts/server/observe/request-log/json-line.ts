@@ -1,5 +1,5 @@
 // Formats logged requests as lines of JSON: request and response as JSON values, or the bytes of
-// both in base64. Control plane, main thread; pure. docs/request-logging.md has the members.
+// both in base64. Control plane, main thread; pure. docs/guides/request-logging.md has the members.
 import { ERRORS, ErrorCode } from '../../../base/errors.js';
 import { Protocol, type LoggedRequest } from '../../../base/generated/engine.js';
 import { v1Text, v2BodyText } from './bodies.js';

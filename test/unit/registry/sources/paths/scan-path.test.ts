@@ -1,4 +1,4 @@
-// What PATHs hold: files under names of their own, folders of files, names given with "name=".
+// Contents of PATHs: files with custom names, folders of files, names given as "name=".
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';

@@ -1,5 +1,5 @@
 // Functions of Spark that SQLTransformer's statements may not call here, and why: errors and
-// docs/tabular.md have them from this table. Importer's worker thread; constants.
+// docs/reference/tabular.md have them from this table. Importer's worker thread; constants.
 // Source: SHOW FUNCTIONS of Spark 3.5.5 and 4.1.0.
 
 /** A reason, and the functions that it is about. */

@@ -1,0 +1,467 @@
+// See engine.h. Control plane: load threads, and the thread that asks.
+#include "engine/control/engine.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "backend/isolated/isolated.h"
+#include "base/clock.h"
+#include "base/threads.h"
+#include "engine/control/request_log/batch.h"
+#include "engine/control/spec/codec.h"
+#include "engine/lane/lane.h"
+#include "engine/model/instance.h"
+#include "engine/model/serve.h"
+#include "stats/metrics_text.h"
+#include "stats/metrics_writer.h"
+
+namespace serval {
+
+namespace {
+
+constexpr int kUnloadThreads = 4;
+constexpr int kInflateThreads = 2;  // bodies unpacked at a time
+
+std::mutex process_mutex;
+std::weak_ptr<Engine> process_engine;  // guarded by process_mutex
+
+}  // namespace
+
+Engine::Engine(EngineOptions options)
+    : options_(std::move(options)),
+      budget_(std::make_shared<MemoryBudget>(options_.memory_limit)),
+      request_log_(*budget_),
+      loads_("sv-load", options_.load_threads, true),
+      unloads_("sv-unload", kUnloadThreads, true),
+      quick_("sv-quick", 1, false),
+      inflating_("sv-inflate", kInflateThreads, false),
+      freeing_("sv-free", 1, false),
+      trimmer_(budget_, [this] { poke_lanes(true); }) {
+  gpu::PinnedPool::process().set_limit(options_.pinned_pool_bytes);
+  const size_t slash = options_.onnxruntime_library.rfind('/');
+  if (slash != std::string::npos) {  // `serval gpu install` puts CUDA's beside it
+    gpu::set_cuda_folder(options_.onnxruntime_library.substr(0, slash));
+  }
+  backends_["null"] = make_null_backend();
+  auto& onnxruntime = backends_["onnxruntime"] =
+      make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
+  backends_[kIsolatedBackend] = make_isolated_backend(budget_.get());
+  backends_["tabular"] = make_tabular_backend(onnxruntime.get());
+  auto table = std::make_shared<EngineTable>();
+  table->routes = std::make_shared<RouteTable>();
+  table_ = std::move(table);
+}
+
+Engine::~Engine() {
+  table()->models.each([](Model& model) { model.running().end_all(EndCause::Unloaded); });
+  loads_.finish();
+  unloads_.finish();
+  quick_.finish();
+  inflating_.finish();
+  freeing_.finish();
+  trimmer_.finish();
+}
+
+std::shared_ptr<Engine> Engine::acquire(const EngineOptions& options) {
+  std::lock_guard lock(process_mutex);
+  std::shared_ptr<Engine> engine = process_engine.lock();
+  if (engine == nullptr) {
+    engine = std::make_shared<Engine>(options);
+    process_engine = engine;
+  }
+  return engine;
+}
+
+std::shared_ptr<const EngineTable> Engine::table() {
+  std::lock_guard lock(mutex_);
+  return table_;
+}
+
+// Caller holds mutex_.
+void Engine::replace_table(std::shared_ptr<EngineTable> table) {
+  table->epoch = table_->epoch + 1;
+  table_ = std::move(table);
+  epoch_.store(table_->epoch, std::memory_order_release);
+}
+
+void Engine::publish_routes(RouteChange change) {
+  std::lock_guard lock(mutex_);
+  auto table = std::make_shared<EngineTable>(*table_);
+  table->routes = std::make_shared<RouteTable>(table_->routes->with(std::move(change)));
+  replace_table(std::move(table));
+}
+
+void Engine::set_traces(const TraceRules& rules) {
+  std::lock_guard lock(mutex_);  // no model comes between the rules and their models
+  tracer_.set(rules);
+  table_->models.each(
+      [this](Model& model) { model.trace_sampler().store(tracer_.sampler_of(model.spec().name)); });
+}
+
+void Engine::add_lane(const std::shared_ptr<Lane>& lane) {
+  std::lock_guard lock(mutex_);
+  lanes_.push_back(lane);
+}
+
+void Engine::remove_lane(Lane* lane) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(lanes_, [&](const std::weak_ptr<Lane>& entry) {
+    const std::shared_ptr<Lane> held = entry.lock();
+    return held == nullptr || held.get() == lane;
+  });
+}
+
+void Engine::poke_lanes(bool drop_kept) {
+  std::vector<std::weak_ptr<Lane>> lanes;
+  {
+    std::lock_guard lock(mutex_);
+    lanes = lanes_;
+  }
+  for (const std::weak_ptr<Lane>& entry : lanes) {
+    if (const std::shared_ptr<Lane> lane = entry.lock()) lane->poke(drop_kept);
+  }
+}
+
+void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
+  const bool started = loads_.start(
+      [this, spec = std::move(spec), &request]() mutable { run_load(std::move(spec), request); });
+  if (!started) finish_request(request, no_thread("load"));
+}
+
+// One session per device; one where no devices are named.
+Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const ModelSpec& spec) {
+  const auto backend = backends_.find(spec.backend);
+  if (backend == backends_.end()) {
+    return invalid_argument("unknown backend '" + spec.backend +
+                            "', expected 'onnxruntime', 'tabular' or 'null'");
+  }
+  std::vector<std::shared_ptr<BackendModel>> replicas;
+  const size_t count = std::max<size_t>(1, spec.devices.size());
+  for (size_t i = 0; i < count; ++i) {
+    ModelSpec one = spec;
+    if (!spec.devices.empty()) {
+      for (Provider& provider : one.providers) {
+        if (provider.name != "cuda" && provider.name != "tensorrt") continue;
+        std::erase_if(provider.options, [](const auto& it) { return it.first == "device_id"; });
+        provider.options.emplace_back("device_id", std::to_string(spec.devices[i]));
+      }
+    }
+    Result<std::shared_ptr<BackendModel>> loaded = backend->second->load(one);
+    if (!loaded.ok()) return std::move(loaded.error());
+    replicas.push_back(std::move(loaded.value()));
+  }
+  return replicas;
+}
+
+Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
+  const uint64_t start = now_ns();
+  Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
+  if (!replicas.ok()) return std::move(replicas.error());
+  Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures);
+  if (!shapes.ok()) return std::move(shapes.error());
+  BatchFinding finding = probe_batching(spec, shapes.value(), *replicas.value()[0]);
+  const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);
+  std::lock_guard lock(mutex_);
+  auto table = std::make_shared<EngineTable>(*table_);
+  const uint32_t handle = next_handle_++;
+  auto model = std::make_shared<Model>(
+      handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
+      ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
+                    &tracer_, &request_log_, &shared_regions_},
+      std::move(finding));
+  model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
+  table->models = table_->models.with(handle, model);
+  replace_table(std::move(table));
+  return model;
+}
+
+void Engine::run_load(ModelSpec spec, Request& request) {
+  Result<std::shared_ptr<Model>> model = guarded([&] { return load_model(std::move(spec)); });
+  if (!model.ok()) {
+    finish_request(request, model.error());
+    return;
+  }
+  request.response.clear();
+  if (write_model_info(*model.value(), request.response)) {
+    model.value().reset();
+    finish_request(request);
+  } else {
+    finish_request(request, make_error(ErrorCode::Internal, "out of memory"));
+  }
+}
+
+void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
+  const bool started = unloads_.start([this, handle, &request] { run_unload(handle, request); });
+  if (!started) finish_request(request, no_thread("unload"));
+}
+
+// Takes the model out of the table, then waits until nobody else holds it: listeners drop the old
+// table when poked, requests drop the model when they are released.
+void Engine::run_unload(uint32_t handle, Request& request) {
+  std::shared_ptr<Model> model;
+  {
+    std::lock_guard lock(mutex_);
+    if (const std::shared_ptr<Model>* found = table_->find(handle)) {
+      model = *found;
+      auto table = std::make_shared<EngineTable>(*table_);
+      table->models = table_->models.with(handle, nullptr);
+      replace_table(std::move(table));
+    }
+  }
+  if (model == nullptr) {
+    finish_request(request, make_error(ErrorCode::ModelNotFound,
+                                       "unload: no model has handle " + std::to_string(handle)));
+    return;
+  }
+  model->running().end_warm_ups(EndCause::Unloaded);
+  poke_lanes();
+  const uint64_t limit_ns = now_ns() + static_cast<uint64_t>(options_.unload_ms_max) * 1'000'000;
+  bool ended = false;
+  while (model.use_count() > 1) {
+    if (!ended && now_ns() >= limit_ns) {
+      ended = true;
+      model->refuse_waiting();
+      model->running().end_all(EndCause::Unloaded);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  model->stop();
+  model.reset();
+  request.response.clear();
+  finish_request(request);
+}
+
+void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message,
+                     Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
+  const bool started =
+      loads_.start([this, handle, protocol, message = std::move(message), &request] {
+        Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
+        if (done.ok()) return finish_request(request);
+        request.response.clear();
+        finish_request(request, done.error());
+      });
+  if (!started) finish_request(request, no_thread("warm-up"));
+}
+
+Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
+                           Request& request) {
+  std::shared_ptr<Model> model;  // of the table nothing else: an unload waits for its holders
+  {
+    const std::shared_ptr<const EngineTable> current = table();
+    if (const std::shared_ptr<Model>* found = current->find(handle)) model = *found;
+  }
+  if (model == nullptr) {
+    return make_error(ErrorCode::ModelNotFound,
+                      "warm-up: no model has handle " + std::to_string(handle));
+  }
+  Request* const one = &request;
+  const RunningScope running(*model, {&one, 1});
+  Arena arena;
+  DecodedRequest decoded;
+  const ServeInput input{protocol, message, -1, &request.cancel};
+  const ServeSettings settings;
+  Status done = decode_request(input, *model, settings, arena, decoded);
+  if (!done.ok()) return done;
+  std::vector<uint32_t> outputs;
+  for (const RequestedOutput& output : decoded.outputs) outputs.push_back(output.index);
+  for (size_t i = 0; i < model->replica_count() && done.ok(); ++i) {
+    Replica& replica = model->replica(i);
+    std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+    done = replica.backend().run(decoded.signature_index, decoded.inputs, outputs, *scratch,
+                                 run_options(decoded, &request.cancel, ServeSettings()));
+    if (!done.ok() && request.cancel.cancelled()) {
+      done = ended_error(*model, request.cancel.cause());
+    }
+    if (done.ok()) {
+      std::vector<TensorView> views(scratch->outputs().begin(), scratch->outputs().end());
+      done = encode_answer(protocol, *model, decoded, outputs, views, settings, arena, request);
+    }
+    scratch->release_outputs();
+    replica.give_scratch(std::move(scratch));
+  }
+  return done;
+}
+
+void Engine::take_request_log(Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
+  const bool started = quick_.start([this, &request] {
+    const Status taken = guarded([&] { return run_take_request_log(request); });
+    if (taken.ok()) finish_request(request);
+    else finish_request(request, taken.error());
+  });
+  if (!started) finish_request(request, no_thread("request log"));
+}
+
+Status Engine::run_take_request_log(Request& request) {
+  const RequestLog::Taken taken = request_log_.take(kRequestLogTakeBytes);
+  request.response.clear();
+  Status written = write_request_log(taken, *table(), request.lane->settings(), request.response);
+  if (!written.ok()) request_log_.drop(taken.entries.size());
+  return written;
+}
+
+void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
+  const bool started = quick_.start([this, kind, &request] { run_metrics(kind, request); });
+  if (!started) finish_request(request, no_thread("metrics"));
+}
+
+namespace {
+
+// One of each name and version: while a version's new content replaces the old, both are loaded;
+// the one that requests get counts, before that the older one.
+std::vector<Model*> counted_models(const EngineTable& table) {
+  std::vector<Model*> models;
+  std::map<std::pair<std::string_view, int64_t>, size_t> places;
+  table.models.each([&](Model& model) {
+    const ModelSpec& spec = model.spec();
+    const auto [place, fresh] = places.try_emplace({spec.name, spec.version}, models.size());
+    if (fresh) {
+      models.push_back(&model);
+    } else if (table.routes->leads_to(spec.name, spec.version, model.handle())) {
+      models[place->second] = &model;
+    }
+  });
+  return models;
+}
+
+}  // namespace
+
+namespace {
+
+void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
+  writer.family("serval_memory_limit_bytes", "gauge", "What requests and answers may hold in all");
+  writer.plain_sample("serval_memory_limit_bytes", std::to_string(budget.limit()));
+  writer.family("serval_memory_used_bytes", "gauge", "What requests and answers hold");
+  writer.plain_sample("serval_memory_used_bytes", std::to_string(budget.used()));
+  writer.family("serval_memory_refused_total", "counter", "Times that the limit refused memory");
+  writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
+}
+
+// Of this process and those of isolated models together; nothing before a model runs on a GPU.
+// Source: v2-protocol.md 10.
+void write_pinned_metrics(const std::vector<IsolatedReading>& processes, MetricsWriter& writer) {
+  gpu::PinnedReading pool = gpu::PinnedPool::process().read();
+  pool.fallbacks += isolated_fallbacks();
+  for (const IsolatedReading& one : processes) {
+    pool.total_bytes += one.pinned.total_bytes;
+    pool.used_bytes += one.pinned.used_bytes;
+    pool.fallbacks += one.pinned.fallbacks;
+  }
+  if (pool.total_bytes == 0 && pool.fallbacks == 0) return;
+  writer.family("nv_pinned_memory_pool_total_bytes", "gauge",
+                "Pinned memory pool total memory size");
+  writer.plain_sample("nv_pinned_memory_pool_total_bytes", std::to_string(pool.total_bytes));
+  writer.family("nv_pinned_memory_pool_used_bytes", "gauge", "Pinned memory pool used memory size");
+  writer.plain_sample("nv_pinned_memory_pool_used_bytes", std::to_string(pool.used_bytes));
+  writer.family("serval_pinned_memory_fallbacks_total", "counter",
+                "Times that the pool of pinned memory had no room and ordinary memory was taken");
+  writer.plain_sample("serval_pinned_memory_fallbacks_total", std::to_string(pool.fallbacks));
+}
+
+// Beside the budget: weights are in no request's memory.
+void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
+  int64_t bytes = 0;
+  table.models.each([&](Model& model) { bytes += model.info().file_bytes; });
+  writer.family("serval_model_file_bytes", "gauge",
+                "Files of all loaded models, weights in files of their own included");
+  writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
+}
+
+// Of models on GPUs; nothing where there are none.
+void write_device_bytes(const EngineTable& table, MetricsWriter& writer) {
+  bool began = false;
+  table.models.each([&](Model& model) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < model.replica_count(); ++i) {
+      bytes += model.replica(i).backend().info().device_bytes;
+    }
+    if (bytes <= 0) return;
+    if (!std::exchange(began, true)) {
+      writer.family("serval_model_device_memory_bytes", "gauge",
+                    "Memory of its GPUs that was gone behind the load of a model");
+    }
+    writer.sample("serval_model_device_memory_bytes",
+                  metric_label("model", model.spec().name) + "," +
+                      metric_label("version", model.version_text()),
+                  static_cast<uint64_t>(bytes));
+  });
+}
+
+void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
+  writer.family("serval_trace_requests_total", "counter", "Requests that were traced");
+  writer.plain_sample("serval_trace_requests_total", std::to_string(tracer.recorded()));
+  writer.family("serval_trace_dropped_total", "counter",
+                "Traced requests whose trace was lost: the buffer was full, or nobody took it");
+  writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
+}
+
+// Processes of isolated models, where there are or were any; of a model on several devices each
+// with its device. While a model is loaded anew there are two of one name: the newer one counts.
+void write_isolated_metrics(const std::vector<IsolatedReading>& readings, MetricsWriter& writer) {
+  const auto deaths = isolated_deaths();
+  if (readings.empty() && deaths.empty()) return;
+  std::map<std::string, const IsolatedReading*> processes;
+  for (const IsolatedReading& one : readings) {
+    if (one.models.empty()) continue;
+    const std::string models = metric_label("models", one.models);
+    processes[one.device.empty() ? models : models + "," + metric_label("device", one.device)] =
+        &one;
+  }
+  const auto gauge = [&](std::string_view name, std::string_view help, const auto& value) {
+    writer.family(name, "gauge", help);
+    for (const auto& [labels, one] : processes) {
+      writer.sample(name, labels, static_cast<uint64_t>(value(*one)));
+    }
+  };
+  gauge("serval_isolated_up", "Whether the process of these models runs them",
+        [](const IsolatedReading& one) { return one.up; });
+  gauge("serval_isolated_pid", "The process of these models; 0 = there is none now",
+        [](const IsolatedReading& one) { return one.pid; });
+  gauge("serval_isolated_resident_bytes", "Memory of the process of these models",
+        [](const IsolatedReading& one) { return one.resident_bytes; });
+  writer.family("serval_isolated_deaths_total", "counter",
+                "Times that the process of a model ended, by signal (exit = by itself)");
+  for (const auto& [key, count] : deaths) {
+    writer.sample("serval_isolated_deaths_total",
+                  metric_label("model", key.first) + "," + metric_label("signal", key.second),
+                  count);
+  }
+}
+
+}  // namespace
+
+void Engine::run_metrics(MetricsKind kind, Request& request) {
+  const std::shared_ptr<const EngineTable> current = table();
+  std::vector<ModelMetrics> models;
+  for (Model* model : counted_models(*current)) {
+    ModelMetrics& one = models.emplace_back();
+    one.name = model->spec().name;
+    one.version = model->spec().version;
+    one.load_us = model->load_us();
+    one.reading = model->read_stats();
+  }
+  request.response.clear();
+  const bool written = kind == MetricsKind::Triton
+                           ? write_triton_metrics(models, request.response)
+                           : write_tensorflow_metrics(models, request.response);
+  MetricsWriter writer(request.response);
+  if (kind == MetricsKind::Triton) {
+    write_memory_metrics(*budget_, writer);
+    const std::vector<IsolatedReading> processes = isolated_readings();
+    write_pinned_metrics(processes, writer);
+    write_request_log_metrics(request_log_.totals(), writer);
+    write_model_bytes(*current, writer);
+    write_device_bytes(*current, writer);
+    if (tracer_.was_on()) write_trace_metrics(tracer_, writer);
+    write_isolated_metrics(processes, writer);
+    server_stats_.write(writer);
+  }
+  if (written && writer.ok()) finish_request(request);
+  else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));
+}
+
+}  // namespace serval

@@ -1,0 +1,447 @@
+// See codec.h. Control plane, any thread.
+#include "engine/control/spec/codec.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "base/copies.h"
+#include "codec/serving/wire.h"
+#include "engine/control/spec/options.h"
+#include "engine/control/spec/unpack.h"
+
+namespace serval {
+
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+template <typename T>
+using Tables = flatbuffers::Vector<flatbuffers::Offset<T>>;
+
+Error bad_spec(const std::string& member, const std::string& what) {
+  return invalid_argument("model spec: " + member + " " + what);
+}
+
+// "batch.mode is 7, expected ..."
+Error out_of_range(const std::string& member, int64_t got, const std::string& expected) {
+  return bad_spec(member, "is " + std::to_string(got) + ", expected " + expected);
+}
+
+// A default's tensor with the memory that it lies in.
+struct DefaultTensor {
+  Arena arena;
+  std::vector<uint8_t> proto;
+  TensorView view;
+};
+
+Status read_default(const flatbuffers::Vector<uint8_t>& bytes, TensorSpec& spec) {
+  auto kept = std::make_shared<DefaultTensor>();
+  kept->proto.assign(bytes.begin(), bytes.end());
+  Status read = decode_tensor_proto(kept->proto, spec.name, kept->arena, kept->view);
+  if (!read.ok()) return read;
+  if (kept->view.dtype != spec.dtype) {
+    return bad_spec("default of '" + spec.name + "'",
+                    "is " + std::string(dtype_name(kept->view.dtype)) + ", expected " +
+                        std::string(dtype_name(spec.dtype)));
+  }
+  const TensorView* view = &kept->view;
+  spec.default_value = std::shared_ptr<const TensorView>(std::move(kept), view);
+  return ok_status();
+}
+
+std::string at(const std::string& member, size_t index) {
+  return member + "[" + std::to_string(index) + "]";
+}
+
+Result<TensorSpec> read_tensor(const fb::TensorSpec& from) {
+  TensorSpec spec;
+  unpack(from.name(), spec.name);
+  spec.dtype = from.datatype();
+  unpack(from.shape(), spec.dims);
+  unpack(from.symbols(), spec.symbols);
+  spec.symbols.resize(spec.dims.size());
+  spec.unknown_rank = from.unknown_rank();
+  spec.unchecked = from.unchecked().value_or(false);
+  if (const fb::RankRule* ranks = from.ranks(); ranks != nullptr) {
+    spec.rank_min = ranks->min();
+    spec.rank_max = ranks->max().value_or(0);
+    unpack(ranks->of(), spec.rank_of);
+  }
+  if (from.default_proto() != nullptr) {
+    Status read = read_default(*from.default_proto(), spec);
+    if (!read.ok()) return std::move(read.error());
+  }
+  return spec;
+}
+
+Status read_specs(const Tables<fb::TensorSpec>* from, std::vector<TensorSpec>& specs) {
+  if (from == nullptr) return ok_status();
+  for (const fb::TensorSpec* one : *from) {
+    Result<TensorSpec> spec = read_tensor(*one);
+    if (!spec.ok()) return std::move(spec.error());
+    specs.push_back(std::move(spec.value()));
+  }
+  return ok_status();
+}
+
+// Batch sizes: not 0, ascending, no larger than the largest batch.
+Status check_sizes(const std::vector<uint32_t>& sizes, const std::string& member,
+                   uint32_t rows_max) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const uint32_t size = sizes[i];
+    if (size == 0) return out_of_range(at(member, i), size, "at least 1");
+    if (i > 0 && size <= sizes[i - 1]) {
+      return out_of_range(at(member, i), size,
+                          "more than the one before, " + std::to_string(sizes[i - 1]));
+    }
+    if (size > rows_max) {
+      return out_of_range(at(member, i), size,
+                          "at most batch.rows_max, " + std::to_string(rows_max));
+    }
+  }
+  return ok_status();
+}
+
+Status check_batch(const BatchPolicy& batch) {
+  if (batch.mode > BatchMode::MAX) {
+    return out_of_range("batch.mode", static_cast<int64_t>(batch.mode), "0, 1 or 2");
+  }
+  if (batch.mode == BatchMode::On && batch.rows_max == 0) {
+    return out_of_range("batch.rows_max", 0, "at least 1 where batch.mode is On");
+  }
+  Status fits = check_sizes(batch.preferred_rows, "batch.preferred_rows", batch.rows_max);
+  if (fits.ok()) fits = check_sizes(batch.allowed_rows, "batch.allowed_rows", batch.rows_max);
+  if (!fits.ok()) return fits;
+  // Source: tfserving.md 3.5 (allowed_batch_sizes).
+  if (batch.allowed_rows.empty() || batch.allowed_rows.back() == batch.rows_max) return fits;
+  return out_of_range(at("batch.allowed_rows", batch.allowed_rows.size() - 1),
+                      batch.allowed_rows.back(),
+                      "the last one to be batch.rows_max, " + std::to_string(batch.rows_max));
+}
+
+// Cuts a timeout that is as good as none.
+Status check_queue_policy(const std::string& member, QueuePolicy& policy) {
+  policy.default_timeout_us = std::min(policy.default_timeout_us, kTimeoutUsMax);
+  if (policy.timeout_action <= TimeoutAction::MAX) return ok_status();
+  return out_of_range(member + ".timeout_action", static_cast<int64_t>(policy.timeout_action),
+                      "0 or 1");
+}
+
+Status check_priorities(QueueSettings& queue) {
+  const std::string levels = std::to_string(queue.priority_levels);
+  if (queue.priority_levels > kPriorityLevelsMax) {
+    return out_of_range("priority_levels", queue.priority_levels,
+                        "at most " + std::to_string(kPriorityLevelsMax));
+  }
+  if (queue.default_priority > queue.priority_levels) {
+    return out_of_range("default_priority", queue.default_priority,
+                        "at most priority_levels, " + levels);
+  }
+  std::set<uint32_t> seen;
+  for (size_t i = 0; i < queue.priority_policies.size(); ++i) {
+    const std::string place = at("priority_policies", i);
+    PriorityQueuePolicy& one = queue.priority_policies[i];
+    if (one.level == 0 || one.level > queue.priority_levels) {
+      return out_of_range(place + ".level", one.level, "1 to priority_levels, " + levels);
+    }
+    if (!seen.insert(one.level).second) {
+      return out_of_range(place + ".level", one.level, "each level once");
+    }
+    Status fits = check_queue_policy(place + ".policy", one.policy);
+    if (!fits.ok()) return fits;
+  }
+  return ok_status();
+}
+
+Status read_queue(const fb::ModelSpec& from, QueueSettings& queue) {
+  if (from.queue_requests_max() < 1) {
+    return out_of_range("queue_requests_max", from.queue_requests_max(), "at least 1");
+  }
+  queue.requests_max = static_cast<uint32_t>(from.queue_requests_max());
+  queue.priority_levels = from.priority_levels();
+  queue.default_priority = from.default_priority();
+  unpack(from.queue_policy(), queue.policy);
+  unpack(from.priority_policies(), queue.priority_policies);
+  Status fits = check_queue_policy("queue_policy", queue.policy);
+  return fits.ok() ? check_priorities(queue) : std::move(fits);
+}
+
+// "inputs has 9 tensors, expected at most 8"
+Status check_count(const std::string& member, size_t count, size_t max, const std::string& what) {
+  if (count <= max) return ok_status();
+  return bad_spec(member, "has " + std::to_string(count) + " " + what + ", expected at most " +
+                              std::to_string(max));
+}
+
+Status check_dims(const std::string& member, const std::vector<int64_t>& dims) {
+  Status fits = check_count(member, dims.size(), kRankMax, "dims");
+  for (size_t i = 0; fits.ok() && i < dims.size(); ++i) {
+    if (dims[i] < -1) return out_of_range(at(member, i), dims[i], "a size or -1");
+  }
+  return fits;
+}
+
+Status check_override(const std::string& member, const TensorOverride& tensor) {
+  if (tensor.name.empty()) return bad_spec(member + ".name", "is empty, expected a tensor's name");
+  Status fits = check_dims(member + ".dims", tensor.dims);
+  if (fits.ok()) fits = check_dims(member + ".model_dims", tensor.model_dims);
+  const std::string labels = member + ".labels";
+  if (fits.ok()) fits = check_count(labels, tensor.labels.size(), kLabelsMax, "labels");
+  for (size_t i = 0; fits.ok() && i < tensor.labels.size(); ++i) {
+    fits = check_count(at(labels, i), tensor.labels[i].size(), kNameBytesMax, "bytes");
+  }
+  return fits;
+}
+
+Status check_overrides(const std::string& member, const std::vector<TensorOverride>& overrides) {
+  Status fits = check_count(member, overrides.size(), kInputsMax, "tensors");
+  std::set<std::string> seen;
+  for (size_t i = 0; fits.ok() && i < overrides.size(); ++i) {
+    const std::string& name = overrides[i].name;
+    fits = check_override(at(member, i), overrides[i]);
+    if (fits.ok() && !seen.insert(name).second) {
+      return bad_spec(at(member, i) + ".name", "is '" + name + "', expected each tensor once");
+    }
+  }
+  return fits;
+}
+
+Status read_tensors(const fb::ModelSpec& from, ModelSpec& spec) {
+  spec.batch_dim = from.batch_dim();
+  spec.extended_v2 = from.extended_v2();
+  unpack(from.inputs(), spec.inputs);
+  unpack(from.outputs(), spec.outputs);
+  Status fits = check_overrides("inputs", spec.inputs);
+  if (!fits.ok()) return fits;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    if (!spec.inputs[i].labels.empty()) {
+      return bad_spec(at("inputs", i) + ".labels", "is set, expected labels of outputs only");
+    }
+  }
+  return check_overrides("outputs", spec.outputs);
+}
+
+Status read_devices(const fb::ModelSpec& from, std::vector<int>& devices) {
+  unpack(from.devices(), devices);
+  Status fits = check_count("devices", devices.size(), kDevicesMax, "entries");
+  for (size_t i = 0; fits.ok() && i < devices.size(); ++i) {
+    if (devices[i] < 0) return out_of_range(at("devices", i), devices[i], "at least 0");
+  }
+  return fits;
+}
+
+// CUDA graphs cost memory of the device, each.
+constexpr size_t kGraphRowsMax = 32;
+constexpr uint32_t kGraphRowMax = 1u << 20;
+
+Status read_graph_rows(const fb::ModelSpec& from, std::vector<uint32_t>& rows) {
+  unpack(from.graph_rows(), rows);
+  Status fits = check_count("graph_rows", rows.size(), kGraphRowsMax, "entries");
+  for (size_t i = 0; fits.ok() && i < rows.size(); ++i) {
+    const bool alone = rows[i] == 0 && rows.size() > 1;
+    if (alone || rows[i] > kGraphRowMax) {
+      return out_of_range(at("graph_rows", i), rows[i],
+                          "1 to " + std::to_string(kGraphRowMax) + ", or 0 alone");
+    }
+  }
+  return fits;
+}
+
+ServerOptions server_options(const fb::ModelSpec& from) {
+  ServerOptions options;
+  if (from.server_options() == nullptr) return options;
+  for (const fb::ServerOptions* one : *from.server_options()) {
+    auto& [provider, names] = options.emplace_back();
+    unpack(one->provider(), provider);
+    unpack(one->options(), names);
+  }
+  return options;
+}
+
+// What a configuration says: batching, queueing, tensors, devices.
+Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
+  if (from.exec_mode() > ExecMode::MAX) {
+    return out_of_range("exec_mode", static_cast<int64_t>(from.exec_mode()), "0, 1 or 2");
+  }
+  spec.exec_mode = from.exec_mode();
+  unpack(from.batch(), spec.batch);
+  Status read = check_batch(spec.batch);
+  if (read.ok()) read = read_queue(from, spec.queue);
+  if (read.ok()) read = read_tensors(from, spec);
+  if (read.ok()) read = read_devices(from, spec.devices);
+  if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
+  unpack(from.session_config(), spec.session_config);
+  return read;
+}
+
+}  // namespace
+
+Result<Signature> read_signature(const fb::Signature& from) {
+  Signature signature;
+  unpack(from.name(), signature.name);
+  unpack(from.method_name(), signature.method_name);
+  Status read = read_specs(from.inputs(), signature.inputs);
+  if (read.ok()) read = read_specs(from.outputs(), signature.outputs);
+  if (!read.ok()) return std::move(read.error());
+  return signature;
+}
+
+namespace {
+
+flatbuffers::Offset<fb::TensorSpec> write_tensor(Builder& builder, const TensorSpec& spec) {
+  const auto name = builder.CreateString(spec.name);
+  const auto dims = builder.CreateVector(spec.dims);
+  const auto symbols = builder.CreateVectorOfStrings(spec.symbols);
+  const flatbuffers::Optional<bool> unchecked =
+      spec.unchecked ? flatbuffers::Optional<bool>(true) : flatbuffers::nullopt;
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels;
+  if (!spec.labels.empty()) labels = builder.CreateVectorOfStrings(spec.labels);
+  return fb::CreateTensorSpec(builder, name, spec.dtype, dims, symbols, spec.unknown_rank,
+                              unchecked, 0, 0, labels);
+}
+
+flatbuffers::Offset<fb::Signature> write_signature(Builder& builder, const Signature& signature) {
+  std::vector<flatbuffers::Offset<fb::TensorSpec>> inputs, optional, outputs;
+  for (const TensorSpec& input : signature.inputs) {
+    (input.may_be_absent ? optional : inputs).push_back(write_tensor(builder, input));
+  }
+  for (const TensorSpec& output : signature.outputs) {
+    outputs.push_back(write_tensor(builder, output));
+  }
+  const auto name = builder.CreateString(signature.name);
+  const auto in = builder.CreateVector(inputs);
+  const auto out = builder.CreateVector(outputs);
+  flatbuffers::Offset<flatbuffers::String> method;  // absent where the format has none
+  if (!signature.method_name.empty()) method = builder.CreateString(signature.method_name);
+  flatbuffers::Offset<Tables<fb::TensorSpec>> absent;
+  if (!optional.empty()) absent = builder.CreateVector(optional);
+  return fb::CreateSignature(builder, name, in, out, method, absent);
+}
+
+flatbuffers::Offset<fb::DurationStat> write_duration(Builder& builder, const Duration& duration) {
+  return fb::CreateDurationStat(builder, duration.count, duration.ns);
+}
+
+flatbuffers::Offset<fb::BatchStat> write_batch(Builder& builder, const BatchReading& batch) {
+  const auto input = write_duration(builder, batch.input);
+  const auto infer = write_duration(builder, batch.infer);
+  const auto output = write_duration(builder, batch.output);
+  return fb::CreateBatchStat(builder, batch.batch_size, input, infer, output);
+}
+
+flatbuffers::Offset<fb::ModelStats> write_stats(Builder& builder, Model& model) {
+  const ModelCounters& counters = model.counters();
+  const StatsReading reading = model.read_stats();
+  std::vector<flatbuffers::Offset<fb::BatchStat>> batches;
+  for (const BatchReading& batch : reading.batches) batches.push_back(write_batch(builder, batch));
+  const auto batches_at = builder.CreateVector(batches);
+  const auto success = write_duration(builder, reading.success);
+  const auto fail = write_duration(builder, reading.fail);
+  const auto queue = write_duration(builder, reading.queue);
+  const auto input = write_duration(builder, reading.input);
+  const auto infer = write_duration(builder, reading.infer);
+  const auto output = write_duration(builder, reading.output);
+  const uint64_t rejected = reading.outcomes[static_cast<size_t>(Outcome::Rejected)];
+  return fb::CreateModelStats(
+      builder, model.handle(), counters.requests_inline.load(), counters.requests_queued.load(),
+      counters.failures.load(), counters.cancelled.load(), counters.queue_full.load(),
+      counters.queue_ns.load(), counters.compute_ns.load(), reading.last_inference_ms,
+      reading.inference_count, reading.execution_count, success, fail, queue, input, infer, output,
+      batches_at, rejected, reading.pending);
+}
+
+}  // namespace
+
+Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  if (!verifier.VerifyBuffer<fb::ModelSpec>(nullptr)) {
+    return invalid_argument("model spec: not a valid flatbuffer");
+  }
+  const auto* from = flatbuffers::GetRoot<fb::ModelSpec>(bytes.data());
+  ModelSpec spec;
+  Status read = read_settings(*from, spec);
+  if (!read.ok()) return std::move(read.error());
+  unpack(from->name(), spec.name);
+  spec.version = from->version();
+  unpack(from->backend(), spec.backend);
+  unpack(from->path(), spec.path);
+  spec.intra_op_threads = from->intra_op_threads();
+  spec.inter_op_threads = from->inter_op_threads();
+  spec.graph_optimization = from->graph_optimization();
+  unpack(from->providers(), spec.providers);
+  read = check_options(spec, server_options(*from));
+  if (!read.ok()) return std::move(read.error());
+  spec.instances = from->instances();
+  spec.inline_us_max = from->inline_us_max();
+  unpack(from->null_mode(), spec.null_mode);
+  spec.null_delay_us = from->null_delay_us();
+  if (from->null_signature() != nullptr) {
+    Result<Signature> signature = read_signature(*from->null_signature());
+    if (!signature.ok()) return std::move(signature.error());
+    spec.null_signature = std::move(signature.value());
+  }
+  read = read_graphs(*from, spec);
+  if (!read.ok()) return std::move(read.error());
+  return spec;
+}
+
+bool write_model_info(Model& model, ByteBuffer& out) {
+  const BackendModelInfo& info = model.info();
+  Builder builder;
+  std::vector<flatbuffers::Offset<fb::Signature>> signatures;
+  for (const Signature& signature : model.signatures()) {
+    signatures.push_back(write_signature(builder, signature));
+  }
+  std::vector<flatbuffers::Offset<fb::KeyValue>> metadata;
+  for (const auto& [key, value] : info.metadata) {
+    metadata.push_back(fb::CreateKeyValueDirect(builder, key.c_str(), value.c_str()));
+  }
+  const auto signatures_at = builder.CreateVector(signatures);
+  const auto producer = builder.CreateString(info.producer);
+  const auto graph_name = builder.CreateString(info.graph_name);
+  const auto description = builder.CreateString(info.description);
+  const auto domain = builder.CreateString(info.domain);
+  const auto metadata_at = builder.CreateVector(metadata);
+  const auto providers = builder.CreateVectorOfStrings(info.providers);
+  const BatchFinding& finding = model.batch_finding();
+  const auto found = builder.CreateString(finding.text);
+  const auto notes = builder.CreateVectorOfStrings(info.notes);
+  std::vector<flatbuffers::Offset<fb::ProviderNodes>> nodes;
+  for (const auto& [provider, count] : info.nodes) {
+    nodes.push_back(fb::CreateProviderNodesDirect(builder, provider.c_str(), count));
+  }
+  const auto nodes_at = builder.CreateVector(nodes);
+  std::vector<flatbuffers::Offset<fb::RowsFinding>> rows;
+  for (size_t i = 0; i < info.rows.size() && i < info.signatures.size(); ++i) {
+    const auto& [verdict, why] = info.rows[i];
+    rows.push_back(fb::CreateRowsFindingDirect(builder, info.signatures[i].name.c_str(), verdict,
+                                               why.c_str()));
+  }
+  const auto rows_at = builder.CreateVector(rows);
+  builder.Finish(fb::CreateModelInfo(builder, model.handle(), signatures_at, producer, graph_name,
+                                     description, domain, info.model_version, metadata_at,
+                                     info.file_bytes, model.load_us(), providers,
+                                     model.batch_mode(), model.inputs_batchable(), finding.proof,
+                                     found, notes, nodes_at, rows_at));
+  return out.append(builder.GetBufferPointer(), builder.GetSize());
+}
+
+bool write_engine_stats(const ModelTable& models, std::span<const uint32_t> handles,
+                        uint64_t bodies_open, uint64_t tickets_open, ByteBuffer& out) {
+  Builder builder;
+  std::vector<flatbuffers::Offset<fb::ModelStats>> stats;
+  for (const uint32_t handle : handles) {
+    const std::shared_ptr<Model>* model = models.find(handle);
+    if (model != nullptr) stats.push_back(write_stats(builder, **model));
+  }
+  if (handles.empty()) {
+    models.each([&](Model& model) { stats.push_back(write_stats(builder, model)); });
+  }
+  const auto models_at = builder.CreateVector(stats);
+  builder.Finish(fb::CreateEngineStats(builder, models_at, copy_count().copied_bytes.load(),
+                                       copy_count().viewed_bytes.load(), bodies_open,
+                                       tickets_open));
+  return out.append(builder.GetBufferPointer(), builder.GetSize());
+}
+
+}  // namespace serval

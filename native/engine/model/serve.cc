@@ -1,0 +1,416 @@
+// Hot path. Thread: the listener's (inline) or an instance's.
+#include "engine/model/serve.h"
+
+#include <algorithm>
+
+#include "codec/classification.h"
+#include "codec/examples/json.h"
+#include "codec/examples/multi.h"
+#include "codec/examples/named_inputs.h"
+#include "codec/examples/signature.h"
+#include "codec/serving/json.h"
+#include "codec/serving/wire.h"
+#include "codec/table/table.h"
+#include "codec/table/tensor_fields.h"
+#include "codec/v2/json.h"
+#include "codec/v2/wire.h"
+#include "engine/model/instance.h"
+#include "engine/request/completion.h"
+#include "engine/request/missing.h"
+#include "engine/shm/tensors.h"
+
+namespace serval {
+
+namespace {
+
+bool is_classify(Protocol protocol) {
+  return protocol == Protocol::TfClassify || protocol == Protocol::V1Classify;
+}
+
+Method method_of(Protocol protocol) {
+  return is_classify(protocol) ? Method::Classify : Method::Regress;
+}
+
+// TensorFlow Serving's protocols, in whose words errors are put.
+bool is_tensorflow(Protocol protocol) {
+  return protocol == Protocol::V1Predict || protocol >= Protocol::TfPredict;
+}
+
+TfTensorForm tf_form(const ServeSettings& settings) {
+  return settings.tf_tensor_content ? TfTensorForm::Content : TfTensorForm::Typed;
+}
+
+// Of the protocols that know no tabular models.
+Error no_table(const Model& model) {
+  return make_error(
+      ErrorCode::Unimplemented,
+      "model '" + model.spec().name +
+          "' is tabular: it is asked by the V2 protocol (gRPC, REST), by V1 predict or by "
+          "TensorFlow's Predict");
+}
+
+bool is_v2(Protocol protocol) {
+  return protocol == Protocol::V2Rest || protocol == Protocol::V2Grpc ||
+         protocol == Protocol::V2GrpcStream;
+}
+
+// The same for a tabular model, or one of tensors whose configuration wants its fields.
+Status decode_table(const ServeInput& input, const Model& model, const TableSchema& table,
+                    const ServeSettings& settings, Arena& arena, DecodedRequest& decoded) {
+  const Signature& signature = model.signatures()[0];
+  switch (input.protocol) {
+    case Protocol::V1Predict:
+      return decode_table_v1(input.body, table, signature, settings, arena, decoded);
+    case Protocol::V2Rest:
+      return decode_table_v2_json(input.body, input.json_bytes, table, signature, settings, arena,
+                                  decoded);
+    case Protocol::V2Grpc:
+    case Protocol::V2GrpcStream:
+      return decode_table_wire(input.body, table, signature, settings, arena, decoded);
+    case Protocol::TfPredict:
+      return decode_table_tf(input.body, table, model.signatures(), settings, arena, decoded);
+    default: return no_table(model);
+  }
+}
+
+Status encode_table(Protocol protocol, const Model& model, const DecodedRequest& decoded,
+                    std::span<const TensorView> outputs, const ServeSettings& settings,
+                    Arena& arena, Request& out) {
+  ByteBuffer& response = out.response;
+  const AnswerModel answer{model.spec().name, model.version_text()};
+  const Signature& signature = model.signatures()[0];
+  const TableSchema& table = *model.table();
+  switch (protocol) {
+    case Protocol::V1Predict:
+      return encode_table_v1(table, signature, decoded, outputs, settings, arena, response);
+    case Protocol::V2Rest:
+      return encode_table_v2_json(answer, table, signature, decoded, outputs, settings, arena,
+                                  response, out.json_bytes_out);
+    case Protocol::V2Grpc:
+    case Protocol::V2GrpcStream:
+      return encode_table_wire(answer, table, signature, decoded, outputs,
+                               protocol == Protocol::V2GrpcStream, settings, arena, response);
+    case Protocol::TfPredict:
+      return encode_table_tf(answer, table, signature, decoded, outputs, tf_form(settings),
+                             settings, arena, response);
+    default: return no_table(model);
+  }
+}
+
+// Hot path: encode. Tensors to bytes.
+Status encode(Protocol protocol, const Model& model, const DecodedRequest& decoded,
+              std::span<const TensorView> outputs, const ServeSettings& settings, Request& out) {
+  ByteBuffer& response = out.response;
+  const AnswerModel answer{model.spec().name, model.version_text()};
+  const Signature& signature = model.signatures()[decoded.signature_index];
+  switch (protocol) {
+    case Protocol::V1Predict:
+      return encode_v1_predict(signature, decoded, outputs, settings, response);
+    case Protocol::V2Rest:
+      return encode_v2_infer(answer, signature, decoded, outputs, settings, response,
+                             out.json_bytes_out);
+    case Protocol::V2Grpc:
+    case Protocol::V2GrpcStream:
+      return encode_wire_v2(answer, signature, decoded, outputs, protocol == Protocol::V2GrpcStream,
+                            settings, response);
+    case Protocol::TfPredict:
+      return encode_tf_predict(answer, signature, decoded, outputs, tf_form(settings), settings,
+                               response);
+    case Protocol::TfClassify:
+    case Protocol::TfRegress:
+      return encode_tf_results(method_of(protocol), answer, signature, decoded, outputs, settings,
+                               response);
+    case Protocol::V1Classify:
+    case Protocol::V1Regress:
+      return encode_v1_results(method_of(protocol), signature, decoded, outputs, settings,
+                               response);
+    case Protocol::TfMultiInference: break;  // its tasks are served
+  }
+  return make_error(ErrorCode::Internal, "unknown protocol");
+}
+
+// Source of the texts: tfserving.md 1.10; Triton's own.
+Error too_many_rows(Protocol protocol, const Model& model, uint32_t rows) {
+  const std::string limit = std::to_string(model.spec().batch.request_rows_max);
+  if (is_tensorflow(protocol)) {
+    return invalid_argument("Task size " + std::to_string(rows) +
+                            " is larger than maximum input batch size " + limit);
+  }
+  return invalid_argument("inference request batch-size must be <= " + limit + " for '" +
+                          model.spec().name + "', got " + std::to_string(rows));
+}
+
+// Where the first dim is the batch, it is one number.
+Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
+  const uint32_t limit = model.spec().batch.request_rows_max;
+  const bool batched = model.batch_mode() == BatchMode::On;
+  if (limit == 0 && !batched) return {};
+  const Signature& signature = model.signatures()[decoded.signature_index];
+  const size_t required = signature.required_inputs();
+  for (size_t i = 0; i < required; ++i) {
+    const Shape& shape = decoded.inputs[i].shape;
+    if (shape.rank() == 0) {
+      return invalid_argument("input '" + signature.inputs[i].name +
+                              "' has no dimension: a batch needs at least one");
+    }
+    if (shape[0] != decoded.inputs[0].shape[0]) {
+      return invalid_argument("inputs '" + signature.inputs[0].name + "' and '" +
+                              signature.inputs[i].name + "' must have the same first dimension, " +
+                              "got " + decoded.inputs[0].shape.to_string() + " and " +
+                              shape.to_string());
+    }
+  }
+  const uint32_t rows = model.rows_of(decoded.inputs);
+  if (limit != 0 && rows > limit) return too_many_rows(protocol, model, rows);
+  return {};
+}
+
+// A scalar that comes as one element of any rank. Source: Triton, where a scalar's shape is [1].
+void take_scalars(const Model& model, DecodedRequest& decoded) {
+  const Signature& signature = model.signatures()[decoded.signature_index];
+  const size_t count = std::min(decoded.inputs.size(), signature.inputs.size());
+  for (size_t i = 0; i < count; ++i) {
+    const TensorSpec& spec = signature.inputs[i];
+    Shape& shape = decoded.inputs[i].shape;
+    if (spec.unknown_rank || !spec.dims.empty() || shape.rank() == 0) continue;
+    const std::span<const int64_t> dims = shape.dims();
+    if (std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim == 1; }))
+      shape = Shape();
+  }
+}
+
+// Hot path: check. The shapes against the signature, for every protocol alike.
+Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
+  const Signature& signature = model.signatures()[decoded.signature_index];
+  const bool counts_rows = model.table() != nullptr && signature.inputs.empty();
+  if (decoded.inputs.size() > (counts_rows ? 1 : signature.inputs.size()) ||
+      decoded.inputs.size() < signature.required_inputs()) {
+    return make_error(ErrorCode::Internal, "decoder left an input out");
+  }
+  // A tabular model's codec has compared them with the fields.
+  const size_t checked = model.table() == nullptr ? decoded.inputs.size() : 0;
+  for (size_t i = 0; i < checked; ++i) {
+    if (decoded.inputs[i].dtype == DType::Invalid) continue;  // it may be absent
+    if (Status fits = check_shape(signature.inputs[i], decoded.inputs[i].shape); !fits.ok()) {
+      return fits;
+    }
+  }
+  return check_rows(protocol, model, decoded);
+}
+
+// Hot path: run. Runs the model; the outputs live in the scratch until it is released.
+Status run(const CancelFlag* cancel, Replica& replica, const Limits& limits, ServeMemory& memory,
+           BackendScratch& scratch) {
+  const DecodedRequest& decoded = memory.decoded;
+  memory.output_indices.clear();
+  for (const RequestedOutput& output : decoded.outputs) {
+    memory.output_indices.push_back(output.index);
+  }
+  Status ran = replica.backend().run(decoded.signature_index, decoded.inputs, memory.output_indices,
+                                     scratch, run_options(decoded, cancel, limits));
+  if (!ran.ok()) return ran;
+  const std::span<const TensorView> outputs = scratch.outputs();
+  memory.outputs.assign(outputs.begin(), outputs.end());
+  return {};
+}
+
+bool was_ended(const ServeInput& input) {
+  return input.cancel != nullptr && input.cancel->cancelled();
+}
+
+// The four steps.
+Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
+                   const ServeSettings& settings, ServeMemory& memory, Request& out) {
+  const Stopwatch watch;
+  ServeTimes& times = memory.times;
+  Status done = decode_request(input, model, settings, memory.arena, memory.decoded);
+  times.input_ns = watch.elapsed_ns();
+  if (!done.ok()) return done;
+  times.rows = model.rows_of(memory.decoded.inputs);
+  Replica& replica = model.replica(replica_index);
+  std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+  done = run(input.cancel, replica, settings, memory, *scratch);
+  const uint64_t ran_ns = watch.elapsed_ns();
+  times.infer_ns = ran_ns - times.input_ns;
+  if (!done.ok()) {
+    done = was_ended(input) ? Status(ended_error(model, input.cancel->cause()))
+                            : blame_shared(memory.decoded, std::move(done));
+  }
+  model.counters().compute_ns.fetch_add(times.infer_ns, std::memory_order_relaxed);
+  if (done.ok()) {
+    done = encode_answer(input.protocol, model, memory.decoded, memory.output_indices,
+                         memory.outputs, settings, memory.arena, out);
+    times.output_ns = watch.elapsed_ns() - ran_ns;
+    if (model.services().records) {
+      model.stats().record(
+          BatchRecord{times.rows, 0, times.input_ns, times.infer_ns, times.output_ns});
+    }
+  }
+  scratch->release_outputs();
+  replica.give_scratch(std::move(scratch));
+  return done;
+}
+
+}  // namespace
+
+void explain_signature(const Model& model, Error& error) {
+  if (error.signature.empty()) return;
+  Missing missing;
+  missing.part = fb::MissingPart::Signature;
+  missing.model = model.spec().name;
+  missing.version = model.version_text();
+  missing.signature = error.signature;
+  error.missing = missing.pack();
+}
+
+// Hot path: decode. Bytes to tensors.
+Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSettings& settings,
+                      Arena& arena, DecodedRequest& decoded) {
+  const std::vector<Signature>& signatures = model.signatures();
+  if (model.table() != nullptr) {
+    return decode_table(input, model, *model.table(), settings, arena, decoded);
+  }
+  // A body without JSON is one tensor and nothing else.
+  const TableSchema* const fields = model.shapes().fields();
+  if (fields != nullptr && is_v2(input.protocol) && input.json_bytes != 0) {
+    Status done = decode_table(input, model, *fields, settings, arena, decoded);
+    return done.ok() ? make_tensors(signatures[0], decoded) : std::move(done);
+  }
+  switch (input.protocol) {
+    case Protocol::V1Predict:
+      return decode_v1_predict(input.body, signatures, settings, arena, decoded);
+    case Protocol::V2Rest:
+      return decode_v2_infer(input.body, input.json_bytes, &signatures[0], settings, arena,
+                             decoded);
+    case Protocol::V2Grpc:
+    case Protocol::V2GrpcStream:
+      return decode_wire_v2(input.body, signatures[0], settings, arena, decoded);
+    case Protocol::TfPredict:
+      return decode_tf_predict(input.body, signatures, settings, arena, decoded);
+    case Protocol::TfClassify:
+    case Protocol::TfRegress:
+      if (input.task != nullptr) {
+        return decode_tf_task(input.body, method_of(input.protocol), *input.task,
+                              settings.tf_check_method, signatures, settings, arena, decoded);
+      }
+      return decode_tf_examples(input.body, method_of(input.protocol), settings.tf_check_method,
+                                signatures, settings, arena, decoded);
+    case Protocol::V1Classify:
+    case Protocol::V1Regress:
+      return decode_v1_examples(input.body, method_of(input.protocol), settings.tf_check_method,
+                                signatures, settings, arena, decoded);
+    case Protocol::TfMultiInference: break;  // its tasks are served
+  }
+  return make_error(ErrorCode::Internal, "unknown protocol");
+}
+
+Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
+                      Arena& arena, DecodedRequest& decoded) {
+  bool named = false;  // inputs are there, without Examples
+  Status done = input.protocol == Protocol::V1Classify && model.table() == nullptr
+                    ? decode_v1_classify(input.body, settings.tf_check_method, model.signatures(),
+                                         settings, arena, decoded, named)
+                    : decode_as_sent(input, model, settings, arena, decoded);
+  if (!done.ok()) {
+    explain_signature(model, done.error());
+    return done;
+  }
+  if (is_classify(input.protocol) && model.table() == nullptr && !named) {
+    const Signature& signature = model.signatures()[decoded.signature_index];
+    if (find_named_scores(signature) >= 0) done = examples_to_inputs(signature, arena, decoded);
+    if (!done.ok()) return done;
+  }
+  std::vector<TensorView>& inputs = decoded.inputs;
+  while (model.table() == nullptr && !inputs.empty() && inputs.back().dtype == DType::Invalid) {
+    inputs.pop_back();  // it may be absent
+  }
+  if (!decoded.shared.empty()) {
+    const SharedRegions* const regions = model.services().shared_regions;
+    if (input.displace != nullptr && names_device(regions, decoded)) {
+      input.displace->cancel(EndCause::Displaced);
+      return ended_error(model, input.displace->cause());
+    }
+    done = attach_shared(regions, model.signatures()[decoded.signature_index],
+                         model.takes_device_memory(), arena, decoded);
+    if (!done.ok()) return done;
+  }
+  const bool is_v2 = input.protocol == Protocol::V2Rest || input.protocol == Protocol::V2Grpc ||
+                     input.protocol == Protocol::V2GrpcStream;
+  if (is_v2 && model.table() == nullptr) take_scalars(model, decoded);
+  done = check_inputs(input.protocol, model, decoded);
+  if (!done.ok()) return done;
+  if (model.table() == nullptr) {
+    model.shapes().to_model(decoded.signature_index, decoded.inputs);
+  }
+  return {};
+}
+
+Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
+                     std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
+                     const ServeSettings& settings, Arena& arena, Request& out) {
+  out.response.clear();
+  out.json_bytes_out = 0;
+  if (model.table() != nullptr) {
+    return encode_table(protocol, model, decoded, outputs, settings, arena, out);
+  }
+  model.shapes().to_client(decoded.signature_index, output_indices, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const uint32_t classes = decoded.outputs[i].classes;
+    if (classes == 0) continue;
+    const uint32_t index = decoded.outputs[i].index;
+    const Signature& signature = model.signatures()[decoded.signature_index];
+    const std::span<const std::string> labels =
+        model.shapes().labels(decoded.signature_index, index);
+    const TensorSpec& spec = signature.outputs[index];
+    // Labels of the model's own are those of a row's columns.
+    const bool rows = model.batch_dim() || !spec.labels.empty();
+    Status done = classify_output(spec.name, classes, rows, labels, arena, outputs[i]);
+    if (!done.ok()) return done;
+  }
+  for (size_t i = 0; decoded.table.text_is_string && i < outputs.size(); ++i) {
+    if (outputs[i].dtype == DType::Bytes) outputs[i].dtype = DType::String;
+  }
+  if (!decoded.shared.empty()) {
+    const Signature& signature = model.signatures()[decoded.signature_index];
+    if (Status done = write_shared(decoded, signature, outputs); !done.ok()) return done;
+  }
+  return encode(protocol, model, decoded, outputs, settings, out);
+}
+
+bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
+           const ServeSettings& settings, ServeMemory& memory, Request& out) {
+  memory.arena.reset();
+  memory.decoded.clear();
+  memory.times = ServeTimes();
+  out.code = ErrorCode::Ok;
+  out.response.clear();
+  out.json_bytes_out = 0;
+  const Stopwatch watch;
+  const Status done =
+      guarded([&] { return serve_steps(input, model, replica, settings, memory, out); });
+  const uint64_t service_ns = watch.elapsed_ns();
+  if (model.policy().measures()) {
+    model.policy().record(input.protocol, input.body.size(), service_ns);
+  }
+  const bool displaced =
+      !done.ok() && input.cancel != nullptr && input.cancel->cause() == EndCause::Displaced;
+  if (!displaced) {
+    const ErrorCode code = done.ok() ? ErrorCode::Ok : done.error().code;
+    if (!done.ok()) store_error(input.protocol, input.body, done.error(), out);
+    const ServedRequest served{input.protocol,
+                               code,
+                               input.body.size(),
+                               out.response.size(),
+                               queue_ns + service_ns,
+                               {memory.decoded.id, queue_ns, memory.times},
+                               done.ok() ? std::string_view() : done.error().message,
+                               out.trace.get()};
+    record_request(model, served);
+    if (input.task == nullptr) log_request(model, served, input.body, input.json_bytes, out);
+  }
+  memory.arena.reset();
+  memory.decoded.shared.clear();  // regions that were unregistered meanwhile go now
+  return !displaced;
+}
+
+}  // namespace serval

@@ -1,0 +1,110 @@
+// Which requests are traced, and what there is to say of those that were: kept in memory until the
+// main thread takes it. Any thread. Off, a request pays one relaxed load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "engine/observe/sampler.h"
+#include "engine/request/protocol.h"
+#include "engine/request/trace.h"
+
+namespace serval {
+
+class Model;
+struct ServedRequest;
+
+// Untaken records; what comes above is counted as dropped. A record is at most about 2 KB.
+inline constexpr size_t kTraceRecordsMax = 4096;
+inline constexpr size_t kTraceIdBytesShown = 256;  // of a request's id
+
+// One model's rule; `model` "" is the rule of all that have none of their own.
+struct TraceRule {
+  std::string model;
+  bool own = true;  // false: it has none any more
+  TraceRate rate;
+};
+
+struct TraceRules {
+  std::vector<TraceRule> rules;
+  bool parents = false;  // callers' context counts
+
+  // Errors: invalid_argument.
+  static Result<TraceRules> parse(std::span<const uint8_t> bytes);
+};
+
+class Tracer {
+ public:
+  Tracer();
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  // Hot path; whether any model's requests may be traced.
+  bool on() const { return on_.load(std::memory_order_relaxed); }
+  // Whether callers' context counts.
+  bool reads_parents() const { return reads_parents_.load(std::memory_order_relaxed); }
+  // Another one each time that tracing was on and is not any more.
+  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
+  // Once on, always: there is something to be counted.
+  bool was_on() const { return was_on_.load(std::memory_order_relaxed); }
+
+  // Sets rules; the models that they are of must then be given sampler_of() anew. Control plane.
+  void set(const TraceRules& rules);
+  // That a model goes by. Any thread.
+  TraceSampler* sampler_of(std::string_view model);
+
+  // The trace of a request that begins; null: it is not traced. A caller's decision counts before
+  // the rate, as OpenTelemetry's ParentBased has it. Takes the parent.
+  std::unique_ptr<Trace> begin(TraceSampler& sampler, std::optional<TraceParent>& parent);
+  // Another request of the same call.
+  static std::unique_ptr<Trace> beside(const Trace& first);
+
+  // Keeps what there is to say of a request that has ended. Any thread.
+  void record(const Trace& trace, const Model& model, const ServedRequest& served);
+  // All records since the last call and the rules' counts, as a TraceTake. False: out of memory.
+  bool take(ByteBuffer& out);
+  // Traces that were taken and could not be written or sent.
+  void count_lost(uint64_t traces) { dropped_.fetch_add(traces, std::memory_order_relaxed); }
+
+  uint64_t recorded() const { return recorded_.load(std::memory_order_relaxed); }
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+ private:
+  // What outlives its request.
+  struct Record {
+    Trace trace;
+    std::string model, version, id;
+    Protocol protocol;
+    ErrorCode code;
+    uint64_t total_ns, queue_ns, input_ns, infer_ns, output_ns, request_bytes, response_bytes;
+    uint32_t rows;
+  };
+  struct Named {
+    TraceSampler sampler;
+    bool own = true;
+  };
+
+  std::atomic<bool> on_{false};
+  std::atomic<bool> reads_parents_{false};
+  std::atomic<bool> was_on_{false};
+  std::atomic<uint64_t> generation_{0};
+  std::atomic<uint64_t> recorded_{0};
+  std::atomic<uint64_t> dropped_{0};
+  TraceSampler all_;
+  std::mutex rules_mutex_;
+  std::map<std::string, std::unique_ptr<Named>, std::less<>> named_;  // guarded by rules_mutex_
+  std::mutex records_mutex_;
+  std::vector<Record> records_;  // guarded by records_mutex_
+};
+
+}  // namespace serval

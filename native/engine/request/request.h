@@ -1,0 +1,69 @@
+// One request on its way: what the listener's thread and an instance thread hand to each other.
+// A Request belongs to its listener's slot table and is reused; the ticket names slot and use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "backend/backend.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "codec/request.h"
+#include "engine/request/protocol.h"
+#include "engine/request/trace.h"
+
+namespace serval {
+
+class Lane;
+class Model;
+struct TaskGroup;
+
+// Written by the listener's thread until it is queued, by the instance thread until it is
+// completed, by the listener's thread again afterwards. `cancel` may be put up at any time by the
+// listener's thread, and by others while the request is in its model's RunningRequests.
+struct Request {
+  uint32_t slot = 0;
+  uint32_t use = 0;  // counts the slot's uses; part of the ticket
+  // Where it is, as the listener's thread knows it. Queued: waiting, running or completed. Taken:
+  // its answer is being handed over. Kept: the answer was, and is still read. Tasks: its tasks are
+  // queued as requests of their own, which use its bytes.
+  enum class Stage : uint8_t { Free, Body, Queued, Control, Taken, Kept, Tasks };
+  Stage stage = Stage::Free;
+  Protocol protocol = Protocol::V1Predict;
+  int64_t json_bytes = -1;
+  ByteBuffer body;
+  std::span<const uint8_t> pinned;   // gRPC: JavaScript's own bytes, or a group's, not `body`
+  void* pin = nullptr;               // addon's reference that keeps them; dropped on the JS thread
+  std::shared_ptr<TaskGroup> group;  // of a MultiInferenceRequest and of each of its tasks
+  std::string_view task_signature;   // of such a task: what it runs
+  std::shared_ptr<Model> model;
+  std::shared_ptr<Lane> lane;  // set while queued: keeps the listener alive
+  CancelFlag cancel;
+  size_t running_at = 0;         // its place there
+  Stopwatch queued;              // since when it waits
+  std::unique_ptr<Trace> trace;  // null: it is not traced
+
+  // Its place in the queue; written by the listener's thread before it is pushed.
+  SchedulePolicy schedule;
+  uint64_t deadline_ns = 0;        // now_ns() by which it must have begun; 0 = none
+  uint64_t policy_timeout_ns = 0;  // the same by the queue's policy
+  enum class Late : uint8_t { No, Timeout, Deadline };
+  Late late = Late::No;  // set by the queue when it hands the request back instead of to be run
+
+  ErrorCode code = ErrorCode::Ok;
+  ByteBuffer response;               // answer, or the error's text
+  size_t json_bytes_out = 0;         // V2 REST with binary data: length of the JSON
+  uint32_t response_generation = 0;  // of the memory behind `response`: JavaScript's mapping
+  const uint8_t* response_mapped = nullptr;
+  size_t response_mapped_bytes = 0;
+
+  size_t held_bytes() const { return body.base_bytes() + response.base_bytes(); }
+  std::span<const uint8_t> bytes() const {
+    return pinned.data() != nullptr ? pinned : body.bytes();
+  }
+};
+
+}  // namespace serval
