@@ -122,7 +122,7 @@ describe('verification records', () => {
   test('a version that is replaced by such a one goes on serving', async () => {
     write('right/1/model.pmml', documentText(WRONG));
     const answer = await call('/v2/repository/models/right/load', {});
-    assert.match(answer, /verification records say: record 2: 'label'/);
+    assert.match(answer, /verification records: record 2: 'label'/);
     const inputs = [{ name: 'x', datatype: 'FP64', shape: [1], data: [2] }];
     assert.match(await call('/v2/models/right/infer', { inputs }), /"data":\[6\.0\]/);
   });

@@ -210,10 +210,10 @@ overListeners('tries at the locks', (flags) => {
       assert.ok(!body.toString().includes(folder) && !body.toString().includes(SECRET), path);
     }
     const ready = await asked(locked, 'GET', '/v2/models/broken/ready');
-    assert.match(ready.body.toString(), /it could not be loaded; the log, and callers/);
+    assert.match(ready.body.toString(), /it could not be loaded; the reason is in the log/);
     const reader = { authorization: 'Bearer reader' };
     const infer = await asked(locked, 'POST', '/v2/models/broken/infer', reader, '{"inputs":[]}');
-    assert.match(infer.body.toString(), /it could not be loaded; the log, and callers/);
+    assert.match(infer.body.toString(), /it could not be loaded; the reason is in the log/);
     const ops = { authorization: 'Bearer ops' };
     const listed = await asked(locked, 'GET', '/v1/models/broken', ops);
     assert.match(listed.body.toString(), /model file|ONNX|cannot/i);
@@ -260,7 +260,7 @@ overListeners('tries at the locks', (flags) => {
       const ops = { authorization: 'Bearer ops' };
       writeFileSync(file, 'broken');
       await until('the broken file is reported', async () =>
-        server.stderr.includes('old ones stay'),
+        server.stderr.includes('keeping the current ones'),
       );
       assert.equal(await statusOf(server, 'GET', METADATA, ops), 200);
       writeFileSync(file, '');

@@ -128,7 +128,7 @@ describe('HandleReloadConfigRequest from another machine', () => {
         assert.equal(code, INVALID, details);
         assert.match(
           details,
-          /a call may log requests below --request-log-dir, which is not given/,
+          /a control call may log requests only below --request-log-dir, which is not given/,
         );
         assert.ok(!(await isServed(server, 'second')), 'nothing is changed');
       }

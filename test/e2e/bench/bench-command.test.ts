@@ -100,7 +100,7 @@ describe('serval bench of a model', () => {
     [[MODELS], 1, /expected one model or --model with one of its \d+: add_sub/],
     [[MODELS, '--model=nope'], 1, /no model "nope", there is add_sub/],
     [[join(MODELS, 'nowhere')], 1, /no such file or folder/],
-    [[join(MODELS, 'add_sub'), '--rate=fast'], 2, /--rate: expected requests a second/],
+    [[join(MODELS, 'add_sub'), '--rate=fast'], 2, /--rate: expected requests per second/],
     [[join(MODELS, 'add_sub'), '--input=q=1', '--paths=rest-json'], 1, /'q'/],
     [[join(MODELS, 'add_sub'), '--seconds=x'], 2, /--seconds: expected seconds/],
     [

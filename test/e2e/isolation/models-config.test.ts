@@ -54,6 +54,6 @@ describe('a model of a models.config', () => {
     const pid = await oneProcess(server);
     assert.equal(await metric(server, 'serval_isolated_pid', 'models="one"'), 0);
     assert.equal(await metric(server, 'serval_isolated_pid', 'models="two"'), pid);
-    assert.match(server.stderr, /config\.pbtxt is not read: a base path's models/);
+    assert.match(server.stderr, /config\.pbtxt is ignored: models of a base path/);
   });
 });

@@ -55,7 +55,7 @@ async function fillAndEmpty(server: ServalProcess, folder: string): Promise<void
     return (await stopped(server)) === 1;
   });
   assert.ok((await lost(server)) > 0);
-  assert.equal(said(server, 'the request log is stopped'), 1);
+  assert.equal(said(server, 'the request log is paused'), 1);
   for (const file of filesOf(folder, 'requests-')) linesOf([file]); // whole lines only
   for (const name of readdirSync(folder)) rmSync(join(folder, name));
   // Short ones, many of which are written at once.
@@ -96,6 +96,6 @@ describe('a request log on a full disk', () => {
       await ask(server);
       return (await stopped(server)) === 1;
     });
-    assert.equal(said(server, 'the request log is stopped'), 1);
+    assert.equal(said(server, 'the request log is paused'), 1);
   });
 });

@@ -182,7 +182,7 @@ test('URLs say protocol, address, model and version', () => {
   for (const [text, expected] of [
     ['ftp://h/v2/models/m', /expected http:\/\/, https:\/\/, grpc:\/\/ or grpcs:/],
     ['http://h:8000', /\/v2\/models\/NAME or \/v1\/models\/NAME after the address, or --model/],
-    ['http://h/v1/models/m:classify', /expected \/v1\/models\/NAME, .* and :predict or nothing/],
+    ['http://h/v1/models/m:classify', /expected \/v1\/models\/NAME, .* and by :predict/],
     ['http://h/v1/models/m/versions/x', /expected \/v1\/models\/NAME, /],
     ['http://h/v1/models/%zz', /expected percent signs with two digits each/],
     ['http://h/v1', /\/v1\/models\/NAME after the address, or --model/],

@@ -62,7 +62,7 @@ test('else CUDA, and why not TensorRT', () => {
     [at({ open: undefined }), /no configuration gives the shapes/],
     [place(spec(), GPU), /no configuration gives the shapes/],
     [at({}, { ...GPU, tensorrt: false }), /TensorRT is not installed/],
-    [at({ tensorrt: {} }, { ...GPU, tensorrt: false }), /asks for, is not installed/],
+    [at({ tensorrt: {} }, { ...GPU, tensorrt: false }), /requests, is not installed/],
     [at({}, GPU, { importer: { format: 'tensorflow' } }), /compiled from TensorFlow/],
   ] as const) {
     assert.deepEqual([placed.on, placed.providers.length], ['cuda', 1]);

@@ -229,7 +229,7 @@ test('a model that does not answer as its file says does not load, and is unload
     (error: unknown) =>
       error instanceof ServalError &&
       error.code === ErrorCode.ModelInvalid &&
-      /verification records say: record 1: refused: no$/.test(error.message),
+      /verification records: record 1: refused: no$/.test(error.message),
   );
   assert.deepEqual(engine.events, ['unload 7']);
 });

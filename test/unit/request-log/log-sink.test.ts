@@ -48,7 +48,7 @@ describe('a request log', () => {
     await log(FORM, 'd', 'e');
     assert.equal(sink.isStopped, false);
     assert.equal(lines.length, 2);
-    assert.match(lines[1] ?? '', /written again/);
+    assert.match(lines[1] ?? '', /writing of the request log resumed/);
     assert.deepEqual(sink.takeCounts(), { written: 2, unwritten: 0, formless: 0 });
     assert.equal(readFileSync(join(folder, readdirSync(folder)[0] ?? ''), 'utf8'), 'd;e;');
   });
