@@ -6,13 +6,14 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exitWhenWritten, noCounts, printSkipped, summaryLine } from '../run/counts.mjs';
-import * as documents from './rules-documents.mjs';
-import * as format from './rules-format.mjs';
-import * as imports from './rules-imports.mjs';
-import * as links from './rules-links.mjs';
-import * as size from './rules-size.mjs';
+import * as documents from './rules/documents.mjs';
+import * as format from './rules/format.mjs';
+import * as imports from './rules/imports.mjs';
+import * as links from './rules/links.mjs';
+import * as size from './rules/size.mjs';
 import { readTree } from './source-files.mjs';
-import * as words from './rules-words.mjs';
+import * as tables from './rules/tables.mjs';
+import * as words from './rules/words.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
@@ -38,6 +39,10 @@ const RULES = {
   'error-pages': documents.errorPages,
   changelog: documents.changelog,
   'relative-links': links.relativeLinks,
+  'native-calls': tables.nativeCalls,
+  rooms: tables.rooms,
+  'page-sizes': tables.pageSizes,
+  'named-paths': tables.namedPaths,
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
   'peer-tables': documents.peerTables,

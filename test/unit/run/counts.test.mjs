@@ -1,5 +1,4 @@
-// What the suites report, read from GoogleTest, from node's runner and from each other. Test time
-// only.
+// The suites' counts, read from GoogleTest, from Node's runner and from each other. Test time only.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

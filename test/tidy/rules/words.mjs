@@ -1,6 +1,6 @@
 // Checks words and forms that do not belong in the sources, file headers and names. Test time only.
 import { basename } from 'node:path';
-import { lineAt, splitSource } from './lexer.mjs';
+import { lineAt, splitSource } from '../lexer.mjs';
 
 const inFolder =
   (folder) =>

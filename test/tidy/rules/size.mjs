@@ -1,7 +1,7 @@
 // Checks the sizes of files, functions, lines, folders and blobs against limits.json. Test time
 // only.
-import { functionsIn } from './functions.mjs';
-import { folderOf } from './source-files.mjs';
+import { functionsIn } from '../functions.mjs';
+import { folderOf } from '../source-files.mjs';
 
 // A `violation` is {path, line, message}; every rule returns a list of them.
 

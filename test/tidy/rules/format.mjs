@@ -1,5 +1,5 @@
 // Checks that sources are formatted as `make format` does it. Test time only.
-import { format } from '../../scripts/format.mjs';
+import { format } from '../../../scripts/format.mjs';
 
 // "path:line:col: error: ..." of clang-format, "path format ━━━" of Biome.
 const PLACE = /^(?:(\S+?):(\d+):\d+: error|(\S+) format ━)/gm;

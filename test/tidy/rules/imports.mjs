@@ -1,7 +1,7 @@
 // Checks the order of includes and imports (STYLE, Imports). Test time only.
 import { posix } from 'node:path';
-import { lineAt, splitSource } from './lexer.mjs';
-import { filesUnder } from './source-files.mjs';
+import { lineAt, splitSource } from '../lexer.mjs';
+import { filesUnder } from '../source-files.mjs';
 
 // Maps a library to the paths below native/ that its files may include, by prefix.
 const NATIVE_MAY_INCLUDE = {

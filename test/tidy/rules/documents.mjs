@@ -2,14 +2,17 @@
 // sections, the generated code. Test time only.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { lineAt } from './lexer.mjs';
+import { lineAt } from '../lexer.mjs';
 
 const REQUIRED = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'CODE_OF_CONDUCT.md',
+  'SECURITY.md',
   'LICENSE',
+  'docs/README.md',
   'docs/reference/errors.md',
   '.ci/run',
 ];
@@ -28,8 +31,8 @@ export function requiredFiles({ files }) {
 
 const STAGES = ['receive', 'route', 'queue', 'decode', 'check', 'run', 'encode', 'reply'];
 
-// Returns the rows `| stage | native/x.cc | function, function (note) | ...` of ARCHITECTURE.md's
-// section "Request trace".
+// Returns the rows `| stage | native/x.cc | function, function (note) | ...` of the section
+// "Request trace".
 export function traceRows(text) {
   const rows = [];
   let inside = false;
@@ -60,7 +63,7 @@ export function traceComments(files) {
 }
 
 export function requestTrace({ files }) {
-  const page = 'ARCHITECTURE.md';
+  const page = 'docs/reference/request-trace.md';
   const text = textOf(files, page);
   if (text === undefined) return [{ path: page, line: 1, message: 'missing: the request trace' }];
   const rows = traceRows(text);

@@ -1,5 +1,6 @@
 // Checks the links of every Markdown page: a relative link leads to a file or folder that git knows
-// and its anchor to a heading. Test time only.
+// and its anchor to a heading. Pages of the packages link to pages of the packages only, except
+// README.md, which is shown next to the sources. Test time only.
 import { dirname, join, normalize } from 'node:path';
 
 // Pages that are copied to another folder, and the files that they find there.
@@ -49,7 +50,14 @@ export function linksOf(page) {
   );
 }
 
+// Whether the packages have a path: package.json's list, and what each package adds.
+function isShipped(manifest) {
+  const shipped = [...(JSON.parse(manifest).files ?? []), 'README.md', 'LICENSE'];
+  return (path) => shipped.some((one) => path === one || path.startsWith(`${one}/`));
+}
+
 export function relativeLinks({ files, sizes }) {
+  const ships = isShipped(files.find(({ path }) => path === 'package.json')?.text ?? '{}');
   const paths = new Set(sizes.map(({ path }) => path));
   const folders = new Set([...paths].flatMap(foldersAbove));
   const pages = new Map(files.map(({ path, text }) => [path, text]));
@@ -64,6 +72,7 @@ export function relativeLinks({ files, sizes }) {
       if (made.includes(file)) continue;
       const say = (message) => found.push({ path, line, message: `${target}: ${message}` });
       if (!paths.has(file) && !folders.has(file)) say(`no file ${file}`);
+      else if (path !== 'README.md' && ships(path) && !ships(file)) say('no package has it');
       else if (anchor !== undefined) {
         if (!anchors.has(file)) anchors.set(file, anchorsOf(pages.get(file) ?? ''));
         if (!anchors.get(file).has(anchor)) say(`no heading #${anchor} in ${file}`);
