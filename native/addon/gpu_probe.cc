@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kDriver = "libcuda.so.1";
 constexpr int kMajor = 75, kMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
-constexpr int kDevicesMax = 1024;
+constexpr int kProbedDevicesMax = 1024;
 
 template <typename Call>
 Call find(void* library, const char* name) {
@@ -70,7 +70,7 @@ std::string probe_driver() {
     if (get_version != nullptr) get_version(&version);
     if (init != nullptr) init_code = init(0);
     if (init_code == 0 && get_count != nullptr) get_count(&count);
-    for (int i = 0; i < count && i < kDevicesMax && get_device != nullptr; ++i) {
+    for (int i = 0; i < count && i < kProbedDevicesMax && get_device != nullptr; ++i) {
       int device = 0;
       if (get_device(&device, i) != 0) continue;
       devices += (devices.empty() ? "" : ",") + device_json(library, device);

@@ -24,11 +24,11 @@ constexpr int kCancelEvent = 4;
 constexpr std::string_view kOomScore =
     "500";  // more than the server's: the kernel takes this one first
 
-std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
+std::string text_copy(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
 std::vector<std::string> split(std::span<const uint8_t> bytes) {
   std::vector<std::string> parts;
-  const std::string text = text_of(bytes);
+  const std::string text = text_copy(bytes);
   for (size_t at = 0; at < text.size();) {
     parts.emplace_back(text.c_str() + at);
     at += parts.back().size() + 1;
@@ -62,7 +62,7 @@ void become_isolated(int64_t parent) {
 uint32_t LoadIsolated(Link& link, Arguments<3>& arguments) {
   const std::span<const uint8_t> bytes = arguments.buffer(0, "spec");
   Isolation isolation;
-  isolation.group = text_of(arguments.buffer(1, "group"));
+  isolation.group = text_copy(arguments.buffer(1, "group"));
   isolation.command = split(arguments.buffer(2, "command"));
   if (isolation.command.empty()) arguments.fail("command");
   if (!arguments.ok()) return {};
@@ -89,8 +89,8 @@ uint32_t TakeIsolated(Link& link, Arguments<0>&) {
 }
 
 uint32_t IsolatedOutage(Link& link, Arguments<2>& arguments) {
-  const std::string model = text_of(arguments.buffer(0, "model"));
-  const std::string number = text_of(arguments.buffer(1, "version"));
+  const std::string model = text_copy(arguments.buffer(0, "model"));
+  const std::string number = text_copy(arguments.buffer(1, "version"));
   int64_t version = 0;
   const auto read = std::from_chars(number.data(), number.data() + number.size(), version);
   if (read.ptr != number.data() + number.size() || number.empty()) arguments.fail("version");
@@ -101,7 +101,7 @@ uint32_t IsolatedOutage(Link& link, Arguments<2>& arguments) {
 }
 
 napi_value RunIsolated(Arguments<4>& arguments) {
-  const std::string library = text_of(arguments.buffer(0, "library"));
+  const std::string library = text_copy(arguments.buffer(0, "library"));
   const uint32_t threads = arguments.u32(1, "intraOpThreads");
   const int64_t parent = arguments.i64(2, "parent");
   const int64_t pinned_pool_bytes = arguments.i64(3, "pinnedPoolBytes");

@@ -12,7 +12,7 @@ namespace serval {
 
 namespace {
 
-constexpr double kNsPerMs = 1e6;
+constexpr double kLoadNsPerMs = 1e6;
 constexpr double kNsPerUs = 1e3;
 
 // An event of a client: a load's result, or that its connections are open.
@@ -22,9 +22,9 @@ struct Message {
 };
 
 // The members of an object; one that is absent keeps its default.
-class Members {
+class LoadMembers {
  public:
-  explicit Members(const Napi::Value& value) {
+  explicit LoadMembers(const Napi::Value& value) {
     if (value.IsObject()) object_ = value.As<Napi::Object>();
   }
 
@@ -44,7 +44,7 @@ class Members {
     return value > 0 && value < 1e15 ? static_cast<size_t>(value) : 0;
   }
   uint64_t ns(const char* name) const {
-    const double value = number(name) * kNsPerMs;
+    const double value = number(name) * kLoadNsPerMs;
     return value > 0 && value < 1e18 ? static_cast<uint64_t>(value) : 0;
   }
 
@@ -52,7 +52,7 @@ class Members {
   Napi::Object object_;
 };
 
-load::Target read_target(const Members& from) {
+load::Target read_target(const LoadMembers& from) {
   load::Target out;
   out.host = from.text("host");
   out.port = static_cast<uint16_t>(from.count("port") & 0xffff);
@@ -68,7 +68,7 @@ load::Judged read_judged(const std::string& text) {
   return text == "grpc-stream" ? load::Judged::GrpcStream : load::Judged::Http;
 }
 
-load::Traffic read_traffic(const Members& from) {
+load::Traffic read_traffic(const LoadMembers& from) {
   load::Traffic out;
   out.judged = read_judged(from.text("judged"));
   out.authority = from.text("authority");
@@ -97,7 +97,7 @@ load::Traffic read_traffic(const Members& from) {
   return out;
 }
 
-load::Plan read_plan(const Members& from) {
+load::Plan read_plan(const LoadMembers& from) {
   load::Plan out;
   out.open_loop = from.text("loop") == "open";
   out.concurrency = from.count("concurrency", 1);
@@ -218,7 +218,7 @@ uint32_t ClientOpen(Arguments<2>& arguments) {
   if (!arguments.ok()) return 0;
   auto client = std::make_unique<LoadClient>();
   const bool opened =
-      client->open(arguments.env(), read_target(Members(target)), arguments.value(1));
+      client->open(arguments.env(), read_target(LoadMembers(target)), arguments.value(1));
   if (!opened) return 0;
   static thread_local uint32_t count = 0;
   clients().emplace(++count, std::move(client));
@@ -232,14 +232,14 @@ napi_value ClientOrder(Arguments<2>& arguments) {
   if (!value.IsObject()) arguments.fail("order");
   const auto found = clients().find(number);
   if (!arguments.ok() || found == clients().end()) return nullptr;
-  const Members order(value);
+  const LoadMembers order(value);
   if (!order.has("plan")) {
     found->second->client().go(order.ns("begins"));
     return nullptr;
   }
   load::Traffic traffic;
-  if (order.has("traffic")) traffic = read_traffic(Members(order.get("traffic")));
-  const load::Plan plan = read_plan(Members(order.get("plan")));
+  if (order.has("traffic")) traffic = read_traffic(LoadMembers(order.get("traffic")));
+  const load::Plan plan = read_plan(LoadMembers(order.get("plan")));
   const bool paced = !plan.open_loop || plan.rate > 0;
   if (traffic.bodies.empty() || !paced) arguments.fail("traffic or plan");
   else found->second->client().prepare(std::move(traffic), plan);

@@ -5,7 +5,7 @@ namespace serval {
 
 namespace {
 
-std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
+std::string owned_text(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
 RegionKind kind_of(uint32_t cuda) { return cuda == 0 ? RegionKind::System : RegionKind::Cuda; }
 
@@ -15,8 +15,8 @@ SharedRegions& regions_of(Link& link) { return link.lane().engine().shared_regio
 
 uint32_t RegisterRegion(Link& link, Arguments<5>& arguments) {
   RegionSpec spec;
-  spec.name = text_of(arguments.buffer(0, "name"));
-  spec.key = text_of(arguments.buffer(1, "key"));
+  spec.name = owned_text(arguments.buffer(0, "name"));
+  spec.key = owned_text(arguments.buffer(1, "key"));
   const int64_t offset = arguments.i64(2, "offset");
   const int64_t bytes = arguments.i64(3, "bytes");
   const uint32_t regions_max = arguments.u32(4, "regionsMax");
@@ -34,8 +34,8 @@ uint32_t RegisterRegion(Link& link, Arguments<5>& arguments) {
 uint32_t RegisterCudaRegion(Link& link, Arguments<5>& arguments) {
   RegionSpec spec;
   spec.kind = RegionKind::Cuda;
-  spec.name = text_of(arguments.buffer(0, "name"));
-  spec.handle = text_of(arguments.buffer(1, "handle"));
+  spec.name = owned_text(arguments.buffer(0, "name"));
+  spec.handle = owned_text(arguments.buffer(1, "handle"));
   const uint32_t device = arguments.u32(2, "device");
   const int64_t bytes = arguments.i64(3, "bytes");
   const uint32_t regions_max = arguments.u32(4, "regionsMax");
@@ -51,7 +51,7 @@ uint32_t RegisterCudaRegion(Link& link, Arguments<5>& arguments) {
 }
 
 uint32_t UnregisterRegion(Link& link, Arguments<2>& arguments) {
-  const std::string name = text_of(arguments.buffer(0, "name"));
+  const std::string name = owned_text(arguments.buffer(0, "name"));
   const RegionKind kind = kind_of(arguments.u32(1, "cuda"));
   if (!arguments.ok()) return {};
   regions_of(link).remove(name, kind);
@@ -60,7 +60,7 @@ uint32_t UnregisterRegion(Link& link, Arguments<2>& arguments) {
 }
 
 uint32_t Regions(Link& link, Arguments<2>& arguments) {
-  const std::string name = text_of(arguments.buffer(0, "name"));
+  const std::string name = owned_text(arguments.buffer(0, "name"));
   const RegionKind kind = kind_of(arguments.u32(1, "cuda"));
   if (!arguments.ok()) return {};
   const Status written = regions_of(link).write_status(name, link.clear_answer(), kind);

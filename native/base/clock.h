@@ -14,6 +14,8 @@
 
 namespace serval {
 
+inline constexpr uint64_t kNsPerMs = 1'000'000;
+
 // Monotonic nanoseconds.
 inline uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(

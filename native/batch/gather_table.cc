@@ -9,7 +9,7 @@ namespace serval {
 
 namespace {
 
-Error out_of_memory(size_t input) {
+Error table_out_of_memory(size_t input) {
   return make_error(ErrorCode::MemoryFull,
                     "batch: out of memory for input " + std::to_string(input));
 }
@@ -46,7 +46,7 @@ Status gather_states(std::span<const BatchPart> parts, size_t input, uint32_t ro
       parts, [input](const BatchPart& part) { return part.inputs[input].states != nullptr; });
   if (!any) return ok_status();
   uint8_t* place = make_room(memory.states, input, rows_out, memory.budget);
-  if (place == nullptr) return out_of_memory(input);
+  if (place == nullptr) return table_out_of_memory(input);
   out.states = place;
   const bool some =
       each_part(parts, rows_out, [&](const BatchPart& part, uint32_t first, uint32_t rows) {
@@ -65,7 +65,7 @@ Status gather_ragged(std::span<const BatchPart> parts, size_t input, uint32_t ro
   out.shape.set(0, rows_out);
   const size_t lengths_bytes = size_t{rows_out} * sizeof(uint32_t);
   uint8_t* room = make_room(memory.lengths, input, lengths_bytes, memory.budget);
-  if (room == nullptr) return out_of_memory(input);
+  if (room == nullptr) return table_out_of_memory(input);
   auto* lengths = reinterpret_cast<uint32_t*>(room);
   out.lengths = lengths;
   size_t count = 0;
@@ -86,7 +86,7 @@ Status gather_ragged(std::span<const BatchPart> parts, size_t input, uint32_t ro
   } else {
     const size_t size = dtype_bytes(like.dtype);
     bytes = make_room(memory.bytes, input, count * size, memory.budget);
-    if (bytes == nullptr) return out_of_memory(input);
+    if (bytes == nullptr) return table_out_of_memory(input);
     out.data = bytes;
     out.bytes = count * size;
   }
@@ -97,7 +97,7 @@ Status gather_ragged(std::span<const BatchPart> parts, size_t input, uint32_t ro
   });
   return ok_status();
 } catch (const std::exception&) {
-  return out_of_memory(input);
+  return table_out_of_memory(input);
 }
 
 }  // namespace serval

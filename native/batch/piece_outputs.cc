@@ -9,7 +9,7 @@ namespace serval {
 
 namespace {
 
-Error out_of_memory(size_t output) {
+Error output_out_of_memory(size_t output) {
   return make_error(ErrorCode::MemoryFull,
                     "split request: out of memory for output " + std::to_string(output));
 }
@@ -121,12 +121,12 @@ Status PieceOutputs::append(std::span<const TensorView> outputs, uint32_t rows) 
     Status checked = check_piece(outputs[i], whole.view, i, rows, tabular_);
     if (!checked.ok()) return checked;
     if (tabular_ && !append_rows(outputs[i], rows, whole.states, whole.lengths)) {
-      return out_of_memory(i);
+      return output_out_of_memory(i);
     }
     const bool done = dtype_is_text(outputs[i].dtype)
                           ? append_strings(outputs[i].strings, whole.bytes, whole.ends)
                           : append_fixed(outputs[i], rows, rows_total_, whole.bytes);
-    if (!done) return out_of_memory(i);
+    if (!done) return output_out_of_memory(i);
     whole.strings.resize(whole.ends.size());  // done here, because finish() cannot fail
   }
   rows_ += rows;

@@ -11,7 +11,7 @@ namespace serval::gpu {
 
 namespace {
 
-constexpr unsigned kForAllDevices = 1;  // cudaHostRegisterPortable
+constexpr unsigned kPinnedForAllDevices = 1;  // cudaHostRegisterPortable
 
 struct Ranges {
   std::shared_mutex mutex;
@@ -30,7 +30,7 @@ Ranges& ranges() {
 bool PinnedRange::take(const CudaCalls& calls, uint8_t* data, size_t bytes) {
   drop();
   enter_cuda(calls);
-  if (bytes == 0 || calls.pin(data, bytes, kForAllDevices) != 0) {
+  if (bytes == 0 || calls.pin(data, bytes, kPinnedForAllDevices) != 0) {
     calls.last_error();
     return false;
   }

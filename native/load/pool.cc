@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kConnectNsMax = 10'000'000'000;
 constexpr uint64_t kAgainNs = 20'000'000;  // pause after a failed connection attempt
-constexpr size_t kOpeningMax = 128;        // at once; a server's accept queue is short
+constexpr size_t kPoolOpeningMax = 128;    // at once; a server's accept queue is short
 
 std::string place_of(const Target& target) {
   if (!target.unix_path.empty()) return target.unix_path;
@@ -68,7 +68,7 @@ void Client::end_prepare(std::string problem) {
 void Client::open_missing(uint64_t now) {
   if (now < open_again_ns_) return;
   open_again_ns_ = UINT64_MAX;
-  while (connections_.size() < wanted_ && opening_ < kOpeningMax) {
+  while (connections_.size() < wanted_ && opening_ < kPoolOpeningMax) {
     if (!open_one()) return;
   }
 }

@@ -47,7 +47,14 @@ const BUILDS = {
     ],
   },
   // Not run by default: test/run/coverage.mjs.
-  coverage: { sanitize: '', type: 'RelWithDebInfo', areas: undefined, flags: '--coverage -g1' },
+  // gcov reports each source by its own object, so none are joined.
+  coverage: {
+    sanitize: '',
+    type: 'RelWithDebInfo',
+    areas: undefined,
+    flags: '--coverage -g1',
+    joined: false,
+  },
 };
 const BY_DEFAULT = ['plain', 'asan', 'tsan'];
 
@@ -71,11 +78,12 @@ function testTargets(areas, filter) {
     .sort();
 }
 
-function build(folder, { sanitize, type, flags, addon = false }, targets) {
+function build(folder, { sanitize, type, flags, addon = false, joined = true }, targets) {
   dropForeignCache(folder, 'Ninja'); // Make would build the named targets one after another
   const env = cmakeEnvironment();
   const configure = ['-G', 'Ninja', '-S', root, '-B', folder];
   configure.push(`-DSERVAL_ADDON=${addon ? 'ON' : 'OFF'}`, '-DSERVAL_TESTS=ON');
+  configure.push(`-DSERVAL_JOIN=${joined ? 'ON' : 'OFF'}`);
   configure.push(`-DSERVAL_SANITIZE=${sanitize}`, `-DCMAKE_BUILD_TYPE=${type}`, '-Wno-dev');
   configure.push('--log-level=WARNING');
   // The same flag as in cmake-js's build, so that a compiler cache finds the addon's objects.

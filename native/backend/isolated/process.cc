@@ -28,7 +28,6 @@ std::string seconds_text(uint64_t ns) {
 
 // How often the keeper polls for state changes that have no notification.
 constexpr int kLookMs = 100;
-constexpr uint64_t kNsPerMs = 1'000'000;
 
 Descriptor make_event() { return Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 

@@ -17,10 +17,12 @@ namespace serval::isolated {
 
 namespace {
 
-constexpr size_t kPageBytes = 4096;
+constexpr size_t kSlotPageBytes = 4096;
 constexpr size_t kAreaBytesMax = size_t{1} << 40;
 
-size_t whole_pages(size_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; }
+size_t whole_pages(size_t bytes) {
+  return (bytes + kSlotPageBytes - 1) / kSlotPageBytes * kSlotPageBytes;
+}
 
 std::string reason() { return std::strerror(errno); }
 

@@ -17,8 +17,6 @@ constexpr std::string_view kTensorrt = "tensorrt", kTensorrtSource = "TensorrtEx
 constexpr int kDepthMax = 100;
 constexpr uint32_t kNodeOp = wire_tag(4, WireType::Bytes);
 
-constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
-
 ContextNode context_of(const OnnxNode& node) {
   ContextNode context;
   context.name = node.name;

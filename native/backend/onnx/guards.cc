@@ -9,9 +9,9 @@
 namespace serval::ort {
 namespace {
 
-constexpr std::string_view kDomain = "serval";
+constexpr std::string_view kGuardDomain = "serval";
 // Protobuf reads no message over 2 GB; the difference is for what guards add.
-constexpr size_t kModelBytesMax = 1900u << 20;
+constexpr size_t kGuardedBytesMax = 1900u << 20;
 
 // A guarded operator: the inputs that its rule checks (the first one passes through the guard), and
 // when it needs one.
@@ -149,7 +149,7 @@ void look(Bytes graph, uint32_t node_field, Divisions divisions, Findings& findi
     if (!read_node(field.bytes, node)) return false;
     found |= find_row(node) != nullptr || is_normalizer(node) ||
              (divisions == Divisions::Guard && is_division(node));
-    findings.custom_ops |= node.domain == kDomain;
+    findings.custom_ops |= node.domain == kGuardDomain;
     for (const OnnxAttribute& attribute : node.attributes) {
       if (attribute.graph) look(*attribute.graph, onnx_field::kGraphNode, divisions, findings);
       for (const Bytes body : attribute.graphs) {
@@ -191,7 +191,7 @@ class Rewriter {
     if (guards_ != before) out.bytes(onnx_field::kFunctionOpset, opset());
     return true;
   }
-  static std::string opset() { return OnnxWriter().bytes(1, kDomain).integer(2, 1).take(); }
+  static std::string opset() { return OnnxWriter().bytes(1, kGuardDomain).integer(2, 1).take(); }
 
  private:
   bool rewrite_nodes(Bytes graph, uint32_t node_field, uint32_t value_field, OnnxTypes& types,
@@ -270,7 +270,7 @@ class Rewriter {
     out.bytes(3, node.name).bytes(4, node.op == "Div" ? "IntegerDivide" : "IntegerModulo");
     out.bytes(5, text_attribute("serval_node", name_of(node)));
     if (node.op == "Mod") out.bytes(5, integer_attribute("fmod", node.integer("fmod", 0)));
-    return out.bytes(7, kDomain).take();
+    return out.bytes(7, kGuardDomain).take();
   }
 
   // Replaces the normalizer by our equivalent operator.
@@ -294,7 +294,7 @@ class Rewriter {
       });
       out.bytes(5, text_attribute("stopwords", words));
     }
-    return out.bytes(7, kDomain).take();
+    return out.bytes(7, kGuardDomain).take();
   }
 
   // A node without a name is identified by its first output.
@@ -330,7 +330,7 @@ class Rewriter {
     made.bytes(5, text_attribute("serval_node", name_of(node)));
     made.bytes(5, text_attribute("serval_inputs", names));
     made.bytes(5, integers_attribute("serval_places", places));
-    out.bytes(node_field, made.bytes(7, kDomain).str());
+    out.bytes(node_field, made.bytes(7, kGuardDomain).str());
     out.bytes(node_field, renamed(node, through, output, {}));
     // The model's statement about the shape also applies to the guard's output.
     const KnownValue* known = types.find(node.inputs[through]);
@@ -352,7 +352,7 @@ class Rewriter {
     const std::string prefix = "serval_guarded_" + std::to_string(++guards_);
     const std::string axis = integer_attribute("axis", node.integer("axis", -1));
     const auto add = [&](OnnxWriter& made, std::string_view name, std::string_view op) {
-      made.bytes(3, name).bytes(4, op).bytes(5, axis).bytes(7, kDomain);
+      made.bytes(3, name).bytes(4, op).bytes(5, axis).bytes(7, kGuardDomain);
       out.bytes(node_field, made.str());
     };
     OnnxWriter before;
@@ -428,7 +428,7 @@ Result<GuardedModel> guard_model(Bytes model, Divisions divisions) {
   // An unreadable model is left to the runtime, which refuses it.
   if (!findings.guarded) return guarded;
   if (findings.unreadable) return refused("cannot be read");
-  if (model.size() > kModelBytesMax) return refused("is too large to add the guards");
+  if (model.size() > kGuardedBytesMax) return refused("is too large to add the guards");
   OnnxFunctions functions;
   if (!functions.read(model)) return refused("cannot be read");
   Rewriter rewriter(divisions, functions);

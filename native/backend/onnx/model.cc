@@ -9,7 +9,6 @@ namespace serval::ort {
 namespace {
 
 constexpr uint32_t varint_tag(uint32_t number) { return wire_tag(number, WireType::Varint); }
-constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
 
 // Reads a repeated int64: individual values, or packed.
 bool add_integers(const WireField& field, std::vector<int64_t>& values) {

@@ -269,7 +269,7 @@ void OnnxTypes::add_node(const OnnxNode& node) {
 namespace {
 
 // Limits on following calls; above them nothing is known of functions.
-constexpr size_t kRunsMax = 10'000, kDepthMax = 64;
+constexpr size_t kRunsMax = 10'000, kTypeDepthMax = 64;
 
 }  // namespace
 
@@ -366,7 +366,7 @@ const std::vector<OnnxType>& OnnxFunctions::run(Function& function,
   const std::vector<OnnxType> unknown(function.outputs.size(), OnnxType::Unknown);
   const auto [known, is_new] = function.known.try_emplace(inputs, unknown);
   if (!is_new) return known->second;
-  if (++runs_ > kRunsMax || depth_ == kDepthMax) {
+  if (++runs_ > kRunsMax || depth_ == kTypeDepthMax) {
     gave_up_ = true;
     return known->second;
   }

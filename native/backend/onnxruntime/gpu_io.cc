@@ -13,7 +13,7 @@ namespace serval::ort {
 
 namespace {
 
-constexpr ErrorCode kFailed = ErrorCode::BackendFailed;
+constexpr ErrorCode kIoFailed = ErrorCode::BackendFailed;
 constexpr unsigned kBesideOthers = 1;  // cudaStreamNonBlocking
 // The alignment of cudaMalloc(), which kernels may rely on.
 constexpr size_t kDeviceAlignment = 256;
@@ -67,7 +67,7 @@ Status GpuTensor::shape_to(const OrtRuntime& runtime, const GpuDevice& on, const
   OrtStatus* failed = runtime.api->CreateTensorWithDataAsOrtValue(
       on.memory.get(), there, like.bytes, like.shape.dims().data(), like.shape.rank(),
       element_type_of(like.dtype), value.out());
-  if (failed != nullptr) return take_error(*runtime.api, failed, kFailed, what);
+  if (failed != nullptr) return take_error(*runtime.api, failed, kIoFailed, what);
   place_ = there;
   shape_ = like.shape;
   return ok_status();
@@ -78,7 +78,7 @@ GpuIo::GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* ses
     : runtime_(runtime), api_(*runtime.api), device_(device), own_only_(own_only), binding_(&api_) {
   for (size_t i = 0; i < inputs; ++i) inputs_.emplace_back(api_, *device.calls);
   OrtStatus* failed = api_.CreateIoBinding(session, binding_.out());
-  if (failed != nullptr) made_ = take_error(api_, failed, kFailed, device.name);
+  if (failed != nullptr) made_ = take_error(api_, failed, kIoFailed, device.name);
   if (made_.ok()) made_ = begin();
   if (!made_.ok()) return;
   const gpu::CudaStatus status = device.calls->create_stream(&stream_, kBesideOthers);
@@ -181,7 +181,7 @@ Status GpuIo::bind_inputs(std::span<const char* const> names) {
   for (size_t i = 0; i < names.size(); ++i) {
     OrtStatus* failed = api_.BindInput(binding_.get(), names[i], inputs_[i].value.get());
     if (failed == nullptr) continue;
-    return take_error(api_, failed, kFailed, std::string("input \"") + names[i] + "\"");
+    return take_error(api_, failed, kIoFailed, std::string("input \"") + names[i] + "\"");
   }
   return ok_status();
 }
@@ -211,7 +211,7 @@ Status GpuIo::bind_output(size_t position, const char* name, const TensorView* l
     failed = api_.BindOutput(binding_.get(), name, tensor.value.get());
   }
   if (failed == nullptr) return ok_status();
-  return take_error(api_, failed, kFailed, std::string("output \"") + name + "\"");
+  return take_error(api_, failed, kIoFailed, std::string("output \"") + name + "\"");
 }
 
 OrtStatus* GpuIo::run(OrtSession* session, const OrtRunOptions* options) {
@@ -222,15 +222,15 @@ Status GpuIo::take_outputs(std::span<OrtValue*> values) {
   OrtValue** list = nullptr;
   size_t count = 0;
   OrtStatus* failed = api_.GetBoundOutputValues(binding_.get(), runtime_.allocator, &list, &count);
-  if (failed != nullptr) return take_error(api_, failed, kFailed, "outputs");
+  if (failed != nullptr) return take_error(api_, failed, kIoFailed, "outputs");
   for (size_t i = 0; i < count; ++i) {
     if (i < values.size()) values[i] = list[i];
     else api_.ReleaseValue(list[i]);
   }
   if (list != nullptr) drop_status(api_, api_.AllocatorFree(runtime_.allocator, list));
   if (count == values.size()) return ok_status();
-  return make_error(kFailed, "expected " + std::to_string(values.size()) + " outputs, got " +
-                                 std::to_string(count));
+  return make_error(kIoFailed, "expected " + std::to_string(values.size()) + " outputs, got " +
+                                   std::to_string(count));
 }
 
 // If the graph passes an input through, the value differs from the bound one.
@@ -244,7 +244,7 @@ Status GpuIo::fetch(size_t position, OrtValue* value, const OutputPlace& place, 
   if (view.bytes == 0) return ok_status();
   void* from = nullptr;
   OrtStatus* failed = api_.GetTensorMutableData(value, &from);
-  if (failed != nullptr) return take_error(api_, failed, kFailed, "no bytes");
+  if (failed != nullptr) return take_error(api_, failed, kIoFailed, "no bytes");
   if (from == to) return ok_status();
   return copy(to, from, view.bytes, gpu::CudaCopy::Default, "copy from ");
 }

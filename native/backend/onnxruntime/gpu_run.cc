@@ -9,7 +9,7 @@ namespace serval::ort {
 
 namespace {
 
-constexpr ErrorCode kFailed = ErrorCode::BackendFailed;
+constexpr ErrorCode kRunFailed = ErrorCode::BackendFailed;
 
 }  // namespace
 

@@ -33,7 +33,7 @@ bool is_fixed_by_inputs(const TensorSpec& output, const Signature& signature) {
   return true;
 }
 
-constexpr ErrorCode kFailed = ErrorCode::BackendFailed;
+constexpr ErrorCode kSessionFailed = ErrorCode::BackendFailed;
 
 GraphNames graph_names(const Signature& signature, GraphNames names) {
   if (!names.inputs.empty() || !names.outputs.empty()) return names;
@@ -408,15 +408,16 @@ Status OrtModel::read_strings(const OrtValue* value, size_t count, StringOutput&
   strings.views.clear();
   if (count == 0) return ok_status();
   OrtStatus* failed = api_.GetStringTensorDataLength(value, &total);
-  if (failed != nullptr) return take_error(api_, failed, kFailed, "strings");
+  if (failed != nullptr) return take_error(api_, failed, kSessionFailed, "strings");
   strings.bytes.clear();
   char* text = reinterpret_cast<char*>(strings.bytes.grow(total));
   if (text == nullptr) {
-    return make_error(kFailed, "no memory for " + std::to_string(total) + " bytes of strings");
+    return make_error(kSessionFailed,
+                      "no memory for " + std::to_string(total) + " bytes of strings");
   }
   strings.offsets.resize(count + 1);
   failed = api_.GetStringTensorContent(value, text, total, strings.offsets.data(), count);
-  if (failed != nullptr) return take_error(api_, failed, kFailed, "strings");
+  if (failed != nullptr) return take_error(api_, failed, kSessionFailed, "strings");
   strings.offsets[count] = total;
   strings.views.resize(count);
   for (size_t i = 0; i < count; ++i) {
@@ -431,16 +432,18 @@ Status OrtModel::view_shape(OrtScratch& scratch, size_t position) const {
   TensorView& view = scratch.views_[position];
   OutputShape shape;
   OrtStatus* failed = read_type_and_shape(scratch.output_values_[position], shape);
-  if (failed != nullptr) return output_error(take_error(api_, failed, kFailed, "no tensor"), spec);
+  if (failed != nullptr)
+    return output_error(take_error(api_, failed, kSessionFailed, "no tensor"), spec);
   view.dtype = dtype_of(shape.type);
   view.shape = Shape({shape.dims, std::min(shape.rank, kRankMax)});
   const std::optional<uint64_t> elements = view.shape.elements();
   if (view.dtype != spec.dtype || shape.rank > kRankMax || !elements) {
     return output_error(
-        make_error(kFailed, "expected " + std::string(dtype_name(spec.dtype)) + " of rank up to " +
-                                std::to_string(kRankMax) + ", got element type " +
-                                std::to_string(static_cast<int>(shape.type)) + " of rank " +
-                                std::to_string(shape.rank)),
+        make_error(kSessionFailed, "expected " + std::string(dtype_name(spec.dtype)) +
+                                       " of rank up to " + std::to_string(kRankMax) +
+                                       ", got element type " +
+                                       std::to_string(static_cast<int>(shape.type)) + " of rank " +
+                                       std::to_string(shape.rank)),
         spec);
   }
   view.bytes = *elements * dtype_bytes(view.dtype);
@@ -464,7 +467,8 @@ Status OrtModel::view_output(OrtScratch& scratch, size_t position) const {
   }
   void* data = nullptr;
   OrtStatus* failed = api_.GetTensorMutableData(value, &data);
-  if (failed != nullptr) return output_error(take_error(api_, failed, kFailed, "no bytes"), spec);
+  if (failed != nullptr)
+    return output_error(take_error(api_, failed, kSessionFailed, "no bytes"), spec);
   view.data = static_cast<const uint8_t*>(data);
   view.strings = {};
   return ok_status();

@@ -43,7 +43,7 @@ std::string element_type_name(ONNXTensorElementDataType type) {
                                    : "number " + std::to_string(number);
 }
 
-Error model_invalid(std::string message) {
+Error signature_invalid(std::string message) {
   return make_error(ErrorCode::ModelInvalid, std::move(message));
 }
 
@@ -141,12 +141,12 @@ Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const S
                          element == ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128;
     const std::string instead = complex ? "real and imaginary parts as floats"
                                         : "a type that clients have, and a Cast inside the model";
-    return model_invalid(what + " has element type " + element_type_name(element) +
-                         ", which is not served; expected " + instead);
+    return signature_invalid(what + " has element type " + element_type_name(element) +
+                             ", which is not served; expected " + instead);
   }
   if (spec.dims.size() > kRankMax) {
-    return model_invalid(what + " has rank " + std::to_string(spec.dims.size()) + "; at most " +
-                         std::to_string(kRankMax) + " is served");
+    return signature_invalid(what + " has rank " + std::to_string(spec.dims.size()) + "; at most " +
+                             std::to_string(kRankMax) + " is served");
   }
   return ok_status();
 }
@@ -167,8 +167,9 @@ Status read_inputs(const OrtRuntime& runtime, const OrtSession& session,
     ReadTensor read;
     status = read_tensor(runtime, session, kInputs, i, read);
     if (status.ok() && read.kind != ONNX_TYPE_TENSOR) {
-      return model_invalid("input \"" + read.spec.name + "\" is of type " + value_kind(read.kind) +
-                           "; only tensors are served" + instead_of(read.kind, true));
+      return signature_invalid("input \"" + read.spec.name + "\" is of type " +
+                               value_kind(read.kind) + "; only tensors are served" +
+                               instead_of(read.kind, true));
     }
     specs.push_back(std::move(read.spec));
   }
@@ -206,7 +207,7 @@ Status read_outputs(const OrtRuntime& runtime, const OrtSession& session,
                     "; only tensors are served" + instead_of(read.kind, false));
   }
   if (!status.ok() || !specs.empty() || notes.empty()) return status;
-  return model_invalid(std::move(notes.front()));
+  return signature_invalid(std::move(notes.front()));
 }
 
 // Reads the pairs of the custom metadata map. Always frees the runtime's keys.

@@ -11,8 +11,6 @@ namespace {
 
 using ort::for_fields;
 
-constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
-
 RowsProof unproved(bool couples, std::string text) {
   return {couples ? RowsVerdict::Coupled : RowsVerdict::Unproved, std::move(text)};
 }

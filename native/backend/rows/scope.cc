@@ -15,8 +15,6 @@ using ort::OnnxNode;
 using ort::OnnxTensor;
 using ort::text_of;
 
-constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
-
 // Deeper bodies and longer models are not analysed.
 constexpr size_t kDepthMax = 32, kNodesMax = 2'000'000;
 

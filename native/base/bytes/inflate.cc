@@ -9,8 +9,8 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kPieceBytes = 64 * 1024;
-constexpr int kGzipBits = MAX_WBITS + 16;
+constexpr size_t kInflatedPieceBytes = 64 * 1024;
+constexpr int kGzipOrZlibBits = MAX_WBITS + 16;
 constexpr int kRawBits = -MAX_WBITS;
 // Compression method 8 in the low half of a zlib stream's first byte. Source: RFC 1950 2.2.
 constexpr uint8_t kZlibMethod = 8;
@@ -18,7 +18,7 @@ constexpr uint8_t kZlibMethod = 8;
 const char* name_of(Coding coding) { return coding == Coding::Gzip ? "gzip" : "deflate"; }
 
 int window_bits(Coding coding, std::span<const uint8_t> packed) {
-  if (coding == Coding::Gzip) return kGzipBits;
+  if (coding == Coding::Gzip) return kGzipOrZlibBits;
   return !packed.empty() && (packed[0] & 0x0f) == kZlibMethod ? MAX_WBITS : kRawBits;
 }
 
@@ -70,7 +70,8 @@ Status Inflater::step(ByteBuffer& out, size_t bytes) {
   while (!done_ && out.size() - begin < bytes) {
     // One extra byte shows that the limit is exceeded.
     const uint64_t left = bytes_max_ - out.size();
-    const auto room = static_cast<size_t>(left < kPieceBytes ? left + 1 : kPieceBytes);
+    const auto room =
+        static_cast<size_t>(left < kInflatedPieceBytes ? left + 1 : kInflatedPieceBytes);
     uint8_t* place = out.room(room);
     if (place == nullptr) return no_memory;
     z.next_out = place;

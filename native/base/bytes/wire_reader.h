@@ -29,6 +29,9 @@ constexpr uint32_t wire_tag(uint32_t number, WireType type) {
   return number << 3 | static_cast<uint32_t>(type);
 }
 
+// The tag of a field with a length: bytes, a string, a message or packed numbers.
+constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
+
 // Groups (proto2) are skipped; protobuf's own decoders stop at the same depth.
 inline constexpr size_t kWireGroupDepthMax = 100;
 

@@ -28,8 +28,6 @@ constexpr std::string_view kRegressMethod = "tensorflow/serving/regress";
 constexpr const char* kRequest = "MultiInferenceRequest";
 constexpr const char* kResponse = "MultiInferenceResponse";
 
-constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
-
 bool read_task(Bytes bytes, const uint8_t* origin, WireFault& fault, TfTask& out) {
   WireReader reader(bytes, origin, fault);
   WireField field;

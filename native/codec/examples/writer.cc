@@ -12,12 +12,17 @@ namespace {
 
 constexpr uint32_t kFeatures = 1, kFeature = 1;  // Example, Features
 constexpr uint32_t kMapKey = 1, kMapValue = 2;
-constexpr uint32_t kListValue = 1;                                                // of every list
-enum class FeatureKind : uint32_t { None = 0, Bytes = 1, Float = 2, Int64 = 3 };  // field numbers
+constexpr uint32_t kListValue = 1;  // of every list
+enum class FeatureKind : uint32_t {
+  None = 0,
+  ByteStrings = 1,
+  Float = 2,
+  Int64 = 3
+};  // field numbers
 
 const char* kind_name(FeatureKind kind) {
   switch (kind) {
-    case FeatureKind::Bytes: return "bytes";
+    case FeatureKind::ByteStrings: return "bytes";
     case FeatureKind::Float: return "float";
     case FeatureKind::Int64: return "int64";
     case FeatureKind::None: break;
@@ -34,7 +39,7 @@ FeatureKind element_kind(const JsonNode& value) {
       return value.number.form == JsonNumber::Form::Double ? FeatureKind::Float
                                                            : FeatureKind::Int64;
     case JsonKind::String:
-    case JsonKind::Object: return FeatureKind::Bytes;
+    case JsonKind::Object: return FeatureKind::ByteStrings;
     case JsonKind::Null:
     case JsonKind::Array: break;
   }
@@ -71,11 +76,11 @@ struct ListBytes {
 ListBytes list_bytes(const Elements& elements, FeatureKind kind) {
   ListBytes bytes;
   for (const JsonNode* at = elements.first; at != nullptr; at = elements.next(*at)) {
-    if (kind == FeatureKind::Bytes) bytes.list += wire_field_bytes(at->text.size());
+    if (kind == FeatureKind::ByteStrings) bytes.list += wire_field_bytes(at->text.size());
     if (kind == FeatureKind::Float) bytes.run += sizeof(float);
     if (kind == FeatureKind::Int64) bytes.run += varint_bytes(int64_bits(*at));
   }
-  if (kind != FeatureKind::Bytes) bytes.list = wire_field_bytes(bytes.run);
+  if (kind != FeatureKind::ByteStrings) bytes.list = wire_field_bytes(bytes.run);
   return bytes;
 }
 
@@ -98,9 +103,9 @@ uint64_t features_bytes(const JsonDocument& document, const JsonNode& value) {
 void write_list(WireWriter& writer, const Elements& elements, FeatureKind kind,
                 const ListBytes& bytes) {
   writer.head(static_cast<uint32_t>(kind), bytes.list);
-  if (kind != FeatureKind::Bytes) writer.head(kListValue, bytes.run);
+  if (kind != FeatureKind::ByteStrings) writer.head(kListValue, bytes.run);
   for (const JsonNode* at = elements.first; at != nullptr; at = elements.next(*at)) {
-    if (kind == FeatureKind::Bytes) writer.bytes(kListValue, at->text);
+    if (kind == FeatureKind::ByteStrings) writer.bytes(kListValue, at->text);
     if (kind == FeatureKind::Int64) writer.varint(int64_bits(*at));
     if (kind == FeatureKind::Float) {
       const auto number = static_cast<float>(at->number.f64);

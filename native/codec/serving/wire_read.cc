@@ -15,8 +15,6 @@ namespace {
 using Bytes = std::span<const uint8_t>;
 using namespace wire_tf;
 
-constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
-
 // Int64Value in the oneof: an earlier label is dropped, an earlier version is merged.
 bool read_version(Bytes bytes, const uint8_t* origin, WireFault& fault, TfModelRef& out) {
   if (!out.has_version) out.version = 0;

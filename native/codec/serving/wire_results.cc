@@ -16,7 +16,7 @@ namespace serval {
 namespace {
 
 // Field numbers of both responses and of the messages in them.
-constexpr uint32_t kResult = 1, kResponseModel = 2;
+constexpr uint32_t kResult = 1, kResultsModel = 2;
 constexpr uint32_t kRows = 1;     // classifications, regressions
 constexpr uint32_t kClasses = 1;  // Classifications
 constexpr uint32_t kLabel = 1, kScore = 2;
@@ -148,7 +148,7 @@ Status encode_classes(const ClassifyView& view, const TfModelSpec& model, const 
   WireWriter writer{place};
   writer.head(kResult, result);
   write_classes(writer, view);
-  model.write(writer, kResponseModel);
+  model.write(writer, kResultsModel);
   return {};
 }
 
@@ -166,7 +166,7 @@ Status encode_values(std::span<const float> values, const TfModelSpec& model, co
     writer.head(kRows, float_bytes(value));
     write_float_field(writer, kValue, value);
   }
-  model.write(writer, kResponseModel);
+  model.write(writer, kResultsModel);
   return {};
 }
 

@@ -13,8 +13,6 @@ namespace {
 using Bytes = std::span<const uint8_t>;
 using namespace wire_tf;
 
-constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
-
 // In the order of DataType. Fields 14 and 15 hold messages, 18 bytes.
 constexpr std::array<TfType, 33> kTypes = {{{"invalid", DType::Invalid, 0},
                                             {"float", DType::Fp32, 5},

@@ -32,9 +32,9 @@ struct Kinds {
   bool only_text() const { return text && !number() && !boolean && !bytes; }
 };
 
-class Decoder {
+class V1Decoder {
  public:
-  Decoder(std::string_view text, const TableSchema& table, Arena& arena, DecodedRequest& out)
+  V1Decoder(std::string_view text, const TableSchema& table, Arena& arena, DecodedRequest& out)
       : body_(text, arena), table_(table), arena_(arena), out_(out) {}
 
   Status decode(const Signature& signature);
@@ -86,13 +86,13 @@ class Decoder {
   Status fault_;
 };
 
-std::string Decoder::value_text(const char* p) const {
+std::string V1Decoder::value_text(const char* p) const {
   const char* stop = v2::behind_value(p, body_.end);
   return echo_text({p, static_cast<size_t>((stop == nullptr ? body_.end : stop) - p)});
 }
 
 // Adds a row without any values.
-bool Decoder::add_row() {
+bool V1Decoder::add_row() {
   const size_t fields = table_.fields.size();
   if (rows_ == kTableRowsMax) {
     fail(Status(over_limit("rows", rows_ + 1, kTableRowsMax)));
@@ -115,7 +115,7 @@ bool Decoder::add_row() {
 }
 
 // Records the value's position in the latest row.
-const char* Decoder::note(size_t field, const char* p) {
+const char* V1Decoder::note(size_t field, const char* p) {
   Place& at = place(rows_ - 1, field);
   if (at != nullptr) {
     return fail("row " + std::to_string(rows_ - 1) + ": field " +
@@ -126,7 +126,7 @@ const char* Decoder::note(size_t field, const char* p) {
 }
 
 // Ignores fields that the model does not have. Source: X24.
-const char* Decoder::read_object(const char* p) {
+const char* V1Decoder::read_object(const char* p) {
   size_t guess = 0;
   return each_entry(p, body_.end, arena_, [&](std::string_view key, const char* at) {
     const int field = table_.find_field(key, guess++);
@@ -134,7 +134,7 @@ const char* Decoder::read_object(const char* p) {
   });
 }
 
-const char* Decoder::read_list(const char* p) {
+const char* V1Decoder::read_list(const char* p) {
   size_t field = 0;
   const char* stop = each_item(p, body_.end, [&](const char* at) {
     if (field < table_.fields.size()) return note(field++, at);
@@ -147,7 +147,7 @@ const char* Decoder::read_list(const char* p) {
               std::to_string(field));
 }
 
-const char* Decoder::read_row(const char* p) {
+const char* V1Decoder::read_row(const char* p) {
   if (!add_row()) return nullptr;
   if (*p == '{' && !is_base64(p)) return read_object(p);
   const bool is_cell = table_.fields.size() == 1 && has_cells(table_.fields[0]);
@@ -157,12 +157,12 @@ const char* Decoder::read_row(const char* p) {
               std::to_string(table_.fields.size()) + " values, got " + value_text(p));
 }
 
-const char* Decoder::read_instances(const char* p) {
+const char* V1Decoder::read_instances(const char* p) {
   if (*p != '[') return fail("'instances': expected a list of rows, got " + value_text(p));
   return each_item(p, body_.end, [this](const char* at) { return read_row(at); });
 }
 
-const char* Decoder::read_column(std::string_view name, const char* p) {
+const char* V1Decoder::read_column(std::string_view name, const char* p) {
   const int found = table_.find_field(name, 0);
   if (found < 0) return pass(p);
   const auto field = static_cast<size_t>(found);
@@ -187,7 +187,7 @@ const char* Decoder::read_column(std::string_view name, const char* p) {
               " rows as in the others, got " + std::to_string(row));
 }
 
-const char* Decoder::read_columns(const char* p) {
+const char* V1Decoder::read_columns(const char* p) {
   if (*p == '{' && !is_base64(p)) {
     // columns of unknown fields do not determine the number of rows
     if (table_.fields.empty()) rows_ = 1;
@@ -199,7 +199,7 @@ const char* Decoder::read_columns(const char* p) {
   return fail("'inputs': expected an object of columns, got " + value_text(p));
 }
 
-const char* Decoder::read_root(const char* p) {
+const char* V1Decoder::read_root(const char* p) {
   return each_entry(p, body_.end, arena_, [&](std::string_view key, const char* at) {
     const bool row_format = key == kInstancesKey;
     if (row_format || key == kInputsKey) {
@@ -214,14 +214,14 @@ const char* Decoder::read_root(const char* p) {
   });
 }
 
-Status Decoder::check_syntax() {
+Status V1Decoder::check_syntax() {
   const std::string_view text(body_.begin, static_cast<size_t>(body_.end - body_.begin));
   if (!is_valid_utf8(text)) return invalid_argument("the body is not valid UTF-8");
   return parse_json(text, arena_, kTfJsonRules, nullptr);
 }
 
 // Records the kind of a value, or of a list's elements.
-void Decoder::look_at(const char* p, bool in_list, Kinds& kinds) const {
+void V1Decoder::look_at(const char* p, bool in_list, Kinds& kinds) const {
   switch (*p) {
     case '"': kinds.text = true; return;
     case 't':
@@ -252,7 +252,7 @@ void Decoder::look_at(const char* p, bool in_list, Kinds& kinds) const {
 }
 
 // The datatype to read the values as: the model's if they can be that; otherwise their own.
-DType Decoder::choose_dtype(const FieldSpec& field, const Kinds& kinds) const {
+DType V1Decoder::choose_dtype(const FieldSpec& field, const Kinds& kinds) const {
   const Type wanted = field.type == Type::List ? field.element : field.type;
   const DType own = dtype_of(wanted);
   const bool is_number = is_real(wanted) || wanted == Type::Vector;
@@ -278,7 +278,7 @@ DType Decoder::choose_dtype(const FieldSpec& field, const Kinds& kinds) const {
 }
 
 template <typename T>
-const char* Decoder::read_value(const char* p, T& out) {
+const char* V1Decoder::read_value(const char* p, T& out) {
   if constexpr (std::same_as<T, std::string_view>) {
     if (*p == '{') return is_base64(p) ? read_base64_object(p, body_, out) : nullptr;
   }
@@ -286,13 +286,13 @@ const char* Decoder::read_value(const char* p, T& out) {
   return stop != nullptr && stop <= body_.end && ends_number(*stop) ? stop : nullptr;
 }
 
-Error Decoder::wrong_value(size_t row, const char* p, const RequestTensor& tensor) const {
+Error V1Decoder::wrong_value(size_t row, const char* p, const RequestTensor& tensor) const {
   return invalid_argument("field " + quoted(tensor.name) + ", row " + std::to_string(row) +
                           ": expected " + json_value_text(carrier_of(tensor.dtype)) + ", got " +
                           value_text(p));
 }
 
-Status Decoder::set_null(size_t row, RequestTensor& tensor) {
+Status V1Decoder::set_null(size_t row, RequestTensor& tensor) {
   if (tensor.nulls == nullptr) {
     tensor.nulls = arena_.allocate_array<uint8_t>(rows_);
     if (tensor.nulls == nullptr) return no_memory();
@@ -303,7 +303,7 @@ Status Decoder::set_null(size_t row, RequestTensor& tensor) {
 }
 
 template <typename T>
-Status Decoder::read_cell(size_t row, const char* p, RequestTensor& tensor, T*& out) {
+Status V1Decoder::read_cell(size_t row, const char* p, RequestTensor& tensor, T*& out) {
   if (*p != '[') {
     const char* stop = read_value(p, *out++);
     return stop != nullptr ? Status() : wrong_value(row, p, tensor);
@@ -319,7 +319,7 @@ Status Decoder::read_cell(size_t row, const char* p, RequestTensor& tensor, T*& 
 
 // The values of all rows as a tensor of one field.
 template <typename T>
-Status Decoder::read_values(size_t field, RequestTensor& tensor) {
+Status V1Decoder::read_values(size_t field, RequestTensor& tensor) {
   uint64_t count = rows_;
   if (tensor.has_cells) {
     count = 0;
@@ -365,7 +365,7 @@ Status Decoder::read_values(size_t field, RequestTensor& tensor) {
   return {};
 }
 
-Status Decoder::make_one(size_t index) {
+Status V1Decoder::make_one(size_t index) {
   const FieldSpec& field = table_.fields[index];
   Kinds kinds;
   bool given = false;
@@ -417,7 +417,7 @@ Status Decoder::make_one(size_t index) {
   return make_field(tensor, 0, field, table_, true, arena_, out_.inputs[index]);
 }
 
-Status Decoder::make_fields() {
+Status V1Decoder::make_fields() {
   out_.inputs.assign(table_.fields.size(), TensorView());
   for (size_t field = 0; field < table_.fields.size(); ++field) {
     if (Status made = make_one(field); !made.ok()) return made;
@@ -425,7 +425,7 @@ Status Decoder::make_fields() {
   return fill_missing(table_, rows_, arena_, out_);
 }
 
-Status Decoder::decode(const Signature& signature) {
+Status V1Decoder::decode(const Signature& signature) {
   const char* p = skip_blanks(body_.begin, body_.end);
   p = p < body_.end && is_valid_utf8({p, static_cast<size_t>(body_.end - p)}) ? read_root(p)
                                                                               : nullptr;
@@ -458,7 +458,7 @@ Status decode_table_v1(std::span<const uint8_t> body, const TableSchema& table,
                        DecodedRequest& out) {
   out.clear();
   const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
-  Status done = Decoder(text, table, arena, out).decode(signature);
+  Status done = V1Decoder(text, table, arena, out).decode(signature);
   if (done.ok()) add_default_outputs(table, false, out);
   return done;
 }

@@ -27,10 +27,10 @@ struct Contents {
   std::span<const uint8_t> binary;
 };
 
-class Decoder final : public TensorSource {
+class V2Decoder final : public TensorSource {
  public:
-  Decoder(const v2::Body& parts, const TableSchema& table, const Signature& signature,
-          const Limits& limits, Arena& arena, DecodedRequest& out)
+  V2Decoder(const v2::Body& parts, const TableSchema& table, const Signature& signature,
+            const Limits& limits, Arena& arena, DecodedRequest& out)
       : body_(parts.json, arena),
         binary_(parts.binary),
         has_header_(parts.has_header),
@@ -93,7 +93,7 @@ std::string expected_text(std::string_view text) {
   return text.empty() ? "the end of the text" : echo_text(text);
 }
 
-const char* Decoder::note(std::string_view name, const char* p, Member& member) {
+const char* V2Decoder::note(std::string_view name, const char* p, Member& member) {
   const char* stop = v2::behind_value(p, body_.end);
   if (stop == nullptr) return nullptr;
   if (!member.empty()) return fail("'" + std::string(name) + "' is given twice");
@@ -101,8 +101,8 @@ const char* Decoder::note(std::string_view name, const char* p, Member& member) 
   return stop;
 }
 
-const char* Decoder::note_string(const std::string& where, std::string_view name, const char* p,
-                                 std::string_view& out) {
+const char* V2Decoder::note_string(const std::string& where, std::string_view name, const char* p,
+                                   std::string_view& out) {
   if (*p == '"') return read_text(p, body_.end, arena_, out);
   const char* stop = pass(p);
   if (stop == nullptr) return nullptr;
@@ -110,7 +110,7 @@ const char* Decoder::note_string(const std::string& where, std::string_view name
               echo_text({p, static_cast<size_t>(stop - p)}));
 }
 
-const char* Decoder::read_shape(Member shape, RequestTensor& tensor) {
+const char* V2Decoder::read_shape(Member shape, RequestTensor& tensor) {
   const char* const end = shape.data() + shape.size();
   const char* stop = each_item(shape.data(), end, [&](const char* p) -> const char* {
     int64_t dim = 0;
@@ -123,8 +123,8 @@ const char* Decoder::read_shape(Member shape, RequestTensor& tensor) {
               std::to_string(kRankMax) + " integers, got " + echo_text(shape));
 }
 
-const char* Decoder::read_tensor_parameters(Member given, RequestTensor& tensor,
-                                            Contents& contents) {
+const char* V2Decoder::read_tensor_parameters(Member given, RequestTensor& tensor,
+                                              Contents& contents) {
   const char* const end = given.data() + given.size();
   const char* stop =
       each_entry(given.data(), end, arena_, [&](std::string_view key, const char* p) {
@@ -159,7 +159,7 @@ const char* Decoder::read_tensor_parameters(Member given, RequestTensor& tensor,
   return fail(input_text(tensor) + ": 'parameters': expected an object, got " + echo_text(given));
 }
 
-bool Decoder::take_tensor(const RequestTensor& tensor, const Contents& contents) {
+bool V2Decoder::take_tensor(const RequestTensor& tensor, const Contents& contents) {
   if (count_ == kInputsMax) {
     fail("'inputs': expected at most " + std::to_string(kInputsMax) + " of them");
     return false;
@@ -183,7 +183,7 @@ bool Decoder::take_tensor(const RequestTensor& tensor, const Contents& contents)
   return true;
 }
 
-const char* Decoder::read_input(const char* p) {
+const char* V2Decoder::read_input(const char* p) {
   RequestTensor tensor;
   Contents contents;
   Member shape, parameters;
@@ -223,14 +223,14 @@ const char* Decoder::read_input(const char* p) {
   return take_tensor(tensor, contents) ? stop : nullptr;
 }
 
-const char* Decoder::read_inputs(const char* p) {
+const char* V2Decoder::read_inputs(const char* p) {
   if (has_inputs_) return fail("request body: 'inputs' twice");
   has_inputs_ = true;
   const char* stop = each_item(p, body_.end, [&](const char* at) { return read_input(at); });
   return stop != nullptr ? stop : fail("'inputs': expected a list of objects");
 }
 
-const char* Decoder::read_request_parameter(std::string_view key, const char* p) {
+const char* V2Decoder::read_request_parameter(std::string_view key, const char* p) {
   ParameterValue value;
   const char* behind = read_parameter(p, body_, value, unchecked_);
   if (behind == nullptr) return nullptr;
@@ -251,14 +251,14 @@ const char* Decoder::read_request_parameter(std::string_view key, const char* p)
   return set.ok() ? behind : fail(std::move(set));
 }
 
-const char* Decoder::read_request_parameters(const char* p) {
+const char* V2Decoder::read_request_parameters(const char* p) {
   const char* stop = each_entry(p, body_.end, arena_, [&](std::string_view key, const char* at) {
     return read_request_parameter(key, at);
   });
   return stop != nullptr ? stop : fail("'parameters': expected an object");
 }
 
-const char* Decoder::read_output(const char* p) {
+const char* V2Decoder::read_output(const char* p) {
   NamedOutput wanted;
   bool has_name = false;
   const std::string where = "outputs[" + std::to_string(out_.outputs.size()) + "]: ";
@@ -299,12 +299,12 @@ const char* Decoder::read_output(const char* p) {
   return added.ok() ? stop : fail(std::move(added));
 }
 
-const char* Decoder::read_outputs(const char* p) {
+const char* V2Decoder::read_outputs(const char* p) {
   const char* stop = each_item(p, body_.end, [&](const char* at) { return read_output(at); });
   return stop != nullptr ? stop : fail("'outputs': expected a list of objects");
 }
 
-const char* Decoder::read_root(const char* p) {
+const char* V2Decoder::read_root(const char* p) {
   Member parameters;
   return each_entry(p, body_.end, arena_, [&](std::string_view key, const char* at) {
     if (key == "inputs") return read_inputs(at);
@@ -324,14 +324,14 @@ const char* Decoder::read_root(const char* p) {
   });
 }
 
-Status Decoder::check_syntax() {
+Status V2Decoder::check_syntax() {
   if (checked_) return {};
   checked_ = true;
   const std::string_view text(body_.begin, static_cast<size_t>(body_.end - body_.begin));
   return v2::check_json(text, limits_.json_depth_max, arena_);
 }
 
-Status Decoder::read(size_t index, uint64_t elements, RequestTensor& tensor) {
+Status V2Decoder::read(size_t index, uint64_t elements, RequestTensor& tensor) {
   const Contents& contents = contents_[index];
   tensor.elements = elements;
   if (!contents.is_binary) {
@@ -360,7 +360,7 @@ Status Decoder::read(size_t index, uint64_t elements, RequestTensor& tensor) {
   return done;
 }
 
-Status Decoder::read_nested(size_t index, RequestTensor& tensor) {
+Status V2Decoder::read_nested(size_t index, RequestTensor& tensor) {
   const Contents& contents = contents_[index];
   if (contents.is_binary) {
     return invalid_argument(input_text(tensor) + ": shape " + tensor.shape.to_string() +
@@ -375,7 +375,7 @@ Status Decoder::read_nested(size_t index, RequestTensor& tensor) {
   return read_nested_data(contents.data, arena_, tensor);
 }
 
-Status Decoder::bind() {
+Status V2Decoder::bind() {
   if (!binary_.empty()) {
     return invalid_argument("binary data: " + std::to_string(binary_.size()) +
                             " bytes left over after the last tensor");
@@ -392,7 +392,7 @@ Status Decoder::bind() {
   return check_left_out(table_, out_);
 }
 
-Status Decoder::decode() {
+Status V2Decoder::decode() {
   const std::string_view text(body_.begin, static_cast<size_t>(body_.end - body_.begin));
   if (!is_valid_utf8(text)) return check_syntax();
   const std::string_view root = v2::json_root(text);
@@ -426,7 +426,7 @@ Status decode_table_v2_json(std::span<const uint8_t> body, int64_t json_bytes,
         "raw request (Inference-Header-Content-Length: 0): a tabular model needs the JSON that "
         "names its inputs");
   }
-  return Decoder(parts, table, signature, limits, arena, out).decode();
+  return V2Decoder(parts, table, signature, limits, arena, out).decode();
 }
 
 }  // namespace serval

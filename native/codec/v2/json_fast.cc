@@ -205,7 +205,7 @@ const char* read_output(const char* p, Request& request) {
 }
 
 enum : uint32_t {
-  kId = 1,
+  kSeenId = 1,
   kInputs = 2,
   kOutputs = 4,
   kRequestParameters = 8,
@@ -240,7 +240,7 @@ const char* read_request_member(std::string_view key, const char* p, Request& re
     return each_element(p, body, [&](const char* at) { return read_output(at, request); });
   }
   if (key == "id") {
-    if (!mark(seen, kId)) return nullptr;
+    if (!mark(seen, kSeenId)) return nullptr;
     p = read_string(p, body, request.out.id);
     request.out.has_id = true;
     return request.out.id.size() > kIdBytesMax ? nullptr : p;

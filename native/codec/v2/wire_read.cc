@@ -17,8 +17,6 @@ namespace {
 using wire_v2::kContentsFields;
 using Bytes = std::span<const uint8_t>;
 
-constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
-
 // The wire type of each contents field's value when it is not packed.
 constexpr std::array<WireType, kContentsFields + 1> kContentsTypes = {
     WireType::EndGroup, WireType::Varint,  WireType::Varint,  WireType::Varint, WireType::Varint,

@@ -11,7 +11,7 @@ namespace serval::operators::images {
 
 namespace {
 
-struct Decoding {
+struct PngDecoding {
   std::string_view bytes;
   png_structp library = nullptr;
   png_infop info = nullptr;
@@ -20,25 +20,25 @@ struct Decoding {
   int passes = 1;
   bool widens = false;  // the file has 8 bits, the output 16
 
-  ~Decoding() {
+  ~PngDecoding() {
     if (library != nullptr) png_destroy_read_struct(&library, &info, nullptr);
   }
 };
 
 [[noreturn]] void on_error(png_structp library, png_const_charp) {
-  std::longjmp(static_cast<Decoding*>(png_get_error_ptr(library))->fault, 1);
+  std::longjmp(static_cast<PngDecoding*>(png_get_error_ptr(library))->fault, 1);
 }
 void on_warning(png_structp, png_const_charp) {}
 
 void read_bytes(png_structp library, png_bytep to, size_t count) {
-  auto& decoding = *static_cast<Decoding*>(png_get_io_ptr(library));
+  auto& decoding = *static_cast<PngDecoding*>(png_get_io_ptr(library));
   if (count > decoding.bytes.size()) on_error(library, "");
   std::memcpy(to, decoding.bytes.data(), count);
   decoding.bytes.remove_prefix(count);
 }
 
 // Configures the library's conversion of pixels.
-void choose_transforms(Decoding& decoding, int channels, bool wide) {
+void choose_transforms(PngDecoding& decoding, int channels, bool wide) {
   png_structp library = decoding.library;
   const int color = png_get_color_type(library, decoding.info);
   const int depth = png_get_bit_depth(library, decoding.info);
@@ -71,7 +71,7 @@ void choose_transforms(Decoding& decoding, int channels, bool wide) {
   png_read_update_info(library, decoding.info);
 }
 
-bool start(Decoding& decoding, int channels, bool wide) {
+bool start(PngDecoding& decoding, int channels, bool wide) {
   if (setjmp(decoding.fault) != 0) return false;
   decoding.library = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoding, on_error, on_warning);
   if (decoding.library == nullptr) return false;
@@ -86,7 +86,7 @@ bool start(Decoding& decoding, int channels, bool wide) {
   return true;
 }
 
-bool read_rows(Decoding& decoding, uint8_t* out, size_t stride, size_t rows) {
+bool read_rows(PngDecoding& decoding, uint8_t* out, size_t stride, size_t rows) {
   if (setjmp(decoding.fault) != 0) return false;
   // An interlaced image is completed pass by pass.
   for (int pass = 0; pass < decoding.passes; ++pass) {
@@ -108,7 +108,7 @@ void widen(uint8_t* row, size_t elements) {
 }  // namespace
 
 Status decode_png(std::string_view bytes, int channels, bool wide, const Allocate& allocate) {
-  Decoding decoding;
+  PngDecoding decoding;
   decoding.bytes = bytes;
   if (!start(decoding, channels, wide)) {
     return invalid_argument("Invalid PNG. Failed to initialize decoder.");

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kDimsMax = 3;
 // Elements per task: about ten microseconds of work.
-constexpr size_t kTaskElements = 1 << 14;
+constexpr size_t kFftTaskElements = 1 << 14;
 constexpr size_t kTasksMax = 64;
 
 struct Form {
@@ -302,7 +302,7 @@ template <typename T>
 Status Fourier::transform(KernelContext& context, const Extents& extents, const Parts<T>& parts,
                           Workspaces<T>& workspaces) const {
   const size_t each = std::max<size_t>(Extents::product(extents.logical), 1);
-  const size_t worth = (extents.count - 1) / std::max<size_t>(kTaskElements / each, 1) + 1;
+  const size_t worth = (extents.count - 1) / std::max<size_t>(kFftTaskElements / each, 1) + 1;
   const size_t tasks = std::min({worth, extents.count, kTasksMax});
   const size_t step = (extents.count + tasks - 1) / tasks;
   return context.parallel(tasks, [&](size_t task) {

@@ -15,26 +15,26 @@
 namespace serval::operators {
 namespace {
 
-constexpr size_t kTaskElements = 1 << 10;
+constexpr size_t kGammaTaskElements = 1 << 10;
 
 // Calls work(i) for each element, on several threads if there are many.
 template <typename Work>
 Status for_elements(KernelContext& context, size_t count, Work work) {
   if (count == 0) return ok_status();
-  return context.parallel((count - 1) / kTaskElements + 1, [&](size_t task) {
-    const size_t end = std::min(count, (task + 1) * kTaskElements);
-    for (size_t i = task * kTaskElements; i < end; ++i) work(i);
+  return context.parallel((count - 1) / kGammaTaskElements + 1, [&](size_t task) {
+    const size_t end = std::min(count, (task + 1) * kGammaTaskElements);
+    for (size_t i = task * kGammaTaskElements; i < end; ++i) work(i);
   });
 }
 
-using Function = double (*)(double, double);
+using GammaFunction = double (*)(double, double);
 
 double igamma(double a, double x) { return Eigen::numext::igamma(a, x); }
 double igammac(double a, double x) { return Eigen::numext::igammac(a, x); }
 double zeta(double x, double q) { return Eigen::numext::zeta(x, q); }
 double polygamma(double n, double x) { return Eigen::numext::polygamma(n, x); }
 
-template <Function function>
+template <GammaFunction function>
 class OfTwo final : public FloatingKernel<OfTwo<function>> {
  public:
   template <typename T>
@@ -120,7 +120,7 @@ class RoundFloat8 final : public Kernel {
 };
 
 template <typename Made>
-Result<std::unique_ptr<Kernel>> make_plain(const KernelAttributes&) {
+Result<std::unique_ptr<Kernel>> make_gamma(const KernelAttributes&) {
   return std::unique_ptr<Kernel>(std::make_unique<Made>());
 }
 
@@ -139,11 +139,11 @@ std::vector<OperatorType> gamma_operators() {
   const Operand any{};
   const Operand floats{DType::Fp32};
   return {
-      {"Igamma", {any, any}, {any}, make_plain<OfTwo<igamma>>},
-      {"Igammac", {any, any}, {any}, make_plain<OfTwo<igammac>>},
-      {"Zeta", {any, any}, {any}, make_plain<OfTwo<zeta>>},
-      {"Polygamma", {any, any}, {any}, make_plain<OfTwo<polygamma>>},
-      {"Betainc", {any, any, any}, {any}, make_plain<Betainc>},
+      {"Igamma", {any, any}, {any}, make_gamma<OfTwo<igamma>>},
+      {"Igammac", {any, any}, {any}, make_gamma<OfTwo<igammac>>},
+      {"Zeta", {any, any}, {any}, make_gamma<OfTwo<zeta>>},
+      {"Polygamma", {any, any}, {any}, make_gamma<OfTwo<polygamma>>},
+      {"Betainc", {any, any, any}, {any}, make_gamma<Betainc>},
       {"RoundFloat8", {floats}, {floats}, make_round},
   };
 }

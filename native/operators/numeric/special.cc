@@ -13,9 +13,9 @@
 namespace serval::operators {
 namespace {
 
-constexpr size_t kTaskElements = 1 << 12;
+constexpr size_t kSpecialTaskElements = 1 << 12;
 
-using Function = double (*)(double);
+using SpecialFunction = double (*)(double);
 
 // Handles the ends, where the inverse of the distribution is infinite, and values outside: NaN.
 double ndtri(double x) {
@@ -44,7 +44,7 @@ double bessel_k1e(double x) { return Eigen::numext::bessel_k1e(x); }
 double bessel_y0(double x) { return Eigen::numext::bessel_y0(x); }
 double bessel_y1(double x) { return Eigen::numext::bessel_y1(x); }
 
-template <Function function>
+template <SpecialFunction function>
 class Special final : public FloatingKernel<Special<function>> {
  public:
   template <typename T>
@@ -52,9 +52,9 @@ class Special final : public FloatingKernel<Special<function>> {
     const std::span<const T> in = io.elements<T>(view);
     const std::span<T> out = io.output<T>(0, view.shape);
     if (io.failed() || out.empty()) return io.take();
-    return context.parallel((out.size() - 1) / kTaskElements + 1, [&](size_t task) {
-      const size_t end = std::min(out.size(), (task + 1) * kTaskElements);
-      for (size_t i = task * kTaskElements; i < end; ++i) {
+    return context.parallel((out.size() - 1) / kSpecialTaskElements + 1, [&](size_t task) {
+      const size_t end = std::min(out.size(), (task + 1) * kSpecialTaskElements);
+      for (size_t i = task * kSpecialTaskElements; i < end; ++i) {
         out[i] = static_cast<T>(function(static_cast<double>(in[i])));
       }
     });
@@ -78,7 +78,7 @@ class NextAfter final : public FloatingKernel<NextAfter> {
 };
 
 template <typename Made>
-Result<std::unique_ptr<Kernel>> make_plain(const KernelAttributes&) {
+Result<std::unique_ptr<Kernel>> make_special(const KernelAttributes&) {
   return std::unique_ptr<Kernel>(std::make_unique<Made>());
 }
 
@@ -87,21 +87,21 @@ Result<std::unique_ptr<Kernel>> make_plain(const KernelAttributes&) {
 std::vector<OperatorType> special_operators() {
   const Operand any{};
   return {
-      {"Erfinv", {any}, {any}, make_plain<Special<erfinv>>},
-      {"Ndtri", {any}, {any}, make_plain<Special<ndtri>>},
-      {"BesselI0", {any}, {any}, make_plain<Special<bessel_i0>>},
-      {"BesselI0e", {any}, {any}, make_plain<Special<bessel_i0e>>},
-      {"BesselI1", {any}, {any}, make_plain<Special<bessel_i1>>},
-      {"BesselI1e", {any}, {any}, make_plain<Special<bessel_i1e>>},
-      {"BesselJ0", {any}, {any}, make_plain<Special<bessel_j0>>},
-      {"BesselJ1", {any}, {any}, make_plain<Special<bessel_j1>>},
-      {"BesselK0", {any}, {any}, make_plain<Special<bessel_k0>>},
-      {"BesselK0e", {any}, {any}, make_plain<Special<bessel_k0e>>},
-      {"BesselK1", {any}, {any}, make_plain<Special<bessel_k1>>},
-      {"BesselK1e", {any}, {any}, make_plain<Special<bessel_k1e>>},
-      {"BesselY0", {any}, {any}, make_plain<Special<bessel_y0>>},
-      {"BesselY1", {any}, {any}, make_plain<Special<bessel_y1>>},
-      {"NextAfter", {any, any}, {any}, make_plain<NextAfter>},
+      {"Erfinv", {any}, {any}, make_special<Special<erfinv>>},
+      {"Ndtri", {any}, {any}, make_special<Special<ndtri>>},
+      {"BesselI0", {any}, {any}, make_special<Special<bessel_i0>>},
+      {"BesselI0e", {any}, {any}, make_special<Special<bessel_i0e>>},
+      {"BesselI1", {any}, {any}, make_special<Special<bessel_i1>>},
+      {"BesselI1e", {any}, {any}, make_special<Special<bessel_i1e>>},
+      {"BesselJ0", {any}, {any}, make_special<Special<bessel_j0>>},
+      {"BesselJ1", {any}, {any}, make_special<Special<bessel_j1>>},
+      {"BesselK0", {any}, {any}, make_special<Special<bessel_k0>>},
+      {"BesselK0e", {any}, {any}, make_special<Special<bessel_k0e>>},
+      {"BesselK1", {any}, {any}, make_special<Special<bessel_k1>>},
+      {"BesselK1e", {any}, {any}, make_special<Special<bessel_k1e>>},
+      {"BesselY0", {any}, {any}, make_special<Special<bessel_y0>>},
+      {"BesselY1", {any}, {any}, make_special<Special<bessel_y1>>},
+      {"NextAfter", {any, any}, {any}, make_special<NextAfter>},
   };
 }
 

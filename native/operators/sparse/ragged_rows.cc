@@ -7,7 +7,7 @@
 namespace serval::operators {
 namespace {
 
-constexpr int64_t kElementsMax = kRowsMax;
+constexpr int64_t kRaggedElementsMax = kRowsMax;
 
 // The number of elements of a range. Errors: invalid_argument through `ports`.
 template <typename T>
@@ -24,8 +24,8 @@ int64_t range_size(KernelIo& io, T start, T limit, T delta) {
   } else {
     size = static_cast<double>(std::ceil(std::abs((limit - start) / delta)));
   }
-  io.require(size <= static_cast<double>(kElementsMax),
-             "Requires ((limit - start) / delta) <= " + std::to_string(kElementsMax));
+  io.require(size <= static_cast<double>(kRaggedElementsMax),
+             "Requires ((limit - start) / delta) <= " + std::to_string(kRaggedElementsMax));
   return io.failed() ? 0 : static_cast<int64_t>(size);
 }
 
@@ -66,7 +66,7 @@ class RaggedRange final : public Kernel {
     for (size_t row = 0; row < rows && !io.failed(); ++row) {
       const int64_t size = range_size<T>(io, at(0, row), at(1, row), at(2, row));
       splits.push_back(splits.back() + size);
-      io.require(splits.back() <= kElementsMax, "RaggedRange: too many values");
+      io.require(splits.back() <= kRaggedElementsMax, "RaggedRange: too many values");
     }
     if (io.failed()) return;
     io.integers_output(0, splits_, shape_of({static_cast<int64_t>(splits.size())}), splits);
@@ -107,7 +107,7 @@ std::vector<int64_t> descend(KernelIo& io, std::span<const int64_t> splits,
     for (int64_t row = run.begin; row < run.end; ++row) {
       const size_t at = static_cast<size_t>(row);
       gathered.push_back(gathered.back() + splits[at + 1] - splits[at]);
-      if (!io.require(gathered.size() < static_cast<size_t>(kElementsMax),
+      if (!io.require(gathered.size() < static_cast<size_t>(kRaggedElementsMax),
                       "RaggedGather: too many rows")) {
         return gathered;
       }
@@ -135,7 +135,7 @@ Status ragged_gather(KernelContext& context) {
   for (size_t d = 0; d < outer; ++d) {  // uniform dims of the indices
     rows_above *= index_view.shape[d];
     std::vector<int64_t> splits;
-    if (!io.require(rows_above <= kElementsMax, "RaggedGather: too many rows")) break;
+    if (!io.require(rows_above <= kRaggedElementsMax, "RaggedGather: too many rows")) break;
     for (int64_t r = 0; r <= rows_above; ++r) splits.push_back(r * index_view.shape[d + 1]);
     io.integers_output(out_index++, splits_type, shape_of({static_cast<int64_t>(splits.size())}),
                        splits);
@@ -169,7 +169,7 @@ Status ragged_gather(KernelContext& context) {
   std::vector<int64_t> rows;
   for (const RowRun& run : runs) {
     if (!io.require(run.end <= values.shape[0], "Ragged splits must not point past values") ||
-        !io.require(static_cast<int64_t>(rows.size()) + run.end - run.begin <= kElementsMax,
+        !io.require(static_cast<int64_t>(rows.size()) + run.end - run.begin <= kRaggedElementsMax,
                     "RaggedGather: too many values")) {
       break;
     }

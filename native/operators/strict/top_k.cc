@@ -20,7 +20,7 @@ struct Row {
 };
 
 // Minimum elements per parallel task: less is not worth a thread.
-constexpr size_t kElementsPerTask = 1 << 15;
+constexpr size_t kTopKElementsPerTask = 1 << 15;
 
 // Sorts a whole row. Equal neighbours are then ordered by position.
 template <typename T>
@@ -152,7 +152,7 @@ class TopK final : public Kernel {
                           sorted_};
     if (io.failed() || run.k == 0 || run.columns == 0) return;
     const size_t rows = run.values.size() / run.columns;
-    const size_t per_task = std::max<size_t>(1, kElementsPerTask / run.columns);
+    const size_t per_task = std::max<size_t>(1, kTopKElementsPerTask / run.columns);
     const size_t tasks = (rows + per_task - 1) / per_task;
     if (tasks < 2) {
       run.rows(0, rows);

@@ -130,7 +130,7 @@ class AsString : public Kernel {
   NumberFormat format_;
 };
 
-constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+constexpr bool is_number_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // Makes the result independent of a locale that another library in the process sets.
 locale_t c_locale() {
@@ -147,15 +147,15 @@ bool parse_float(const std::string& text, uint8_t* to) {
   else value = strtod_l(begin, &end, c_locale());
   if (end == begin) return false;
   const char* const last = begin + text.size();
-  if (std::find_if_not<const char*>(end, last, is_blank) != last) return false;
+  if (std::find_if_not<const char*>(end, last, is_number_blank) != last) return false;
   std::memcpy(to, &value, sizeof(value));
   return true;
 }
 
 template <typename T>
 bool parse_integer(std::string_view text, uint8_t* to) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_number_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_number_blank(text.back())) text.remove_suffix(1);
   if (text.starts_with("+-")) return false;
   if (text.starts_with('+')) text.remove_prefix(1);
   T value = 0;

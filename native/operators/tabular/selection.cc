@@ -135,7 +135,7 @@ bool begins_with(const Shape& whole, const Shape& start) {
 }
 
 // `whole` with its first `dropped` dims replaced by one of `rows`.
-Shape with_rows(const Shape& whole, size_t dropped, int64_t rows) {
+Shape with_selected_rows(const Shape& whole, size_t dropped, int64_t rows) {
   Shape shape;
   (void)shape.push_back(rows);
   for (size_t d = dropped; d < whole.rank(); ++d) (void)shape.push_back(whole[d]);
@@ -168,11 +168,11 @@ class DynamicPartition final : public Kernel {
     }
     if (io.failed()) return io.take();
     const Shape given = data.shape;
-    data.shape = with_rows(given, start.rank(), static_cast<int64_t>(partitions.size()));
+    data.shape = with_selected_rows(given, start.rank(), static_cast<int64_t>(partitions.size()));
     const RowCopier copier(data);
     for (size_t p = 0; p < count_ && p < context.output_count(); ++p) {
       const int64_t size = static_cast<int64_t>(rows[p].size());
-      copier.gather(io, p, with_rows(given, start.rank(), size), rows[p]);
+      copier.gather(io, p, with_selected_rows(given, start.rank(), size), rows[p]);
     }
     return io.take();
   }
@@ -242,7 +242,7 @@ Status dynamic_stitch(KernelContext& context) {
                    " does not start with indices[" + std::to_string(p) +
                    "].shape = " + start.to_string());
     if (io.failed()) break;
-    const Shape shape = with_rows(part.data.shape, start.rank(), 0);
+    const Shape shape = with_selected_rows(part.data.shape, start.rank(), 0);
     if (p == 0) row_shape = shape;
     const DType dtype = p == 0 ? part.data.dtype : parts[0].data.dtype;
     io.require(shape == row_shape && part.data.dtype == dtype,

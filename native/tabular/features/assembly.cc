@@ -260,7 +260,7 @@ class VectorSizeHint final : public VectorStage {
   bool check_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kAssemblyKinds[] = {
     {"one_hot", make_stage<OneHot>},
     {"vector_assembler", make_stage<VectorAssembler>},
     {"vector_slicer", make_stage<VectorSlicer>},
@@ -270,6 +270,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> assembly_kinds() { return kKinds; }
+std::span<const StageKind> assembly_kinds() { return kAssemblyKinds; }
 
 }  // namespace serval::tabular

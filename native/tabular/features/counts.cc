@@ -245,7 +245,7 @@ class FeatureHasher final : public ColumnStage {
   std::vector<std::string> columns_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kCountsKinds[] = {
     {"hashing_tf", make_stage<HashingTf>},
     {"count_vectorizer", make_stage<CountVectorizer>},
     {"word2vec", make_stage<Word2Vec>},
@@ -254,6 +254,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> count_kinds() { return kKinds; }
+std::span<const StageKind> count_kinds() { return kCountsKinds; }
 
 }  // namespace serval::tabular

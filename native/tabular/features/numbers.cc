@@ -372,7 +372,7 @@ class MathBinary final : public ColumnStage {
   std::optional<double> da_, db_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kNumbersKinds[] = {
     {"bucketizer", make_stage<Bucketizer>}, {"binarizer", make_stage<Binarizer>},
     {"imputer", make_stage<Imputer>},       {"coalesce", make_stage<Coalesce>},
     {"math_unary", make_stage<MathUnary>},  {"math_binary", make_stage<MathBinary>},
@@ -380,6 +380,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> number_kinds() { return kKinds; }
+std::span<const StageKind> number_kinds() { return kNumbersKinds; }
 
 }  // namespace serval::tabular

@@ -254,7 +254,7 @@ class FeatureProducts final : public VectorStage {
   size_t needed_ = 0;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kProductsKinds[] = {
     {"interaction", make_stage<Interaction>},
     {"polynomial_expansion", make_stage<PolynomialExpansion>},
     {"feature_products", make_stage<FeatureProducts>},
@@ -262,6 +262,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> product_kinds() { return kKinds; }
+std::span<const StageKind> product_kinds() { return kProductsKinds; }
 
 }  // namespace serval::tabular

@@ -127,7 +127,7 @@ class MinHash final : public VectorStage {
   std::span<const int32_t> a_, b_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kProjectionsKinds[] = {
     {"dct", make_stage<Dct>},
     {"pca", make_stage<Pca>},
     {"random_projection_lsh", make_stage<RandomProjection>},
@@ -136,6 +136,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> project_kinds() { return kKinds; }
+std::span<const StageKind> project_kinds() { return kProjectionsKinds; }
 
 }  // namespace serval::tabular

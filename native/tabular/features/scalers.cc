@@ -122,7 +122,7 @@ class Normalizer final : public VectorStage {
   double p_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kScalersKinds[] = {
     {"scale", make_stage<Scale>},
     {"min_max_scaler", make_stage<MinMaxScaler>},
     {"normalizer", make_stage<Normalizer>},
@@ -130,6 +130,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> scaler_kinds() { return kKinds; }
+std::span<const StageKind> scaler_kinds() { return kScalersKinds; }
 
 }  // namespace serval::tabular

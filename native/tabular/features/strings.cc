@@ -250,7 +250,7 @@ class NumberMap final : public ColumnStage {
   std::optional<double> of_missing_, of_other_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kStringsKinds[] = {
     {"string_indexer", make_stage<StringIndexer>}, {"index_to_string", make_stage<IndexToString>},
     {"string_map", make_stage<StringMap>},         {"regex_indexer", make_stage<RegexIndexer>},
     {"number_map", make_stage<NumberMap>},
@@ -258,6 +258,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> string_kinds() { return kKinds; }
+std::span<const StageKind> string_kinds() { return kStringsKinds; }
 
 }  // namespace serval::tabular

@@ -243,7 +243,7 @@ class WordFilter final : public WordsStage {
   std::unique_ptr<re2::RE2> letters_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kTokensKinds[] = {
     {"tokenizer", make_stage<Tokenizer>},    {"regex_tokenizer", make_stage<RegexTokenizer>},
     {"stop_words", make_stage<StopWords>},   {"ngram", make_stage<Ngram>},
     {"word_filter", make_stage<WordFilter>},
@@ -251,6 +251,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> token_kinds() { return kKinds; }
+std::span<const StageKind> token_kinds() { return kTokensKinds; }
 
 }  // namespace serval::tabular

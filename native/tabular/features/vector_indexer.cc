@@ -93,10 +93,10 @@ class VectorIndexer final : public VectorStage {
   std::vector<Map> maps_;  // by feature
 };
 
-constexpr StageKind kKinds[] = {{"vector_indexer", make_stage<VectorIndexer>}};
+constexpr StageKind kVectorIndexerKinds[] = {{"vector_indexer", make_stage<VectorIndexer>}};
 
 }  // namespace
 
-std::span<const StageKind> indexer_kinds() { return kKinds; }
+std::span<const StageKind> indexer_kinds() { return kVectorIndexerKinds; }
 
 }  // namespace serval::tabular

@@ -279,7 +279,7 @@ class MultinomialLabeler final : public ColumnStage {
   std::optional<uint32_t> probabilities_, labels_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kClassifyKinds[] = {
     {"classify", make_stage<Classify>},
     {"one_vs_rest", make_stage<OneVsRest>},
     {"greatest", make_stage<Greatest>},
@@ -288,6 +288,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> classify_kinds() { return kKinds; }
+std::span<const StageKind> classify_kinds() { return kClassifyKinds; }
 
 }  // namespace serval::tabular

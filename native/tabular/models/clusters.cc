@@ -10,7 +10,7 @@
 namespace serval::tabular {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFarthest = std::numeric_limits<double>::infinity();
 
 double squared_distance(const double* a, const double* b, size_t n) {
   double sum = 0;
@@ -54,7 +54,7 @@ class Centers {
   // The first nearest one of `count` from `first` on.
   size_t nearest(const double* point, size_t first, size_t count) const {
     const double norm = cosine_ ? std::sqrt(dot(point, point, width_)) : 0;
-    double least = kInfinity;
+    double least = kFarthest;
     size_t best = first;
     for (size_t k = first; k < first + count; ++k) {
       const double distance = cosine_ ? 1 - dot(at(k), point, width_) / norms_[k] / norm
@@ -219,7 +219,7 @@ class GaussianMixture final : public ColumnStage {
   std::optional<uint32_t> probability_, prediction_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kClustersKinds[] = {
     {"k_means", make_stage<KMeans>},
     {"bisecting_k_means", make_stage<BisectingKMeans>},
     {"gaussian_mixture", make_stage<GaussianMixture>},
@@ -227,6 +227,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> cluster_kinds() { return kKinds; }
+std::span<const StageKind> cluster_kinds() { return kClustersKinds; }
 
 }  // namespace serval::tabular

@@ -152,13 +152,13 @@ class FactorizationMachine final : public ColumnStage {
   bool mirror_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kCurvesKinds[] = {
     {"isotonic", make_stage<Isotonic>},
     {"factorization_machine", make_stage<FactorizationMachine>},
 };
 
 }  // namespace
 
-std::span<const StageKind> curve_kinds() { return kKinds; }
+std::span<const StageKind> curve_kinds() { return kCurvesKinds; }
 
 }  // namespace serval::tabular

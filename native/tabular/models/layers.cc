@@ -96,13 +96,13 @@ class Perceptron final : public DenseStage {
   }
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kLayersKinds[] = {
     {"gaussian_bayes", make_stage<GaussianBayes>},
     {"perceptron", make_stage<Perceptron>},
 };
 
 }  // namespace
 
-std::span<const StageKind> layer_kinds() { return kKinds; }
+std::span<const StageKind> layer_kinds() { return kLayersKinds; }
 
 }  // namespace serval::tabular

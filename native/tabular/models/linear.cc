@@ -222,7 +222,7 @@ class Aft final : public ColumnStage {
   std::optional<uint32_t> prediction_, quantiles_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kLinearKinds[] = {
     {"linear_scores", make_stage<LinearScores>},
     {"linear_regression", make_stage<LinearRegression>},
     {"glm", make_stage<Glm>},
@@ -231,6 +231,6 @@ constexpr StageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const StageKind> linear_kinds() { return kKinds; }
+std::span<const StageKind> linear_kinds() { return kLinearKinds; }
 
 }  // namespace serval::tabular

@@ -168,13 +168,13 @@ class FpGrowth final : public ColumnStage {
   std::vector<std::vector<TextId>> antecedents_;
 };
 
-constexpr StageKind kKinds[] = {
+constexpr StageKind kRecommendKinds[] = {
     {"als", make_stage<Als>},
     {"fp_growth", make_stage<FpGrowth>},
 };
 
 }  // namespace
 
-std::span<const StageKind> recommend_kinds() { return kKinds; }
+std::span<const StageKind> recommend_kinds() { return kRecommendKinds; }
 
 }  // namespace serval::tabular

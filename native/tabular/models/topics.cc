@@ -118,10 +118,10 @@ class Lda final : public VectorStage {
   size_t vocabulary_ = 0;
 };
 
-constexpr StageKind kKinds[] = {{"lda", make_stage<Lda>}};
+constexpr StageKind kTopicsKinds[] = {{"lda", make_stage<Lda>}};
 
 }  // namespace
 
-std::span<const StageKind> topic_kinds() { return kKinds; }
+std::span<const StageKind> topic_kinds() { return kTopicsKinds; }
 
 }  // namespace serval::tabular

@@ -34,7 +34,7 @@ enum class Test : uint8_t {
 constexpr int32_t kTests = 18;
 constexpr size_t kDepthMax = 4096;
 
-enum class OnMissing : uint8_t { None, Last, Null, Default, Weighted, Aggregate };
+enum class OnMissingNode : uint8_t { None, Last, Null, Default, Weighted, Aggregate };
 
 struct Node {
   int32_t first = -1, next = -1;  // child, sibling
@@ -102,12 +102,12 @@ class Tree final : public Stage {
 
  private:
   void read_strategy(StageSpec& spec) {
-    static constexpr std::string_view kNames[] = {"none",    "last",     "null",
-                                                  "default", "weighted", "aggregate"};
+    static constexpr std::string_view kStrategyNames[] = {"none",    "last",     "null",
+                                                          "default", "weighted", "aggregate"};
     const std::string_view name = spec.text("on_missing", "none");
-    const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
-    if (found == std::end(kNames)) spec.fail("on_missing is '" + std::string(name) + "'");
-    else strategy_ = static_cast<OnMissing>(found - std::begin(kNames));
+    const auto* found = std::find(std::begin(kStrategyNames), std::end(kStrategyNames), name);
+    if (found == std::end(kStrategyNames)) spec.fail("on_missing is '" + std::string(name) + "'");
+    else strategy_ = static_cast<OnMissingNode>(found - std::begin(kStrategyNames));
   }
 
   void read_nodes(StageSpec& spec) {
@@ -181,10 +181,11 @@ class Tree final : public Stage {
     for (const int32_t child : defaults_)
       good = good && child >= -1 && child < static_cast<int64_t>(count);
     if (!defaults_.empty()) good = good && defaults_.size() == count;
-    const bool blends = strategy_ >= OnMissing::Weighted;
+    const bool blends = strategy_ >= OnMissingNode::Weighted;
     if (outputs_.size() > 1) good = good && width_ > 0 && scores_.size() == count * width_;
     if (blends) good = good && counts_.size() == count && blended_.size() == count * width_;
-    if (strategy_ == OnMissing::Weighted) good = good && blended_scores_.size() == blended_.size();
+    if (strategy_ == OnMissingNode::Weighted)
+      good = good && blended_scores_.size() == blended_.size();
     if (!answers_.empty()) good = good && answers_.size() == count;
     if (!good) spec.fail("its nodes do not fit what they refer to");
     spec.expect_outputs(blends ? 3 : 1, blends ? 3 : 2);
@@ -290,9 +291,9 @@ class Tree final : public Stage {
         const int result = test(eval, node_at(child), found.levels);
         if (eval.failed()) return {};
         if (result == 1) descends = true;
-        else if (result == 0 || strategy_ == OnMissing::None) continue;
-        else if (strategy_ == OnMissing::Null) return {};
-        else if (strategy_ == OnMissing::Last) return {at, found.levels};
+        else if (result == 0 || strategy_ == OnMissingNode::None) continue;
+        else if (strategy_ == OnMissingNode::Null) return {};
+        else if (strategy_ == OnMissingNode::Last) return {at, found.levels};
         else {
           child = defaults_.empty() ? -1 : defaults_[static_cast<size_t>(at)];
           if (child <= at) {
@@ -348,7 +349,7 @@ class Tree final : public Stage {
     Blend made{std::vector<double>(width_, 0.0), std::vector<double>(width_, 0.0)};
     gather(eval, 0, 1, made, found);
     if (eval.failed() || made.single) return found;
-    if (strategy_ == OnMissing::Aggregate) {
+    if (strategy_ == OnMissingNode::Aggregate) {
       double total = 0;
       for (const double each : made.sums) total += each;
       if (!(total > 0)) return {};
@@ -393,7 +394,7 @@ class Tree final : public Stage {
 
   void add(int32_t node, double weight, Blend& made, Found& found) const {
     found.node = node;
-    const double factor = strategy_ == OnMissing::Aggregate ? 1 : weight;
+    const double factor = strategy_ == OnMissingNode::Aggregate ? 1 : weight;
     const size_t first = static_cast<size_t>(node) * width_;
     for (size_t k = 0; k < width_; ++k) {
       made.sums[k] += blended_[first + k] * factor;
@@ -419,7 +420,7 @@ class Tree final : public Stage {
   size_t width_;
   double penalty_;
   bool last_without_child_;
-  OnMissing strategy_ = OnMissing::None;
+  OnMissingNode strategy_ = OnMissingNode::None;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace serval {
 
 namespace {
 
-constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kJsonType = "application/json";
 
 void append_number(std::string& out, uint64_t number) {
   char text[20];
@@ -65,7 +65,7 @@ void append_answer_head(std::string& out, int status, std::string_view content_t
   out += "Date: ";
   out += date_text();
   out += "\r\n";
-  if (content_type == kJson) {
+  if (content_type == kJsonType) {
     out += "Content-Type: application/json\r\nX-Content-Type-Options: nosniff\r\n";
   } else if (!content_type.empty()) {
     out += "Content-Type: ";

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/bytes/views.h"
+#include "base/clock.h"
 #include "transport/http1/answer.h"
 #include "transport/loop/thread.h"
 
@@ -16,7 +17,6 @@ namespace serval {
 
 namespace {
 
-constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr size_t kReadBytesPerTurn = 1u << 20;     // per connection
 constexpr size_t kOutputBytes = 256 * 1024;        // with this much unwritten, no request is begun
 constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with this much unwritten, nothing is read

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+
 #include "transport/http1/connection.h"
 #include "transport/loop/thread.h"
 
@@ -9,7 +11,6 @@ namespace serval {
 
 namespace {
 
-constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
 constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
 

@@ -13,9 +13,9 @@ namespace serval {
 namespace {
 
 constexpr int kUnimplemented = 12;
-constexpr int kResourceExhausted = 8;
+constexpr int kStreamExhausted = 8;
 constexpr int kDeadlineExceeded = 4;
-constexpr size_t kHeaderOverheadBytes = 32;  // RFC 9113 6.5.2
+constexpr size_t kHeadOverheadBytes = 32;    // RFC 9113 6.5.2
 constexpr size_t kRefusedBytesMax = 65'536;  // of a request that is not a call
 // Messages up to this size, compressed and decompressed, are decompressed on the listener's thread:
 // 0.1 ms.
@@ -47,7 +47,7 @@ CallStream::~CallStream() {
 
 // Hot path: receive for gRPC.
 void CallStream::add_header(std::string_view name, std::string_view value) {
-  head_.bytes += name.size() + value.size() + kHeaderOverheadBytes;
+  head_.bytes += name.size() + value.size() + kHeadOverheadBytes;
   if (head_ended_ || head_.bytes > connection_.settings().header_bytes_max) return;
   if (name == ":path") {
     const std::optional<MethodKind> kind = connection_.handler().find(value);
@@ -85,9 +85,9 @@ void CallStream::head_ended() {
   if (head_ended_) return;  // these are trailers
   head_ended_ = true;
   if (head_.bytes > connection_.settings().header_bytes_max) {
-    fail(kResourceExhausted, "request headers of " + digits(head_.bytes) +
-                                 " bytes are over the limit of " +
-                                 digits(connection_.settings().header_bytes_max) + " bytes");
+    fail(kStreamExhausted, "request headers of " + digits(head_.bytes) +
+                               " bytes are over the limit of " +
+                               digits(connection_.settings().header_bytes_max) + " bytes");
   } else if (!head_.post) {
     refused_ = &kNoPost;
   } else if (!head_.grpc) {
@@ -99,7 +99,7 @@ void CallStream::head_ended() {
   } else if (!connection_.takes_calls()) {
     fail(kStatusUnavailable, "the server is shutting down");
   } else if (std::string why = connection_.too_much_unsent(); !why.empty()) {
-    fail(kResourceExhausted, why);
+    fail(kStreamExhausted, why);
   } else {
     begun_ = true;
     connection_.call_begins(*this);
@@ -118,7 +118,7 @@ void CallStream::data(std::span<const uint8_t> bytes) {
   if (blocked() || held_.size() > 0) {
     if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
     if (!held_.append(bytes.data(), bytes.size())) {
-      fail(kResourceExhausted, "no memory for waiting messages");
+      fail(kStreamExhausted, "no memory for waiting messages");
     }
     return;
   }
@@ -134,7 +134,7 @@ void CallStream::take_in(std::span<const uint8_t> bytes) {
       if (bytes.empty()) break;
       if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
       if (!held_.append(bytes.data(), bytes.size())) {
-        fail(kResourceExhausted, "no memory for waiting messages");
+        fail(kStreamExhausted, "no memory for waiting messages");
       }
       break;
     }
@@ -154,7 +154,7 @@ void CallStream::take_in(std::span<const uint8_t> bytes) {
     }
     const size_t count = std::min(bytes.size(), message_bytes_ - body_.size());
     if (!body_.append(bytes.data(), count)) {
-      fail(kResourceExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
+      fail(kStreamExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
       break;
     }
     bytes = bytes.subspan(count);
@@ -178,8 +178,8 @@ bool CallStream::begin_message(size_t at_hand) {
   } else if (prefix_[0] == 1 && head_.coding == MessageCoding::Identity) {
     fail(kStatusInternal, "Received a compressed message, and no grpc-encoding");
   } else if (message_bytes_ > bytes_max) {
-    fail(kResourceExhausted, "Received message larger than max (" + digits(message_bytes_) +
-                                 " vs " + digits(bytes_max) + ")");
+    fail(kStreamExhausted, "Received message larger than max (" + digits(message_bytes_) + " vs " +
+                               digits(bytes_max) + ")");
   } else if (!kind_.client_streams && messages_ > 0) {
     fail(kUnimplemented,
          "Received a second request message for unary method " + std::string(kind_.path));
@@ -192,7 +192,7 @@ bool CallStream::begin_message(size_t at_hand) {
     // Trusts the stated length: a message that the budget has no space for is refused before it
     // arrives.
     if (!body_.reserve(message_bytes_)) {
-      fail(kResourceExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
+      fail(kStreamExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
     }
   }
   return !over_;
@@ -226,12 +226,12 @@ void CallStream::end_unpack() {
   const TransportSettings& limits = connection_.settings();
   switch (message->status().error().code) {
     case ErrorCode::BodyTooLarge:
-      fail(kResourceExhausted,
+      fail(kStreamExhausted,
            "Received message that decompresses to a size larger than " +
                digits(std::min(limits.receive_bytes_max, limits.inflated_bytes_max)));
       break;
     case ErrorCode::MemoryFull:
-      fail(kResourceExhausted,
+      fail(kStreamExhausted,
            "no memory for a message of more than " + digits(bytes) + " bytes after decompression");
       break;
     default: fail(kStatusInternal, "Failed to decompress message");
@@ -281,7 +281,7 @@ void CallStream::settle() {
   has_body_ = true;
   body_.clear(pending_.size());
   if (!body_.append(pending_.data(), pending_.size())) {
-    fail(kResourceExhausted, "no memory for a message of " + digits(pending_.size()) + " bytes");
+    fail(kStreamExhausted, "no memory for a message of " + digits(pending_.size()) + " bytes");
     return;
   }
   pending_ = body_.bytes();

@@ -29,8 +29,8 @@ constexpr uint64_t kLeftToGuard = 1'000'000'000;
 constexpr size_t kContinuationsMax = 2'000;
 constexpr int kFirstUnknownType = NGHTTP2_CONTINUATION + 1;
 // a response longer than this does not go before the short ones of others
-constexpr size_t kLongBytes = 65'536;
-constexpr std::string_view kJson = "application/json";
+constexpr size_t kLongAnswerBytes = 65'536;
+constexpr std::string_view kJsonType = "application/json";
 
 std::string_view text_of(const uint8_t* bytes, size_t count) {
   return {reinterpret_cast<const char*>(bytes), count};
@@ -414,8 +414,8 @@ void Http2Connection::submit_answer(RequestStream& stream, const HttpAnswer& ans
   if (answer.status == 200) headers.add(":status", "200");
   else headers.add_number(":status", static_cast<uint64_t>(answer.status));
   headers.add_copied("date", date_text());
-  if (answer.content_type == kJson) {
-    headers.add("content-type", kJson);
+  if (answer.content_type == kJsonType) {
+    headers.add("content-type", kJsonType);
     headers.add("x-content-type-options", "nosniff");
   } else if (!answer.content_type.empty()) {
     headers.add_copied("content-type", answer.content_type);
@@ -428,7 +428,7 @@ void Http2Connection::submit_answer(RequestStream& stream, const HttpAnswer& ans
   provider.read_callback = Callbacks::read_answers;
   nghttp2_submit_response(session_, stream.number(), headers.data(), headers.size(),
                           with_body ? &provider : nullptr);
-  if (with_body && answer.body.size() >= kLongBytes) take_turns(stream);
+  if (with_body && answer.body.size() >= kLongAnswerBytes) take_turns(stream);
   touch();
 }
 

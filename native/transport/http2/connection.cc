@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+
 #include "transport/loop/thread.h"
 
 namespace serval {
@@ -18,7 +20,6 @@ constexpr size_t kOutputBytes = 256 * 1024;        // collected before it is wri
 constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with this much unwritten, nothing more is read
 constexpr size_t kHeadRoomsMax = 32;
 constexpr size_t kHeadRoomBytesMax = 4096;
-constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kShortPart = 16;  // per connection, while unread responses exceed their limit
 constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
 constexpr uint64_t kClosingNsMax = 1'000 * kNsPerMs;

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kHeaderOverheadBytes = 32;  // RFC 9113 6.5.2
 constexpr size_t kHeadBytes = 512;           // capacity that is enough for most heads
 // above, a response's memory is taken over instead of copied
-constexpr size_t kCopiedBytesMax = 4096;
+constexpr size_t kCopiedAnswerBytesMax = 4096;
 constexpr std::string_view kJson = "application/json";
 
 }  // namespace
@@ -262,7 +262,7 @@ void RequestStream::put_answer(const HttpAnswer& answer) {
     return;
   }
   Block* block = connection_.blocks().take();
-  if (answer.owned != nullptr && answer.body.size() > kCopiedBytesMax) {
+  if (answer.owned != nullptr && answer.body.size() > kCopiedAnswerBytesMax) {
     connection_.blocks().give_buffer(std::exchange(block->buffer, std::move(*answer.owned)));
     *answer.owned = connection_.blocks().take_buffer();
   } else if (!block->buffer.append(answer.body.data(), answer.body.size())) {
@@ -287,7 +287,7 @@ size_t RequestStream::ready(size_t room, bool& ends) {
 void RequestStream::put(size_t count, Output& output) {
   if (body_ == nullptr) return;
   const ByteBuffer& content = body_->buffer;
-  if (content.size() <= kCopiedBytesMax) output.add(content.data() + sent_, count);
+  if (content.size() <= kCopiedAnswerBytesMax) output.add(content.data() + sent_, count);
   else output.add(body_, content.data() + sent_, count);
   sent_ += count;
   moved_ns_ = connection_.now();

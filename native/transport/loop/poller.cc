@@ -12,8 +12,6 @@ namespace serval {
 
 namespace {
 
-constexpr uint64_t kNsPerMs = 1'000'000;
-
 // Whole milliseconds, rounded up: waking too early means waking twice.
 int wait_ms(uint64_t until_ns) {
   if (until_ns == UINT64_MAX) return -1;

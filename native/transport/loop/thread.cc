@@ -17,7 +17,6 @@ namespace serval {
 
 namespace {
 
-constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kSecondNs = 1'000 * kNsPerMs;
 constexpr uint64_t kDrainLookNs = 50 * kNsPerMs;
 constexpr uint64_t kCertificatesLookNs = kSecondNs;

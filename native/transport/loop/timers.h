@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace serval {
 
 // The time `ms` after `now_ns`; UINT64_MAX (never) on overflow.
 constexpr uint64_t after_ms(uint64_t now_ns, uint64_t ms) {
-  constexpr uint64_t kNsPerMs = 1'000'000;
   return ms >= (UINT64_MAX - now_ns) / kNsPerMs ? UINT64_MAX : now_ns + ms * kNsPerMs;
 }
 

@@ -6,7 +6,7 @@
 namespace serval::rows {
 namespace {
 
-Value bare(Value value) {
+Value bare_normal(Value value) {
   value.cells.reset();
   value.tensor = nullptr;
   value.stride = {};
@@ -23,7 +23,7 @@ void batch_normalization(Call& call) {
                                             : call.integer("training_mode", 0) != 0;
   if (training) couples("it runs in training mode: mean and variance are those of the batch");
   if (data.varies() && data.axis == 1) couples("the rows are on the axis of the channels");
-  call.set(0, bare(data));
+  call.set(0, bare_normal(data));
 }
 
 // Normalises each channel of an image.
@@ -31,7 +31,7 @@ void instance(Call& call) {
   const Value& data = call.in(0);
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
   if (data.varies() && data.axis != 0) couples("the mean goes over the rows");
-  call.set(0, bare(data));
+  call.set(0, bare_normal(data));
 }
 
 // Normalises from an axis on. Outputs: normalised, mean, deviation.
@@ -78,7 +78,7 @@ void over_one_axis(Call& call) {
   if (data.varies() && axis_of(axis, call.rank(0)) == data.axis) {
     couples("the sum goes over the rows");
   }
-  call.set(0, bare(data));
+  call.set(0, bare_normal(data));
 }
 
 void mean_variance(Call& call) {
@@ -88,7 +88,7 @@ void mean_variance(Call& call) {
   if (data.varies() && has_axis(axes, data.axis, call.rank(0))) {
     couples("the mean goes over the rows");
   }
-  call.set(0, bare(data));
+  call.set(0, bare_normal(data));
 }
 
 constexpr int64_t kSoftmaxOfOneAxis = 13;
@@ -102,7 +102,7 @@ void softmax(Call& call) {
     couples("the sum goes over the rows");
   }
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
-  call.set(0, bare(data));
+  call.set(0, bare_normal(data));
 }
 
 }  // namespace

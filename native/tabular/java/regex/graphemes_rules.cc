@@ -9,7 +9,7 @@ namespace serval::tabular::regex {
 namespace {
 
 // The values of kGraphemes.
-enum Kind : int {
+enum BreakKind : int {
   kOther,
   kCr,
   kLf,
@@ -27,26 +27,26 @@ enum Kind : int {
   kPictographic
 };
 
-Kind kind_of(uint32_t c) {
+BreakKind kind_of(uint32_t c) {
   const uint32_t* at = std::upper_bound(kGraphemes, kGraphemes + kGraphemesCount, c << 5 | 31);
-  return static_cast<Kind>(*(at - 1) & 31);
+  return static_cast<BreakKind>(*(at - 1) & 31);
 }
 
 // What has been seen of the cluster that is being read.
 struct Cluster {
-  Kind last = kOther;
+  BreakKind last = kOther;
   size_t regionals = 0;       // in a row, at its end
   bool pictographic = false;  // a pictograph and nothing but extenders after it
   bool joined = false;        // and a joiner last
 
-  void start(Kind kind) {
+  void start(BreakKind kind) {
     last = kind;
     regionals = kind == kRegional ? 1 : 0;
     pictographic = kind == kPictographic;
     joined = false;
   }
 
-  void add(Kind kind) {
+  void add(BreakKind kind) {
     joined = pictographic && kind == kJoiner;
     if (kind == kPictographic) pictographic = true;
     else if (kind != kExtend && kind != kJoiner) pictographic = false;
@@ -54,7 +54,7 @@ struct Cluster {
     last = kind;
   }
 
-  bool takes(Kind next) const {
+  bool takes(BreakKind next) const {
     if (last == kCr && next == kLf) return true;
     if (last == kCr || last == kLf || last == kControl) return false;
     if (next == kCr || next == kLf || next == kControl) return false;
@@ -79,7 +79,7 @@ size_t grapheme_end(std::string_view text, size_t at) {
   at += character.bytes;
   while (at < text.size()) {
     character = front_character(text.substr(at));
-    const Kind next = kind_of(character.value);
+    const BreakKind next = kind_of(character.value);
     if (!cluster.takes(next)) break;
     cluster.add(next);
     at += character.bytes;

@@ -15,7 +15,7 @@ bool ends_line(uint32_t c) {
   return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-uint32_t ascii_lower(uint32_t c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
+uint32_t lowered(uint32_t c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
 
 class Searcher {
  public:
@@ -283,7 +283,7 @@ class Searcher {
       size_t bytes = 0, other = 0;
       const uint32_t a = character_at(i, bytes), b = character_at(place, other);
       if (b == kNoCharacter) return false;
-      const bool same = a == b || (one.fold == Fold::Ascii && ascii_lower(a) == ascii_lower(b)) ||
+      const bool same = a == b || (one.fold == Fold::Ascii && lowered(a) == lowered(b)) ||
                         (one.fold == Fold::Unicode && folded(a) == folded(b));
       if (!same) return false;
       i += bytes;
@@ -333,7 +333,7 @@ class Searcher {
       static const Set words = *named_set("U:w");
       if (words.has(c)) return true;
     } else if (c < 0x80) {
-      return c == '_' || (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
+      return c == '_' || (c >= '0' && c <= '9') || (lowered(c) >= 'a' && lowered(c) <= 'z');
     } else if (is_letter_or_digit(c)) {
       return true;
     }

@@ -129,7 +129,7 @@ Value median_of(Eval& eval, std::span<const Value> arguments, const void*) {
   return number_of(eval, type == Type::Int32 ? Type::Double : type, java_median(values), "median");
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kArithmeticFunctions[] = {
     {"pmml.+", 2, 2, add, nullptr, nullptr},
     {"pmml.-", 2, 2, subtract, nullptr, nullptr},
     {"pmml.*", 2, 2, multiply, nullptr, nullptr},
@@ -145,6 +145,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> arithmetic_functions() { return kFunctions; }
+std::span<const Function> arithmetic_functions() { return kArithmeticFunctions; }
 
 }  // namespace serval::tabular::pmml

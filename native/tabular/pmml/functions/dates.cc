@@ -40,7 +40,7 @@ Value seconds_since_midnight(Eval& eval, std::span<const Value> arguments, const
   return Value::of_integer(time.integer, Type::Int32);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kDatesFunctions[] = {
     {"pmml.dateDaysSinceYear", 2, 2, days_since_year, nullptr, nullptr, true},
     {"pmml.dateSecondsSinceYear", 2, 2, seconds_since_year, nullptr, nullptr, true},
     {"pmml.dateSecondsSinceMidnight", 1, 1, seconds_since_midnight, nullptr, nullptr, true},
@@ -48,6 +48,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> date_functions() { return kFunctions; }
+std::span<const Function> date_functions() { return kDatesFunctions; }
 
 }  // namespace serval::tabular::pmml

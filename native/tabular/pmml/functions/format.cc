@@ -287,13 +287,13 @@ Value format_datetime(Eval& eval, std::span<const Value> arguments, const void*)
   return eval.of_text(made);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kFormatFunctions[] = {
     {"pmml.formatNumber", 2, 2, format_number, nullptr, nullptr, true},
     {"pmml.formatDatetime", 2, 2, format_datetime, nullptr, nullptr, true},
 };
 
 }  // namespace
 
-std::span<const Function> format_functions() { return kFunctions; }
+std::span<const Function> format_functions() { return kFormatFunctions; }
 
 }  // namespace serval::tabular::pmml

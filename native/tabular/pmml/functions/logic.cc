@@ -243,7 +243,7 @@ Value ordinal(Eval& eval, std::span<const Value> arguments, const void*) {
   return eval.fail("\"" + std::string(eval.text(value)) + "\" has no place in the field's order");
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kLogicFunctions[] = {
     {"pmml.lessThan", 2, 2, less_than, nullptr, nullptr, true},
     {"pmml.lessOrEqual", 2, 2, less_or_equal, nullptr, nullptr, true},
     {"pmml.greaterThan", 2, 2, greater_than, nullptr, nullptr, true},
@@ -271,6 +271,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> logic_functions() { return kFunctions; }
+std::span<const Function> logic_functions() { return kLogicFunctions; }
 
 }  // namespace serval::tabular::pmml

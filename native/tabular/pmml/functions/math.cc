@@ -166,7 +166,7 @@ Value normal_idf(Eval& eval, std::span<const Value> arguments, const void*) {
                    [](double p, double m, double d) { return m + d * std_normal_idf(p); });
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kMathFunctions[] = {
     {"pmml.log10", 1, 1, log10_of, nullptr, nullptr, true},
     {"pmml.ln", 1, 1, ln_of, nullptr, nullptr, true},
     {"pmml.ln1p", 1, 1, ln1p_of, nullptr, nullptr, true},
@@ -202,6 +202,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> math_functions() { return kFunctions; }
+std::span<const Function> math_functions() { return kMathFunctions; }
 
 }  // namespace serval::tabular::pmml

@@ -35,19 +35,19 @@ bool less_equal(const Value& a, const Value& b) { return order_of(a, b) <= 0; }
 bool greater(const Value& a, const Value& b) { return order_of(a, b) > 0; }
 bool greater_equal(const Value& a, const Value& b) { return order_of(a, b) >= 0; }
 
-Value is_in(Eval&, std::span<const Value> arguments, const void*) {
+Value value_is_in(Eval&, std::span<const Value> arguments, const void*) {
   const auto rest = arguments.subspan(1);
   return Value::of_bool(std::any_of(rest.begin(), rest.end(),
                                     [&](const Value& each) { return same(arguments[0], each); }));
 }
-Value is_not_in(Eval& eval, std::span<const Value> arguments, const void* state) {
-  return Value::of_bool(is_in(eval, arguments, state).integer == 0);
+Value value_is_not_in(Eval& eval, std::span<const Value> arguments, const void* state) {
+  return Value::of_bool(value_is_in(eval, arguments, state).integer == 0);
 }
 
-Value is_missing(Eval&, std::span<const Value> arguments, const void*) {
+Value value_is_missing(Eval&, std::span<const Value> arguments, const void*) {
   return Value::of_bool(arguments[0].missing());
 }
-Value is_not_missing(Eval&, std::span<const Value> arguments, const void*) {
+Value value_is_not_missing(Eval&, std::span<const Value> arguments, const void*) {
   return Value::of_bool(!arguments[0].missing());
 }
 
@@ -92,17 +92,17 @@ Value all_true(Eval& eval, const CallNode& call) {
   return Value::of_bool(true);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kPredicatesFunctions[] = {
     {"pmml.p.equal", 2, 2, compared<same>, nullptr, nullptr},
     {"pmml.p.notEqual", 2, 2, compared<differs>, nullptr, nullptr},
     {"pmml.p.lessThan", 2, 2, compared<less>, nullptr, nullptr},
     {"pmml.p.lessOrEqual", 2, 2, compared<less_equal>, nullptr, nullptr},
     {"pmml.p.greaterThan", 2, 2, compared<greater>, nullptr, nullptr},
     {"pmml.p.greaterOrEqual", 2, 2, compared<greater_equal>, nullptr, nullptr},
-    {"pmml.p.isIn", 1, -1, is_in, nullptr, nullptr},
-    {"pmml.p.isNotIn", 1, -1, is_not_in, nullptr, nullptr},
-    {"pmml.p.isMissing", 1, 1, is_missing, nullptr, nullptr, true},
-    {"pmml.p.isNotMissing", 1, 1, is_not_missing, nullptr, nullptr, true},
+    {"pmml.p.isIn", 1, -1, value_is_in, nullptr, nullptr},
+    {"pmml.p.isNotIn", 1, -1, value_is_not_in, nullptr, nullptr},
+    {"pmml.p.isMissing", 1, 1, value_is_missing, nullptr, nullptr, true},
+    {"pmml.p.isNotMissing", 1, 1, value_is_not_missing, nullptr, nullptr, true},
     {"pmml.p.and", 1, -1, nullptr, and_of, nullptr},
     {"pmml.p.or", 1, -1, nullptr, or_of, nullptr},
     {"pmml.p.xor", 1, -1, xor_of, nullptr, nullptr},
@@ -112,6 +112,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> predicate_functions() { return kFunctions; }
+std::span<const Function> predicate_functions() { return kPredicatesFunctions; }
 
 }  // namespace serval::tabular::pmml

@@ -153,7 +153,7 @@ Value matches(Eval& eval, std::span<const Value> arguments, const void* state) {
   return Value::of_bool(found == RegexFound::Yes);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kTextFunctions[] = {
     {"pmml.uppercase", 1, 1, uppercase, nullptr, nullptr, true},
     {"pmml.lowercase", 1, 1, lowercase, nullptr, nullptr, true},
     {"pmml.trimBlanks", 1, 1, trim_blanks, nullptr, nullptr, true},
@@ -166,6 +166,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> text_functions() { return kFunctions; }
+std::span<const Function> text_functions() { return kTextFunctions; }
 
 }  // namespace serval::tabular::pmml

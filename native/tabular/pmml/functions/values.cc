@@ -138,7 +138,7 @@ Value rescale(Eval& eval, std::span<const Value> arguments, const void*) {
   return Value::of_real(value);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kValuesFunctions[] = {
     {"pmml.cast", 2, 2, cast_call, nullptr, prepare_cast},
     {"pmml.rescale", 6, 6, rescale, nullptr, nullptr},
 };
@@ -205,6 +205,6 @@ bool equal_values(Eval& eval, const Value& left, const Value& right) {
   return left.integer == same.integer;
 }
 
-std::span<const Function> value_functions() { return kFunctions; }
+std::span<const Function> value_functions() { return kValuesFunctions; }
 
 }  // namespace serval::tabular::pmml

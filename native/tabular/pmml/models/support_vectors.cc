@@ -12,7 +12,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class Kernel : uint8_t { Linear, Polynomial, RadialBasis, Sigmoid };
+enum class KernelKind : uint8_t { Linear, Polynomial, RadialBasis, Sigmoid };
 enum class Method : uint8_t { Regression, OneAgainstAll, OneAgainstOne };
 
 struct Machine {
@@ -53,10 +53,10 @@ class SupportVectors final : public Stage {
  private:
   void read_kernel(StageSpec& spec) {
     const std::string_view name = spec.text("kernel");
-    if (name == "linear") kernel_ = Kernel::Linear;
-    else if (name == "polynomial") kernel_ = Kernel::Polynomial;
-    else if (name == "radialBasis") kernel_ = Kernel::RadialBasis;
-    else if (name == "sigmoid") kernel_ = Kernel::Sigmoid;
+    if (name == "linear") kernel_ = KernelKind::Linear;
+    else if (name == "polynomial") kernel_ = KernelKind::Polynomial;
+    else if (name == "radialBasis") kernel_ = KernelKind::RadialBasis;
+    else if (name == "sigmoid") kernel_ = KernelKind::Sigmoid;
     else spec.fail("kernel '" + std::string(name) + "' is not one");
     gamma_ = spec.real("gamma", 1);
     coef0_ = spec.real("coef0", 1);
@@ -150,7 +150,7 @@ class SupportVectors final : public Stage {
 
   double similarity(const double* x, const double* vector) const {
     double sum = 0;
-    if (kernel_ == Kernel::RadialBasis) {
+    if (kernel_ == KernelKind::RadialBasis) {
       for (size_t d = 0; d < dimensions_.size(); ++d) {
         const double difference = x[d] - vector[d];
         sum += difference * difference;
@@ -158,8 +158,8 @@ class SupportVectors final : public Stage {
       return std::exp(-sum * gamma_);
     }
     for (size_t d = 0; d < dimensions_.size(); ++d) sum += x[d] * vector[d];
-    if (kernel_ == Kernel::Polynomial) return java_pow(sum * gamma_ + coef0_, degree_);
-    if (kernel_ == Kernel::Sigmoid) return std::tanh(sum * gamma_ + coef0_);
+    if (kernel_ == KernelKind::Polynomial) return java_pow(sum * gamma_ + coef0_, degree_);
+    if (kernel_ == KernelKind::Sigmoid) return std::tanh(sum * gamma_ + coef0_);
     return sum;
   }
 
@@ -249,7 +249,7 @@ class SupportVectors final : public Stage {
   std::string place_;
   std::vector<Value> labels_;
   bool rounded_, max_wins_;
-  Kernel kernel_ = Kernel::Linear;
+  KernelKind kernel_ = KernelKind::Linear;
   Method method_ = Method::Regression;
   double gamma_ = 1, coef0_ = 1, degree_ = 1;
   std::vector<Dimension> dimensions_;

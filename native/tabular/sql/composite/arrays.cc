@@ -310,7 +310,7 @@ Value arrays_zip(Eval& eval, Arguments arguments, const void*) {
   return of_items(eval, array_of(type), std::move(items));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kArraysFunctions[] = {
     function("sql.array", 0, -1, make_array),
     function("sql.size", 1, 1, size<true>),
     function("sql.array_size", 1, 1, size<false>),
@@ -338,6 +338,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> array_functions() { return kFunctions; }
+std::span<const Function> array_functions() { return kArraysFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -57,9 +57,9 @@ Value sum(Eval& eval, const Value& a, const Value& b, int sign) {
   }
   made.months = left.months + right->months;
   made.days = left.days + right->days;
-  constexpr int64_t kIntMax = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
   for (const int64_t part : {made.months, made.days}) {
-    if (part > kIntMax || part < -kIntMax - 1) return out_of_range(eval);
+    if (part > kInt32Max || part < -kInt32Max - 1) return out_of_range(eval);
   }
   return of_interval(eval, *type, made);
 }
@@ -100,10 +100,10 @@ Value scaled(Eval& eval, const Value& of, const Value& by, bool divides) {
     // The remainder of a day goes into the hours.
     const double days = part(from.days);
     const double micros = part(from.micros) + (days - std::trunc(days)) * kDayMicros;
-    constexpr int64_t kIntMax = std::numeric_limits<int32_t>::max();
+    constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
     const auto made = rounded(micros, std::numeric_limits<int64_t>::max());
-    const auto months = rounded(std::trunc(part(from.months)), kIntMax);
-    const auto whole_days = rounded(std::trunc(days), kIntMax);
+    const auto months = rounded(std::trunc(part(from.months)), kInt32Max);
+    const auto whole_days = rounded(std::trunc(days), kInt32Max);
     if (!made || !months || !whole_days) return out_of_range(eval);
     return of_interval(eval, whole, {*months, *whole_days, *made});
   }

@@ -30,7 +30,7 @@ Value item_of_column(const Column& column, size_t at) {
 }
 
 // The most bytes of a text that is made of items.
-constexpr size_t kTextBytesMax = 64 << 20;
+constexpr size_t kItemTextBytesMax = 64 << 20;
 
 // How many items there are in a list and the lists in it; beyond kItemsMax it may stop counting.
 size_t weight_of(Eval& eval, SqlType type, std::span<const Value> items) {
@@ -145,8 +145,8 @@ std::string items_text(Eval& eval, const Value& value) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) text += map && i % 2 == 1 ? " -> " : ", ";
     text += item_text(eval, items[i]);
-    if (text.size() <= kTextBytesMax) continue;
-    eval.fail("a text would have more than " + std::to_string(kTextBytesMax) + " bytes");
+    if (text.size() <= kItemTextBytesMax) continue;
+    eval.fail("a text would have more than " + std::to_string(kItemTextBytesMax) + " bytes");
     break;
   }
   return text + (array ? "]" : "}");

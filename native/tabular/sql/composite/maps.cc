@@ -157,7 +157,7 @@ Value named_struct(Eval& eval, Arguments arguments, const void*) {
   return of_items(eval, struct_of(std::move(names), std::move(parts)), std::move(items));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kMapsFunctions[] = {
     function("sql.map", 0, -1, make_map),
     function("sql.map_from_arrays", 2, 2, map_from_arrays),
     function("sql.map_from_entries", 1, 1, map_from_entries),
@@ -171,7 +171,7 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> map_functions() { return kFunctions; }
+std::span<const Function> map_functions() { return kMapsFunctions; }
 
 Value of_pairs(Eval& eval, std::string_view function, SqlType type, std::vector<Value> items) {
   const auto before = [&eval](const Value& a, const Value& b) {

@@ -196,7 +196,7 @@ Value sequence(Eval& eval, Arguments arguments, const void*) {
   return time_sequence(eval, arguments, *type);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kSetsFunctions[] = {
     function("sql.array_distinct", 1, 1, array_distinct),
     function("sql.array_union", 2, 2, array_union),
     function("sql.array_intersect", 2, 2, array_filter<true>),
@@ -207,7 +207,7 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> set_functions() { return kFunctions; }
+std::span<const Function> set_functions() { return kSetsFunctions; }
 
 // concat() of arrays.
 Value concat_arrays(Eval& eval, Arguments arguments) {

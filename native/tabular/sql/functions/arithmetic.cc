@@ -352,7 +352,7 @@ constexpr Function division(std::string_view name, CallStrict call, Prepare prep
   return reading(Reads::LastFirst, function(name, 2, 2, call, prepare));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kArithmeticFunctions[] = {
     function("sql.add", 2, 2, binary<Op::Add>, prepare_literals),
     function("sql.subtract", 2, 2, binary<Op::Subtract>, prepare_literals),
     function("sql.multiply", 2, 2, binary<Op::Multiply>, prepare_literals),
@@ -375,6 +375,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> arithmetic_functions() { return kFunctions; }
+std::span<const Function> arithmetic_functions() { return kArithmeticFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -193,7 +193,7 @@ Value nan_value(Eval& eval, Arguments arguments, const void*) {
   return std::isnan(a.real) ? convert(eval, arguments[1], type) : a;
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kConditionsFunctions[] = {
     function("sql.equal", 2, 2, comparison<Test::Equal>),
     function("sql.not_equal", 2, 2, comparison<Test::NotEqual>),
     reading(Reads::All, function("sql.null_safe_equal", 2, 2, comparison<Test::NullSafeEqual>)),
@@ -217,6 +217,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> condition_functions() { return kFunctions; }
+std::span<const Function> condition_functions() { return kConditionsFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -295,7 +295,7 @@ Value to_zone(Eval& eval, Arguments arguments, const void*) {
                            Type::Timestamp);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kDatesFunctions[] = {
     function("sql.year", 1, 1, part_of_date<year>),
     function("sql.quarter", 1, 1, part_of_date<quarter>),
     function("sql.month", 1, 1, part_of_date<month>),
@@ -331,6 +331,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> date_functions() { return kFunctions; }
+std::span<const Function> date_functions() { return kDatesFunctions; }
 
 }  // namespace serval::tabular::sql

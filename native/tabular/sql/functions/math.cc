@@ -82,7 +82,7 @@ Value log_to_base(Eval& eval, Arguments arguments, const void* state) {
 Value pi(Eval&, Arguments, const void*) { return Value::of_real(std::numbers::pi); }
 Value e(Eval&, Arguments, const void*) { return Value::of_real(std::numbers::e); }
 
-constexpr Function kFunctions[] = {
+constexpr Function kMathFunctions[] = {
     function("sql.sqrt", 1, 1, unary<sqrt_of>),
     function("sql.cbrt", 1, 1, unary<cbrt_of>),
     function("sql.exp", 1, 1, unary<exp_of>),
@@ -118,6 +118,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> math_functions() { return kFunctions; }
+std::span<const Function> math_functions() { return kMathFunctions; }
 
 }  // namespace serval::tabular::sql

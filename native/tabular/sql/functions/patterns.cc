@@ -12,7 +12,7 @@ namespace serval::tabular::sql {
 
 namespace {
 
-constexpr size_t kTextBytesMax = 64 << 20;
+constexpr size_t kReplacedTextBytesMax = 64 << 20;
 
 using Prepared = Result<std::shared_ptr<const void>>;
 
@@ -241,7 +241,7 @@ Value regexp_replace(Eval& eval, Arguments arguments, const void* state) {
   std::string_view text;
   if (!pattern_text(eval, arguments[0], text)) return missing_of(kString);
   std::string made;
-  switch (pattern.replacement.replace_all(pattern.regex, text, made, kTextBytesMax)) {
+  switch (pattern.replacement.replace_all(pattern.regex, text, made, kReplacedTextBytesMax)) {
     case JavaReplacement::Done::All: break;
     case JavaReplacement::Done::TooLong: return eval.fail(JavaRegex::too_long());
     case JavaReplacement::Done::TooLarge:
@@ -250,7 +250,7 @@ Value regexp_replace(Eval& eval, Arguments arguments, const void* state) {
   return text_value(eval, made);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kPatternsFunctions[] = {
     function("sql.like", 2, 3, like<false>, prepare_like<false>),
     function("sql.ilike", 2, 3, like<true>, prepare_like<true>),
     function("sql.rlike", 2, 2, rlike, prepare_pattern),
@@ -260,6 +260,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> pattern_functions() { return kFunctions; }
+std::span<const Function> pattern_functions() { return kPatternsFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -158,7 +158,7 @@ Value whole(Eval& eval, Arguments arguments, const void*) {
   return cast_plain(eval, value, kInt64);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kRoundingFunctions[] = {
     function("sql.round", 1, 2, rounded<Rounding::HalfUp>, prepare_digits),
     function("sql.bround", 1, 2, rounded<Rounding::HalfEven>, prepare_digits),
     function("sql.ceil", 1, 1, whole<Rounding::Ceiling>),
@@ -168,6 +168,6 @@ constexpr Function kFunctions[] = {
 }  // namespace
 
 std::span<const Function> cast_functions() { return kCasts; }
-std::span<const Function> rounding_functions() { return kFunctions; }
+std::span<const Function> rounding_functions() { return kRoundingFunctions; }
 
 }  // namespace serval::tabular::sql

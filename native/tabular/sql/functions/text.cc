@@ -13,7 +13,7 @@ namespace serval::tabular::sql {
 namespace {
 
 // What a function may make of one text; more is refused.
-constexpr size_t kTextBytesMax = 64 << 20;
+constexpr size_t kMadeTextBytesMax = 64 << 20;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
@@ -88,7 +88,7 @@ Value concat_ws(Eval& eval, Arguments arguments, const void*) {
     if (!first) text += eval.text(separator);
     text += eval.text(part);
     first = false;
-    if (text.size() > kTextBytesMax) eval.fail("concat_ws() makes too long a text");
+    if (text.size() > kMadeTextBytesMax) eval.fail("concat_ws() makes too long a text");
   };
   for (const Value& argument : arguments.subspan(1)) {
     if (!is_list_value(argument)) {
@@ -221,8 +221,8 @@ Value pad(Eval& eval, Arguments arguments, const void*) {
   const int64_t wanted = numbers[0], count = count_characters(text);
   if (wanted <= count || fill.empty()) return text_value(eval, characters(text, 0, wanted));
   const int64_t fills = count_characters(fill), missing = wanted - count;
-  if (static_cast<size_t>(missing / fills + 1) > kTextBytesMax / fill.size()) {
-    return eval.fail("a text would have more than " + std::to_string(kTextBytesMax) + " bytes");
+  if (static_cast<size_t>(missing / fills + 1) > kMadeTextBytesMax / fill.size()) {
+    return eval.fail("a text would have more than " + std::to_string(kMadeTextBytesMax) + " bytes");
   }
   std::string padding;
   for (int64_t i = 0; i < missing / fills; ++i) padding += fill;
@@ -235,8 +235,8 @@ Value repeat(Eval& eval, Arguments arguments, const void*) {
   int64_t numbers[2] = {0, 0};
   if (!text_and_numbers(eval, arguments, text, numbers)) return missing_of(kString);
   if (numbers[0] <= 0 || text.empty()) return text_value(eval, "");
-  if (static_cast<size_t>(numbers[0]) > kTextBytesMax / text.size()) {
-    return eval.fail("a text would have more than " + std::to_string(kTextBytesMax) + " bytes");
+  if (static_cast<size_t>(numbers[0]) > kMadeTextBytesMax / text.size()) {
+    return eval.fail("a text would have more than " + std::to_string(kMadeTextBytesMax) + " bytes");
   }
   std::string made;
   for (int64_t i = 0; i < numbers[0]; ++i) made += text;
@@ -267,7 +267,7 @@ Value replace(Eval& eval, Texts texts) {
     made += text.substr(at, found - at);
     made += by;
     at = found + what.size();
-    if (made.size() > kTextBytesMax) return eval.fail("replace() makes too long a text");
+    if (made.size() > kMadeTextBytesMax) return eval.fail("replace() makes too long a text");
   }
   made += text.substr(at);
   return text_value(eval, made);
@@ -446,7 +446,7 @@ Value reverse_any(Eval& eval, Arguments arguments, const void* state) {
   return of_texts<reverse>(eval, arguments, state);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kTextFunctions[] = {
     reading(Reads::All, function("sql.concat", 0, -1, concat)),
     reading(Reads::All, function("sql.concat_ws", 1, -1, concat_ws)),
     function("sql.upper", 1, 1, of_texts<upper>),
@@ -481,6 +481,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> text_functions() { return kFunctions; }
+std::span<const Function> text_functions() { return kTextFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -48,10 +48,10 @@ Value attempt(Eval& eval, const CallNode& call) {
   return has_none ? missing_of(type_of(made)) : made;
 }
 
-constexpr Function kFunctions[] = {{"sql.try", 1, 1, nullptr, attempt}};
+constexpr Function kTriesFunctions[] = {{"sql.try", 1, 1, nullptr, attempt}};
 
 }  // namespace
 
-std::span<const Function> try_functions() { return kFunctions; }
+std::span<const Function> try_functions() { return kTriesFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -228,7 +228,7 @@ Value crc32(Eval& eval, Arguments arguments, const void*) {
   return Value::of_integer(crc32_of(bytes));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kHashesFunctions[] = {
     function("sql.hash", 1, -1, hash), function("sql.xxhash64", 1, -1, xxhash64),
     function("sql.md5", 1, 1, md5),    function("sql.sha1", 1, 1, sha1),
     function("sql.sha2", 2, 2, sha2),  function("sql.crc32", 1, 1, crc32),
@@ -236,6 +236,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> hash_functions() { return kFunctions; }
+std::span<const Function> hash_functions() { return kHashesFunctions; }
 
 }  // namespace serval::tabular::sql

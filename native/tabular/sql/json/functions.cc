@@ -416,7 +416,7 @@ Value parse_url(Eval& eval, Arguments arguments, const void*) {
   return made ? text_value(eval, *made) : missing_of(kString);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kJsonFunctions[] = {
     function("sql.get_json_object", 2, 2, get_json_object),
     function("sql.json_array_length", 1, 1, json_array_length),
     function("sql.json_object_keys", 1, 1, json_object_keys),
@@ -426,6 +426,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> json_functions() { return kFunctions; }
+std::span<const Function> json_functions() { return kJsonFunctions; }
 
 }  // namespace serval::tabular::sql

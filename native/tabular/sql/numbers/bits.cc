@@ -161,7 +161,7 @@ Value bitmap_count(Eval& eval, Arguments arguments, const void*) {
   return Value::of_integer(count);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kBitsFunctions[] = {
     function("sql.bit_count", 1, 1, bit_count),
     function("sql.bit_get", 2, 2, bit_get),
     function("sql.bin", 1, 1, bin),
@@ -176,6 +176,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> bit_functions() { return kFunctions; }
+std::span<const Function> bit_functions() { return kBitsFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -316,7 +316,7 @@ Value validate_utf8(Eval& eval, Arguments arguments, const void*) {
   return eval.fail("validate_utf8(): argument 1 is not UTF-8");
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kEncodingsFunctions[] = {
     function("sql.hex", 1, 1, hex),
     function("sql.unhex", 1, 1, unhex),
     function("sql.base64", 1, 1, base64),
@@ -336,7 +336,7 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> encoding_functions() { return kFunctions; }
+std::span<const Function> encoding_functions() { return kEncodingsFunctions; }
 
 std::string base64_text(std::string_view bytes) {
   constexpr std::string_view kDigits =

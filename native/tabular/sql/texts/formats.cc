@@ -367,13 +367,13 @@ Value format_string(Eval& eval, Arguments arguments, const void*) {
   return text_value(eval, text);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kFormatsFunctions[] = {
     function("sql.format_number", 2, 2, format_number),
     function("sql.format_string", 1, -1, format_string),
 };
 
 }  // namespace
 
-std::span<const Function> format_functions() { return kFunctions; }
+std::span<const Function> format_functions() { return kFormatsFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -199,7 +199,7 @@ Value str_to_map(Eval& eval, Arguments arguments, const void* state) {
   return of_pairs(eval, "str_to_map", type, std::move(items));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kRegexesFunctions[] = {
     function("sql.split", 2, 3, split, prepare),
     function("sql.regexp_extract_all", 2, 3, regexp_extract_all, prepare),
     function("sql.regexp_count", 2, 2, regexp_count, prepare),
@@ -210,6 +210,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> regex_functions() { return kFunctions; }
+std::span<const Function> regex_functions() { return kRegexesFunctions; }
 
 }  // namespace serval::tabular::sql

@@ -11,9 +11,9 @@ namespace serval::tabular::sql {
 
 namespace {
 
-constexpr size_t kTextBytesMax = 64 << 20;
+constexpr size_t kWordTextBytesMax = 64 << 20;
 
-bool text_argument(Eval& eval, std::string_view function, Arguments arguments, size_t index,
+bool word_argument(Eval& eval, std::string_view function, Arguments arguments, size_t index,
                    std::string_view& text) {
   const Value value = argument(eval, function, arguments, index, kString);
   if (value.valid()) text = eval.text(value);
@@ -39,9 +39,9 @@ Value space(Eval& eval, Arguments arguments, const void*) {
   const Value count = argument(eval, "space", arguments, 0, kInt32);
   if (!count.valid()) return missing_of(kString);
   const auto many = static_cast<size_t>(std::max<int64_t>(count.integer, 0));
-  if (many > kTextBytesMax) {
+  if (many > kWordTextBytesMax) {
     return eval.fail("space(): argument 1: a text would have more than " +
-                     std::to_string(kTextBytesMax) + " bytes");
+                     std::to_string(kWordTextBytesMax) + " bytes");
   }
   return text_value(eval, std::string(many, ' '));
 }
@@ -62,8 +62,8 @@ Value elt(Eval& eval, Arguments arguments, const void*) {
 
 Value find_in_set(Eval& eval, Arguments arguments, const void*) {
   std::string_view word, list;
-  const bool valid = text_argument(eval, "find_in_set", arguments, 0, word);
-  if (!text_argument(eval, "find_in_set", arguments, 1, list) || !valid) return missing_of(kInt32);
+  const bool valid = word_argument(eval, "find_in_set", arguments, 0, word);
+  if (!word_argument(eval, "find_in_set", arguments, 1, list) || !valid) return missing_of(kInt32);
   if (word.find(',') != std::string_view::npos) return Value::of_integer(0, Type::Int32);
   int64_t number = 1;
   for (size_t at = 0;; ++number) {
@@ -77,8 +77,8 @@ Value find_in_set(Eval& eval, Arguments arguments, const void*) {
 // overlay(text, by, position[, length]): as long as `by` where no length is given.
 Value overlay(Eval& eval, Arguments arguments, const void*) {
   std::string_view text, by;
-  bool valid = text_argument(eval, "overlay", arguments, 0, text);
-  valid = text_argument(eval, "overlay", arguments, 1, by) && valid;
+  bool valid = word_argument(eval, "overlay", arguments, 0, text);
+  valid = word_argument(eval, "overlay", arguments, 1, by) && valid;
   const Value at = argument(eval, "overlay", arguments, 2, kInt32);
   int64_t length = -1;
   if (arguments.size() > 3) {
@@ -100,7 +100,7 @@ constexpr std::string_view kSoundexCodes = "01230127022455012623017202";
 
 Value soundex(Eval& eval, Arguments arguments, const void*) {
   std::string_view text;
-  if (!text_argument(eval, "soundex", arguments, 0, text)) return missing_of(kString);
+  if (!word_argument(eval, "soundex", arguments, 0, text)) return missing_of(kString);
   const auto letter = [](char c) {
     const char up = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
     return up >= 'A' && up <= 'Z' ? up : '\0';
@@ -126,7 +126,7 @@ Value soundex(Eval& eval, Arguments arguments, const void*) {
 
 Value luhn_check(Eval& eval, Arguments arguments, const void*) {
   std::string_view text;
-  if (!text_argument(eval, "luhn_check", arguments, 0, text)) return missing_of(kBool);
+  if (!word_argument(eval, "luhn_check", arguments, 0, text)) return missing_of(kBool);
   if (text.empty()) return Value::of_bool(false);
   int sum = 0;
   bool doubled = false;
@@ -157,7 +157,7 @@ Value mask(Eval& eval, Arguments arguments, const void*) {
     }
   }
   std::string_view text;
-  if (!text_argument(eval, "mask", arguments, 0, text)) return missing_of(kString);
+  if (!word_argument(eval, "mask", arguments, 0, text)) return missing_of(kString);
   std::string made;
   for (std::string_view rest = text; !rest.empty();) {
     const Character character = front_character(rest);
@@ -174,7 +174,7 @@ Value mask(Eval& eval, Arguments arguments, const void*) {
 // 'Don\'t' of Don't.
 Value quote(Eval& eval, Arguments arguments, const void*) {
   std::string_view text;
-  if (!text_argument(eval, "quote", arguments, 0, text)) return missing_of(kString);
+  if (!word_argument(eval, "quote", arguments, 0, text)) return missing_of(kString);
   std::string made = "'";
   for (const char c : text) {
     if (c == '\'') made += '\\';
@@ -202,7 +202,7 @@ Value raise_error(Eval& eval, Arguments arguments, const void*) {
                    (message.valid() ? std::string(eval.text(message)) : "null"));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kWordsFunctions[] = {
     function("sql.space", 1, 1, space),
     function("sql.elt", 2, -1, elt),
     function("sql.find_in_set", 2, 2, find_in_set),
@@ -218,6 +218,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> word_functions() { return kFunctions; }
+std::span<const Function> word_functions() { return kWordsFunctions; }
 
 }  // namespace serval::tabular::sql

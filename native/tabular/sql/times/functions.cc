@@ -265,7 +265,7 @@ Value timestampdiff(Eval& eval, Arguments arguments, const void*) {
   return Value::of_integer(static_cast<int64_t>(count));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kTimesFunctions[] = {
     function("sql.date_from_unix_date", 1, 1, date_from_unix_date),
     function("sql.unix_date", 1, 1, unix_date),
     function("sql.unix_seconds", 1, 1, unix_time<kSecondMicros>),
@@ -289,6 +289,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> time_functions() { return kFunctions; }
+std::span<const Function> time_functions() { return kTimesFunctions; }
 
 }  // namespace serval::tabular::sql
