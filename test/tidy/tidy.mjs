@@ -10,6 +10,7 @@ import * as documents from './rules-documents.mjs';
 import * as format from './rules-format.mjs';
 import * as imports from './rules-imports.mjs';
 import * as links from './rules-links.mjs';
+import * as plan from './rules-plan.mjs';
 import * as size from './rules-size.mjs';
 import { readTree } from './source-files.mjs';
 import * as words from './rules-words.mjs';
@@ -41,6 +42,7 @@ const RULES = {
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
   'peer-tables': documents.peerTables,
+  'plan-names': plan.planNames,
   format: format.formatted,
 };
 

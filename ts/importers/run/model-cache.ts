@@ -1,8 +1,9 @@
 // Finished imports kept in a folder, so that the next start need not import again. An entry is a
 // folder named by its key: what the import gave, and the blob of weights or the plan beside it.
 // Importer's worker thread; several processes may share the folder.
-// The key: the version of this program, what was asked, and the content of every file of the model,
-// except that of a checkpoint's data files: their checksums are in its index, which counts.
+// The key: the version of this program and of its plans, what was asked, and the content of every
+// file of the model, except that of a checkpoint's data files: their checksums are in its index,
+// which counts.
 // An entry counts only where its folder and files are this user's and nobody else may write them,
 // and where its digest is of its content and its key: an entry that another user made or moved
 // there is not read.
@@ -24,6 +25,7 @@ import {
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
+import { PLAN_VERSION } from '../../base/generated/plan-version.js';
 import { MODEL_FILE_DEPTH_MAX, MODEL_FILES_MAX } from '../../base/limits.js';
 import { isTable, type ImportRequest } from './importer.js';
 import type { ImportedTable } from '../plan/imported.js';
@@ -44,17 +46,24 @@ const TABLE_FILES = { filesMax: MODEL_FILES_MAX, depthMax: MODEL_FILE_DEPTH_MAX 
 const CHECKSUMMED = /\.data-\d{5}-of-\d{5}$/;
 const READ_BYTES_MAX = 2 ** 31 - 1;
 
-/** Text that differs where the import could. Errors: ModelInvalid: unreadable, more than `bytesMax`
- * bytes to read, too many files. */
+/** Text that differs where the import could. `planVersion`: the version of tabular models' plans: an
+ * entry whose plan has another version is never found, so the model is imported again.
+ * Errors: ModelInvalid: unreadable, more than `bytesMax` bytes to read, too many files. */
 export function cacheKey(
   request: ImportRequest,
   programVersion: string,
   bytesMax = Infinity,
+  planVersion = PLAN_VERSION,
 ): string {
   const hash = createHash('sha256');
   const { format, path } = request;
   const { filesMax, depthMax } = format === 'tensorflow' ? GRAPH_FILES : TABLE_FILES;
-  hash.update(JSON.stringify([CACHE_FORMAT, programVersion, format, ...askedOf(request), path]));
+  const versions = [
+    CACHE_FORMAT,
+    programVersion,
+    ...(format === 'tensorflow' ? [] : [planVersion]),
+  ];
+  hash.update(JSON.stringify([...versions, format, ...askedOf(request), path]));
   let files = 0;
   let bytes = 0;
   const visit = (at: string, name: string, depth: number): void => {

@@ -126,4 +126,6 @@ export interface Plan {
   readonly lazy?: boolean;
   /** Those that stages work with, `timezone` among them: its timestamps are instants then, of which requests and answers have the wall clock. */
   readonly zones: readonly Zone[];
+  /** of proto/stages and this file: kPlanVersion, PLAN_VERSION */
+  readonly version: number;
 }
