@@ -1,14 +1,14 @@
-# Every command of the project. Two do all: `make serve` and `make test`; both work from a fresh
-# clone and are quick when nothing has changed. Native code is described in CMakeLists.txt only.
+# Every command of the project. `make serve` and `make test` do everything: both work from a fresh
+# clone and are quick when nothing has changed. Only CMakeLists.txt describes the native code.
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
-# Passed on to `serval serve`, to the suites of `make test`, to the benchmark.
+# Passed on to `serval serve`, to the suites of `make test` and to the benchmark.
 ARGS ?=
 FUZZ_SECONDS ?= 600
 
-# Every command runs on one Node, whatever the machine has: see scripts/packaging/node.sh.
+# Every command runs on the same version of Node: see scripts/packaging/node.sh.
 ifneq ($(filter-out help clean distclean,$(or $(MAKECMDGOALS),help)),)
 NODE_FOLDER := $(shell scripts/packaging/node.sh)
 ifeq ($(NODE_FOLDER),)
@@ -37,7 +37,7 @@ build-ts: install-deps
 	@node scripts/build-ts.mjs
 
 .PHONY: install-deps build-tools test-tools bench-tools
-install-deps: build-tools ## npm packages of the lock, if they are not there
+install-deps: build-tools ## install the npm packages of the lock that are missing
 	@node scripts/ensure-deps.mjs
 build-tools:
 	@scripts/ensure-tools.sh build
@@ -47,7 +47,7 @@ bench-tools:
 	@scripts/ensure-tools.sh build bench
 
 .PHONY: models
-models: install-deps ## example models, if they are not there
+models: install-deps ## make the example models that are missing
 	@test -n "$$(find examples/models -name '*.onnx' -print -quit 2>/dev/null)" || \
 	  node scripts/make-examples.mjs
 
@@ -77,7 +77,7 @@ test-package: build models ## make the package, unpack it elsewhere, one inferen
 	@node test/run/suites.mjs package
 test-quickstart: test-tools build ## the quick starts of the pages, from an empty folder
 	@node test/run/suites.mjs quickstart
-test-gpu: build models ## on a GPU: answers, memory, processes (ends with 2 where there is none)
+test-gpu: build models ## on a GPU: answers, memory, processes (exit status 2 without one)
 	@node test/gpu/run.mjs $(ARGS)
 
 .PHONY: coverage
@@ -100,7 +100,7 @@ attacks: build models ## attacks on memory at full size (ARGS="--memory-limit 1G
 .PHONY: bench bench-gpu
 bench: bench-tools build models ## the table of targets and results (ARGS for bench/run.mjs)
 	@node bench/run.mjs $(ARGS)
-bench-gpu: bench-tools build ## on a GPU, against ONNX Runtime alone (ends with 2 without one)
+bench-gpu: bench-tools build ## on a GPU, against ONNX Runtime alone (exit status 2 without one)
 	@node bench/gpu/run.mjs $(ARGS)
 
 .PHONY: package
@@ -114,7 +114,7 @@ generate: ## code that both languages share, from proto/ (needs flatc)
 	@node proto/generate-wire.mjs
 
 .PHONY: clean distclean
-clean: ## what was built
+clean: ## remove what was built
 	@rm -rf build dist out
-distclean: clean ## and the npm packages
+distclean: clean ## remove what was built and the npm packages
 	@rm -rf node_modules

@@ -1,4 +1,4 @@
-// Request bodies of the workloads, and the inverse for the answers. Pure, control plane.
+// Request bodies of the workloads, and decoders for the responses. Pure, control plane.
 
 /** Deterministic floats in [0, 1): the same in every run (a 32-bit LCG, Numerical Recipes). */
 export function makeFloats(count, seed = 1) {
@@ -11,7 +11,7 @@ export function makeFloats(count, seed = 1) {
   return values;
 }
 
-/** `values` as text of 9 significant digits, enough for every float32 to come back the same. */
+/** `values` as text with 9 significant digits, enough to restore every float32 exactly. */
 export function floatTexts(values) {
   return Array.from(values, (value) => value.toPrecision(9));
 }
@@ -41,8 +41,10 @@ export function v1Request(model, texts, shape) {
   };
 }
 
-/** V2 JSON: POST /v2/models/M/infer with flat data. Of each input the tensor, {name, datatype,
- * shape} and what else it may have, and the texts of its elements. */
+/**
+ * V2 JSON: POST /v2/models/M/infer with flat data. Each input consists of the tensor, {name,
+ * datatype, shape} with optional other members, and the texts of its elements.
+ */
 export function v2JsonRequest(model, inputs) {
   const members = inputs.map(({ tensor, texts }) => {
     const head = JSON.stringify(tensor);
@@ -57,12 +59,15 @@ export function v2JsonRequest(model, inputs) {
   };
 }
 
-/** V2 with the binary tensor data extension both ways. `bytes` is the tensor, little-endian. */
+/**
+ * V2 with the binary tensor data extension in both directions. `bytes` is the tensor,
+ * little-endian.
+ */
 export function v2BinaryRequest(model, tensor, outputName, bytes) {
   return v2BinaryInputs(model, [{ tensor, bytes }], outputName);
 }
 
-/** The same of several inputs: of each the tensor and its bytes. `binary`: the output's form. */
+/** The same with several inputs, each a tensor and its bytes. `binary`: the output's form. */
 export function v2BinaryInputs(model, inputs, outputName, binary = true) {
   const described = inputs.map(({ tensor, bytes }) => ({
     ...tensor,
@@ -81,7 +86,7 @@ export function v2BinaryInputs(model, inputs, outputName, binary = true) {
   };
 }
 
-/** The binary answer to v2BinaryRequest -> the one output tensor's bytes. */
+/** Returns the bytes of the only output tensor in the binary response to v2BinaryRequest. */
 export function v2BinaryAnswer(answer) {
   const headBytes = Number(answer.headers.get('inference-header-content-length'));
   if (!Number.isInteger(headBytes) || headBytes <= 0) {
@@ -106,12 +111,12 @@ export function floatsOf(bytes) {
   return new Float32Array(Uint8Array.from(bytes).buffer);
 }
 
-/** The same of float64. */
+/** The same for float64. */
 export function doublesOf(bytes) {
   return new Float64Array(Uint8Array.from(bytes).buffer);
 }
 
-/** Raw bytes of texts, as V2 has them: four bytes of length before each. */
+/** Raw bytes of strings in V2's form: four bytes of length before each. */
 export function rawTexts(texts) {
   return Buffer.concat(
     texts.flatMap((text) => {

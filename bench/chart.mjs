@@ -1,4 +1,4 @@
-// Rows -> an SVG bar chart: how far each row is from its target. Pure.
+// Draws rows as an SVG bar chart: the distance of each row from its target. Pure.
 import { formatFigure } from './report.mjs';
 
 const ROW_PX = 30;
@@ -9,7 +9,7 @@ const TOP_PX = 56;
 const SCALE_MAX = 3;
 const COLOUR = { met: '#2a7f62', missed: '#c0392b', line: '#333', text: '#222', grid: '#bbb' };
 
-/** How many times better than its target a row is: 1 = exactly met, below 1 = missed. */
+/** Returns how many times better than its target a row is: 1 = exactly met, below 1 = missed. */
 export function timesTarget(row) {
   const { relation, limit } = row.target;
   if (relation.startsWith('>')) return row.got / limit;
@@ -42,7 +42,7 @@ function gridLine(times, bottom) {
 <text x="${x}" y="${TOP_PX - 12}" text-anchor="middle">${times}x</text>`;
 }
 
-/** The chart of every row that has a target and a figure; bars end at 3 times the target. */
+/** Draws every row that has a target and a figure; bars end at 3 times the target. */
 export function drawChart(rows, machine) {
   const drawn = rows.filter((row) => row.error === undefined && row.target !== null);
   const width = LABEL_PX + BARS_PX + FIGURE_PX;

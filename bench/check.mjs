@@ -1,15 +1,17 @@
-// One request through before anything is timed: a fast wrong answer must not be measured.
-// Control plane.
+// Sends one request before anything is timed: a fast wrong response must not be measured. Control
+// plane.
 import { request } from 'node:https';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 
 const TIMEOUT_MS = 20_000;
 
-/** Over TLS to a server whose clients have something to trust. */
+/** The scheme is https if the server's clients have a CA to trust. */
 export const schemeOf = ({ ca }) => (ca === undefined ? 'http' : 'https');
 
-/** Sends `request` once. Resolves to {headers, body}; rejects on any status but 200. `timeoutMs` is
- * for answers over no TLS. */
+/**
+ * Sends `request` once. Resolves to {headers, body}; rejects on any status but 200. `timeoutMs`
+ * only applies without TLS.
+ */
 export async function sendOnce(server, request, timeoutMs = TIMEOUT_MS) {
   if (server.ca !== undefined) return sendOverTls(server, request);
   const hasBody = request.body !== undefined;
@@ -31,7 +33,7 @@ function answered({ method, path }, status, headers, body) {
   throw new Error(`${method} ${path}: ${status} ${body.toString('utf8', 0, 500)}`);
 }
 
-// fetch() trusts whom the process does.
+// fetch() only trusts the process's CAs.
 function sendOverTls({ host, port, ca }, { method, path, headers = {}, body }) {
   const options = { host, port, path, method, headers, ca, agent: false, timeout: TIMEOUT_MS };
   return new Promise((resolve, reject) => {
@@ -59,7 +61,7 @@ function sendOverTls({ host, port, ca }, { method, path, headers = {}, body }) {
 const MESSAGE_BYTES_MAX = 1 << 30;
 const identity = (bytes) => bytes;
 
-/** A client, with a deadline for its call. */
+/** Makes a client, and a deadline for its call. */
 function openClient(server, timeoutMs = TIMEOUT_MS) {
   const secured =
     server.ca === undefined ? credentials.createInsecure() : credentials.createSsl(server.ca);
@@ -72,7 +74,7 @@ function openClient(server, timeoutMs = TIMEOUT_MS) {
   return { client, metadata, options: { deadline: Date.now() + timeoutMs } };
 }
 
-/** One unary gRPC call with raw bytes. Resolves to the answer's bytes. */
+/** Makes one unary gRPC call with raw bytes. Resolves to the response's bytes. */
 export function callOnce(server, path, message, timeoutMs = TIMEOUT_MS) {
   const { client, metadata, options } = openClient(server, timeoutMs);
   return new Promise((resolve, reject) => {
@@ -92,7 +94,7 @@ export function callOnce(server, path, message, timeoutMs = TIMEOUT_MS) {
   });
 }
 
-/** One message on a stream of both directions. Resolves to the only answer's bytes. */
+/** Sends one message on a bidirectional stream. Resolves to the bytes of the only response. */
 export function streamOnce(server, path, message) {
   const { client, metadata, options } = openClient(server);
   const call = client.makeBidiStreamRequest(path, identity, identity, metadata, options);
@@ -128,8 +130,10 @@ export function expectBytes(what, got, expected) {
   }
 }
 
-/** V2 metadata of `model`: its inputs and outputs as {name, datatype, shape}; `input` and `output`
- * are the only ones, and throw where there are several. */
+/**
+ * Reads the V2 metadata of `model`: its inputs and outputs as {name, datatype, shape}. `input` and
+ * `output` are the only ones, and throw if there are several.
+ */
 export async function describeModel(server, model) {
   const request = { method: 'GET', path: `/v2/models/${model}` };
   const { inputs, outputs } = JSON.parse((await sendOnce(server, request)).body.toString());

@@ -1,6 +1,6 @@
-// Starts, pins and ends the processes of a benchmark run. Control plane. Every process started
-// here dies with this one: by our exit handler, and by the kernel (setpriv --pdeathsig) where we
-// are killed outright.
+// Starts, pins and ends the processes of a benchmark run. Control plane. Every process started here
+// dies with this one: through our exit handler, or through the kernel (setpriv --pdeathsig) if we
+// are killed.
 import { spawn } from 'node:child_process';
 import { isOnPath } from './machine.mjs';
 
@@ -9,8 +9,8 @@ const OUTPUT_TAIL_BYTES_MAX = 4000;
 let hooked = false;
 
 /**
- * Starts `command` pinned to `cores`. Returns {child, pid, tail()}; tail() is the end of what it
- * wrote to stderr. pid is the process itself: taskset and setpriv replace themselves by it.
+ * Starts `command` pinned to `cores`. Returns {child, pid, tail()}; tail() is the end of its stderr
+ * output. pid is the process itself: taskset and setpriv replace themselves by it.
  */
 export function start(command, args, cores) {
   hookExit();
@@ -30,8 +30,8 @@ export function start(command, args, cores) {
 
 /**
  * Starts a server and waits for its ready line: one JSON object on stdout for which
- * `isReady(object)` holds. Returns {ready, readyMs, pid, ended(), stop()}; ended() says how it
- * ended, or '' while it runs. Rejects, saying why, when it exits first or is silent too long.
+ * `isReady(object)` holds. Returns {ready, readyMs, pid, ended(), stop()}; ended() describes how it
+ * ended, or is '' while it runs. Rejects with the reason if it exits first or is silent too long.
  */
 export async function startServer(command, args, cores, isReady, timeoutMs = 20_000) {
   const startedMs = performance.now();
@@ -85,8 +85,10 @@ function parseObject(line) {
   }
 }
 
-/** Runs to the end and returns stdout. Rejects on a non-zero status or after `timeoutMs`; the error
- * has the status as `code` and the end of `stderr`. */
+/**
+ * Runs a command to its end and returns stdout. Rejects on a non-zero status or after `timeoutMs`;
+ * the error has the status as `code` and the end of `stderr`.
+ */
 export function runToEnd(command, args, cores, timeoutMs) {
   const { child, tail } = start(command, args, cores);
   const what = [command, ...args].join(' ');

@@ -1,5 +1,5 @@
-// Two checkouts of Serval against each other: every workload of run.mjs, measured in turn (old,
-// new, old, new ...) on one machine in one command. Both must be built. Control plane.
+// Compares two checkouts of Serval: every workload of run.mjs, measured in turns (old, new, old,
+// new ...) on one machine in one command. Both must be built. Control plane.
 import { resolve } from 'node:path';
 import { createContext } from './context.mjs';
 import { describeMachine } from './machine.mjs';
@@ -12,7 +12,7 @@ import { selectWorkloads } from './workloads/index.mjs';
 const HELP = `node bench/compare.mjs [options] OLD_CHECKOUT NEW_CHECKOUT${SHARED_HELP}
 `;
 
-/** Figure of one pair: how many times faster the new side is. Pure. */
+/** The figure of one pair: how many times faster the new side is. Pure. */
 export function timesFaster(workload, { reference, serval }) {
   if (workload.metric === 'p50') return reference.p50Us / serval.p50Us;
   if (workload.metric === 'p99-times') return reference.p99Us / serval.p99Us;
@@ -33,7 +33,7 @@ async function compareOne(context, workload, before, after) {
   }
 }
 
-/** Why a workload is left out, or ''. */
+/** Returns why a workload is omitted, or ''. */
 function whyNotRun(context, workload) {
   if (workload.openServal === undefined) return 'not a pair: compare two runs of run.mjs';
   const { limitSeconds } = context.options;

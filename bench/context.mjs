@@ -1,5 +1,5 @@
-// What every workload shares: options, cores, a temporary folder, fixture models, native
-// programs. Control plane. Nothing is made before a workload asks for it.
+// Shared parts of every workload: options, cores, a temporary folder, fixture models, native
+// programs. Control plane. Nothing is made before a workload requests it.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +9,15 @@ import { pickCores, requireTools } from './machine.mjs';
 import { Skipped } from './runner.mjs';
 
 const BUILD_TIMEOUT_MS = 900_000;
-// Of programs that are built only where their libraries are.
+// Libraries of programs that are only built if these are installed.
 const LIBRARIES = { grpc_echo: 'libgrpc++-dev' };
 const FIXTURES_TIMEOUT_MS = 120_000;
 const HERE = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
-/** `root` is the checkout under test; the harness, its models and native programs are our own. */
+/**
+ * `root` is the checkout under test; the harness, its models and native programs belong to this
+ * checkout.
+ */
 export function createContext(options, root = HERE) {
   requireTools(['wrk', 'h2load', 'taskset']);
   const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-'));
@@ -35,7 +38,10 @@ export function createContext(options, root = HERE) {
       id += 1;
       return id;
     },
-    /** Path of a model's folder: one of examples/models, else one that the fixtures make. */
+    /**
+     * Returns the path of a model's folder: one of examples/models, else one that the fixtures
+     * make.
+     */
     async model(name) {
       const example = join(HERE, 'examples', 'models', name);
       if (existsSync(example)) return example;
@@ -43,8 +49,10 @@ export function createContext(options, root = HERE) {
       if (!existsSync(path)) throw new Error(`no model '${name}' in examples/models or fixtures`);
       return path;
     },
-    /** Path of a program of bench/micro or grpc_echo, built when it is not up to date.
-     * Skipped where its libraries are missing. */
+    /**
+     * Returns the path of a program of bench/micro or grpc_echo, and builds it if it is not up to
+     * date. Skipped if its libraries are missing.
+     */
     program(name) {
       const build = programs.get(name) ?? buildProgram(name, cores);
       programs.set(name, build);
@@ -69,7 +77,7 @@ async function makeFixtures(tempDir, cores) {
   return join(folder, 'models');
 }
 
-/** Builds the program `name` for a context whose cores are `cores`. Resolves to its path. */
+/** Builds the program `name` for a context with the cores `cores`. Resolves to its path. */
 export async function buildProgram(name, cores) {
   requireTools(['cmake']);
   const folder = join(HERE, 'build', 'bench');
@@ -83,8 +91,10 @@ export async function buildProgram(name, cores) {
   return join(folder, name);
 }
 
-/** Is `name` in what `cmake --build --target help` prints, by make ("... name") or ninja ("name:
- * phony")? Pure. */
+/**
+ * True if `name` is in the output of `cmake --build --target help`, by make ("... name") or ninja
+ * ("name: phony"). Pure.
+ */
 export function hasTarget(help, name) {
   return help.split('\n').some((line) => line === `... ${name}` || line.startsWith(`${name}: `));
 }

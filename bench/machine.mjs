@@ -1,4 +1,4 @@
-// What this machine is and what /proc says of a process. Control plane of the benchmarks.
+// Facts about this machine, and about a process from /proc. Control plane of the benchmarks.
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
@@ -22,8 +22,8 @@ export function parseCpuList(text) {
 }
 
 /**
- * The cores of a run: the server on the first core allowed to us, the load on the next one that
- * is not its hyperthread. With a single core both share it, and `shared` says so.
+ * Chooses the cores of a run: the server on the first core that we may use, the load on the next
+ * one that is not its hyperthread. With a single core both share it, and `shared` is true.
  */
 export function pickCores() {
   const status = readFileSync('/proc/self/status', 'utf8');
@@ -33,7 +33,7 @@ export function pickCores() {
   return { server: [all[0]], load: [load], all, shared: load === all[0] };
 }
 
-/** The cores that are one with `cpu`, itself among them. */
+/** The hyperthreads of the physical core of `cpu`, including itself. */
 export function siblingsOf(cpu) {
   try {
     const path = `/sys/devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`;
@@ -43,7 +43,7 @@ export function siblingsOf(cpu) {
   }
 }
 
-/** Throws one error naming every missing program and the apt package that holds it. */
+/** Throws one error that names every missing program and its apt package. */
 export function requireTools(names) {
   const missing = names.filter((name) => !isOnPath(name));
   if (missing.length === 0) return;
@@ -51,7 +51,7 @@ export function requireTools(names) {
   throw new Error(`missing: ${missing.join(', ')}; install with: apt-get install ${packages}`);
 }
 
-/** Is there an executable `name` on PATH? */
+/** True if an executable `name` is on PATH. */
 export function isOnPath(name) {
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
     try {
@@ -77,7 +77,7 @@ export function threadCpuNs(pid) {
   return threads;
 }
 
-/** CPU time of the whole process in ns, threads that ended since the start left out. */
+/** CPU time of the whole process in ns, without threads that have ended. */
 export function processCpuNs(pid) {
   let sum = 0;
   for (const ns of threadCpuNs(pid).values()) sum += ns;
@@ -89,12 +89,15 @@ export function residentBytes(pid) {
   return statusBytes(pid, 'VmRSS');
 }
 
-/** What of it is the process's own and no file's: pages of code come and go with what is called. */
+/**
+ * The resident memory that is not backed by a file: pages of code vary with the functions that are
+ * called.
+ */
 export function ownBytes(pid) {
   return statusBytes(pid, 'RssAnon');
 }
 
-/** The most resident memory that `pid` ever had, in bytes. */
+/** The peak resident memory of `pid`, in bytes. */
 export function peakBytes(pid) {
   return statusBytes(pid, 'VmHWM');
 }
@@ -106,7 +109,7 @@ function statusBytes(pid, name) {
   return Number(match[1]) * 1024;
 }
 
-/** The facts printed and saved beside every result. */
+/** The facts that are printed and saved with every result. */
 export function describeMachine(root) {
   return {
     cpu: cpus()[0]?.model ?? 'unknown',

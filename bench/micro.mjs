@@ -1,5 +1,5 @@
-// The second table: the codecs alone, and what each request pays beside them, from
-// build/bench/codec_bench and stats_bench (JSON lines). Control plane.
+// The second table: the codecs alone, and each request's other costs, from build/bench/codec_bench
+// and stats_bench (JSON lines). Control plane.
 import { runToEnd } from './children.mjs';
 import { alignTable } from './report.mjs';
 
@@ -7,7 +7,7 @@ const TIMEOUT_MS = 120_000;
 
 const PROGRAMS = ['codec_bench', 'stats_bench'];
 
-/** Runs the programs on the server's core. Resolves to their rows, each program's apart. */
+/** Runs the programs on the server's core. Resolves to their rows, separately for each program. */
 export async function runMicro(context) {
   const tables = [];
   for (const name of PROGRAMS) {
@@ -18,13 +18,13 @@ export async function runMicro(context) {
   return tables;
 }
 
-/** With a target: whether it is met. */
+/** Adds whether the target is met, if there is one. */
 export function withVerdict(row) {
   if (row.target_ns === undefined) return row;
   return { ...row, met: row.ns_per_call < row.target_ns ? 'yes' : 'NO' };
 }
 
-/** JSON lines -> objects. Throws, with the line, on anything else. */
+/** Parses JSON lines into objects. Throws with the line on anything else. */
 export function parseMicro(output, name = 'codec_bench') {
   return output
     .split('\n')
@@ -38,7 +38,9 @@ export function parseMicro(output, name = 'codec_bench') {
     });
 }
 
-/** The rows as a table whose columns are the members of all rows, in order of appearance. */
+/**
+ * Formats the rows as a table whose columns are the members of all rows, in order of appearance.
+ */
 export function formatMicro(rows) {
   const columns = [...new Set(rows.flatMap(Object.keys))];
   const cell = (value) => {

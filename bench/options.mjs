@@ -1,4 +1,4 @@
-// The command lines of run.mjs and compare.mjs, and what that of gpu/run.mjs shares. Pure.
+// The command lines of run.mjs and compare.mjs, and the parts that gpu/run.mjs shares. Pure.
 import { parseArgs } from 'node:util';
 
 const NAME = /^[A-Za-z0-9._-]+$/;
@@ -20,7 +20,7 @@ export const SHARED_HELP = `
   --limit-seconds N   start no further workload after this long (1800)
   --help`;
 
-/** argv of run.mjs -> options. Throws with the flag's name when a value is wrong. */
+/** Parses the argv of run.mjs. Throws with the flag's name if a value is wrong. */
 export function parseRunOptions(argv) {
   const { values } = parseArgs({
     args: argv,
@@ -41,7 +41,7 @@ export function parseRunOptions(argv) {
   };
 }
 
-/** argv of compare.mjs -> options with `before` and `after`, two checkouts. */
+/** Parses the argv of compare.mjs: options with `before` and `after`, two checkouts. */
 export function parseCompareOptions(argv) {
   const { values, positionals } = parseArgs({
     args: argv,
@@ -54,7 +54,7 @@ export function parseCompareOptions(argv) {
   return { ...sharedOptions(values), before: positionals[0], after: positionals[1] };
 }
 
-/** What all of them have, of the `values` that parseArgs gave. */
+/** The options that all commands share, from the `values` of parseArgs. */
 export function sharedOptions(values) {
   const quick = values.quick;
   return {
@@ -66,7 +66,7 @@ export function sharedOptions(values) {
   };
 }
 
-/** `text` as a whole number from 1; throws with the flag's name when it is none. */
+/** Parses `text` as a whole number from 1; throws with the flag's name if it is not one. */
 export function wholeNumber(flag, text, otherwise) {
   if (text === undefined) return otherwise;
   const value = Number(text);
@@ -76,7 +76,7 @@ export function wholeNumber(flag, text, otherwise) {
   return value;
 }
 
-/** A name that a result may be kept by. */
+/** Checks a name for a saved result. */
 export function resultName(flag, name) {
   if (name !== undefined && !NAME.test(name)) {
     throw new Error(`${flag}: expected letters, digits, '.', '_' or '-', got '${name}'`);

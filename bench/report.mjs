@@ -1,4 +1,4 @@
-// Rows -> the text tables, and the comparison with a saved run. Pure.
+// Formats rows as text tables, and compares them with a saved run. Pure.
 
 const MISSING = '-';
 
@@ -14,7 +14,7 @@ export function alignTable(rows) {
   return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n');
 }
 
-/** A figure with its unit: ratios as 0.83, us as +12 us, the others plain. */
+/** Formats a figure with its unit: ratios as 0.83, us as +12 us, others plain. */
 export function formatFigure(form, value) {
   switch (form) {
     case 'ratio':
@@ -59,9 +59,9 @@ export function formatUs(us) {
 }
 
 /**
- * What one side did: rate or time, its tail, the server's CPU time per request and how much of a
- * core that made. A server far below 100 % under many connections waited for the load generator.
- * `extra` is text of the workload's own.
+ * Describes one side: rate or time, its tail, the server's CPU time per request and the share of a
+ * core that it used. A server far below 100 % under many connections waited for the load generator.
+ * `extra` is text of the workload itself.
  */
 export function formatSide(sample) {
   if (sample === undefined) return MISSING;
@@ -120,7 +120,7 @@ function tableRow(row) {
   ];
 }
 
-/** The main table: one line a row of the issue's list. */
+/** The main table: one line per row. */
 export function formatRows(rows) {
   const heading = [
     'workload',
@@ -144,7 +144,7 @@ export function formatErrors(rows) {
     .join('\n');
 }
 
-/** Why rows were left out, or ''. */
+/** The reasons why rows were omitted, or ''. */
 export function formatSkipped(rows) {
   return rows
     .filter((row) => row.skipped === true)
@@ -153,8 +153,8 @@ export function formatSkipped(rows) {
 }
 
 /**
- * This run against a saved one, row by row. `better` and `worse` only where the spreads of the
- * two runs do not meet; a row that only one run has is left out.
+ * Compares this run with a saved one, row by row. `better` and `worse` are only used if the spreads
+ * of the two runs do not overlap; rows that only one run has are omitted.
  */
 export function compareRuns(saved, rows) {
   const old = new Map(saved.rows.map((row) => [row.id, row]));
@@ -183,7 +183,7 @@ function verdictOf(before, now) {
   return now.got > before.got === higherIsBetter ? 'better' : 'worse';
 }
 
-/** compareRuns as a table. */
+/** Formats the result of compareRuns as a table. */
 export function formatComparison(name, comparison) {
   const heading = ['workload', `saved '${name}'`, 'now', 'change', 'verdict'];
   const lines = comparison.map(({ id, form, before, now, change, verdict }) => [

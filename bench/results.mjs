@@ -1,4 +1,4 @@
-// Where results lie: bench/results/<name>.json and .svg. Control plane.
+// Reads and writes results: bench/results/<name>.json and .svg. Control plane.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { drawChart } from './chart.mjs';
@@ -13,7 +13,7 @@ export function saveRun(folder, name, run) {
   return { json, svg };
 }
 
-/** The saved run `name`; throws an error that lists the saved ones when there is none. */
+/** Reads the saved run `name`; throws an error that lists the saved ones if there is none. */
 export function loadRun(folder, name) {
   const path = join(folder, `${name}.json`);
   if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8'));

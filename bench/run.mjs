@@ -51,7 +51,7 @@ async function runAll(context, workloads) {
   return rows;
 }
 
-/** The tables of codecs and counters, unless it was left out or --only asks for something else. */
+/** The tables of codecs and counters, unless they are disabled or --only selects something else. */
 async function microTable(context) {
   const { micro, only } = context.options;
   const none = { tables: [], error: '' };

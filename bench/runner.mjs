@@ -1,26 +1,29 @@
-// Runs one workload: opens both sides, warms them, measures them in turn. Control plane.
+// Runs one workload: opens both sides, warms them up, measures them in turns. Control plane.
 import { formOf, judge } from './statistics.mjs';
 
 const WARM_SECONDS = 1;
 const OPEN_SECONDS = 3;
 
-/** Thrown where what a workload needs can't be had here: its row is left out, and says why. */
+/**
+ * Thrown if something that a workload needs is not available here: its row is omitted with the
+ * reason.
+ */
 export class Skipped extends Error {}
 
-/** The options of a workload: one that looks for small differences asks for more rounds. */
+/** The options of a workload: one that measures small differences needs more rounds. */
 export function optionsOf({ roundsTimes = 1 }, options) {
   return { ...options, rounds: options.rounds * roundsTimes };
 }
 
-/** Bound on what a paired workload costs, in seconds, for the time limit. */
+/** An upper bound on the seconds of a paired workload, for the time limit. */
 export function pairSeconds({ seconds, rounds }) {
   return 2 * (rounds * seconds + WARM_SECONDS) + OPEN_SECONDS;
 }
 
 /**
- * The rows of a workload. A failure becomes a row with `error`: the others still run. One that is
- * Skipped has `skipped` too. A workload has run(context) -> rows, or openServal and openReference
- * (measured as a pair).
+ * Returns the rows of a workload. A failure becomes a row with `error`: the others still run. A
+ * Skipped one becomes a row with `skipped` as well. A workload has run(context) -> rows, or
+ * openServal and openReference (measured as a pair).
  */
 export async function runWorkload(context, workload) {
   const { limitSeconds } = context.options;
@@ -36,7 +39,7 @@ export async function runWorkload(context, workload) {
   }
 }
 
-/** Opens both sides, measures them in turn, closes them: the samples of all rounds. */
+/** Opens both sides, measures them in turns and closes them; returns the samples of all rounds. */
 export async function runPair(context, workload) {
   const serval = await workload.openServal(context, context.root);
   try {
@@ -65,7 +68,7 @@ export async function alternate({ rounds, seconds }, reference, serval) {
   return samples;
 }
 
-/** One measurement; when it fails because the server died, the error says so. */
+/** Takes one sample; if it fails because the server died, the error says so. */
 export async function sample(side, seconds) {
   try {
     return await side.measure(seconds);

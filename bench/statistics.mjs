@@ -23,10 +23,10 @@ export function spread(values) {
 }
 
 /**
- * The figure of one round from the two samples taken in it.
- * `rate`: requests a second of Serval / of the reference. `time`: time per request, the same way.
- * `p50`: Serval's median latency minus the reference's, in us. `p50-times`, `p99-times`,
- * `p999-times`: Serval's percentile over the reference's.
+ * Returns the figure of one round from its two samples. `rate`: requests a second of Serval / of
+ * the reference. `time`: time per request, in the same way. `p50`: Serval's median latency minus
+ * the reference's, in us. `p50-times`, `p99-times`, `p999-times`: Serval's percentile over the
+ * reference's.
  */
 export function pairValue(metric, reference, serval) {
   switch (metric) {
@@ -51,8 +51,7 @@ export function pairValue(metric, reference, serval) {
 
 /**
  * The same figure by the servers' CPU time per request, which a busy machine or a slow load
- * generator disturbs far less than the wall clock; null where a side has none, and for
- * percentiles.
+ * generator distorts far less than the wall clock; null if a side has none, and for percentiles.
  */
 export function cpuValue(metric, reference, serval) {
   if (!(reference.cpuUs > 0) || !(serval.cpuUs > 0)) return null;
@@ -66,7 +65,7 @@ export function cpuValue(metric, reference, serval) {
   }
 }
 
-/** Does `got` meet the target? null where the row has no target. */
+/** Returns whether `got` meets the target; null if the row has none. */
 export function meets(target, got) {
   if (target === null) return null;
   switch (target.relation) {
@@ -81,7 +80,7 @@ export function meets(target, got) {
   }
 }
 
-/** Samples of one side over the rounds -> one sample holding each member's median. */
+/** Combines the samples of one side into one sample with each member's median. */
 export function medianSample(samples) {
   const result = {};
   for (const key of Object.keys(samples[0] ?? {})) {
@@ -91,12 +90,12 @@ export function medianSample(samples) {
   return result;
 }
 
-/** How a metric's figure is written: a difference in us, or a ratio. */
+/** The form of a metric's figure: a difference in us, or a ratio. */
 export function formOf(metric) {
   return metric === 'p50' ? 'us' : 'ratio';
 }
 
-/** A row as the report wants it, from the samples of all rounds. */
+/** Makes a row for the report from the samples of all rounds. */
 export function judge(workload, rounds) {
   const values = rounds.map((r) => pairValue(workload.metric, r.reference, r.serval));
   const byCpu = rounds.map((r) => cpuValue(workload.metric, r.reference, r.serval));
@@ -120,7 +119,7 @@ export function judge(workload, rounds) {
   };
 }
 
-/** A row as the report wants it, from figures that are no ratio of two sides, such as seconds. */
+/** Makes a row for the report from figures that are not a ratio of two sides, such as seconds. */
 export function judgeFigures({ id, title, reference = '', form, target, note = '' }, values) {
   const got = median(values);
   return {

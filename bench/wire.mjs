@@ -1,5 +1,5 @@
-// Protobuf by hand, and the few fields of ModelInferRequest and ModelInferResponse that a benchmark
-// needs. Pure. Source: grpc_predict_v2.proto of the V2 protocol.
+// Protobuf encoding by hand, and the few fields of ModelInferRequest and ModelInferResponse that a
+// benchmark needs. Pure. Source: grpc_predict_v2.proto of the V2 protocol.
 
 const FIELD = {
   request: { modelName: 1, inputs: 5, outputs: 6, rawInputContents: 7 },
@@ -10,7 +10,7 @@ const FIELD = {
   response: { rawOutputContents: 6 },
 };
 
-/** A varint of a number up to 2^53. */
+/** Encodes a number up to 2^53 as a varint. */
 export function varint(value) {
   const bytes = [];
   let rest = value;
@@ -31,7 +31,7 @@ function varintField(number, value) {
   return Buffer.concat([varint(number * 8), varint(value)]);
 }
 
-/** Parameters as fields `number`: of each the text, or the whole number. */
+/** Parameters as fields `number`; each is a string or a whole number. */
 function parameterFields(number, parameters) {
   return Object.entries(parameters).map(([key, given]) => {
     const value =
@@ -48,8 +48,10 @@ function parameterFields(number, parameters) {
   });
 }
 
-/** One InferInputTensor. `tensor` is {name, datatype, shape, parameters}, the last of texts and
- * whole numbers. */
+/**
+ * One InferInputTensor. `tensor` is {name, datatype, shape, parameters}; parameters are strings and
+ * whole numbers.
+ */
 function inputTensor({ name, datatype, shape, parameters = {} }) {
   const entries = parameterFields(FIELD.tensor.parameters, parameters);
   return Buffer.concat([
@@ -60,7 +62,7 @@ function inputTensor({ name, datatype, shape, parameters = {} }) {
   ]);
 }
 
-/** ModelInferRequest with raw inputs: of each the tensor and its bytes. */
+/** ModelInferRequest with raw inputs, each a tensor and its bytes. */
 export function modelInferRequest(model, inputs) {
   return Buffer.concat([
     bytesField(FIELD.request.modelName, Buffer.from(model)),
@@ -74,7 +76,7 @@ const placeOf = ({ region, bytes }) => ({
   shared_memory_byte_size: bytes,
 });
 
-/** The same of one input and one output that lie in shared memory: {region, bytes} each. */
+/** The same with one input and one output in shared memory: {region, bytes} each. */
 export function placedInferRequest(model, tensor, place, output, outputPlace) {
   const input = inputTensor({ ...tensor, parameters: placeOf(place) });
   const wanted = Buffer.concat([
@@ -88,7 +90,7 @@ export function placedInferRequest(model, tensor, place, output, outputPlace) {
   ]);
 }
 
-/** SystemSharedMemoryRegisterRequest of a whole object. */
+/** SystemSharedMemoryRegisterRequest for a whole object. */
 export function registerRequest(region, key, bytes) {
   return Buffer.concat([
     bytesField(FIELD.register.name, Buffer.from(region)),
@@ -97,8 +99,10 @@ export function registerRequest(region, key, bytes) {
   ]);
 }
 
-/** A message's fields in order: [number, bytes]; numbers of varint fields are passed over. Throws
- * on a malformed message. */
+/**
+ * A message's fields in order: [number, bytes]; varint fields are skipped. Throws on a malformed
+ * message.
+ */
 export function fields(message) {
   const found = [];
   let at = 0;

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeAttachHeader, writeAttachModule } from './attach-options.mjs';
 import { splitHeader, writeStructs } from './engine-cpp.mjs';
 import { readSchema } from './engine-schema.mjs';
 import { writeTypeScript } from './engine-typescript.mjs';
@@ -63,6 +64,8 @@ try {
   rmSync(out, { recursive: true, force: true });
 }
 
+files.set(join(native, 'attach_options.h'), writeAttachHeader());
+files.set(join(root, 'ts/base/generated/attach-options.ts'), writeAttachModule());
 files.set(join(native, 'runtime_options.h'), writeOptionsHeader());
 files.set(join(root, 'ts/model/generated/runtime-options.ts'), writeOptionsModule());
 

@@ -13,27 +13,27 @@ const work = join(root, 'build', 'addon');
 const output = join(root, 'build', 'Release');
 const BYTES_PER_COMPILER = 1.5 * 2 ** 30;
 
-// Compilers to run at once: one per core, fewer where memory is short.
+// The number of compilers to run at once: one per core, fewer if memory is short.
 export function compileJobs() {
   const byMemory = Math.floor(totalmem() / BYTES_PER_COMPILER);
   return Math.max(1, Math.min(availableParallelism(), byMemory));
 }
 
-// Environment of a CMake run: jobs, and ccache where there is one.
+// Returns the environment of a CMake run: the number of jobs, and ccache if it is installed.
 export function cmakeEnvironment() {
   const env = { CMAKE_BUILD_PARALLEL_LEVEL: String(compileJobs()), ...process.env };
   const ccache = spawnSync('ccache', ['--version'], { stdio: 'ignore' });
   if (ccache.status !== 0) return env;
   env.CMAKE_CXX_COMPILER_LAUNCHER ??= 'ccache';
-  // Another checkout of the same sources finds the objects too.
+  // Lets another checkout of the same sources find the objects too.
   env.CCACHE_BASEDIR ??= root;
   env.CCACHE_NOHASHDIR ??= 'true';
   env.CCACHE_DIR ??= join(env.SERVAL_CACHE ?? join(homedir(), '.cache', 'serval'), 'ccache');
   return env;
 }
 
-// Removes a build folder that was configured for other sources (a copied checkout) or for another
-// generator, where one is asked for: CMake refuses both.
+// Removes a build folder that was configured for other sources (a copied checkout) or, if
+// `generator` is given, for another generator: CMake refuses both.
 export function dropForeignCache(folder, generator) {
   const cache = join(folder, 'CMakeCache.txt');
   if (!existsSync(cache)) return;
@@ -49,8 +49,8 @@ export function run(command, args, env = process.env) {
   return spawnSync(command, args, { cwd: root, stdio: 'inherit', env }).status === 0;
 }
 
-// Whether the last configuration missed a package. CMake looks for it again only when it is asked
-// to.
+// Returns whether the last configuration missed a package. CMake does not look for it again unless
+// it is configured again.
 function missedPackages() {
   const text = readFileSync(join(work, 'CMakeCache.txt'), 'utf8');
   return /^(?:SERVAL|FLATBUFFERS)_\w+:\w+=\S*-NOTFOUND$/m.test(text);

@@ -15,7 +15,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, 'dist', 'bundle');
 const loader = join(root, 'scripts', 'packaging', 'load-bundle.cjs');
 
-// The command line with `serve`, the package's own, and the listeners' threads.
+// The files that a server loads: the command line with `serve`, the library's entry, and the
+// listeners' threads.
 const SERVER_ENTRIES = ['main.js', 'api.js', 'server/workers/http-worker.js'];
 // The other commands, and the thread that imports models.
 const OTHER_ENTRIES = [
@@ -37,11 +38,11 @@ const OTHER_ENTRIES = [
 const REQUIRE =
   "import { createRequire as makeRequire } from 'node:module';" +
   'const require = makeRequire(import.meta.url);';
-// As a name: esbuild knows none for a CommonJS file.
+// Defined as a name, because esbuild has no import.meta.url for a CommonJS file.
 const FILE_URL = "const thisFileUrl = require('node:url').pathToFileURL(__filename).href;";
 
-// The server's file loads the other commands, and what sends traces, from their own files. Nothing
-// but answers and errors passes between: classes are there twice.
+// The server's file loads the other commands and the trace exporter from their own files. Only
+// return values and errors pass between them, because each class exists twice.
 const EXPORTER = 'otlp-exporter.js';
 const otherCommands = {
   name: 'other-commands',
@@ -65,12 +66,13 @@ const otherCommands = {
 
 const SHARED = {
   outdir: folder,
-  // All in one folder: the workers' files lie beside the one that starts them, as in dist.
+  // All files are in one folder: the workers' files are beside the one that starts them, as in
+  // dist.
   entryNames: '[name]',
   bundle: true,
   platform: 'node',
   target: 'node20',
-  // What is never loaded (channelz is off).
+  // Never loaded (channelz is off).
   external: ['@grpc/proto-loader'],
   minify: true,
   legalComments: 'none',
@@ -87,7 +89,7 @@ export async function bundle() {
   return readdirSync(folder).length;
 }
 
-// NAME.cjs runs NAME.code.cjs by way of load.cjs, with V8's code of it beside.
+// Writes NAME.cjs, which runs NAME.code.cjs through load.cjs, with V8's compiled code beside it.
 function writeLoaded(name) {
   const { codeOf, scriptOf } = createRequire(import.meta.url)(loader);
   const entry = join(folder, `${name}.cjs`);
@@ -98,14 +100,16 @@ function writeLoaded(name) {
   writeFileSync(entry, `'use strict';\n${text}`);
 }
 
-/** The names of the packages whose code is in it, sorted. Writes nothing. */
+/** Returns the names of the packages whose code is in the bundle, sorted. Writes nothing. */
 export async function bundledPackages() {
   const results = await bundled({ write: false, metafile: true, minify: false });
   return packagesOf(results.flatMap(({ metafile }) => Object.keys(metafile.inputs)));
 }
 
-/** By file name, of those that a server runs: bytes, the paths of what is in it from the root,
- * the names of the packages among them. Writes nothing. */
+/**
+ * Returns, by file name, for the files that a server runs: the size in bytes, the paths of the
+ * modules in it from the root, and the names of the packages among them. Writes nothing.
+ */
 export async function serverFiles() {
   const [{ metafile }] = await bundled({ write: false, metafile: true });
   const files = Object.entries(metafile.outputs).map(([path, { bytes, inputs }]) => {

@@ -33,7 +33,7 @@ import { check, serveOnce } from './packaging/served.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const BYTES_MAX = 80e6;
-// No variable is set, and no folder is searched for programs.
+// An environment with no variable set and no folder that is searched for programs.
 const BARE = { PATH: '/nowhere' };
 
 function makePackage() {
@@ -81,7 +81,7 @@ function checkContents(folder, version) {
   check(manual.startsWith('.TH SERVAL 1'), `serval.1 begins with '${manual.slice(0, 40)}'`);
 }
 
-// Every relative link of every page leads to a file that is there.
+// Checks that every relative link of every page leads to an existing file.
 function checkLinks(folder) {
   const pages = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.md'));
   check(pages.includes('README.md') && pages.length > 15, `too few pages: ${pages.join(', ')}`);
@@ -94,7 +94,7 @@ function checkLinks(folder) {
   }
 }
 
-// The last stage of deploy/docker/Dockerfile, in the unpacked folder.
+// Runs the last stage of deploy/docker/Dockerfile in the unpacked folder.
 function serveAsImage(folder) {
   const entrypoint = join(folder, 'bin', 'entrypoint');
   copyFileSync(join(root, 'deploy', 'docker', 'entrypoint.sh'), entrypoint);
@@ -133,7 +133,7 @@ async function main() {
     await step('npm and npx of Node 22 and 24', () => checkByNodes(scratch, ['22', '24']));
     await step('every Node', () => smokeNodes(prefix, scratch));
   } catch {
-    // Counted and printed above; the steps after it cannot run.
+    // The failure is counted and printed above; the steps after it cannot run.
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-// Packages of `wanted` that `installed` has not, or not in that version. Both: a lock's `packages`.
+// Returns the packages of `wanted` that `installed` lacks or has in another version, without
+// optional ones. Both are the `packages` of a lock file.
 export function missingPackages(wanted, installed) {
   return Object.entries(wanted)
     .filter(([path, entry]) => path !== '' && entry.optional !== true && entry.link !== true)

@@ -16,7 +16,7 @@ wanted_lines=()
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
-# need PACKAGE "what for" COMMAND...: runs COMMAND; a failure notes PACKAGE as missing.
+# need PACKAGE "purpose" COMMAND...: runs COMMAND; if it fails, notes PACKAGE as missing.
 need() {
   local package="$1" purpose="$2"
   shift 2
@@ -25,7 +25,7 @@ need() {
   missing_lines+=("  $package: $purpose")
 }
 
-# want PACKAGE "what is not there without it" COMMAND...: the same, but nothing fails for it.
+# want PACKAGE "what is unavailable without it" COMMAND...: the same, but nothing fails for it.
 want() {
   local package="$1" purpose="$2"
   shift 2
@@ -36,25 +36,25 @@ want() {
 
 has() { command -v "$1"; }
 
-# Not on everybody's PATH.
+# Debian installs both outside of the PATH of ordinary users.
 has_nginx() { has nginx || [ -x /usr/sbin/nginx ]; }
 has_haproxy() { has haproxy || [ -x /usr/sbin/haproxy ]; }
 
-# jpeglib.h wants <cstdio> before it.
+# jpeglib.h needs <cstdio> to be included first.
 has_header_after() { printf '#include <%s>\n' "$@" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
 has_header() { echo "#include <$1>" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
 
-# A static library; it is only there where a program can be linked with it.
+# Checks for a static library by linking a program with it.
 has_static_library() {
   echo 'int main() { return 0; }' | "${cxx[@]}" -x c++ - "-l:lib$1.a" -o "$scratch/linked"
 }
 
-# C sources that are compiled in, and their header.
+# Checks for the C sources that are compiled in, and their header.
 has_llhttp() { [ -f /usr/share/llhttp/llhttp.c ] && [ -f /usr/share/include/llhttp/llhttp.h ]; }
 
 has_nghttp2() { has_header nghttp2/nghttp2.h && has_static_library nghttp2; }
 
-# A compiler that is new enough: GCC 10 or Clang 14 (both speak the C++20 that we use).
+# Checks that the compiler is new enough: GCC 10 or Clang 14 (both support our C++20).
 has_cxx20() {
   local version
   version="$("${cxx[@]}" -dumpversion)" || return 1
@@ -67,7 +67,8 @@ has_cxx20() {
 
 has_python() { python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'; }
 
-# Debian's, of the system's Python; importing it takes seconds.
+# Checks for Debian's package, which belongs to the system's Python. Does not import it: that takes
+# seconds.
 has_torch() {
   /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))'
 }
@@ -78,7 +79,7 @@ has_cmake() {
   [ "$(printf '3.20\n%s\n' "$version" | sort -V | head -1)" = 3.20 ]
 }
 
-# The fuzzers need clang's own runtime library beside the compiler.
+# Checks that clang has its own runtime library, which the fuzzers need.
 has_libfuzzer() {
   echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
     clang++-14 -fsanitize=fuzzer,address -x c++ - -o "$scratch/fuzzer"
@@ -165,14 +166,14 @@ check_all() {
   for group in "$@"; do check_group "$group"; done
 }
 
-# What is wanted and not there; nothing fails for it.
+# Prints the optional packages that are missing; nothing fails for them.
 tell_wanted() {
   [ ${#wanted_packages[@]} -gt 0 ] || return 0
   echo "serval: these packages are missing, it goes on without them:" >&2
   printf '%s\n' "${wanted_lines[@]}" >&2
 }
 
-# The packages of both lists, each once.
+# Prints the packages of both lists, each once.
 all_packages() {
   printf '%s\n' ${missing_packages[@]+"${missing_packages[@]}"} \
     ${wanted_packages[@]+"${wanted_packages[@]}"} | awk 'NF && !seen[$0]++'
@@ -202,24 +203,25 @@ fi
 
 log="$scratch/apt.log"
 apt_options=(-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120)
-# Where there is no network, the next build comes here again.
+# Retries are off if only optional packages are missing: without a network, every build would wait
+# here.
 [ ${#missing_packages[@]} -gt 0 ] || apt_options=(-qq -o Acquire::Retries=0)
 export DEBIAN_FRONTEND=noninteractive
 
-# install PACKAGE...: status 1 where apt-get cannot.
+# install PACKAGE...: exit status 1 if apt-get fails.
 install() {
   echo "serval: running apt-get install -y --no-install-recommends $*" >&2
   apt-get "${apt_options[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1
 }
 
-# A package index that cannot be read (a third-party source, say) need not stop the installation.
+# A package index that cannot be read (a third-party source, say) does not stop the installation.
 apt-get "${apt_options[@]}" update >"$log" 2>&1 || true
 if [ ${#missing_packages[@]} -gt 0 ] && ! install "${missing_packages[@]}"; then
   tail -20 "$log" >&2
   echo "serval: apt-get could not install them; its last lines are above" >&2
   exit 1
 fi
-# What a needed one did not bring along; on its own, so that nothing fails for it.
+# Installed separately, so that a missing optional package fails nothing.
 check_all "$@"
 [ ${#wanted_packages[@]} -eq 0 ] || install "${wanted_packages[@]}" || true
 

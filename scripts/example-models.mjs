@@ -51,7 +51,7 @@ export function identity(name, type, shape, input = 'input', output = 'output') 
   };
 }
 
-/** [folder below a model repository, model] of everything in examples/models. */
+/** Returns [folder below a model repository, model] for every model of examples/models. */
 export function exampleModels(onnx) {
   return [
     ['half_plus_three/123', halfPlusThree(onnx)],

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-// Another version breaks lines in other places.
+// Another version breaks lines differently.
 const CLANG_FORMAT = 'clang-format-14';
 const BIOME = join(root, 'node_modules', '@biomejs', 'cli-linux-x64', 'biome');
 
@@ -27,8 +27,8 @@ function run(command, args) {
 }
 
 /**
- * Formats, or with `check` compares: {formatted: whether all is in form, text: what the tools say,
- * missing: names of tools that are not there}.
+ * Formats the sources, or only compares them if `check`. Returns {formatted: whether all files are
+ * formatted, text: the tools' output, missing: the names of missing tools}.
  */
 export function format(check) {
   const results = [

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 // headers come from the system and carry the same licence as the npm package of that name.
 export const nativeLicences = ['@nozbe/simdjson', 'node-addon-api', 'node-api-headers', 're2'];
 
-// Libraries of the system that are linked into serval.node, and where Debian keeps their licences.
-// (OpenSSL is Node's, with Node's licence.)
+// Debian's paths of the licences of system libraries that are linked into serval.node. (OpenSSL is
+// part of Node and has Node's licence.)
 export const systemLicences = {
   'libjpeg-turbo': 'libjpeg62-turbo-dev',
   libpng: 'libpng-dev',
@@ -46,9 +46,9 @@ ONNX Runtime itself contains third-party code, listed in the file
 ThirdPartyNotices.txt of its source repository, github.com/microsoft/onnxruntime.
 `;
 
-// Names of the packages that `roots` need at run time, themselves included, sorted. `leaves` are
-// taken without what they need in turn. `lock` is package-lock.json's `packages`. Throws when the
-// tree is not flat: a nested copy would be left behind.
+// Returns the sorted names of the packages that `roots` need at run time, including themselves.
+// `leaves` are included without their dependencies. `lock` is package-lock.json's `packages`.
+// Throws if the tree is not flat, because a nested copy would be left out.
 export function runtimeClosure(lock, roots, leaves = []) {
   const found = new Set();
   const queue = [...roots];
@@ -71,7 +71,7 @@ function licenceText(modules, name) {
   if (name === 'onnxruntime-node') return ONNX_RUNTIME_LICENCE;
   const folder = join(modules, name);
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
-  // The package's own text is of its JavaScript; the sources that we compile have theirs.
+  // The package's LICENSE covers its JavaScript; the sources that we compile have another one.
   if (name === 're2') files.push('vendor/LICENSE');
   if (files.length === 0) throw new Error(`package: ${name} has no licence file`);
   return files
@@ -80,8 +80,8 @@ function licenceText(modules, name) {
     .join('\n\n');
 }
 
-// One file with every package's name, version, licence name and text. `systemNames`: of libraries,
-// with the Debian package of each.
+// Writes one file with every package's name, version, licence name and text. `systemNames` lists
+// libraries, each with its Debian package.
 export function writeLicences(path, modules, names, systemNames) {
   const parts = names.map((name) => {
     const manifest = join(modules, name, 'package.json');

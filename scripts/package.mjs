@@ -23,10 +23,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const packaging = join(root, 'scripts', 'packaging');
 const BYTES_MAX = 80e6;
 
-// Made here, not copied from the checkout.
+// Made by this script, not copied from the checkout.
 const MADE = new Set(['prebuilt', 'man', 'THIRD-PARTY-LICENSES.txt']);
 
-// Of our own package.json, what a user of the package can use.
+// Writes the parts of our package.json that a user of the package needs.
 function writeManifest(manifest, stage) {
   const names = [
     'name',
@@ -71,7 +71,7 @@ function setModes(folder, executable) {
   }
 }
 
-// One time stamp for every file: the last commit's, so that a rebuild gives the same bytes.
+// Returns one time stamp for every file, that of the last commit: a rebuild gives the same bytes.
 function timeStamp() {
   if (process.env.SOURCE_DATE_EPOCH !== undefined) return process.env.SOURCE_DATE_EPOCH;
   try {

@@ -26,7 +26,7 @@ export * from './ts/protobuf/generated/platform-config.ts';
 export * from './ts/protobuf/generated/serving-config.ts';
 `;
 
-// The tables as they are in the sources.
+// Reads the tables from the sources.
 export async function readTables() {
   const { outputFiles } = await build({
     stdin: { contents: SOURCES, resolveDir: root, loader: 'ts' },
@@ -34,7 +34,7 @@ export async function readTables() {
     format: 'esm',
     platform: 'node',
     packages: 'external',
-    // A data: URL is no file, which sources look for their package from.
+    // A data: URL is not a file, so sources could not find their package from it.
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(root, 'ts', 'api.ts')).href) },
     write: false,
     logLevel: 'error',
@@ -57,7 +57,8 @@ const WORDS = {
   'not here': 'refused',
 };
 
-// `spell`: how the peer writes a flag's name. Neighbours that only say "the same" share a line.
+// Returns a table of flags. `spell` writes a flag's name as the peer does. Neighbours that only say
+// "the same" share a line.
 export function flagTable(flags, peer, spell, findFlag) {
   const lines = [];
   let before = '';
@@ -81,7 +82,7 @@ export function flagTable(flags, peer, spell, findFlag) {
   return [`| ${peer} | here | |`, '| --- | --- | --- |', ...lines].join('\n');
 }
 
-// Message -> where it is first reached from the root: "optimization.cuda".
+// Maps each message to the place where it is first reached from the root: "optimization.cuda".
 function pathsOf(schema, table) {
   const paths = new Map([[schema.name, '']]);
   const waiting = [schema];
@@ -97,7 +98,7 @@ function pathsOf(schema, table) {
   return paths;
 }
 
-// A line for what works as it is of each message; one for each field of which there is more to say.
+// Writes one line for the fields of a message that work unchanged, and one for each other field.
 export function fieldLines(schema, table) {
   const lines = [];
   for (const [message, path] of pathsOf(schema, table)) {
@@ -129,7 +130,7 @@ function parameterLines(rows) {
   ];
 }
 
-// Options of one value in one row.
+// Joins options with the same value in one row.
 function optionTable(scope) {
   const byValue = new Map();
   for (const option of RUNTIME_OPTIONS.filter((one) => one.scope === scope)) {
@@ -145,7 +146,7 @@ function optionTable(scope) {
 const fieldTable = (heading, lines) =>
   [`| ${heading} | here | |`, '| --- | --- | --- |', ...lines].join('\n');
 
-// Page -> block -> its text.
+// Maps page -> block -> text.
 export function pageBlocks(tables) {
   const snake = (name) => name.replaceAll('-', '_');
   const { findFlag } = tables;
@@ -189,7 +190,7 @@ export function pageBlocks(tables) {
   };
 }
 
-// The text with what stands between the block's marks replaced. Throws where they are missing.
+// Returns the text with the part between the block's marks replaced. Throws if a mark is missing.
 export function withBlock(text, name, block) {
   const begin = `<!-- ${name}: written by ${WRITER} -->`;
   const end = `<!-- ${name} end -->`;

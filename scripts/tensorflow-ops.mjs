@@ -41,8 +41,10 @@ const isGroup = (value) =>
   Object.values(value).length > 0 &&
   Object.values(value).every(isOperator);
 
-/** Family (a folder of ops/) -> {operator: {dtypes, note}}. `folder` holds the compiled modules.
- * Throws where an operator of OPERATORS is in no family. */
+/**
+ * Maps a family (a folder of ops/) to {operator: {dtypes, note}}. `folder` holds the compiled
+ * modules. Throws if an operator of OPERATORS is in no family.
+ */
 export async function operatorFamilies(folder) {
   const families = new Map();
   for (const family of readdirSync(folder).sort()) {
@@ -60,7 +62,7 @@ export async function operatorFamilies(folder) {
   return servedFamilies(families, OPERATORS);
 }
 
-/** The families' operators that are in `all`. Pure. */
+/** Returns the families' operators that are in `all`. Pure. */
 export function servedFamilies(families, all) {
   const left = new Set(Object.keys(all));
   const served = new Map();
@@ -76,7 +78,9 @@ export function servedFamilies(families, all) {
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
-/** The Markdown of all families; operators of one family with the same words share a row. */
+/**
+ * Returns the Markdown of all families; operators of one family with the same words share a row.
+ */
 export function operatorTables(families) {
   const sections = [...families].map(([family, operators]) => {
     const rows = new Map();
@@ -93,7 +97,7 @@ export function operatorTables(families) {
   return [`${count} operators.`, '', ...sections].join('\n');
 }
 
-/** The text with what stands between the marks replaced. Throws where the marks are missing. */
+/** Returns the text with the part between the marks replaced. Throws if a mark is missing. */
 export function withOperators(text, tables) {
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (from < 0 || to < from)

@@ -1,6 +1,6 @@
-// What a program gets from `import 'serval'`: a server inside its own process, with the settings of
-// `serval serve` as options, or a model without one. Control plane, the caller's thread.
-// scripts/packaging/write-types.mjs writes its declarations from the table of flags.
+// The API of `import 'serval'`: a server inside the calling process, with the settings of `serval
+// serve` as options, or a model without a server. Control plane, the caller's thread.
+// scripts/packaging/write-types.mjs generates its declarations from the table of flags.
 import type { FlagRow } from './config/values/flag-row.js';
 import { findFlag, nearestFlag, SERVE_FLAGS } from './config/flags.js';
 import { configOf, type Config } from './config/config.js';
@@ -13,8 +13,10 @@ import { startServer as start, type CutLog, type RunningServer } from './server/
 export { ErrorCode, ServalError } from './base/errors.js';
 export type { Model } from './library/load-model.js';
 
-/** By the flags' names in camelCase: numbers, booleans, texts; lists where a flag may be
- * repeated. */
+/**
+ * Keyed by the flags' names in camelCase: numbers, booleans, texts; lists if a flag may be
+ * repeated.
+ */
 export type ServeOptions = Readonly<Record<string, unknown>>;
 
 export interface Address {
@@ -23,13 +25,15 @@ export interface Address {
 }
 
 export interface Server {
-  /** Port 0 where `allowHttp` is false; so of gRPC. */
+  /** Port 0 if `allowHttp` is false; the same for gRPC. */
   readonly http: Address;
   readonly grpc: Address;
   /** Whether every model is available. */
   readonly ready: boolean;
-  /** Stops accepting, finishes what runs within `drainSeconds`, closes every connection and ends
-   * the threads. Settles with what had to be cut: undefined where nothing had. */
+  /**
+   * Stops accepting, finishes running requests within `drainSeconds`, closes every connection and
+   * ends the threads. Settles with what was cut off: undefined if nothing was.
+   */
   stop(): Promise<CutLog | undefined>;
 }
 
@@ -41,8 +45,10 @@ export function optionName(row: Pick<FlagRow, 'name'>): string {
   return row.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Which model, and how it runs: `name`, `version`, `signature`, and settings of `serval serve`
- * that a model by itself has. */
+/**
+ * Selects a model and how it runs: `name`, `version`, `signature`, and the settings of `serval
+ * serve` that apply to a single model.
+ */
 export type ModelOptions = Readonly<Record<string, unknown>>;
 
 function optionTexts(row: FlagRow, value: unknown, where: string): readonly string[] {
@@ -56,8 +62,10 @@ function optionTexts(row: FlagRow, value: unknown, where: string): readonly stri
   return [String(value)];
 }
 
-/** The options as settings by flag name; undefined values are left out.
- * Errors: InvalidArgument: an unknown option (names the nearest), a value of another type. */
+/**
+ * The options as settings by flag name; undefined values are omitted. Errors: InvalidArgument: an
+ * unknown option (names the nearest), a value of another type.
+ */
 export function optionSettings(
   options: ServeOptions,
   folder: string,
@@ -78,16 +86,18 @@ export function optionSettings(
   return settings;
 }
 
-/** The engine is one per process, and so is the server. */
+/** A process has one engine, and one server. */
 let taken = false;
 
-/** Starts a server in this process; settles when it listens and every model is loaded or has
- * failed. Relative paths count from the working directory. Rejects with an Error that names the
- * option, the port or the path, or where one runs here already. */
+/**
+ * Starts a server in this process; settles when it listens and every model is loaded or has failed.
+ * Relative paths are relative to the working directory. Rejects with an Error that names the
+ * option, the port or the path, or if a server already runs here.
+ */
 export async function startServer(options: ServeOptions): Promise<Server> {
   const cwd = process.cwd();
   const config = await configOf(optionSettings(options, cwd), cwd);
-  if (taken) throw configError(CALL, 'expected one server at a time: stop() the one that runs');
+  if (taken) throw configError(CALL, 'expected one server at a time: stop() the running one first');
   taken = true;
   try {
     return serverOf(config, await start(config));
@@ -121,11 +131,14 @@ function serverOf(
 const LOAD_CALL = 'loadModel';
 const CHOICES = ['name', 'version', 'signature'] as const;
 
-/** Loads the model of a path (what `serval serve PATH` takes, of any format) into this process, for
- * `infer()`: no server, no socket. Options: `name`, where the path holds several models, `version`,
- * `signature`, and the settings of MODEL_SETTINGS in camelCase. Several may be loaded at a time,
- * beside a server too; threads and the memory limit are the process's, by whoever came first.
- * Rejects with ServalError: InvalidArgument, ModelNotFound, ModelInvalid, RuntimeUnavailable. */
+/**
+ * Loads the model at a path (anything that `serval serve PATH` accepts, in any format) into this
+ * process, for `infer()`: no server, no socket. Options: `name`, if the path contains several
+ * models, `version`, `signature`, and the settings of MODEL_SETTINGS in camelCase. Several models
+ * may be loaded at a time, also beside a server; threads and the memory limit belong to the process
+ * and are set by its first user. Rejects with ServalError: InvalidArgument, ModelNotFound,
+ * ModelInvalid, RuntimeUnavailable.
+ */
 export async function loadModel(path: string, options: ModelOptions = {}): Promise<Model> {
   if (typeof path !== 'string') {
     throw configError(LOAD_CALL, `expected the path of a model, got ${typeof path}`);

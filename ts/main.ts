@@ -1,6 +1,6 @@
-// The command line: what each word runs; ts/cli/help/commands.ts describes them. Control
-// plane, main thread. `serve` is loaded with it, because its start-up time is a promise
-// (bench/workloads/startup.mjs); the other commands when they are called.
+// The command line: runs the command of each word; ts/cli/help/commands.ts describes them. Control
+// plane, main thread. `serve` is loaded with it, because its start-up time is guaranteed
+// (bench/workloads/startup.mjs); the other commands are loaded on demand.
 import { existsSync } from 'node:fs';
 import { echo, meant, visible } from './base/text.js';
 import { ErrorCode, reasonOf } from './base/errors.js';
@@ -24,8 +24,10 @@ const COMMANDS = [
   'help',
 ];
 
-/** Runs one command and sets the process's exit code; `serve` returns once the server is up.
- * 1: it failed; 2: the command line or the configuration file is wrong. */
+/**
+ * Runs one command and sets the process's exit code; `serve` returns once the server is up. 1: it
+ * failed; 2: the command line or the configuration file is wrong.
+ */
 export async function main(args: readonly string[]): Promise<void> {
   surviveLostOutput();
   try {
@@ -92,8 +94,9 @@ async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The pages that are asked for behind a command's name, wherever that stands: `--help`,
- * `--help all`, `--version`. */
+/**
+ * The pages requested after a command's name, at any position: `--help`, `--help all`, `--version`.
+ */
 function askedFor(rest: readonly string[]): readonly ('help' | 'all' | 'version')[] {
   const end = rest.indexOf('--');
   const flags = end < 0 ? rest : rest.slice(0, end);

@@ -1,12 +1,14 @@
-// A reference that is no server: a process on the server's core that loads a model, prints a line
-// when it is ready, and answers each number of seconds on stdin with a sample as a line of JSON.
+// A reference that is not a server: a process on the server's core that loads a model, prints a
+// line when it is ready, and for each number of seconds on stdin prints a sample as a line of JSON.
 // Control plane.
 import { createInterface } from 'node:readline';
 import { start, stop } from '../children.mjs';
 
 const LINE_TIMEOUT_MS = 120_000;
 
-/** Lines of a child's stdout, one promise each. Rejects when it ends or is silent too long. */
+/**
+ * Reads lines of a child's stdout, one promise each. Rejects when it ends or is silent too long.
+ */
 function lineReader({ child, tail }, what) {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return async () => {
@@ -22,8 +24,8 @@ function lineReader({ child, tail }, what) {
 }
 
 /**
- * Starts `command` and waits until it is ready. `read()` gives what else the side holds, such as
- * the answer that the process wrote; `what` names it in errors. Resolves to a side.
+ * Starts `command` and waits until it is ready. `read()` returns the side's other members, such as
+ * the response that the process wrote; `what` names it in errors. Resolves to a side.
  */
 export async function startCalled(context, what, command, args, read) {
   const started = start(command, args, context.cores.server);

@@ -11,12 +11,15 @@ export function startUwsEcho(context) {
   return startEcho(context, 'uws-echo-server.mjs');
 }
 
-/** @grpc/grpc-js echo of raw bytes. Resolves to {host, port, pid, ended(), stop()}. */
+/** @grpc/grpc-js echoing raw bytes. Resolves to {host, port, pid, ended(), stop()}. */
 export function startGrpcEcho(context) {
   return startEcho(context, 'grpc-echo-server.mjs');
 }
 
-/** gRPC's own C++ echoing raw bytes, grpc_echo.cc. The same; Skipped without libgrpc++-dev. */
+/**
+ * gRPC's own C++ echoing raw bytes, grpc_echo.cc. Resolves to the same; Skipped without
+ * libgrpc++-dev.
+ */
 export async function startCppGrpcEcho(context) {
   return startProgram(context, await context.program('grpc_echo'), []);
 }

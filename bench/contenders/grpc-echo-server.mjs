@@ -1,5 +1,5 @@
-// Reference server: @grpc/grpc-js that answers ModelInfer with the message bytes it got; identity
-// serializers, no protobuf. A process of its own, pinned by the caller. Prints one ready line.
+// Reference server: @grpc/grpc-js that answers ModelInfer with the bytes of the request; identity
+// serializers, no protobuf. A separate process that the caller pins. Prints one ready line.
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 
 const HOST = '127.0.0.1';

@@ -1,7 +1,7 @@
-// Reference server: gRPC's own C++ answering every method with the bytes that came: its callback
-// API without generated code, so no protobuf either. Unary, and a stream where the method's name
-// says so: it answers each message. Pinned by whoever starts it. Prints one ready line; ends with
-// stdin.
+// Reference server: gRPC's own C++ echoing the bytes of every request through its callback API
+// without generated code, so without protobuf. Calls are unary, or a stream if the method's name
+// contains it: each message is echoed. The caller pins the process. Prints one ready line; ends
+// with stdin.
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kHost[] = "127.0.0.1";
 
-// Reads a message, writes it back with the status: one batch of operations each way.
+// Reads a message and writes it back with the status: one batch of operations each way.
 class UnaryEcho : public grpc::ServerGenericBidiReactor {
  public:
   UnaryEcho() { StartRead(&message_); }
@@ -32,7 +32,7 @@ class UnaryEcho : public grpc::ServerGenericBidiReactor {
   grpc::ByteBuffer message_;
 };
 
-// The same message by message, until the client ends.
+// Echoes message by message until the client ends the stream.
 class StreamEcho : public grpc::ServerGenericBidiReactor {
  public:
   StreamEcho() { StartRead(&message_); }

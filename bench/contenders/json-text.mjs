@@ -1,5 +1,8 @@
-// Reference for large JSON: what Node itself needs to parse the request and to write the answer.
-// A process of its own, pinned by the caller. Usage: json-text.mjs REQUEST ANSWER SECONDS
+// Reference for large JSON: the time that Node itself needs to parse the request and to write the
+// response. A separate process that the caller pins.
+//
+//   json-text.mjs REQUEST ANSWER SECONDS
+//
 // The texts are strings before the clock starts, so decoding UTF-8 is not charged to Node.
 import { readFileSync } from 'node:fs';
 

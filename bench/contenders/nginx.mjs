@@ -1,5 +1,5 @@
-// nginx (Debian's) in front of a server: it ends TLS and hands requests on in plain text, over
-// connections that stay. Control plane of the benchmarks.
+// nginx (Debian's) in front of a server: it terminates TLS and forwards requests in plain text over
+// persistent connections. Control plane of the benchmarks.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -13,15 +13,17 @@ const SBIN = '/usr/sbin/nginx';
 const READY_MS_MAX = 20_000;
 const LOOK_MS = 10;
 
-/** Its program. Skipped where there is none. */
+/** Returns the path of nginx. Skipped if there is none. */
 export function nginxProgram() {
   if (isOnPath('nginx')) return 'nginx';
   if (existsSync(SBIN)) return SBIN;
   throw new Skipped('needs nginx: apt-get install nginx-light');
 }
 
-/** A self-signed certificate for 127.0.0.1 in a folder of its own: {certificate, key, ca}, paths
- * and the text that clients trust. */
+/**
+ * Makes a self-signed certificate for 127.0.0.1 in a new folder: {certificate, key, ca}, paths and
+ * the text that clients trust.
+ */
 export function makeCertificate(context) {
   const folder = join(context.tempDir, `tls-${context.nextId()}`);
   mkdirSync(folder);
@@ -70,7 +72,10 @@ const HTTP_PASS = `      proxy_pass http://behind;
       proxy_http_version 1.1;
       proxy_set_header Connection "";`;
 
-/** In front of `upstream` ({host, port}). Resolves to {host, port, ca, ended(), stop()}. */
+/**
+ * Starts nginx in front of `upstream` ({host, port}). Resolves to {host, port, ca, ended(),
+ * stop()}.
+ */
 export async function startNginx(context, kind, upstream) {
   const program = nginxProgram();
   const { ca, ...tls } = makeCertificate(context);

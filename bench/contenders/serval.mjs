@@ -1,4 +1,4 @@
-// Starts Serval itself from a checkout, on ports of the kernel's choice. Control plane.
+// Starts Serval itself from a checkout, on ports chosen by the kernel. Control plane.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startServer } from '../children.mjs';
@@ -6,9 +6,9 @@ import { startServer } from '../children.mjs';
 const isReady = (line) => line.event === 'ready';
 
 /**
- * `serval serve` of the checkout `root` with the folders `models`, pinned to the server's core
- * unless `cores` says otherwise; rejects when it is not ready in `readyMsMax`. Resolves to {http,
- * grpc, pid, readyMs, ended(), stop()}.
+ * Runs `serval serve` of the checkout `root` with the folders `models`, pinned to the server's core
+ * unless `cores` is given; rejects if it is not ready within `readyMsMax`. Resolves to {http, grpc,
+ * pid, readyMs, ended(), stop()}.
  */
 export async function startServal(context, root, models, { args = [], cores, readyMsMax } = {}) {
   const bin = join(root, 'bin', 'serval.mjs');

@@ -1,5 +1,5 @@
-// Reference server: uWebSockets.js that answers a POST with the body it got, and nothing else.
-// A process of its own, pinned by the caller; one thread. Prints one ready line; ends with stdin.
+// Reference server: uWebSockets.js that answers a POST with its body, and does nothing else. A
+// separate process with one thread that the caller pins. Prints one ready line; ends with stdin.
 import { App, us_socket_local_port } from 'uWebSockets.js';
 
 const HOST = '127.0.0.1';

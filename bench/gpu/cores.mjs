@@ -1,10 +1,13 @@
-// Which cores serve and which load. Pure.
+// Assigns cores to the server and to the load. Pure.
 
 const LOAD_CORES_FROM = 8;
 const LOAD_CORES = 2;
 
-/** Of `all` cores the last for the load, two of eight and more; for the server and the runtime
- * alone the others that are not one with these (`siblingsOf`). Too few for that are shared. */
+/**
+ * The last of `all` cores runs the load, or the last two of eight and more; the server and the
+ * runtime alone get the others that are not hyperthreads of these (`siblingsOf`). If there are too
+ * few, they are shared.
+ */
 export function splitCores(all, siblingsOf) {
   const load = all.slice(-(all.length >= LOAD_CORES_FROM ? LOAD_CORES : 1));
   const taken = new Set(load.flatMap((cpu) => [cpu, ...siblingsOf(cpu)]));

@@ -1,14 +1,15 @@
-// ONNX Runtime alone on a GPU, by its C ABI, with an I/O binding: what a server is measured
-// against. Usage: gpu_direct MODEL.onnx --library PATH --batch N --threads N --inputs FILE --answer
-// FILE
-//        [--device N]
-// INPUTS holds the bytes of all inputs, in the model's order; dims of the model that are free are
-// the batch. One session; each of the threads has a binding, a stream, and memory of its own on
-// both sides. A run is what a request from elsewhere costs at least: pinned memory of the host to
-// the device, the session on its binding, outputs back to pinned memory. Before the first line
-// ANSWER has the bytes of the first run's outputs. Prints {"event":"ready"}; then for each line of
-// stdin, a number of seconds, one line: all threads ran as fast as they could for so long. What had
-// begun by then was waited for, and counts.
+// ONNX Runtime alone on a GPU, through its C ABI, with an I/O binding: the reference for a server.
+//
+//   gpu_direct MODEL.onnx --library PATH --batch N --threads N --inputs FILE --answer FILE
+//     [--device N]
+//
+// INPUTS holds the bytes of all inputs, in the model's order; free dimensions of the model equal
+// the batch. There is one session; each of the threads has its own binding, stream, and memory on
+// host and device. A run has the minimal cost of a remote request: pinned memory of the host to the
+// device, the session on its binding, outputs back to pinned memory. Before the first line is
+// printed, ANSWER contains the bytes of the first run's outputs. Prints {"event":"ready"}; then,
+// for each line of stdin with a number of seconds, one line: all threads ran as fast as they could
+// for that time. Runs that had begun by then were completed, and count.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -74,7 +75,7 @@ Options parse(int count, char** arguments) {
   return options;
 }
 
-// One tensor of the model, of this batch.
+// One tensor of the model, at this batch size.
 struct Port {
   std::string name;
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
@@ -92,14 +93,14 @@ size_t element_bytes(ONNXTensorElementDataType type, const std::string& name) {
   }
 }
 
-// The session, and what its lanes share.
+// The session, and the resources that its lanes share.
 struct Direct {
   const OrtRuntime& runtime;
   const OrtApi& api;
   const gpu::CudaCalls& cuda;
   const Options& options;
   OrtSession* session = nullptr;
-  OrtMemoryInfo* memory = nullptr;  // of the device
+  OrtMemoryInfo* memory = nullptr;  // the device's memory
   std::vector<Port> inputs, outputs;
 
   void check(OrtStatus* status) const {
@@ -163,7 +164,7 @@ void open_session(Direct& direct) {
                                     OrtMemTypeDefault, &direct.memory));
 }
 
-// A tensor's memory on both sides; never freed, the process ends with it.
+// A tensor's memory on host and device; never freed, because the process ends with it.
 struct Block {
   uint8_t* host = nullptr;
   void* device = nullptr;
@@ -184,7 +185,7 @@ Block make_block(const Direct& direct, const Port& port) {
   return block;
 }
 
-// What one thread runs with.
+// The resources of one thread's runs.
 class Lane {
  public:
   Lane(const Direct& direct, const std::string& inputs) : direct_(direct) {
@@ -202,7 +203,7 @@ class Lane {
     if (at != inputs.size()) fail("--inputs is too long");
   }
 
-  // Outputs where the runtime puts them: what shapes they have.
+  // Runs once with outputs that the runtime allocates, to learn their shapes.
   std::vector<Port> probe() {
     const OrtApi& api = direct_.api;
     size_t count = 0;
@@ -267,7 +268,7 @@ class Lane {
   std::vector<Block> inputs_, outputs_;
 };
 
-// Threads that run for a time when they are told, each on its lane, and wait between.
+// Threads that run for a given time on command, each on its own lane, and wait in between.
 class Crew {
  public:
   struct Result {
@@ -329,13 +330,13 @@ class Crew {
   const std::string& inputs_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int idle_ = 0;  // guarded by mutex_, as all below
+  int idle_ = 0;  // guarded by mutex_, as are all members below
   int turn_ = 0;
   uint64_t end_ns_ = 0, last_ns_ = 0;
   Result result_;
 };
 
-// Linear between the two nearest ranks, in us. Takes sorted values, at least one.
+// Interpolates linearly between the two nearest ranks, in us. Expects sorted values, at least one.
 double percentile_us(const std::vector<uint64_t>& sorted_ns, double p) {
   const double rank = static_cast<double>(sorted_ns.size() - 1) * p / 100;
   const size_t low = static_cast<size_t>(rank);
@@ -399,5 +400,5 @@ int main(int count, char** arguments) {
     if (!(seconds > 0)) fail("expected seconds, got '" + line + "'");
     print(crew.measure(static_cast<uint64_t>(seconds * 1e9)));
   }
-  std::_Exit(0);  // the threads wait for another turn
+  std::_Exit(0);  // the threads wait for the next command
 }

@@ -1,10 +1,14 @@
-// What is measured together, and the rows that come of it. Pure.
+// Groups that are measured together, and their result rows. Pure.
 import { judge } from '../statistics.mjs';
 
-/** In flight: one tells what is between client and GPU, many what the server can do. */
+/**
+ * Requests in flight: one shows the latency between client and GPU, many the server's throughput.
+ */
 export const IN_FLIGHT = [1, 16];
-/** Where the model's sessions are: `none` in the server, `isolated` in the process of their device,
- * which is the default. */
+/**
+ * The place of the model's sessions: `none` in the server, `isolated` in the process of their
+ * device, which is the default.
+ */
 export const MODES = ['none', 'isolated'];
 export const DIRECT = 'ONNX Runtime alone, I/O binding';
 
@@ -17,8 +21,10 @@ const MODE_TITLES = {
 const P50 = { metric: 'p50', target: { relation: '<=', limit: 60 } };
 const RATE = { metric: 'rate', target: { relation: '>=', limit: 0.95 } };
 
-/** A model with a batch and so many in flight, for each of them: {id, model, batch, inFlight}.
- * Those whose id holds one of the comma-separated `only` words. Throws where none does. */
+/**
+ * Returns a group for each model, batch and number in flight: {id, model, batch, inFlight}. Keeps
+ * those whose id contains one of the comma-separated `only` words. Throws if none does.
+ */
 export function groupsOf(models, { batches, only }) {
   const groups = models.flatMap((model) =>
     batches.flatMap((batch) =>
@@ -33,16 +39,21 @@ export function groupsOf(models, { batches, only }) {
   throw new Error(`--only ${only} matches none of ${groups.map(({ id }) => id).join(', ')}`);
 }
 
-/** The name that a group's model has in the server: each number of instances is a model. */
+/** The name of a group's model in the server: each number of instances is a separate model. */
 export const servedName = ({ model, inFlight }) => `${model.name}_x${inFlight}`;
 
-/** What is measured of Serval in a group: {key, path, mode} each, in the order of measuring. */
+/**
+ * The sides of Serval that are measured in a group: {key, path, mode} each, in the order of
+ * measuring.
+ */
 export function sidesOf({ paths, modes }) {
   return paths.flatMap((path) => modes.map((mode) => ({ key: `${path}-${mode}`, path, mode })));
 }
 
-/** The rows that a group has, without figures: of each side against the runtime alone, and what
- * isolation costs on each path (`mode` is 'isolation'), where both modes are measured. */
+/**
+ * A group's rows without figures: each side against the runtime alone, and the cost of isolation on
+ * each path (`mode` is 'isolation') if both modes are measured.
+ */
 export function plannedRows({ id, model, batch, inFlight }, { paths, modes }) {
   const judged = inFlight === 1 ? P50 : RATE;
   const row = (path, mode, of) => ({
@@ -74,7 +85,7 @@ export function judgedRows(group, options, rounds) {
   });
 }
 
-/** Words of a row's place, for tables. */
+/** Titles of a row's path and mode, for tables. */
 export const titlesOf = ({ path, mode }) => ({
   path: PATH_TITLES[path],
   mode: MODE_TITLES[mode],

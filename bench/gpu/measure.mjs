@@ -1,12 +1,15 @@
 // Measures groups in their order: servers for each model, the runtime alone for each group, rounds
-// of both in turn. What fails is a row with its error; the others go on. Control plane.
+// of both in turns. A failure becomes a row with its error; the others continue. Control plane.
 import { sample } from '../runner.mjs';
 import { judgedRows, plannedRows, sidesOf } from './groups.mjs';
 import { modelFolder } from './models/index.mjs';
 import { openSide, pinnedFallbacks, startDirect, startServer } from './sides.mjs';
 
-/** R a R b ..., `rounds` times, after a warm-up of each. `sides`: key -> side. Resolves to the
- * rounds, {key: {reference, serval}}: samples without CPU time, which several processes spend. */
+/**
+ * Measures R a R b ..., `rounds` times, after a warm-up of each. `sides`: key -> side. Resolves to
+ * the rounds, {key: {reference, serval}}: samples without CPU time, because several processes use
+ * it.
+ */
 export async function takeTurns({ rounds, seconds, warmSeconds }, reference, sides) {
   const measured = async (side, length) => {
     const { cpuUs: _, ...figures } = await sample(side, length);
@@ -25,7 +28,7 @@ export async function takeTurns({ rounds, seconds, warmSeconds }, reference, sid
   return found;
 }
 
-/** Seconds that a group takes, for the time limit. */
+/** Returns the seconds that a group takes, for the time limit. */
 export function groupSeconds({ rounds, seconds, warmSeconds, ...chosen }) {
   const sides = sidesOf(chosen).length;
   return 2 * sides * rounds * seconds + (sides + 1) * warmSeconds;
@@ -53,7 +56,9 @@ const failedRows = (group, options, error) =>
     error: error.message,
   }));
 
-/** Rows of the groups, all of one model; `progress(text)` is told of each. */
+/**
+ * Measures the groups, all of one model, and returns their rows; calls `progress(text)` for each.
+ */
 async function measureModel(context, groups, progress) {
   const { options, elapsedSeconds } = context;
   const [{ model, shape }] = groups;
@@ -88,7 +93,7 @@ async function measureModel(context, groups, progress) {
   }
 }
 
-/** The rows of all groups. */
+/** Measures all groups and returns their rows. */
 export async function measureGroups(context, groups, progress) {
   const { tiny } = context.options;
   const rows = [];

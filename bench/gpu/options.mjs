@@ -20,7 +20,7 @@ export const HELP = `node bench/gpu/run.mjs [options]${SHARED_HELP}
 Exit code: 0 measured (a missed target is a figure), 1 a row could not be, 2 there is no GPU.
 `;
 
-/** The words of `text`, in the order of `known`. */
+/** Returns the words of `text`, in the order of `known`. */
 function namesOf(flag, text, known) {
   const names = text.split(',');
   const unknown = names.find((name) => !known.includes(name));
@@ -28,7 +28,7 @@ function namesOf(flag, text, known) {
   throw new Error(`${flag}: expected ${known.join(' or ')}, got '${unknown}'`);
 }
 
-/** argv -> options. Throws with the flag's name when a value is wrong. */
+/** Parses argv into options. Throws with the flag's name if a value is wrong. */
 export function parseGpuOptions(argv) {
   const flag = { type: 'boolean', default: false };
   const { values } = parseArgs({

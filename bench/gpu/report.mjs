@@ -1,4 +1,4 @@
-// Rows of gpu/run.mjs -> a table in Markdown, and what they come to. Pure.
+// Formats the rows of gpu/run.mjs as a Markdown table, with verdicts. Pure.
 import { formatFigure, formatSide } from '../report.mjs';
 import { median, spread } from '../statistics.mjs';
 import { titlesOf } from './groups.mjs';
@@ -41,7 +41,7 @@ export function markdownTable(rows) {
 const judgedOf = (rows, metric, mode) =>
   rows.filter((row) => row.error === undefined && row.metric === metric && row.place.mode === mode);
 
-/** How a target was met, of the rows of one metric and mode; '' where there is none. */
+/** States whether a target was met in the rows of one metric and mode; '' if there is none. */
 function targetVerdict(rows, metric, mode, what) {
   const judged = judgedOf(rows, metric, mode);
   if (judged.length === 0) return '';
@@ -67,7 +67,7 @@ function isolationVerdict(rows, metric, what) {
   return `isolation, ${what}: ${figure(median(values))}, median of ${values.length} rows, ${range}`;
 }
 
-/** What the rows come to: a line for each target and mode, and what isolation costs. */
+/** Summarizes the rows: a line for each target and mode, and the cost of isolation. */
 export function verdicts(rows) {
   const failed = rows.filter(({ error }) => error !== undefined).length;
   return [
@@ -81,7 +81,7 @@ export function verdicts(rows) {
   ].filter((text) => text !== '');
 }
 
-/** The page of a run: {machine, options, rows, verdicts}. */
+/** Formats the page of a run: {machine, options, rows, verdicts}. */
 export function markdownPage({ machine, options, rows, verdicts: lines }) {
   const { server, load } = machine.cores;
   const notes = [

@@ -1,5 +1,6 @@
 // `make bench-gpu`: Serval's models on a GPU against ONNX Runtime alone on the same one. Control
 // plane. Writes bench/results/latest.gpu.json, .md and .svg.
+//
 //   node bench/gpu/run.mjs --help
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +26,7 @@ const NO_GPU = 2;
 const print = (text) => process.stdout.write(`${text}\n`);
 const progress = (text) => process.stderr.write(`${text}\n`);
 
-/** What is measured on; a text where there is nothing. */
+/** Returns the machine to measure on, or a text with the reason why there is none. */
 async function findMachine({ fake, compiled }) {
   if (!fake) return realMachine();
   if (!compiled && !compileTests()) throw new Error('tests, which build stand-ins, do not compile');

@@ -1,6 +1,6 @@
-// Opens what is measured on a GPU: the runtime alone (gpu_direct.cc), and Serval's models over gRPC
-// and REST. A side is {measure(seconds) -> sample, ended()}; its first answer is held to the
-// runtime's. Control plane.
+// Opens the sides that are measured on a GPU: the runtime alone (gpu_direct.cc), and Serval's
+// models over gRPC and REST. A side is {measure(seconds) -> sample, ended()}; its first response is
+// compared with the runtime's. Control plane.
 import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { floatsOf, v2BinaryAnswer, v2BinaryInputs } from '../bodies.mjs';
@@ -17,12 +17,13 @@ import { servedName } from './groups.mjs';
 // CUDA's provider tries algorithms for each shape when it first sees it.
 const FIRST_ANSWER_MS = 180_000;
 const READY_MS = 300_000;
-// Of the largest value: sums in another order, with 10 bits of fraction (TF32), through 50 layers.
+// Relative to the largest value: sums in another order, with 10 bits of fraction (TF32), through 50
+// layers.
 const CLOSE = 0.02;
 const POOL_LEAST = 256 << 20;
 const GRPC_CONNECTIONS = 4;
-// wrk drops what is under way when its time is over: a part of a per cent where answers take less
-// than this part of a round.
+// wrk drops the requests in flight at the end: a fraction of a percent if responses take less than
+// this part of a round.
 const SHORT = 0.01;
 
 const bytesOfInputs = (inputs) => inputs.reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -33,8 +34,10 @@ export function expectClose(what, got, expected) {
   expectFloats(what, got, expected, CLOSE * largest);
 }
 
-/** ONNX Runtime alone on the group's model file, which is in `folder`, with as many threads as are
- * in flight. A side with `answer`, the floats of its output. */
+/**
+ * Starts ONNX Runtime alone on the group's model file in `folder`, with as many threads as requests
+ * in flight. Returns a side with `answer`, the floats of its output.
+ */
 export async function startDirect(context, { model, batch, inFlight, inputs }, folder) {
   const stem = join(context.tempDir, `direct-${context.nextId()}`);
   writeFileSync(`${stem}.inputs`, Buffer.concat(inputs.map(({ bytes }) => bytes)));
@@ -48,15 +51,17 @@ export async function startDirect(context, { model, batch, inFlight, inputs }, f
   return startCalled(context, `${model.title}, the runtime alone`, program, args, read);
 }
 
-/** What config.pbtxt says: nothing is joined, as the runtime alone joins nothing, and as many
- * instances run as are in flight. */
+/**
+ * The text of config.pbtxt: no batching, because the runtime alone does none, and as many instances
+ * as requests in flight.
+ */
 export function configOf({ inFlight }) {
   return `max_batch_size: 0
 instance_group [ { kind: KIND_GPU gpus: [ 0 ] count: ${inFlight} } ]
 `;
 }
 
-/** Bytes to pin: the inputs of all instances twice, for what is gathered while they run. */
+/** Bytes to pin: the inputs of all instances twice, for inputs that are gathered during a run. */
 export function poolBytes(groups) {
   const wanted = groups.map(({ inFlight, inputs }) => 2 * inFlight * bytesOfInputs(inputs));
   return POOL_LEAST + Math.max(...wanted);
@@ -70,7 +75,10 @@ function place(from, to) {
   }
 }
 
-/** A server of the models of `groups`, whose one file is in `folder`; `mode`: of MODES. */
+/**
+ * Starts a server with the models of `groups`, whose only file is in `folder`; `mode`: one of
+ * MODES.
+ */
 export async function startServer(context, groups, folder, mode) {
   const repository = join(context.tempDir, `gpu-models-${context.nextId()}`);
   for (const [name, group] of new Map(groups.map((one) => [servedName(one), one]))) {
@@ -89,7 +97,7 @@ export async function startServer(context, groups, folder, mode) {
   return startServal(context, context.root, [repository], { args, cores, readyMsMax: READY_MS });
 }
 
-/** REST's load: wrk, but where answers are slow a client that counts them to the last. */
+/** The load over REST: wrk, or for slow responses a client that counts every one of them. */
 function restLoad(context, server, request, inFlight) {
   const wrk = wrkLoad(context, server, request, inFlight);
   if (inFlight === 1) return wrk;
@@ -124,13 +132,13 @@ const OPEN = {
   },
 };
 
-/** `server`'s model of the group on `path`; `answer`: the floats that it must give. */
+/** Opens the group's model of `server` on `path`; `answer`: the expected floats. */
 export async function openSide(context, server, path, group, answer) {
   const measure = await OPEN[path](context, server, group, answer);
   return { measure, ended: server.ended };
 }
 
-/** Pieces of memory that a server could not pin so far, its device's process counted. */
+/** Returns how many memory blocks a server could not pin so far, including its device's process. */
 export async function pinnedFallbacks({ http }) {
   const { body } = await sendOnce(http, { method: 'GET', path: '/metrics' });
   const line = /^serval_pinned_memory_fallbacks_total(?:\{[^}]*\})? ([\d.e+]+)$/m;

@@ -1,7 +1,9 @@
-// Clients that send one large body after the other, each on a connection of its own, and take the
-// answers. A process of its own on the load core.
-// Usage: body-client.mjs HOST PORT REQUEST_FILE CLIENTS
-// REQUEST_FILE is the whole HTTP request. When stdin ends, what is under way is finished. Prints
+// Clients that send one large body after another, each on its own connection, and read the
+// responses. A separate process on the load core.
+//
+//   body-client.mjs HOST PORT REQUEST_FILE CLIENTS
+//
+// REQUEST_FILE is the whole HTTP request. When stdin ends, requests in flight are completed. Prints
 // one JSON line: {elapsedUs, answers: {status: count}, failures}.
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';

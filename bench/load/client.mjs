@@ -1,11 +1,13 @@
-// The project's load client (native/load, in the addon of this checkout) as a process of its own on
-// the load core: one load, planned by a file. Its one busy thread is the client's.
-// Usage: client.mjs PLAN_FILE SECONDS
-// PLAN_FILE is JSON: {target, traffic, plan} as ts/cli/bench/load/native-client.ts has them,
-// with `bodyFiles` in place of the bodies; `hold: true` keeps the connections, idle, until stdin
-// ends, and prints a ready line before. Prints one line of JSON: {"requests", "elapsedUs", "p50Us",
-// "p99Us", "p999Us", "maxUs", "lateUs": 99th percentile of how long after its time a request was
-// sent, "responseBytes"}, or {"error"}: a request that fails makes the whole load worth nothing.
+// The project's load client (native/load, in the addon of this checkout) as a separate process on
+// the load core: one load, described by a plan file. Its one busy thread is the client's.
+//
+//   client.mjs PLAN_FILE SECONDS
+//
+// PLAN_FILE is JSON: {target, traffic, plan} as in ts/cli/bench/load/native-client.ts, with
+// `bodyFiles` in place of the bodies; `hold: true` keeps the connections idle until stdin ends, and
+// prints a ready line first. Prints one line of JSON: {"requests", "elapsedUs", "p50Us", "p99Us",
+// "p999Us", "maxUs", "lateUs": 99th percentile of a request's delay after its due time,
+// "responseBytes"}, or {"error"}: a single failed request invalidates the whole load.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +28,7 @@ function end(result) {
   process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
 }
 
-/** Microseconds that this part of all did not exceed. */
+/** The microseconds that `part` of all requests did not exceed. */
 function quantile({ counts, max }, part) {
   let total = 0;
   for (let i = 1; i < counts.length; i += 2) total += counts[i];

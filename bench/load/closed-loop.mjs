@@ -1,6 +1,6 @@
-// Closed loop over HTTP/1.1 on few connections, for large bodies and slow answers: by the project's
-// own client, which reads into one large buffer, where wrk reads 8 KiB at a time and would be
-// measured itself, and counts what was under way when the time was over, which wrk drops. Control
+// A closed loop over HTTP/1.1 on few connections, for large bodies and slow responses. It uses the
+// project's own client, which reads into one large buffer and counts the requests in flight at the
+// end. wrk drops those, and reads 8 KiB at a time, so that it would be the bottleneck. Control
 // plane.
 import { nativeLoad, planOf } from './native-load.mjs';
 
@@ -15,8 +15,10 @@ export function requestBytes(host, request) {
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), request.body]);
 }
 
-/** Prepares `request` on `server` ({host, port, pid}), `connections` at a time. Returns
- * measure(seconds) -> sample. */
+/**
+ * Prepares `request` on `server` ({host, port, pid}), with `connections` requests at a time.
+ * Returns measure(seconds) -> sample.
+ */
 export function closedLoopLoad(context, server, request, connections = 1) {
   const plan = planOf({ how: 'whole', connections, count: connections });
   return nativeLoad(context, server, request, { http2: false, plan });

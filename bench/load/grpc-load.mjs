@@ -1,5 +1,5 @@
-// gRPC load by the project's own client: at a fixed rate, over streams, over many connections.
-// Control plane; the load runs in a process of its own on the load core.
+// gRPC load from the project's own client: at a fixed rate, over streams, over many connections.
+// Control plane; the load runs in a separate process on the load core.
 import { startServer } from '../children.mjs';
 import { grpcFrame } from './h2load.mjs';
 import { CLIENT, nativeLoad, planFile, planOf } from './native-load.mjs';
@@ -14,7 +14,7 @@ const requestOf = ({ path, message, answerBytes }, judged = 'grpc') => ({
 });
 
 /**
- * Prepares a load on `server` ({host, port, pid}) by `call` ({path, message, answerBytes}). `plan`:
+ * Prepares a load on `server` ({host, port, pid}) of `call` ({path, message, answerBytes}). `plan`:
  * {how, connections, count} of planOf(). Returns measure(seconds) -> sample, with the server's CPU
  * time per request.
  */
@@ -28,8 +28,10 @@ export function oneAtATime(context, server, call) {
   return grpcLoad(context, server, call, { how: 'closed', connections: 1, count: 1 });
 }
 
-/** Opens `connections` to `server`, makes one call on each and leaves them idle. Resolves to
- * {close()} once they are. */
+/**
+ * Opens `connections` to `server`, makes one call on each and leaves them idle. Resolves to
+ * {close()} once they are idle.
+ */
 export async function holdGrpc(context, server, call, connections) {
   const plan = { ...planOf({ how: 'closed', connections, count: HOLD_CALLS }) };
   const held = { http2: true, plan: { ...plan, requests: connections }, hold: true };

@@ -1,4 +1,4 @@
-// gRPC load by h2load: a prepared length-prefixed message over HTTP/2. Control plane; the load
+// gRPC load from h2load: a prepared length-prefixed message over HTTP/2. Control plane; the load
 // runs in h2load's own process on the load core.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ export function grpcFrame(message) {
 }
 
 /**
- * h2load's summary and its log (start us, status, us; one line a request) -> a sample. Throws
- * when a request failed, or when the answers are not `answerBytes` long on average: a gRPC error
- * is HTTP 200 with no message, and only its length gives it away.
+ * Parses h2load's summary and its log (start us, status, us; one line per request) into a sample.
+ * Throws if a request failed, or if the responses are not `answerBytes` long on average: a gRPC
+ * error is HTTP 200 without a message, so only its length shows it.
  */
 export function parseH2load(output, log, answerBytes) {
   const requests = fields(output, /requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succ/);
@@ -60,9 +60,9 @@ function fields(output, pattern) {
 }
 
 /**
- * Prepares a load on `server` ({host, port, pid, ca, metadata}): `clients` connections of
- * `streams` concurrent streams, all sending `message` to the method `path`. Returns
- * measure(seconds) -> sample.
+ * Prepares a load on `server` ({host, port, pid, ca, metadata}): `clients` connections of `streams`
+ * concurrent streams, all of which send `message` to the method `path`. Returns measure(seconds) ->
+ * sample.
  */
 export function h2loadLoad(context, server, { path, message, answerBytes, clients, streams }) {
   const stem = join(context.tempDir, `h2load-${context.nextId()}`);

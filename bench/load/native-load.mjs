@@ -1,5 +1,5 @@
-// Loads by the project's own client: gRPC, REST over HTTP/1.1 and over HTTP/2, closed and open
-// loops. Control plane; the load runs in a process of its own (client.mjs) on the load core.
+// Loads from the project's own client: gRPC, REST over HTTP/1.1 and over HTTP/2, closed and open
+// loops. Control plane; the load runs in a separate process (client.mjs) on the load core.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,13 +9,18 @@ import { processCpuNs } from '../machine.mjs';
 export const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url));
 const SPARE_MS = 60_000;
 const LATE_NOTED = 0.1;
-/** Responses are awaited for so long after the end: slow models take seconds. */
+/** The time for which responses are awaited after the end: slow models take seconds. */
 const GRACE_MS = 10_000;
-/** With so few requests in flight those that end after the time count, and the time to them. */
+/**
+ * With this few requests in flight, those that end after the time count, together with the time
+ * until they end.
+ */
 const FEW = 4;
 
-/** The client's line -> a sample. Throws with its own words when it failed. `lateUs` is there
- * where the client was itself late, whose share of the tail is not the server's. Pure. */
+/**
+ * Parses the client's line into a sample. Throws with its message if it failed. `lateUs` is present
+ * if the client itself was late; that part of the tail is not the server's. Pure.
+ */
 export function parseLoad(output) {
   const line = output.split('\n').find((text) => text.startsWith('{'));
   if (line === undefined) throw new Error(`load: no result:\n${output}`);
@@ -36,10 +41,15 @@ export function parseLoad(output) {
 }
 
 /**
- * The plan of `how`: 'closed': `count` in flight over the connections in turn; 'whole': the same,
- * and the time ends with the last response; 'awake': as closed, without ever sleeping, so that
- * waking up is in no latency; 'streams': `count` streams with one request in flight each; 'open':
- * `count` requests a second at even distances, with latencies from when each was due. Pure.
+ * Returns the plan for `how`:
+ *
+ * - 'closed': `count` in flight, distributed over the connections;
+ * - 'whole': the same, and the time ends with the last response;
+ * - 'awake': as closed, without ever sleeping, so that no latency contains a wake-up;
+ * - 'streams': `count` streams with one request in flight each;
+ * - 'open': `count` requests a second at even distances; latencies start when a request was due.
+ *
+ * Pure.
  */
 export function planOf({ how, connections, count }) {
   const isOpen = how === 'open';
@@ -52,8 +62,10 @@ export function planOf({ how, connections, count }) {
   return { loop: 'closed', concurrency: count, countsLate, spins: how === 'awake', ...counts };
 }
 
-/** Writes the file of client.mjs. `server`: {host, port, ca, metadata}; `request`: {judged, method,
- * path, headers, body, responseBytes}. Returns its path. */
+/**
+ * Writes the plan file for client.mjs. `server`: {host, port, ca, metadata}; `request`: {judged,
+ * method, path, headers, body, responseBytes}. Returns its path.
+ */
 export function planFile(context, server, request, { http2, plan, hold = false }) {
   const stem = join(context.tempDir, `load-${context.nextId()}`);
   writeFileSync(`${stem}.body`, request.body ?? '');

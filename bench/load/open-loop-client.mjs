@@ -1,10 +1,12 @@
-// Open loop over HTTP/1.1: a fixed number of requests a second, whatever becomes of them; each goes
-// out on an idle connection or a new one. A process of its own on the load core.
-// Usage: open-loop-client.mjs HOST PORT REQUEST_FILE RATE SECONDS CONNECTIONS_MAX
+// An open loop over HTTP/1.1: a fixed number of requests a second, regardless of their outcome;
+// each is sent on an idle connection or a new one. A separate process on the load core.
+//
+//   open-loop-client.mjs HOST PORT REQUEST_FILE RATE SECONDS CONNECTIONS_MAX
+//
 // REQUEST_FILE is the whole HTTP request. Ends after SECONDS, or when stdin ends. Prints one JSON
-// line: {elapsedUs, sent, skipped, answers: {status: {count, latenciesUs}}, failures, different}
-// or {error}. A latency runs from the write to the last byte. `different`: answers of 200 whose
-// body is not the first one's.
+// line: {elapsedUs, sent, skipped, answers: {status: {count, latenciesUs}}, failures, different} or
+// {error}. A latency is measured from the write to the last byte. `different`: responses with
+// status 200 whose body differs from the first one's.
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
@@ -43,7 +45,7 @@ function note(status, body, latencyUs) {
   if (!firstBody.equals(body)) different += 1;
 }
 
-// One connection, one request at a time.
+// One connection that carries one request at a time.
 class Connection {
   constructor() {
     connections += 1;

@@ -1,5 +1,5 @@
-// Open loop: requests at a fixed rate, whatever becomes of them. Control plane; the client is a
-// process of its own (open-loop-client.mjs) on the load core.
+// An open loop: requests at a fixed rate, regardless of their outcome. Control plane; the client is
+// a separate process (open-loop-client.mjs) on the load core.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,8 +10,10 @@ import { requestBytes } from './closed-loop.mjs';
 const CLIENT = fileURLToPath(new URL('open-loop-client.mjs', import.meta.url));
 const CONNECTIONS_MAX = 2000;
 
-/** The client's line -> {sent, skipped, failures, different, answers: {status: {count, perSecond,
- * p50Us, p99Us, maxUs}}}. Throws with the client's own words when it failed. Pure. */
+/**
+ * Parses the client's line into {sent, skipped, failures, different, answers: {status: {count,
+ * perSecond, p50Us, p99Us, maxUs}}}. Throws with the client's own message if it failed. Pure.
+ */
 export function parseOpenLoop(output) {
   const line = output.split('\n').find((text) => text.startsWith('{'));
   if (line === undefined) throw new Error(`open loop: no result:\n${output}`);
@@ -31,8 +33,10 @@ export function parseOpenLoop(output) {
   return { sent, skipped, failures, different, elapsedUs, answers };
 }
 
-/** Begins a load of `rate` requests a second on `server`. Returns {result(), stop()}: both resolve
- * to parseOpenLoop's object, result() after `seconds`, stop() at once. */
+/**
+ * Starts a load of `rate` requests a second on `server`. Returns {result(), stop()}: both resolve
+ * to parseOpenLoop's object, result() after `seconds`, stop() at once.
+ */
 export function beginOpenLoop(context, server, request, { rate, seconds, cores }) {
   const path = join(context.tempDir, `open-loop-${context.nextId()}.request`);
   writeFileSync(path, requestBytes(server.host, request));

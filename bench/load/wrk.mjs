@@ -1,5 +1,5 @@
-// Closed-loop HTTP load by wrk: one thread, N connections, one fixed request. Control plane; the
-// load runs in wrk's own process on the load core.
+// A closed-loop HTTP load from wrk: one thread, N connections, one fixed request. Control plane;
+// the load runs in wrk's own process on the load core.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd } from '../children.mjs';
@@ -38,7 +38,7 @@ function lua(text) {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 
-/** wrk's output -> a sample. Throws when any request failed or none was answered. */
+/** Parses wrk's output into a sample. Throws if any request failed or none was answered. */
 export function parseWrk(output) {
   const line = output.split('\n').find((text) => text.startsWith('{'));
   if (line === undefined) throw new Error(`wrk printed no summary:\n${output}`);
@@ -58,7 +58,7 @@ export function parseWrk(output) {
 }
 
 /**
- * Prepares a load on `server` ({host, port, pid}) by `request` ({method, path, headers, body}).
+ * Prepares a load on `server` ({host, port, pid}) of `request` ({method, path, headers, body}).
  * Returns measure(seconds) -> sample, with the server's CPU time per request. Whole seconds.
  */
 export function wrkLoad(context, server, request, connections) {

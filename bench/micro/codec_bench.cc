@@ -1,9 +1,10 @@
-// Micro-benchmark of every codec piece: numbers, strings, base64, and whole V1 and V2 bodies, each
+// Micro-benchmark of every codec part: numbers, strings, base64, and whole V1 and V2 bodies, each
 // next to a reference that does as little as possible with the same bytes (memcpy, std::to_chars,
-// simdjson's DOM alone). Prints one line of JSON per piece:
-//   {"name", "ns_per_element", "gb_per_s", "reference", "reference_ns_per_element"}
-// gb_per_s counts the text or wire bytes. Each number is the best of many rounds within 0.15 s.
-// Answers are checked before timing. Usage: codec_bench [PART OF A NAME]
+// simdjson's DOM alone). Prints one line of JSON per part: {"name", "ns_per_element", "gb_per_s",
+// "reference", "reference_ns_per_element"}. gb_per_s counts the text or wire bytes. Each number is
+// the best of many rounds within 0.15 s. Results are checked before timing.
+//
+//   codec_bench [PART OF A NAME]
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -72,7 +73,7 @@ void measure(const char* name, size_t elements, size_t bytes, const std::functio
   std::fflush(stdout);
 }
 
-// Keeps a result alive without a store that costs.
+// Keeps a result alive without the cost of a store.
 void keep(const void* pointer) { asm volatile("" : : "g"(pointer) : "memory"); }
 
 Reference copying(const std::string& bytes) {
@@ -183,7 +184,7 @@ Signature model(DType dtype) {
   return {"serving_default", {in}, {out}};
 }
 
-// A body with kBodyPadding readable bytes behind it.
+// A body followed by kBodyPadding readable bytes.
 struct Body {
   explicit Body(const std::string& text) : padded(text + std::string(kBodyPadding, ' ')) {
     bytes = {reinterpret_cast<const uint8_t*>(padded.data()), text.size()};
@@ -339,7 +340,7 @@ void bench_small() {
           times);
 }
 
-// Rows for a classifier with named scores: straight to its input, and by way of Examples.
+// Rows for a classifier with named scores: directly to its input, and through Examples.
 void bench_classify() {
   constexpr size_t kRows = 32;
   std::string text = R"({"examples":[)";

@@ -1,11 +1,15 @@
-// ONNX Runtime alone, in C++, against our backend on the same session settings: what one run costs.
-// Usage: onnxruntime_bench MODEL.onnx [--batch N] [--iterations N] [--threads N] [--library PATH]
-//        onnxruntime_bench --write DIR     writes half_plus_three.onnx and mlp.onnx, and the models
-//                                          of guarded operators, with a guard and without; stops
-// Prints one line of JSON. "bare": Run on a value made before, output released (the reference of
+// ONNX Runtime alone, in C++, against our backend with the same session settings: the cost of one
+// run.
+//
+//   onnxruntime_bench MODEL.onnx [--batch N] [--iterations N] [--threads N] [--library PATH]
+//   onnxruntime_bench --write DIR     writes half_plus_three.onnx and mlp.onnx, and the models of
+//                                     guarded operators, with a guard and without; then stops
+//
+// Prints one line of JSON. "bare": Run on an existing value, output released (the reference of
 // bench/). "backend": BackendModel::run over the same bytes. "backend_moving": the same with the
 // input at another address each time, so that nothing of the input is reused. FP32 inputs only; the
-// first dim is the batch, other free dims are 1. Both answers are compared before timing.
+// first dimension is the batch, other free dimensions are 1. Both results are compared before
+// timing.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -60,7 +64,7 @@ Options parse(int count, char** arguments) {
   return options;
 }
 
-// One operator over FP32 data of `dims`: dims that are free put a guard before it.
+// One operator over FP32 data of `dims`: free dimensions put a guard before it.
 onnx::Model one_operator(std::string_view op, const std::vector<onnx::Dim>& dims) {
   onnx::Model model;
   std::vector<std::string> inputs = {"x"}, outputs = {"y"};
@@ -101,8 +105,8 @@ void check(const OrtApi& api, OrtStatus* status) {
   if (status != nullptr) fail(api.GetErrorMessage(status));
 }
 
-// The best of 25 rounds of each loop, in ns per call. The loops take turns, so that other load on
-// the machine does not fall on one of them alone.
+// Returns the best of 25 rounds of each loop, in ns per call. The loops take turns, so that other
+// load on the machine does not affect only one of them.
 std::vector<double> best_ns(int iterations, const std::vector<std::function<void(int)>>& loops) {
   std::vector<double> best(loops.size(), 1e18);
   for (const auto& loop : loops) loop(iterations / 10);
@@ -116,7 +120,7 @@ std::vector<double> best_ns(int iterations, const std::vector<std::function<void
   return best;
 }
 
-// A second session over the same file, with nothing of ours but its options' meaning.
+// A second session over the same file, with equivalent options and nothing else of ours.
 OrtSession* bare_session(const OrtRuntime& runtime, const std::string& path) {
   const OrtApi& api = *runtime.api;
   OrtSessionOptions* options = nullptr;
@@ -157,7 +161,7 @@ Workload make_workload(const Signature& signature, int64_t batch) {
   return workload;
 }
 
-// The reference: nothing but Run and the release of what it gave.
+// The reference: only Run and the release of its result.
 struct BareRun {
   const OrtApi& api;
   OrtSession* session;

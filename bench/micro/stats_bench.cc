@@ -1,9 +1,10 @@
-// Micro-benchmark of what a request pays beside its answer: what one record() of the statistics
-// costs, being asked about traces, its key; next to one locked addition (the least that a counter
-// shared by threads would cost). Prints one line of JSON per piece:
-//   {"name", "ns_per_call", "reference", "reference_ns_per_call", "target_ns"}
-// Each number is the best of many rounds within 0.15 s, with durations spread over all buckets.
-// Answers are checked after timing. Usage: stats_bench [PART OF A NAME]
+// Micro-benchmark of a request's other costs: one record() of the statistics, the trace decision,
+// and the check of its key; next to one locked addition (the minimum for a counter that threads
+// share). Prints one line of JSON per part: {"name", "ns_per_call", "reference",
+// "reference_ns_per_call", "target_ns"}. Each number is the best of many rounds within 0.15 s, with
+// durations spread over all buckets. Results are checked after timing.
+//
+//   stats_bench [PART OF A NAME]
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -58,7 +59,7 @@ double best_ns(const std::function<void()>& round) {
   return static_cast<double>(best) / static_cast<double>(kCalls);
 }
 
-// `target_ns`: what it may cost; 0 = nothing is said of that.
+// `target_ns`: the allowed cost; 0 = no target.
 void measure(const char* name, const std::function<void()>& round, int target_ns = 0) {
   if (std::strstr(name, filter) == nullptr) return;
   const double ns = best_ns(round);
@@ -117,8 +118,9 @@ void bench_sample() {
   require(sampled == 0, "a request was sampled");
 }
 
-// What a request that is not traced pays for being asked about, as Lane::admit() and begin_trace()
-// do; off, with one in very many, and with a look at its context. Issue 14: less than 20 ns.
+// The cost of the trace decision for a request that is not traced, as in Lane::admit() and
+// begin_trace(): with tracing off, with a very low rate, and with a check of its context. The
+// target is less than 20 ns.
 void bench_trace(const char* name, const TraceRate& rate, std::string_view parent_text = {}) {
   Tracer tracer;
   tracer.set({{{"", true, rate}}, true});
@@ -146,7 +148,7 @@ void bench_trace(const char* name, const TraceRate& rate, std::string_view paren
 }
 
 #ifdef SERVAL_BENCH_KEYS
-// A key that was let in before, the only one or of many that are used in turn.
+// A key that was accepted before, the only one or one of many that are used in turn.
 void bench_keys(const char* name, size_t count) {
   AcceptedKeys keys;
   std::vector<std::string> texts;

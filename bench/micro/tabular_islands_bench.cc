@@ -1,9 +1,10 @@
-// Micro-benchmark of what numeric parts of tabular models cost row by row and on ONNX Runtime, both
-// in double and on one thread: perceptrons of one hidden layer, single matrices, a forest of 100
-// trees of depth 8. Prints a line of JSON per piece: {"name", "rows", "products", "ours_ns",
-// "runtime_ns"}: processor time of a run, the best of many. Answers are compared before timing.
-// docs/decisions/0014 has what it said.
-// Usage: SERVAL_ORT_LIBRARY=... tabular_islands_bench [PART OF A NAME]
+// Micro-benchmark of numeric parts of tabular models, row by row and on ONNX Runtime, both in
+// double and on one thread: perceptrons of one hidden layer, single matrices, a forest of 100 trees
+// of depth 8. Prints a line of JSON per part: {"name", "rows", "products", "ours_ns",
+// "runtime_ns"}: the processor time of a run, the best of many. Results are compared before timing.
+// docs/decisions/0014 has the figures.
+//
+//   SERVAL_ORT_LIBRARY=... tabular_islands_bench [PART OF A NAME]
 #include <time.h>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ void compare(const Reals& a, const Reals& b, const std::string& name) {
   }
 }
 
-// Layers of these widths, sigmoids between them.
+// Layers with these widths, with sigmoids between them.
 void bench_layers(Backend& runtime, const std::vector<size_t>& widths) {
   std::string name = "layers";
   for (const size_t width : widths) name += "_" + std::to_string(width);

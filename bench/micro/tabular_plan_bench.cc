@@ -1,8 +1,9 @@
-// Micro-benchmark of plans of tabular models, from a request's tensors to the answer's: a tree for
-// iris and a pipeline of 40 stages, one row each, and a forest of 100 trees of depth 8, 1,000 rows.
-// Prints one line of JSON per piece: {"name", "rows", "ns_per_run", "ns_per_row"}. Each number is
-// the best of many runs within 0.3 s. Answers are checked before timing.
-// Usage: tabular_plan_bench [PART OF A NAME]
+// Micro-benchmark of plans of tabular models, from a request's tensors to the response's: a tree
+// for iris and a pipeline of 40 stages, one row each, and a forest of 100 trees of depth 8, 1,000
+// rows. Prints one line of JSON per part: {"name", "rows", "ns_per_run", "ns_per_row"}. Each number
+// is the best of many runs within 0.3 s. Results are checked before timing.
+//
+//   tabular_plan_bench [PART OF A NAME]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +39,7 @@ void require(bool holds, const std::string& text) {
   if (!holds) fail(text);
 }
 
-// A model out of a plan, and one request for it.
+// A model made from a plan, and one request for it.
 struct Workload {
   explicit Workload(PlanMaker& maker) {
     char path[] = "/tmp/serval-plan-XXXXXX";
@@ -146,7 +147,7 @@ void bench_iris() {
   measure("iris_tree", 1, workload);
 }
 
-// 12 texts indexed and encoded, 12 numbers in buckets, assembled, scaled, normalised, a model.
+// 12 strings indexed and encoded, 12 numbers in buckets, assembled, scaled, normalized, a model.
 void bench_pipeline() {
   if (!wanted("pipeline_40")) return;
   constexpr int kEach = 12;

@@ -1,10 +1,11 @@
 // Micro-benchmark of TensorFlow Serving's gRPC messages: a PredictRequest of an image (typed and
 // tensor_content, aligned or not) and of integers and strings, decoded, and a PredictResponse
-// encoded; each next to protobuf's own C++ on the same bytes, where protoc and libprotobuf were
-// there at build time (else next to memcpy, and it says so). Prints one line of JSON per piece:
-//   {"name", "ns", "gb_per_s", "reference", "reference_ns"}
-// Each number is the best of many rounds within 0.15 s. Answers are checked before timing.
-// Usage: wire_tf_bench [PART OF A NAME]
+// encoded; each next to protobuf's own C++ on the same bytes if protoc and libprotobuf were
+// available at build time (else next to memcpy, which the output states). Prints one line of JSON
+// per part: {"name", "ns", "gb_per_s", "reference", "reference_ns"}. Each number is the best of
+// many rounds within 0.15 s. Results are checked before timing.
+//
+//   wire_tf_bench [PART OF A NAME]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -48,7 +49,7 @@ double best_ns(const std::function<void()>& work) {
   return static_cast<double>(best);
 }
 
-// Keeps a result alive without a store that costs.
+// Keeps a result alive without the cost of a store.
 void keep(const void* pointer) { asm volatile("" : : "g"(pointer) : "memory"); }
 
 void print(const char* name, size_t bytes, const std::function<void()>& work, const char* other,
@@ -63,7 +64,7 @@ void print(const char* name, size_t bytes, const std::function<void()>& work, co
   std::fflush(stdout);
 }
 
-// A message at a place `offset` bytes behind an aligned one.
+// A message `offset` bytes after an aligned address.
 struct Placed {
   std::vector<uint8_t> memory;
   size_t offset, bytes;
@@ -199,7 +200,7 @@ int main(int argc, char** argv) {
   strings.dtype = DType::Bytes;
   (void)strings.shape.push_back(static_cast<int64_t>(texts.size()));
   strings.strings = texts;
-  // Values stand at every alignment as the message moves; one in four offsets gives a view.
+  // Values have every alignment as the message moves; one in four offsets allows a view.
   for (size_t offset = 0; offset < 4; ++offset) {
     const std::string at = " at offset " + std::to_string(offset);
     bench_decode(("decode floats typed" + at).c_str(), image, TfTensorForm::Typed, offset);

@@ -1,12 +1,13 @@
-// Forests that are made up: full trees of one depth with drawn thresholds and leaves, the same at
-// every run; what a forest answers, and the forest as an ONNX model. As PMML make_forest_pmml.mjs
-// writes the same trees. Pure.
+// Generated forests: full trees of one depth with random thresholds and leaves, the same in every
+// run; a forest's result, and the forest as an ONNX model. make_forest_pmml.mjs writes the same
+// trees as PMML. Pure.
 import { makeFloats } from '../bodies.mjs';
 
 /**
- * Tree `index` of a forest. Nodes are numbered as in a heap: the root is 1, those from `leaves` on
- * are leaves; a row goes to 2i where its feature is at most the threshold, to 2i + 1 otherwise.
- * Thresholds lie where rows of [0, 1) go either way, and have the 15 to 17 digits of trained ones.
+ * Tree `index` of a forest. Nodes are numbered as in a heap: the root is 1, and those from `leaves`
+ * on are leaves; a row continues at 2i if its feature is at most the threshold, at 2i + 1
+ * otherwise. Thresholds are such that rows in [0, 1) take both ways, and have the 15 to 17 digits
+ * of trained ones.
  */
 export function drawTree(index, { depth, features }) {
   const leaves = 2 ** depth;
@@ -19,12 +20,14 @@ export function drawTree(index, { depth, features }) {
   };
 }
 
-/** The trees of a forest of a sum. */
+/** The trees of a forest that returns a sum. */
 export function drawForest({ trees, ...shape }) {
   return Array.from({ length: trees }, (_, index) => drawTree(index, shape));
 }
 
-/** What the forest answers to one row of doubles: its leaves added in the order of the trees. */
+/**
+ * Returns the forest's result for one row of doubles: its leaves added in the order of the trees.
+ */
 export function sumOfForest(forest, row) {
   let sum = 0;
   for (const tree of forest) {

@@ -1,5 +1,5 @@
-// JPMML-Evaluator and MLeap's runtime as sides: References.java in a JVM of its own on the server's
-// core. Skipped, with the reason, where Java or its libraries can't be had. Control plane.
+// JPMML-Evaluator and MLeap's runtime as sides: References.java in a separate JVM on the server's
+// core. Skipped, with the reason, if Java or its libraries are not available. Control plane.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,10 +9,10 @@ import { Skipped } from '../runner.mjs';
 
 const REFERENCES = fileURLToPath(new URL('References.java', import.meta.url));
 const JARS_TIMEOUT_MS = 900_000;
-// How test/env says that something can't be had here.
+// The exit status of test/env scripts for something that is not available here.
 const NOT_HERE = 77;
 
-/** The classpath of the libraries, taken through Maven where they are missing. */
+/** The classpath of the libraries; Maven downloads missing ones. */
 async function classPath({ harnessRoot, cores }) {
   const script = join(harnessRoot, 'test', 'env', 'tabular-jars.sh');
   try {
@@ -25,8 +25,8 @@ async function classPath({ harnessRoot, cores }) {
 }
 
 /**
- * The model file `model` answering the file `rows` again and again. `kind`: "pmml" or "mleap", as
- * References.java says. Resolves to a side with `answer`, the numbers of the column `output`.
+ * Runs the model file `model` on the file `rows` repeatedly. `kind`: "pmml" or "mleap", as in
+ * References.java. Resolves to a side with `answer`, the numbers of the column `output`.
  */
 export async function startJava(context, kind, { model, rows, output }) {
   const path = await classPath(context);

@@ -1,8 +1,10 @@
-// Makes a PMML document of a forest: full trees of one depth, thresholds and leaves made up, the
-// same at every run. For the time and memory of a load, and for scoring beside other evaluators:
-// rows of `makeFloats` go both ways at every node.
+// Makes a PMML document of a generated forest: full trees of one depth, with random thresholds and
+// leaves, the same in every run. It serves to measure the time and memory of a load, and to compare
+// scores with other evaluators: rows of `makeFloats` go both ways at every node.
+//
 //   node bench/tabular/make_forest_pmml.mjs FILE [--megabytes 100 | --trees 100] [--depth 8]
 //     [--features 20] [--kind regression|classification]
+//
 // Control plane.
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -93,8 +95,10 @@ ${parts.join('')}\
 `;
 }
 
-/** Writes the document: as many trees as asked for, or as come to so many megabytes (of 2^20).
- * Answers what it has: {trees, nodes, bytes}. */
+/**
+ * Writes the document with a given number of trees, or with enough trees for a size in megabytes
+ * (of 2^20). Returns its contents: {trees, nodes, bytes}.
+ */
 export function writeForestPmml(file, options) {
   const { trees, megabytes, depth = 8, features = 20, kind = 'regression' } = options;
   if (kind !== 'regression' && kind !== 'classification') {

@@ -1,5 +1,5 @@
-// Python with TensorFlow and the models of the TensorFlow rows: made when a row asks for them, kept
-// in the cache of test/env. Control plane.
+// Python with TensorFlow and the models of the TensorFlow rows: made when a row needs them, kept in
+// the cache of test/env. Control plane.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -11,7 +11,7 @@ const PYTHON_TIMEOUT_MS = 900_000;
 const MODELS_TIMEOUT_MS = 600_000;
 const MAKE_MODELS = fileURLToPath(new URL('make_models.py', import.meta.url));
 
-/** Path of the interpreter: SERVAL_TF_PYTHON, or that of test/env/tensorflow-env.sh. */
+/** The interpreter's path: SERVAL_TF_PYTHON, or that of test/env/tensorflow-env.sh. */
 export async function tensorFlowPython({ harnessRoot, cores }) {
   const given = process.env['SERVAL_TF_PYTHON'];
   if (given !== undefined && given !== '') return given;
@@ -40,7 +40,7 @@ async function makeModels(context) {
     renameSync(building, folder);
   } catch (error) {
     rmSync(building, { recursive: true, force: true });
-    // Another run may have been faster: then its folder is as good as ours.
+    // Another run may have been faster: then its folder is used.
     if (!existsSync(folder)) throw error;
   }
   return folder;
@@ -48,7 +48,7 @@ async function makeModels(context) {
 
 const made = new WeakMap();
 
-/** Folder of the model `name` of make_models.py: its versions. */
+/** The folder of the model `name` of make_models.py, which contains its versions. */
 export async function tensorFlowModel(context, name) {
   const making = made.get(context) ?? makeModels(context);
   made.set(context, making);

@@ -1,4 +1,4 @@
-// TensorFlow itself as a side: call_model.py in a process of its own on the server's core. Control
+// TensorFlow itself as a side: call_model.py in a separate process on the server's core. Control
 // plane.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { tensorFlowPython } from './environment.mjs';
 const CALL_MODEL = fileURLToPath(new URL('call_model.py', import.meta.url));
 
 /**
- * The signature of the model folder `model` called with one thread. `request`: {alias, shape,
+ * Calls the signature of the model folder `model` with one thread. `request`: {alias, shape,
  * values} of floats or {alias, strings}. Resolves to a side with `answer`, the output's floats.
  */
 export async function startTensorFlow(context, model, { alias, shape, values, strings }) {

@@ -1,4 +1,4 @@
-// The reference servers answer what they are sent, in one chunk and in many, and end when told.
+// The reference servers: they echo requests, in one chunk and in many, and end on command.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callOnce, expectBytes, sendOnce } from '../check.mjs';
@@ -55,7 +55,7 @@ test('the open loop keeps its rate, compares answers and ends when told', async 
   const load = (seconds) =>
     beginOpenLoop(context, echo, post(Buffer.from('hello')), { rate: 500, seconds });
   const whole = await load(0.2).result();
-  // The last tick may come late.
+  // The last tick may be late.
   const due = 500 * (whole.elapsedUs / 1e6) + 1;
   assert.ok(whole.sent > 50 && whole.sent <= due, `${whole.sent} sent at 500/s, ${due} due`);
   assert.equal(whole.answers['200'].count, whole.sent);

@@ -1,4 +1,4 @@
-// The generated forests: well-formed, the same at every run, as large as asked for.
+// The generated forests: well-formed, the same in every run, with the requested size.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ function made(t, options) {
   return { file, counts: writeForestPmml(file, options) };
 }
 
-// How often each element is there.
+// Counts each element.
 function elementsOf(file) {
   const found = {};
   const parser = new SaxesParser({ fragment: false });

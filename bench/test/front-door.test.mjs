@@ -1,5 +1,5 @@
-// The rows of the front door: nginx's configuration, requests over TLS and with keys, and each row
-// on its own servers for a moment. Where nginx is missing, what is measured against it is skipped.
+// The front-door rows: nginx's configuration, requests over TLS and with keys, and each row on its
+// own servers for a moment. Without nginx, the measurements against it are skipped.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -12,7 +12,7 @@ import { frontDoor } from '../workloads/front-door/index.mjs';
 import { selectWorkloads } from '../workloads/index.mjs';
 import { testContext } from './support.mjs';
 
-/** nginx before a server, or undefined where there is none: then the test is skipped. */
+/** Starts nginx before a server; returns undefined and skips the test if there is none. */
 async function openNginx(t, context, kind, upstream) {
   try {
     nginxProgram();

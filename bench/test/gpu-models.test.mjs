@@ -1,5 +1,5 @@
-// The models of the GPU benchmark, scaled down: the runtime loads them, and answers follow from
-// what is asked; those as measured have the sizes that are known of them.
+// The models of the GPU benchmark, scaled down: the runtime loads them, and results depend on the
+// inputs; those in full size have the known numbers of weights.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -94,12 +94,13 @@ test('as they are measured they have as many weights as their papers say', () =>
     return { count: weights.count, ops: graph.nodes.map(({ op }) => op) };
   };
   const resnet = counted(of('resnet50'));
-  // torchvision's 25,557,032 have two numbers for each channel of the 53 batch normalizations where
-  // one bias is left: 26,560 channels.
+  // torchvision's 25,557,032 include two numbers for each channel of the 53 batch normalizations,
+  // in place of one bias here: 26,560 channels.
   assert.equal(resnet.count, 25_557_032 - 26_560);
   assert.equal(resnet.ops.filter((op) => op === 'Conv').length, 53);
   const bert = counted(of('bert-base'));
-  // Hugging Face's 109,482,240 have 512 places and 2 segments; here are 128 of one.
+  // Hugging Face's 109,482,240 include 512 positions and 2 segments; here there are 128 positions
+  // and one segment.
   assert.equal(bert.count, 109_482_240 - (512 - 128 + 2) * 768);
   assert.equal(bert.ops.filter((op) => op === 'Softmax').length, 12);
   assert.equal(counted(of('mlp')).count, 3 * (1024 * 1024 + 1024) + 1024 * 10 + 10);

@@ -1,5 +1,5 @@
-// The GPU benchmark but for its models: what is measured, in which order, what is made of it, and
-// what becomes of what fails. The run itself: test/e2e/bench/gpu.test.ts.
+// The GPU benchmark except for its models: what is measured, in which order, the report, and
+// failures. The run itself: test/e2e/bench/gpu.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { splitCores } from '../gpu/cores.mjs';
@@ -80,7 +80,10 @@ test('the reference is measured before each side, in each round', async () => {
   assert.deepEqual(rounds[1].b, { reference: { perSecond: 10 }, serval: { perSecond: 11 } });
 });
 
-/** Rounds in which Serval in the server has `none` of the reference, isolated `isolated`. */
+/**
+ * Rounds in which Serval in the server has `none` times the reference's rate, isolated `isolated`
+ * times.
+ */
 function rounds(none, isolated) {
   const sample = (perSecond, p50Us) => {
     return { perSecond, usPerRequest: 1e6 / perSecond, p50Us, p99Us: p50Us };

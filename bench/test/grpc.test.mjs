@@ -1,5 +1,5 @@
-// Loads by the project's own client and the C++ echo: what is measured, from when, and which
-// answers make a run worth nothing. The echo is built first; where its libraries are missing, its
+// Loads from the project's own client and the C++ echo: which requests are measured, from when, and
+// which responses invalidate a run. The echo is built first; if its libraries are missing, its
 // tests are skipped.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http2';
@@ -20,7 +20,7 @@ const CORES = pickCores();
 const MESSAGE = Buffer.from('hello');
 const CALL = { path: INFER, message: MESSAGE, answerBytes: MESSAGE.length };
 
-/** Name -> its path, or why it can't be built. */
+/** Name -> path, or the reason why it can't be built. */
 const programs = new Map();
 
 before(async () => {
@@ -33,7 +33,7 @@ before(async () => {
   );
 });
 
-/** A context of the programs, or undefined where one is missing: then the test is skipped. */
+/** Makes a context with the programs; returns undefined and skips the test if one is missing. */
 function makeContext(t, ...names) {
   const missing = names.map((name) => programs.get(name)).find((path) => path instanceof Error);
   if (missing !== undefined) {
@@ -51,8 +51,10 @@ async function openEcho(t, start, ...names) {
   return { context, echo };
 }
 
-/** A server in this process that answers each call by `answer(stream, cut)`; cut() closes the
- * sockets of all. */
+/**
+ * Starts a server in this process that answers each call by `answer(stream, cut)`; cut() closes all
+ * sockets.
+ */
 async function openServer(t, answer) {
   const server = createServer();
   const sockets = new Set();
@@ -126,7 +128,7 @@ test('calls in flight, streams and a fixed rate are measured', async (t) => {
   const large = Buffer.alloc(602_112, 'x');
   const call = { ...CALL, message: large, answerBytes: large.length };
   assert.ok((await measure({ how: 'closed', connections: 4, count: 4 }, call)).requests >= 4);
-  // The echo takes longer than this: all are counted, and the time ends with the last.
+  // The echo outlasts this time: all requests are counted, and the time ends with the last one.
   const whole = await grpcLoad(context, echo, call, { how: 'whole', connections: 4, count: 16 })(
     1e-6,
   );
@@ -165,7 +167,7 @@ test('wrong answers end the run and say what came', async (t) => {
     [(stream) => stream.close(2), /the server reset the stream \(2\)/],
     [
       (stream) => stream.respond({ ':status': 200 }, { endStream: true }),
-      /no gRPC answer, status 200/,
+      /no gRPC response, status 200/,
     ],
     [
       (stream) => stream.respond({ ':status': 200, 'grpc-status': '0' }, { endStream: true }),
@@ -192,7 +194,7 @@ test('a server that stalls is charged for every call that was due meanwhile', as
     1,
   );
   assert.equal(sample.requests, 200);
-  // Of 200 calls about 60 were due in the stall: the slowest two waited for nearly all of it.
+  // About 60 of 200 calls were due during the stall: the slowest two waited for nearly all of it.
   assert.ok(sample.p99Us > STALL_MS * 800, `p99 ${sample.p99Us} us`);
 });
 

@@ -1,5 +1,5 @@
-// The rows about the HTTP listener: each has its reference and target, and an open loop has a row
-// for each percentile.
+// The rows for the HTTP listener: each has its reference and target, and an open loop has a row for
+// each percentile.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planOf } from '../load/native-load.mjs';

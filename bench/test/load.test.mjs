@@ -1,4 +1,4 @@
-// What the load generators are told and how their output is read.
+// The input of the load generators, and how their output is read.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';

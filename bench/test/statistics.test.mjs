@@ -1,4 +1,4 @@
-// The arithmetic behind the table: medians, pairs, targets.
+// The arithmetic of the table: medians, pairs, targets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -1,10 +1,10 @@
-// What a workload's context has, for tests: cores, a folder that goes with the test, numbers.
+// A workload's context for tests: cores, a folder that is removed with the test, numbers.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pickCores } from '../machine.mjs';
 
-/** `more`: members beside them. */
+/** `more`: additional members. */
 export function testContext(t, more = {}) {
   const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-test-'));
   t.after(() => rmSync(tempDir, { recursive: true, force: true }));

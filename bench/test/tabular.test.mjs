@@ -1,4 +1,4 @@
-// The requests of the rows about models of columns, the trees they share, rows that are skipped.
+// The requests of the rows for tabular models, the trees that they share, skipped rows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { doublesOf, rawTexts, v2JsonRequest } from '../bodies.mjs';

@@ -1,4 +1,4 @@
-// The messages of the TensorFlow rows, the peak of memory, and the rows out of wire_tf_bench.
+// The messages of the TensorFlow rows, peak memory, and the rows from wire_tf_bench.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { peakBytes, residentBytes } from '../machine.mjs';

@@ -27,8 +27,10 @@ export const workloads = [
   ...tabular,
 ];
 
-/** The workloads whose id, or name of a group that they are in too, contains one of the
- * comma-separated `only` words; all without it. */
+/**
+ * The workloads whose id, or name of another group, contains one of the comma-separated `only`
+ * words; all of them without it.
+ */
 export function selectWorkloads(only) {
   if (only === undefined) return workloads;
   const words = only

@@ -1,6 +1,5 @@
-// What it costs that a model's sessions are in a process of their own: the same server with and
-// without --isolate. On one core the two processes wake each other there; on several each may look
-// for the other before it sleeps.
+// The cost of a model's sessions in a separate process: the same server with and without --isolate.
+// On one core the two processes wake each other; on several each may poll before it sleeps.
 import { wrkLoad } from '../load/wrk.mjs';
 import { planV2 } from './json-small.mjs';
 import { openServalHttp } from './sides.mjs';

@@ -1,6 +1,6 @@
 // One image of 150,528 floats in and out of an identity model: as JSON against Node's own
-// JSON.parse and JSON.stringify, as binary against the echo; 10,000 doubles as JSON out alone. One
-// connection, closed loop.
+// JSON.parse and JSON.stringify, as binary data against the echo; also 10,000 doubles as JSON in
+// the response only. One connection, closed loop.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -58,7 +58,7 @@ function planBinary({ input, output }) {
   return { request: v2BinaryRequest(MODEL, tensor, output.name, bytes), check };
 }
 
-/** Binary in, JSON out. Each double takes 16 or 17 digits. */
+/** Binary in, JSON out. Each double has 16 or 17 digits. */
 function planDoubles({ input, output }) {
   const values = Float64Array.from(
     makeFloats(DOUBLES),
@@ -73,7 +73,7 @@ function planDoubles({ input, output }) {
   return { request: v2BinaryInputs(DOUBLES_MODEL, inputs, output.name, false), check };
 }
 
-/** Node's JSON over the very bodies that Serval reads and writes. `parsed`: the request's JSON. */
+/** Node's JSON with the same bodies that Serval reads and writes. `parsed`: the request's JSON. */
 function openJsonText(context, { request, answer }, parsed = request.body) {
   const stem = join(context.tempDir, `json-text-${context.nextId()}`);
   writeFileSync(`${stem}.request`, parsed);

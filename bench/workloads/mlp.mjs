@@ -1,4 +1,4 @@
-// MLP 784-512-10, 32 rows a request, binary, against ONNX Runtime alone in C++ with one thread.
+// MLP 784-512-10, 32 rows per request, binary, against ONNX Runtime alone in C++ with one thread.
 import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -16,7 +16,7 @@ const ROUGH_ITERATIONS = 20;
 // onnxruntime_bench runs three loops (bare, and twice through our backend), 25 rounds of each.
 const RUNS_PER_ITERATION = 75;
 
-/** The model file somewhere below the model's folder. */
+/** Finds the model file below the model's folder. */
 export function modelFile(folder) {
   const name = readdirSync(folder, { recursive: true }).find((path) => path.endsWith('.onnx'));
   if (name === undefined) throw new Error(`no .onnx file below ${folder}`);
@@ -37,7 +37,7 @@ function runtimeLibrary() {
   return found;
 }
 
-/** What ONNX Runtime itself answers, through its own Node binding. */
+/** Computes ONNX Runtime's own result, through its Node binding. */
 export async function expectedOutput(file, values, shape) {
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
   const session = await InferenceSession.create(file, { intraOpNumThreads: 1 });
@@ -62,7 +62,7 @@ async function openServal(context, root, connections, args) {
   return openServalHttp(context, root, { model: MODEL, plan, load, args });
 }
 
-/** ONNX Runtime alone over `modelPath`, batches of 32 rows, one thread: a side. */
+/** Opens ONNX Runtime alone on `modelPath`, batches of 32 rows, one thread, as a side. */
 export async function openModelAlone(context, { modelPath }) {
   const program = await context.program('onnxruntime_bench');
   const file = modelFile(modelPath);
@@ -90,8 +90,8 @@ export async function openModelAlone(context, { modelPath }) {
   return { measure, close: async () => {} };
 }
 
-// One core and a model of 120 us: where an operator lets it run inline. The row without the flag
-// shows what the default, the hand-over to an instance thread, costs on that core.
+// One core and a model of 120 us: an operator would let it run inline. The row without the flag
+// shows the cost of the default, a hand-over to an instance thread, on that core.
 const INLINE = ['--inline-us-max', '250'];
 
 function row(id, connections, target, args) {

@@ -30,7 +30,7 @@ export async function manyModels(context, model, count) {
   return { folder, names };
 }
 
-/** POST to the repository API; throws on any status but 200. */
+/** Sends a POST to the repository API; throws on any status but 200. */
 export async function control(server, path, body = {}) {
   const url = `http://${server.host}:${server.port}/v2/repository/${path}`;
   const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });

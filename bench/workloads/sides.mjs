@@ -1,5 +1,5 @@
 // Opens the sides of a pair: Serval with one model, or an echo of the same request. A side is
-// {measure(seconds) -> sample, ended(), close(), ...}, handed out once its answer is checked.
+// {measure(seconds) -> sample, ended(), close(), ...}, returned once its response is checked.
 // Control plane.
 import { startCppGrpcEcho, startUwsEcho } from '../contenders/echoes.mjs';
 import { startServal } from '../contenders/serval.mjs';
@@ -11,7 +11,7 @@ export const CPP_ECHO = 'C++ gRPC callback echo';
 export const GRPC_METHOD = '/inference.GRPCInferenceService/ModelInfer';
 
 /**
- * `build(server)`. When that fails, the server is stopped; had it ended by itself, the error also
+ * Calls `build(server)`. If that fails, the server is stopped; if it had ended by itself, the error
  * says how.
  */
 export async function orStop(server, build) {
@@ -25,7 +25,7 @@ export async function orStop(server, build) {
   }
 }
 
-/** Lets the exit of a child process be seen before it is asked about. */
+/** Lets Node process the exit of a child before it is checked. */
 function nextTurn() {
   return new Promise((resolve) => {
     setTimeout(resolve, EXIT_SEEN_MS);
@@ -33,11 +33,11 @@ function nextTurn() {
 }
 
 /**
- * Serval of the checkout `root` over HTTP. `plan(described)` gives {request, check(answer)} from
- * the model's metadata; `load(context, server, request)` gives measure; `path` is the model's
- * folder where it is none of the context's, `seen` what its clients know of the server beside its
- * address: {ca, metadata}. Resolves to the side with the request sent, the server and the checked
- * answer.
+ * Opens Serval of the checkout `root` over HTTP. `plan(described)` returns {request, check(answer)}
+ * from the model's metadata; `load(context, server, request)` returns measure; `path` is the
+ * model's folder if it is not one of the context's; `seen` is what its clients know about the
+ * server besides its address: {ca, metadata}. Resolves to the side with the request sent, the
+ * server and the checked response.
  */
 export async function openServalHttp(context, root, options) {
   const { model, plan, load, args, cores, seen } = options;
@@ -54,10 +54,10 @@ export async function openServalHttp(context, root, options) {
 }
 
 /**
- * The same over gRPC. `plan(described)` gives {message, check(answer)}: a ModelInferRequest and
- * what its answer must be, or the message of another method: {path, once(server, path, message)},
- * which makes the call that is checked. `load(context, server, {path, message, answerBytes})` gives
- * measure.
+ * The same over gRPC. `plan(described)` returns {message, check(answer)}: a ModelInferRequest and a
+ * check of its response, or the message of another method: {path, once(server, path, message)},
+ * which makes the call that is checked. `load(context, server, {path, message, answerBytes})`
+ * returns measure.
  */
 export async function openServalGrpc(context, root, options) {
   const { model, plan, load, args, cores, seen } = options;
@@ -83,7 +83,7 @@ export async function openGrpcEcho(context, { call }, load) {
   });
 }
 
-/** Requests for `model` and nanoseconds of reading, running and writing them so far. */
+/** Requests for `model` so far, and the nanoseconds spent reading, running and writing them. */
 async function engineTime(http, model) {
   const { body } = await sendOnce(http, { method: 'GET', path: `/v2/models/${model}/stats` });
   const stats = JSON.parse(body.toString()).model_stats[0].inference_stats;
@@ -91,12 +91,14 @@ async function engineTime(http, model) {
   return { count: stats.success.count, ns: parts.reduce((sum, part) => sum + Number(part.ns), 0) };
 }
 
-/** gRPC on four connections of `streams` calls each: the server's core is kept busy, as a JVM's is
- * by calling without a pause. */
+/**
+ * gRPC on four connections of `streams` calls each: this keeps the server's core busy, as repeated
+ * calls keep a JVM's.
+ */
 export const busyLoad = (streams) => (context, server, call) =>
   h2loadLoad(context, server, { ...call, clients: 4, streams });
 
-/** A side that is timed by the engine, not by its client: what transport takes is left out. */
+/** A side that is timed by the engine, not by its client, which excludes the transport. */
 export function byEngine(side, http, model) {
   const measure = async (seconds) => {
     const before = await engineTime(http, model);

@@ -1,4 +1,4 @@
-// From spawn to the ready line with one small model, and the memory of the idle process.
+// The time from spawn to the ready line with one small model, and the memory of the idle process.
 import { sendOnce } from '../check.mjs';
 import { startServal } from '../contenders/serval.mjs';
 import { ownBytes, residentBytes } from '../machine.mjs';
@@ -30,7 +30,7 @@ const OWN = {
   target: null,
 };
 
-/** One start. The answer is checked; memory is read half a second later, when nothing runs. */
+/** Starts once. The response is checked; memory is read half a second later, when nothing runs. */
 async function startOnce(context) {
   const server = await startServal(context, context.root, [await context.model(MODEL)]);
   try {

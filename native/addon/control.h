@@ -15,7 +15,7 @@ uint32_t start_control(Link& link, const Start& start) {
   const Result<uint32_t> ticket = lane.open_control();
   if (!ticket.ok()) return link.report_error(ticket.error());
   link.set_ticket(ticket.value());
-  start(lane.engine(), *lane.control_request(ticket.value()), link.shared_lane());
+  start(lane.engine(), *lane.slots().find(ticket.value()), lane.home());
   return kPending;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "addon/attach_options.h"
 #include "addon/control.h"
 #include "addon/cpu_check.h"
 #include "addon/file_lock.h"
@@ -59,18 +60,6 @@ napi_value answer(napi_env env, napi_callback_info info, const char* name,
   return arguments.ok() ? to_value(env, value) : nullptr;
 }
 
-uint64_t limit(const Napi::Object& options, const char* name, uint64_t fallback) {
-  const Napi::Value value = options.Get(name);
-  if (!value.IsNumber()) return fallback;
-  return static_cast<uint64_t>(value.As<Napi::Number>().Int64Value());
-}
-
-// A member of `object` that may be absent.
-bool setting(const Napi::Object& object, const char* name, bool fallback) {
-  const Napi::Value value = object.Get(name);
-  return value.IsBoolean() ? value.As<Napi::Boolean>().Value() : fallback;
-}
-
 // attach(options, onCompletions) -> ArrayBuffer of control words
 napi_value Attach(Arguments<2>& arguments) {
   const napi_env env = arguments.env();
@@ -79,36 +68,20 @@ napi_value Attach(Arguments<2>& arguments) {
     napi_throw_type_error(env, nullptr, "attach: expected (object, function)");
     return nullptr;
   }
-  const Napi::Object object = first.As<Napi::Object>();
-  EngineOptions options;
-  if (object.Get("onnxruntimeLibrary").IsString()) {
-    options.onnxruntime_library = object.Get("onnxruntimeLibrary").As<Napi::String>().Utf8Value();
+  AttachOptions options;
+  const std::string problem = options.read(first.As<Napi::Object>());
+  if (!problem.empty()) {
+    napi_throw_type_error(env, nullptr, problem.c_str());
+    return nullptr;
   }
-  options.intra_op_threads = static_cast<int>(limit(object, "intraOpThreads", 0));
-  options.load_threads = static_cast<int>(limit(object, "loadThreads", 2));
-  options.records = setting(object, "metrics", true);
-  options.unload_ms_max = limit(object, "unloadMsMax", options.unload_ms_max);
-  options.memory_limit = limit(object, "memoryLimitBytes", options.memory_limit);
-  options.pinned_pool_bytes = limit(object, "pinnedPoolBytes", options.pinned_pool_bytes);
-  ServeSettings settings;
-  settings.body_bytes_max = limit(object, "bodyBytesMax", settings.body_bytes_max);
-  settings.inflated_bytes_max = limit(object, "inflatedBytesMax", settings.inflated_bytes_max);
-  settings.response_bytes_max = limit(object, "responseBytesMax", settings.response_bytes_max);
-  settings.json_depth_max =
-      static_cast<uint32_t>(limit(object, "jsonDepthMax", settings.json_depth_max));
-  settings.in_flight_max =
-      static_cast<uint32_t>(limit(object, "inFlightMax", settings.in_flight_max));
-  settings.rest_timeout_us = limit(object, "restTimeoutUs", 0);
-  settings.tf_tensor_content = setting(object, "tfTensorContent", false);
-  settings.tf_check_method = setting(object, "tfCheckMethod", false);
   napi_value control = nullptr;
   Link* link = static_cast<Link*>(arguments.data());
-  const Status attached = link->attach(options, settings, arguments.value(1), &control);
+  const Status attached = link->attach(options.engine, options.serve, arguments.value(1), &control);
   if (!attached.ok()) {
     napi_throw_type_error(env, nullptr, attached.error().message.c_str());
     return nullptr;
   }
-  if (!setting(object, "keepsProcess", true)) link->let_process_end();
+  if (!options.thread.keeps_process) link->let_process_end();
   return control;
 }
 
@@ -148,8 +121,8 @@ uint32_t OpenBody(Link& link, Arguments<2>& arguments) {
   const int64_t aligned_at = arguments.i64(1, "alignedAt");
   if (!arguments.ok()) return {};
   const Result<uint32_t> ticket =
-      link.lane().open_body(expected > 0 ? static_cast<uint64_t>(expected) : 0,
-                            aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
+      link.lane().bodies().open(expected > 0 ? static_cast<uint64_t>(expected) : 0,
+                                aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
   if (!ticket.ok()) return link.report_error(ticket.error());
   link.set_ticket(ticket.value());
   return 0;
@@ -160,7 +133,7 @@ uint32_t AppendBody(Link& link, Arguments<2>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   const std::span<const uint8_t> chunk = arguments.array_buffer(1, "chunk");
   if (!arguments.ok()) return {};
-  const Status appended = link.lane().append_body(ticket, chunk);
+  const Status appended = link.lane().bodies().append(ticket, chunk);
   return appended.ok() ? 0 : link.report_error(appended.error());
 }
 
@@ -183,8 +156,8 @@ uint32_t InferPacked(Link& link, Arguments<5>& arguments) {
   const uint32_t coding = arguments.u32(4, "coding");
   if (coding > static_cast<uint32_t>(Coding::Deflate)) arguments.fail("coding");
   if (!arguments.ok()) return {};
-  const Answer answer =
-      link.lane().infer_packed(ticket, protocol, handle, json_bytes, static_cast<Coding>(coding));
+  const Answer answer = link.lane().infer_compressed(ticket, protocol, handle, json_bytes,
+                                                     static_cast<Coding>(coding));
   return link.report(answer);
 }
 
@@ -194,7 +167,7 @@ bool CountBytes(Link& link, Arguments<2>& arguments) {
   const int64_t change = arguments.i64(0, "change");
   const bool refusable = arguments.boolean(1, "refusable");
   if (!arguments.ok()) return {};
-  return link.lane().count_bytes(change, refusable);
+  return link.lane().held_bytes().count(change, refusable);
 }
 
 // cancel(ticket) -> boolean: no completion follows
@@ -208,7 +181,7 @@ bool Cancel(Link& link, Arguments<1>& arguments) {
 bool KeepAnswer(Link& link, Arguments<1>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   if (!arguments.ok()) return {};
-  return link.lane().keep_answer(ticket);
+  return link.lane().slots().keep_answer(ticket);
 }
 
 // mapSlot(slot) -> ArrayBuffer over the slot's response memory, valid for its generation
@@ -224,8 +197,8 @@ uint32_t Load(Link& link, Arguments<1>& arguments) {
   if (!arguments.ok()) return {};
   Result<ModelSpec> spec = parse_model_spec(bytes);
   if (!spec.ok()) return link.report_error(spec.error());
-  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
-    engine.load(std::move(spec.value()), request, std::move(lane));
+  return start_control(link, [&](Engine& engine, Request& request, std::shared_ptr<Home> home) {
+    engine.load(std::move(spec.value()), request, std::move(home));
   });
 }
 
@@ -233,8 +206,8 @@ uint32_t Load(Link& link, Arguments<1>& arguments) {
 uint32_t Unload(Link& link, Arguments<1>& arguments) {
   const uint32_t handle = arguments.u32(0, "handle");
   if (!arguments.ok()) return {};
-  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
-    engine.unload(handle, request, std::move(lane));
+  return start_control(link, [&](Engine& engine, Request& request, std::shared_ptr<Home> home) {
+    engine.unload(handle, request, std::move(home));
   });
 }
 
@@ -256,8 +229,8 @@ uint32_t Stats(Link& link, Arguments<1>& arguments) {
   if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * 4);
   Lane& lane = link.lane();
   ByteBuffer& out = link.clear_answer();
-  if (!write_engine_stats(lane.engine().table()->models, handles, lane.bodies_open(),
-                          lane.tickets_open(), out)) {
+  if (!write_engine_stats(lane.engine().table()->models, handles, lane.slots().bodies_open(),
+                          lane.slots().tickets_open(), out)) {
     return link.report_error(make_error(ErrorCode::Internal, "out of memory"));
   }
   return link.report({});
@@ -276,8 +249,8 @@ uint32_t WarmUp(Link& link, Arguments<3>& arguments) {
   const Protocol protocol = protocol_argument(arguments, 1, true);
   const std::span<const uint8_t> message = arguments.buffer(2, "message");
   if (!arguments.ok()) return {};
-  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
-    engine.warm_up(handle, protocol, {message.begin(), message.end()}, request, std::move(lane));
+  return start_control(link, [&](Engine& engine, Request& request, std::shared_ptr<Home> home) {
+    engine.warm_up(handle, protocol, {message.begin(), message.end()}, request, std::move(home));
   });
 }
 
@@ -285,9 +258,9 @@ uint32_t WarmUp(Link& link, Arguments<3>& arguments) {
 uint32_t Metrics(Link& link, Arguments<1>& arguments) {
   const uint32_t kind = arguments.u32(0, "kind");
   if (!arguments.ok()) return {};
-  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
+  return start_control(link, [&](Engine& engine, Request& request, std::shared_ptr<Home> home) {
     engine.metrics(kind == 0 ? MetricsKind::Triton : MetricsKind::TensorFlow, request,
-                   std::move(lane));
+                   std::move(home));
   });
 }
 

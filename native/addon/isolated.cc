@@ -69,8 +69,8 @@ uint32_t LoadIsolated(Link& link, Arguments<3>& arguments) {
   Result<ModelSpec> spec = parse_model_spec(bytes);
   if (!spec.ok()) return link.report_error(spec.error());
   isolate(spec.value(), isolation, bytes);
-  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
-    engine.load(std::move(spec.value()), request, std::move(lane));
+  return start_control(link, [&](Engine& engine, Request& request, std::shared_ptr<Home> home) {
+    engine.load(std::move(spec.value()), request, std::move(home));
   });
 }
 

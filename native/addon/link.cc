@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "engine/request/completion.h"
+#include "engine/request/outcome.h"
 
 namespace serval {
 
@@ -35,7 +35,7 @@ Status Link::attach(const EngineOptions& options, const ServeSettings& settings,
   turn_.start(env_, on_turn_end, this);
   std::shared_ptr<Engine> engine = Engine::acquire(options);
   lane_ = std::make_shared<Lane>(engine, settings, this);
-  engine->add_lane(lane_);
+  engine->add_lane(lane_->home());
   return {};
 }
 
@@ -45,7 +45,7 @@ void Link::detach() {
   const Napi::HandleScope scope(env_);
   for (std::unique_ptr<ListenerService>& listener : listeners_) listener.reset();
   const std::shared_ptr<Engine> engine = lane_->shared_engine();
-  engine->remove_lane(lane_.get());
+  engine->remove_lane(*lane_->home());
   turn_.stop();
   lane_->close();
   napi_async_destroy(env_, turn_context_);
@@ -87,7 +87,7 @@ void Link::report_trace() {
   TraceId trace_id;
   SpanId span_id;
   control_[kWordTraced] = 0;
-  if (!lane_->take_traced(trace_id, span_id)) return;
+  if (!lane_->traces().take(trace_id, span_id)) return;
   control_[kWordTraced] = 1;
   std::memcpy(control_ + kWordTraceId, trace_id.data(), trace_id.size());
   std::memcpy(control_ + kWordSpanId, span_id.data(), span_id.size());
@@ -100,7 +100,7 @@ uint32_t Link::report(const Answer& answer) {
     control_[kWordTicket] = answer.ticket;
     return kPending;
   }
-  Request& slot0 = *lane_->slot(0);
+  Request& slot0 = *lane_->slots().at(0);
   control_[kWordBytes] = static_cast<uint32_t>(slot0.response.size());
   control_[kWordJsonBytes] = static_cast<uint32_t>(slot0.json_bytes_out);
   control_[kWordGeneration] = generation_of(slot0);
@@ -108,19 +108,19 @@ uint32_t Link::report(const Answer& answer) {
 }
 
 ByteBuffer& Link::clear_answer() {
-  Request& slot0 = *lane_->slot(0);
+  Request& slot0 = *lane_->slots().at(0);
   slot0.json_bytes_out = 0;
   slot0.response.clear();
   return slot0.response;
 }
 
 uint32_t Link::report_error(const Error& error) {
-  put_error(error, *lane_->slot(0));
+  put_error(error, *lane_->slots().at(0));
   return report({error.code, false, 0});
 }
 
 napi_value Link::map_slot(uint32_t slot) {
-  Request* request = lane_->slot(slot);
+  Request* request = lane_->slots().at(slot);
   if (request == nullptr) {
     napi_throw_range_error(env_, nullptr, "mapSlot: no such slot");
     return nullptr;
@@ -190,7 +190,7 @@ void Link::drain(napi_value callback, napi_async_context context) {
   uint32_t* words = control_ + kWordRing;
   for (size_t i = 0; i < count; ++i, words += kRingWords) {
     Request& request = *done[i];
-    words[kRingTicket] = tickets[i] = lane->ticket_of(request);
+    words[kRingTicket] = tickets[i] = lane->slots().ticket_of(request);
     words[kRingCode] = static_cast<uint32_t>(request.code);
     words[kRingSlot] = request.slot;
     words[kRingBytes] = static_cast<uint32_t>(request.response.size());

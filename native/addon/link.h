@@ -50,7 +50,6 @@ class Link final : public LaneHooks {
   void let_process_end();
   bool attached() const { return lane_ != nullptr; }
   Lane& lane() { return *lane_; }
-  const std::shared_ptr<Lane>& shared_lane() { return lane_; }
 
   // Writes the control words of an answer; returns the code JavaScript gets.
   uint32_t report(const Answer& answer);

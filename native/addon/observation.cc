@@ -59,8 +59,8 @@ uint32_t SetTraceParent(Link& link, Arguments<2>& arguments) {
   const std::span<const uint8_t> parent = arguments.buffer(0, "parent");
   const std::span<const uint8_t> state = arguments.buffer(1, "state");
   if (!arguments.ok()) return {};
-  link.lane().set_trace_parent({reinterpret_cast<const char*>(parent.data()), parent.size()},
-                               {reinterpret_cast<const char*>(state.data()), state.size()});
+  link.lane().traces().set_parent({reinterpret_cast<const char*>(parent.data()), parent.size()},
+                                  {reinterpret_cast<const char*>(state.data()), state.size()});
   return 0;
 }
 
@@ -88,8 +88,8 @@ uint32_t TakeRequestLog(Link& link, Arguments<4>& arguments) {
                          arguments.u32(2, "formless"), arguments.u32(3, "stopped")};
   if (!arguments.ok()) return {};
   link.lane().engine().request_log().count(counts);
-  return start_control(link, [](Engine& engine, Request& request, auto lane) {
-    engine.take_request_log(request, std::move(lane));
+  return start_control(link, [](Engine& engine, Request& request, std::shared_ptr<Home> home) {
+    engine.take_request_log(request, std::move(home));
   });
 }
 

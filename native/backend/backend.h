@@ -1,5 +1,5 @@
-// What a backend is to the engine: it loads models and runs batches. It knows no request, protocol
-// or JavaScript. Thread rules stand at each function.
+// The interface between the engine and a backend, which loads models and runs batches. A backend
+// knows no request, protocol or JavaScript. Thread rules are stated at each function.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,30 @@
 
 namespace serval {
 
-// What a loaded model says of itself.
+// The properties that a loaded model reports.
 struct BackendModelInfo {
   std::vector<Signature> signatures;
-  std::vector<RowsProof> rows;  // one for each signature, or none: nobody looked
+  std::vector<RowsProof> rows;  // one for each signature, or none: not analysed
   std::string producer, graph_name, description, domain;
   int64_t model_version = 0;
   std::vector<std::pair<std::string, std::string>> metadata;
   int64_t file_bytes = 0;
   std::vector<std::string> providers;
-  std::shared_ptr<const TableSchema> table;  // of a tabular model, else null; one signature
-  std::vector<std::string> notes;            // what of the model is not served, each a sentence
-  std::vector<ProviderNodes> nodes;          // where there are providers besides the CPU's
-  bool on_gpu = false;                       // runs wait for a device: never on a listener's thread
-  bool takes_device_memory = false;  // inputs and outputs may lie on a GPU (TensorView::device)
-  int64_t device_bytes = 0;          // of the GPU's memory, what was gone behind the load
-  bool stateful = false;  // runs change what later runs see: one at a time, never batched
+  // set for a tabular model, else null; it has one signature
+  std::shared_ptr<const TableSchema> table;
+  // parts of the model that are not served, a sentence each
+  std::vector<std::string> notes;
+  std::vector<ProviderNodes> nodes;  // filled if there are providers besides the CPU's
+  // runs wait for a device, so they never run on a listener's thread
+  bool on_gpu = false;
+  // inputs and outputs may be in a GPU's memory (TensorView::device)
+  bool takes_device_memory = false;
+  int64_t device_bytes = 0;  // GPU memory that the load consumed
+  bool stateful = false;  // runs change the state that later runs see: one at a time, never batched
 };
 
-// Per-run state that is worth keeping: value handles, name arrays, outputs. One user at a time; it
-// may move between threads. Outputs live until release_outputs(), the next run or destruction.
+// Reusable per-run state: value handles, name arrays, outputs. One user at a time; it may move
+// between threads. Outputs live until release_outputs(), the next run or destruction.
 class BackendScratch : public InputPlaces {
  public:
   virtual ~BackendScratch() = default;
@@ -46,15 +50,16 @@ class BackendScratch : public InputPlaces {
   virtual void release_outputs() = 0;
 };
 
-// What of a request a run is told besides its tensors.
+// Options of a run, besides its tensors.
 struct RunOptions {
   RunOptions(const CancelFlag* flag = nullptr)  // NOLINT: implicit
       : cancel(flag) {}
-  const CancelFlag* cancel;       // may be null; once it is up the run ends as soon as it can
-  bool null_for_invalid = false;  // tabular: a row that cannot be answered is answered as missing
-  uint64_t output_bytes_max = UINT64_MAX;  // tabular: more is refused before there is room for it
-  // By position of the outputs, or empty. Of a model that takes device memory: an output that fits
-  // is written to its place, and its view says so; one that does not, or is text, is on the host.
+  const CancelFlag* cancel;       // may be null; once it is set, the run ends as soon as it can
+  bool null_for_invalid = false;  // tabular: a row that cannot be computed is returned as missing
+  // tabular: larger outputs are refused before memory is allocated for them
+  uint64_t output_bytes_max = UINT64_MAX;
+  // One per output, or empty. For a model that takes device memory: an output that fits is written
+  // to its place, and its view says so; one that does not fit, or is text, is on the host.
   std::span<const OutputPlace> places;
 };
 
@@ -63,14 +68,15 @@ class BackendModel {
   virtual ~BackendModel() = default;
   virtual const BackendModelInfo& info() const = 0;
   virtual std::unique_ptr<BackendScratch> make_scratch() = 0;
-  // False: a run would fail now, and may not later (its process is down). Any thread.
+  // False: a run would fail now but may succeed later (its process is down). Any thread.
   virtual bool can_run() const { return true; }
-  // Why no run of this process can succeed any more; "" = it may. Asked behind a run that failed.
+  // The reason why no run of this process can succeed any more; "" = runs may succeed. Called after
+  // a run that failed.
   virtual std::string lasting_fault() { return {}; }
-  // Runs one batch. inputs[i] belongs to signatures[signature].inputs[i]; shapes and dtypes were
-  // checked; one that may be absent and is has DType::Invalid. Borrows the inputs' memory until
+  // Runs one batch. inputs[i] belongs to signatures[signature].inputs[i]; shapes and dtypes have
+  // been checked; an absent optional input has DType::Invalid. Borrows the inputs' memory until
   // release_outputs(). Thread-safe: several threads, each with its own scratch. A tabular model's
-  // inputs belong to table->fields: see base/tensor.h. Errors: invalid_argument where the runtime
+  // inputs belong to table->fields: see base/tensor.h. Errors: invalid_argument if the runtime
   // refuses the input, body_too_large (outputs over options.output_bytes_max), backend_failed,
   // cancelled.
   virtual Status run(uint32_t signature, std::span<const TensorView> inputs,
@@ -81,24 +87,24 @@ class BackendModel {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Loads a model; may take long. Any thread but a listener's.
+  // Loads a model; may take long. Any thread except a listener's.
   // Errors: model_invalid (what, why), runtime_unavailable.
   virtual Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) = 0;
 };
 
-// Echo, delay, fail: every path testable with no model. Inputs are answered as outputs, by
-// position; the spec's null_signature gives names and dtypes (an output without an input of its
+// Echo, delay, fail: makes every path testable without a model. Returns inputs as outputs, by
+// position; the spec's null_signature defines names and dtypes (an output without an input of its
 // position and dtype is an error at load).
 std::unique_ptr<Backend> make_null_backend();
 
-// Tabular models (Spark, MLeap, PMML): the spec's path is a plan, as an importer wrote it
-// (proto/plan.fbs). `runtime` runs ONNX graphs, for their large numeric parts, and outlives the
-// backend; null: all is answered without.
+// Tabular models (Spark, MLeap, PMML): the spec's path is a plan written by an importer
+// (proto/plan.fbs). `runtime` runs ONNX graphs for their large numeric parts, and must outlive the
+// backend; null: everything runs without it.
 std::unique_ptr<Backend> make_tabular_backend(Backend* runtime = nullptr);
 
 // ONNX Runtime through its C ABI. `library_path` empty: SERVAL_ORT_LIBRARY, or an error. Loads the
 // library at the first load() (or warm_up()), once per process. `intra_op_threads`: size of the
-// pool shared by all models; 0 = the cores this process may use.
+// pool shared by all models; 0 = the cores that this process may use.
 std::unique_ptr<Backend> make_onnxruntime_backend(std::string library_path, int intra_op_threads);
 
 }  // namespace serval

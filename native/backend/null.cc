@@ -1,5 +1,5 @@
-// The null backend: echo, delay, fail. Every path of the server is testable with it, with no model
-// file and no runtime. Load: control plane; run(): any thread. Holds no state between runs.
+// The null backend: echo, delay, fail. Makes every path of the server testable with no model file
+// and no runtime. Load: control plane; run(): any thread. Holds no state between runs.
 #include <algorithm>
 #include <chrono>
 #include <string_view>
@@ -14,9 +14,9 @@ namespace {
 
 enum class NullMode : uint8_t { Echo, Delay, Fail };
 
-// A delay is for tests: an hour is a mistake in the units.
+// Delays are for tests: over an hour is a mistake in the units.
 constexpr int64_t kDelayUsMax = 3'600'000'000;
-// How long a cancelled run may go on.
+// How long a cancelled run may continue.
 constexpr auto kCancelCheckInterval = std::chrono::microseconds(200);
 
 Error bad_spec(const ModelSpec& spec, const std::string& what) {
@@ -31,7 +31,7 @@ bool parse_mode(std::string_view text, NullMode& mode) {
   return true;
 }
 
-// One list of null_signature; `list` names it in errors.
+// Reads one list of null_signature; `list` names it in errors.
 Status check_tensors(const ModelSpec& spec, const std::string& list,
                      const std::vector<TensorSpec>& tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -61,7 +61,7 @@ Status check_tensors(const ModelSpec& spec, const std::string& list,
   return {};
 }
 
-// Output i answers input i, and must have its dtype.
+// Output i echoes input i, and must have its dtype.
 Status check_signature(const ModelSpec& spec) {
   const Signature& signature = spec.null_signature;
   if (signature.outputs.empty()) return bad_spec(spec, "null_signature has no outputs");
@@ -140,7 +140,7 @@ class NullModel final : public BackendModel {
   }
 
  private:
-  // Waits out the delay; false when cancelled. Short sleeps, which see the flag.
+  // Waits for the delay; false if cancelled. Sleeps briefly, so that it notices the flag.
   bool wait(const CancelFlag* cancel) const {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::microseconds(delay_us_);

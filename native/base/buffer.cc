@@ -1,5 +1,5 @@
-// ByteBuffer and Arena: growth and reuse. Hot path; the sizes here decide what is faulted in once.
-// One thread at a time.
+// Growth and reuse of ByteBuffer and Arena. Hot path; the sizes here decide which memory is only
+// faulted in once. One thread at a time.
 #include "base/buffer.h"
 
 #include <algorithm>
@@ -20,11 +20,12 @@ uint8_t* allocate_aligned(size_t bytes) {
 
 void free_aligned(uint8_t* data) { ::operator delete (data, std::align_val_t{kTensorAlignment}); }
 
-// What is never refused: error texts and the smallest requests are to work when nothing else does.
+// Never refused up to this size: error texts and the smallest requests must work when nothing else
+// does.
 constexpr size_t kPageBytes = 4096;
 
-// Memory that `budget` (none: nullptr) counts; nullptr when either is out. `never_refused`: it is
-// counted only.
+// Allocates memory charged to `budget` (nullptr: not charged); nullptr if memory or budget is
+// exhausted. `never_refused`: it is charged even over the limit.
 uint8_t* allocate_counted(size_t bytes, size_t counted_bytes, MemoryBudget* budget,
                           bool never_refused) {
   if (budget != nullptr && never_refused) {
@@ -64,7 +65,7 @@ void ByteBuffer::clear(size_t aligned_at) {
 }
 
 bool ByteBuffer::reserve(size_t bytes) {
-  if (bytes > SIZE_MAX / 2) return false;  // the sums below cannot overflow
+  if (bytes > SIZE_MAX / 2) return false;  // so that the sums below cannot overflow
   if (data_ != nullptr && bytes + offset_ <= capacity_) return true;
   const size_t usable = round_up(std::max<size_t>(bytes + offset_, 1), 4096);
   uint8_t* fresh = allocate_counted(usable + kBodyPadding, usable, budget_, usable <= kPageBytes);
@@ -93,7 +94,7 @@ void ByteBuffer::shrink(size_t keep_bytes) {
 Arena::~Arena() { drop_blocks(); }
 
 uint8_t* Arena::new_block(size_t bytes) {
-  const bool first = blocks_.empty() && bytes <= kBlockBytes;  // of which each worker has one
+  const bool first = blocks_.empty() && bytes <= kBlockBytes;  // each worker has one
   uint8_t* data = allocate_counted(bytes, bytes, budget_, first);
   if (data != nullptr) blocks_.push_back({data, bytes});
   return data;
@@ -139,7 +140,8 @@ void* Arena::regrow_last(void* pointer, size_t bytes_used, size_t bytes_wanted) 
 void Arena::reset() {
   used_ = 0;
   if (blocks_.size() <= 1 && (blocks_.empty() || blocks_[0].bytes <= kKeepBytes)) return;
-  // Several blocks: keep one as large as all together, so that the next request needs one only.
+  // Replaces several blocks by one as large as all together, so that the next request needs only
+  // one.
   size_t total = 0;
   for (const Block& block : blocks_) total += block.bytes;
   drop_blocks();

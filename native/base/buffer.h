@@ -1,5 +1,5 @@
 // Byte memory: a growable aligned buffer (bodies, responses) and a bump arena (decoded tensors).
-// Hot path. One thread at a time; both are reused from request to request, so that large blocks are
+// Hot path. One thread at a time; both are reused for later requests, so that large blocks are only
 // faulted in once. The only code here that calls aligned allocation.
 #pragma once
 
@@ -15,10 +15,10 @@
 
 namespace serval {
 
-// Growable bytes, 64-byte aligned base, kBodyPadding readable bytes behind size() wherever there is
-// memory at all (data() is null before the first growth, however small, and after shrink()).
-// Growing moves the bytes. Never throws: a failed allocation, or one that the budget refuses, makes
-// reserve() return false.
+// Growable bytes with a 64-byte aligned base and kBodyPadding readable bytes after size() whenever
+// it has memory (data() is null before the first growth, however small, and after shrink()).
+// Growing moves the bytes. Never throws: if an allocation fails, or the budget refuses it,
+// reserve() returns false.
 class ByteBuffer {
  public:
   ByteBuffer() = default;
@@ -26,30 +26,32 @@ class ByteBuffer {
   ByteBuffer& operator=(ByteBuffer&& other) noexcept;
   ~ByteBuffer();
 
-  // Counts all memory from now on; before the first growth. Borrows the budget for good.
+  // Charges all memory from now on; call it before the first growth. Borrows the budget for its
+  // lifetime.
   void charge_to(MemoryBudget* budget) { budget_ = budget; }
 
   uint8_t* data() { return data_ == nullptr ? nullptr : data_ + offset_; }
   const uint8_t* data() const { return data_ == nullptr ? nullptr : data_ + offset_; }
   size_t size() const { return size_; }
   size_t capacity() const { return capacity_ > offset_ ? capacity_ - offset_ : 0; }
-  // The allocation itself (changes when the buffer grows): what JavaScript's ArrayBuffer maps.
+  // The start of the allocation (changes when the buffer grows), which JavaScript's ArrayBuffer
+  // maps.
   uint8_t* base() { return data_; }
   size_t base_bytes() const { return capacity_; }
   size_t offset() const { return offset_; }
 
-  // Empties, and places the first byte so that byte `aligned_at` is 64-byte aligned.
+  // Clears the content, and places the first byte so that byte `aligned_at` is 64-byte aligned.
   void clear(size_t aligned_at = 0);
-  // Room for `bytes` in all. Keeps the content.
+  // Reserves capacity for `bytes` in all. Keeps the content.
   [[nodiscard]] bool reserve(size_t bytes);
-  // Appends `bytes` of room and returns it; nullptr when memory is out, and only then.
+  // Appends `bytes` uninitialised bytes and returns them; nullptr if and only if memory is out.
   uint8_t* grow(size_t bytes) {
     if (must_grow(bytes) && !reserve_more(bytes)) return nullptr;
     uint8_t* place = data() + size_;
     size_ += bytes;
     return place;
   }
-  // Room for at least `bytes` behind size(), without taking it; commit with set_end().
+  // Reserves at least `bytes` after size() without appending them; commit with set_end().
   uint8_t* room(size_t bytes) {
     if (must_grow(bytes) && !reserve_more(bytes)) return nullptr;
     return data() + size_;
@@ -64,7 +66,7 @@ class ByteBuffer {
   [[nodiscard]] bool append(std::string_view text) { return append(text.data(), text.size()); }
   void truncate(size_t bytes) { size_ = bytes; }
   std::span<const uint8_t> bytes() const { return {data(), size_}; }
-  // Gives all memory back, and the content with it, when more than `keep_bytes` is held.
+  // Frees all memory, with the content, if it is more than `keep_bytes`.
   void shrink(size_t keep_bytes);
 
  private:
@@ -73,11 +75,11 @@ class ByteBuffer {
   uint8_t* data_ = nullptr;
   size_t offset_ = 0;    // of the first byte in the allocation
   size_t size_ = 0;      // bytes in use, from offset_
-  size_t capacity_ = 0;  // usable bytes of the allocation (padding not counted)
+  size_t capacity_ = 0;  // usable bytes of the allocation (without padding)
   MemoryBudget* budget_ = nullptr;
 };
 
-// Bump allocator for one request's decoded tensors. Blocks come back only at reset() or
+// Bump allocator for one request's decoded tensors. Blocks are only freed at reset() or
 // destruction, so pointers stay valid until then. Keeps its blocks (up to kKeepBytes) for the next
 // request.
 class Arena {
@@ -87,13 +89,14 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Counts all blocks from now on; before the first one. Borrows the budget for good.
+  // Charges all blocks from now on; call it before the first one. Borrows the budget for its
+  // lifetime.
   void charge_to(MemoryBudget* budget) { budget_ = budget; }
-  // Where it counts; nullptr = nowhere.
+  // The budget it charges; nullptr = none.
   MemoryBudget* budget() const { return budget_; }
 
-  // `bytes` of uninitialised memory, 64-byte aligned; nullptr when memory is out. bytes 0 gives a
-  // valid pointer.
+  // Returns `bytes` of uninitialised memory, 64-byte aligned; nullptr if memory is out. bytes 0
+  // gives a valid pointer.
   void* allocate(size_t bytes);
   template <typename T>
   T* allocate_array(size_t count) {
@@ -101,10 +104,10 @@ class Arena {
     if (__builtin_mul_overflow(count, sizeof(T), &bytes)) return nullptr;
     return static_cast<T*>(allocate(bytes));
   }
-  // Gives back the unused tail of the latest allocation.
+  // Returns the unused tail of the latest allocation.
   void shrink_last(void* pointer, size_t bytes_used);
-  // Grows the latest allocation in place or moves it; nullptr when memory is out (the old one
-  // stays).
+  // Grows the latest allocation in place or moves it; nullptr if memory is out (the old one is
+  // kept).
   void* regrow_last(void* pointer, size_t bytes_used, size_t bytes_wanted);
   void reset();
 

@@ -1,5 +1,5 @@
-// How a run that nobody waits for any more is ended: the flag that belongs to whoever waits, and
-// the hook that a run hangs into it. Hot path (one exchange at the begin of a run and one at its
+// Cancellation of a run whose result is no longer needed: the flag, owned by the waiting side, and
+// the hook that a run registers in it. Hot path (one exchange at the start of a run and one at its
 // end); any thread.
 #pragma once
 
@@ -9,21 +9,22 @@
 
 namespace serval {
 
-// Why a run is not wanted any more. Displaced: it took too long for the thread that it is on, and
-// is to be run again elsewhere.
+// The reason why a run is no longer needed. Displaced: it took too long for its thread, and is to
+// be run again on another one.
 enum class EndCause : uint8_t { None, ClientLeft, Deadline, Unloaded, Displaced };
 
-// What ends one run that is under way.
+// Ends one current run.
 class RunEnder {
  public:
-  // Any thread; at most once in each run; must not block. The run may end by itself meanwhile.
+  // Any thread; called at most once per run; must not block. The run may end by itself meanwhile.
   virtual void end_run() = 0;
 
  protected:
   ~RunEnder() = default;
 };
 
-// Lets a long run be given up. The side of who waits is non-const, the side of the run const.
+// Lets a long run be cancelled. The methods of the waiting side are non-const, those of the run
+// const.
 class CancelFlag {
  public:
   bool cancelled() const { return cause() != EndCause::None; }
@@ -31,24 +32,24 @@ class CancelFlag {
     return static_cast<EndCause>(state_.load(std::memory_order_relaxed) & kCauseMask);
   }
 
-  // The run of `ender` is under way; it is told at once where the flag is up already. One run at a
-  // time; leave_run() follows.
+  // Registers `ender` for the current run; calls it at once if the flag is already set. One run at
+  // a time; leave_run() follows.
   void begin_run(RunEnder& ender) const {
     ender_.store(&ender);
-    // Whoever put the flag up before that store found no run, or finds this one: one of the two
-    // sides sees the other, as both orders are total.
+    // A thread that set the flag before that store found no run, otherwise it finds this one: one
+    // of the two sides sees the other, because both orders are total.
     if ((state_.load() & kCauseMask) == 0) return;
     RunEnder* expected = &ender;
     if (ender_.compare_exchange_strong(expected, nullptr)) ender.end_run();
   }
-  // The run is over: when this returns its ender is not used any more.
+  // The run has ended: on return its ender is not used any more.
   void leave_run(RunEnder& ender) const {
     RunEnder* expected = &ender;
     if (ender_.compare_exchange_strong(expected, nullptr)) return;
     while (ender_.load(std::memory_order_acquire) != nullptr) std::this_thread::yield();
   }
 
-  // Puts the flag up and ends the run under way. The first cause stands; false when this is not it.
+  // Sets the flag and ends the current run. The first cause is kept; false if it is another one.
   bool cancel(EndCause cause) {
     uint64_t state = state_.load();
     do {
@@ -57,29 +58,29 @@ class CancelFlag {
     end_current();
     return true;
   }
-  // The same, unless the flag was reset since state() answered `seen`.
+  // The same, unless the flag was reset since state() returned `seen`.
   bool cancel_if(uint64_t seen, EndCause cause) {
     if ((seen & kCauseMask) != 0) return false;
     if (!state_.compare_exchange_strong(seen, seen | static_cast<uint64_t>(cause))) return false;
     end_current();
     return true;
   }
-  // Takes the flag down for its next use; answers the cause that it was up for. No run is under
-  // way, and nobody but cancel_if() may be about to put it up.
+  // Clears the flag for its next use; returns the cause it had. No run is in progress, and only
+  // cancel_if() may be about to set it.
   EndCause reset() {
     const uint64_t state = state_.load(std::memory_order_relaxed);
     const uint64_t before = state_.exchange((state & ~kCauseMask) + kUse);
     return static_cast<EndCause>(before & kCauseMask);
   }
   uint64_t state() const { return state_.load(); }
-  // How often it was reset, of a state.
+  // The number of resets, from a state.
   static uint64_t uses(uint64_t state) { return state / kUse; }
 
  private:
   static constexpr uint64_t kUse = 8;
   static constexpr uint64_t kCauseMask = kUse - 1;
 
-  // Stands for the ender while it is being told.
+  // Replaces the ender while it is being called.
   class Telling final : public RunEnder {
    public:
     void end_run() override {}
@@ -89,7 +90,7 @@ class CancelFlag {
     return &one;
   }
 
-  // Only one thread comes here in each use: the one that put the flag up.
+  // Only one thread gets here per use: the one that set the flag.
   void end_current() {
     RunEnder* ender = ender_.load();
     if (ender == nullptr || !ender_.compare_exchange_strong(ender, telling())) return;
@@ -97,8 +98,8 @@ class CancelFlag {
     ender_.store(nullptr, std::memory_order_release);
   }
 
-  std::atomic<uint64_t> state_{0};                 // uses and cause
-  mutable std::atomic<RunEnder*> ender_{nullptr};  // of the run under way; not owned
+  std::atomic<uint64_t> state_{0};                 // number of uses, and cause
+  mutable std::atomic<RunEnder*> ender_{nullptr};  // of the current run; not owned
 };
 
 }  // namespace serval

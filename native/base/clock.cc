@@ -1,4 +1,4 @@
-// See clock.h: finds out whether the counter can be used, and its period. Start-up only.
+// Determines whether the CPU's counter can be used, and its period. Start-up only.
 #include "base/clock.h"
 
 #if defined(__x86_64__)

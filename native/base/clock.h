@@ -1,9 +1,9 @@
-// Time for measuring. Hot path, any thread.
+// Time for measurements. Hot path, any thread.
 //
-// clock_gettime takes about 25 ns here, four of them 4 % of a small request. Where the CPU's
-// counter is invariant (constant rate, never stops: every server CPU since 2008) it is read
-// directly, in a third of that, and scaled by a factor that is measured once; elsewhere the steady
-// clock is used.
+// clock_gettime takes about 25 ns here; four calls are 4 % of a small request. If the CPU's counter
+// is invariant (constant rate, never stops: every server CPU since 2008) it is read directly, in a
+// third of that time, and scaled by a factor that is measured once; otherwise the steady clock is
+// used.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
-// Hot path, any thread. Counts request tensor bytes on their way from the body to the backend:
-// copied or viewed. ARCHITECTURE.md budgets the copies; test/boundary compares. Relaxed atomics:
-// one add per tensor.
+// Hot path, any thread. Counts request tensor bytes between the body and the backend as copied or
+// viewed. docs/explanation/threads-and-copies.md budgets the copies; test/boundary compares.
+// Relaxed atomics: one add per tensor.
 #pragma once
 
 #include <atomic>

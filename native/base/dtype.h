@@ -1,5 +1,5 @@
-// Data types: the one table of what they are called and what their elements are in memory, and the
-// choice of typed code by a dtype. Hot and control plane, any thread.
+// Data types: the one table of their names and element types, and the dispatch to typed code by
+// dtype. Hot and control plane, any thread.
 #pragma once
 
 #include <array>
@@ -28,10 +28,9 @@ struct TypeTag {
   using type = T;
 };
 
-// Calls work(TypeTag<T>()) with what an element of `dtype` is in memory and returns its result. Of
-// Bytes and String that is a view of its text, of Invalid void. So a dtype is chosen outside of
-// loops:
-//   visit(dtype, [&]<typename T>(TypeTag<T>) { if constexpr (IsInteger<T>) ... });
+// Calls work(TypeTag<T>()) with the element type of `dtype` and returns its result. T is a view of
+// the text for Bytes and String, void for Invalid. Chooses the dtype outside of loops: visit(dtype,
+// [&]<typename T>(TypeTag<T>) { if constexpr (IsInteger<T>) ... });
 template <typename Work>
 constexpr decltype(auto) visit(DType dtype, Work&& work) {
   switch (dtype) {
@@ -59,7 +58,7 @@ constexpr decltype(auto) visit(DType dtype, Work&& work) {
   return work(TypeTag<void>());
 }
 
-// Kinds of element.
+// Classes of elements.
 template <typename T>
 concept IsInteger = std::integral<T> && !std::same_as<T, bool>;
 template <typename T>
@@ -82,16 +81,17 @@ constexpr bool dtype_is_text(DType dtype) {
   return dtype == DType::Bytes || dtype == DType::String;
 }
 
-// Of tabular models only: no other model has tensors of it.
+// For tabular models only: no other model has tensors of it.
 constexpr bool dtype_is_tabular(DType dtype) { return dtype >= DType::String; }
 
-// FP16, BF16, FP32, FP64; of tabular models VECTOR.
+// FP16, BF16, FP32, FP64; VECTOR for tabular models.
 constexpr bool dtype_is_real(DType dtype) {
   return visit(dtype, []<typename T>(TypeTag<T>) { return IsReal<T>; });
 }
 
-// Whether any bits are as good as others to whoever computes with them. What kernels look at before
-// they rely on it (indices and divisors of 32 and 64 bits, BOOL) has other bits that are not.
+// Whether every bit pattern is a valid value. Values that kernels check before they use them
+// (indices and divisors of 32 and 64 bits, BOOL) do not qualify, since they could change in
+// between.
 constexpr bool dtype_takes_any_bits(DType dtype) {
   return visit(dtype, []<typename T>(TypeTag<T>) {
     if constexpr (std::is_void_v<T>) return false;
@@ -112,8 +112,8 @@ constexpr DType dtype_for() {
 
 struct DTypeNames {
   std::string_view v2;
-  std::string_view tf;  // lower-case, as TensorFlow Serving's texts have it
-  int32_t onnx;         // TensorProto.DataType; ONNX Runtime's element types have its numbers
+  std::string_view tf;  // lower-case, as in TensorFlow Serving's texts
+  int32_t onnx;         // TensorProto.DataType; the same numbers as ONNX Runtime's element types
 };
 
 // In the order of engine.fbs.
@@ -136,11 +136,11 @@ constexpr std::string_view dtype_tf_name(DType dtype) {
   return kDTypeNames[static_cast<size_t>(dtype)].tf;
 }
 
-// ONNX's number; 0 (undefined) for Invalid, -1 for what it has not.
+// ONNX's number; 0 (undefined) for Invalid, -1 for types that ONNX does not have.
 constexpr int32_t dtype_onnx(DType dtype) { return kDTypeNames[static_cast<size_t>(dtype)].onnx; }
 
-// The dtype of V2's name (FP64 is Fp64, never Decimal); Invalid when unknown. Case-sensitive, as
-// the protocol says.
+// The dtype for V2's name (FP64 is Fp64, never Decimal); Invalid if unknown. Case-sensitive, as in
+// the protocol.
 constexpr DType dtype_from_name(std::string_view name) {
   for (size_t i = 1; i < kDTypeNames.size(); ++i) {
     if (kDTypeNames[i].v2 == name) return static_cast<DType>(i);
@@ -148,7 +148,7 @@ constexpr DType dtype_from_name(std::string_view name) {
   return DType::Invalid;
 }
 
-// The dtype of ONNX's number; Invalid when we have none.
+// The dtype for ONNX's number; Invalid if there is none.
 constexpr DType dtype_from_onnx(int64_t number) {
   if (number <= 0) return DType::Invalid;
   for (size_t i = 1; i < kDTypeNames.size(); ++i) {

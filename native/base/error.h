@@ -1,5 +1,4 @@
-// Error and Result: the only way a failure travels in native code. Hot and control plane, any
-// thread.
+// Error and Result: the only form of a failure in native code. Hot and control plane, any thread.
 #pragma once
 
 #include <memory>
@@ -14,9 +13,9 @@ namespace serval {
 
 using ErrorCode = fb::ErrorCode;
 
-// `message` goes to the client: what, where (input, index, byte), expected, got.
-// `detail` goes to the log only. `signature`: the one that is asked for and not there; `missing`:
-// bytes of a fb::Missing, which the engine makes, for whoever words the error.
+// `message` is for the client: what, where (input, index, byte), expected, got. `detail` is for the
+// log only. `signature`: the requested signature that does not exist; `missing`: bytes of a
+// fb::Missing, made by the engine for the code that formats the error.
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;

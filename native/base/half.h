@@ -1,5 +1,5 @@
-// FP16 and BF16: bit patterns to and from float. Round to nearest even; NaN stays NaN (quiet).
-// Hot path, any thread.
+// Converts FP16 and BF16 bit patterns to and from float. Rounds to nearest even; NaN stays NaN
+// (quiet). Hot path, any thread.
 #pragma once
 
 #include <bit>
@@ -47,15 +47,15 @@ inline uint16_t float_to_bf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-// A double as a float whose last bit remembers that something was cut off ("round to odd"), so that
-// the step from float to a 16-bit type rounds as if from the double itself.
+// Converts a double to a float whose last bit records that bits were cut off ("round to odd"), so
+// that the conversion from float to a 16-bit type rounds as if from the double itself.
 inline float double_to_float_odd(double value) {
   const float nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || value != value) return nearest;
   uint32_t bits = std::bit_cast<uint32_t>(nearest);
   const double magnitude = value < 0 ? -value : value;
   const double rounded = nearest < 0 ? -static_cast<double>(nearest) : static_cast<double>(nearest);
-  if (rounded > magnitude) --bits;  // toward zero
+  if (rounded > magnitude) --bits;  // rounds toward zero
   return std::bit_cast<float>(bits | 1u);
 }
 

@@ -1,6 +1,6 @@
-// The engine's one budget for bytes: what requests may make the process hold (bodies, decoded
-// tensors, answers that nobody took yet). Counted where memory is allocated, which a small request
-// on kept memory never does. Hot path; any thread. It allocates nothing itself.
+// The engine's single memory budget: limits the memory that requests make the process hold (bodies,
+// decoded tensors, unread responses). Charged at allocation, which a small request on reused memory
+// never does. Hot path; any thread. Allocates nothing itself.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace serval {
 
 class MemoryBudget {
  public:
-  // Allocations up to here may use a reserve beside the limit: when large requests have taken the
-  // whole budget, small ones are still answered.
+  // Allocations up to this size may use a reserve in addition to the limit, so that small requests
+  // are still served when large ones have used the whole budget.
   static constexpr uint64_t kAlwaysBytes = 64 * 1024;
-  // What is given back at once from here on counts as the end of something large (see large_gives).
+  // Releases of at least this size count as the end of something large (see large_gives).
   static constexpr uint64_t kLargeBytes = 1u << 20;
 
-  // The reserve is a sixteenth of the limit. What threads hold for clients (see add()) is to leave
-  // half of it to others.
+  // The reserve is a sixteenth of the limit. Memory that threads hold for clients (see add())
+  // should leave half of it free.
   explicit MemoryBudget(uint64_t limit)
       : limit_(limit),
         full_(limit + std::min(limit / 32, UINT64_MAX - limit)),
@@ -26,8 +26,8 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  // Counts `bytes` that are about to be allocated; false (and nothing is counted) where they do
-  // not fit: into the limit or, up to kAlwaysBytes, into limit and reserve.
+  // Charges `bytes` that are about to be allocated; false (and nothing is charged) if they do not
+  // fit the limit or, up to kAlwaysBytes, the limit plus the reserve.
   [[nodiscard]] bool take(uint64_t bytes) {
     const uint64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
     if (before + bytes <= limit_) return true;
@@ -36,8 +36,8 @@ class MemoryBudget {
     refused_.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  // Counts what is there already, whatever the limit. False: no more small things are to be kept
-  // for clients that do not take them.
+  // Charges memory that is already allocated, even over the limit. False: stop keeping small things
+  // for clients that do not read them.
   bool add(uint64_t bytes) {
     return used_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= full_;
   }
@@ -49,7 +49,7 @@ class MemoryBudget {
   uint64_t limit() const { return limit_; }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
-  // How often something large was given back: what the allocator may keep since.
+  // The number of large releases: the allocator may have kept memory since.
   uint64_t large_gives() const { return large_gives_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,5 +1,5 @@
-// What a model is loaded from: engine.fbs ModelSpec as the engine keeps it. Immutable after load;
-// any thread.
+// The description from which a model is loaded: the engine's form of engine.fbs ModelSpec. Data,
+// immutable after load; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ namespace serval {
 
 using ExecMode = fb::ExecMode;
 
-// One signature's graph: an ONNX ModelProto whose initializers are partly ModelSpec.weights.
+// One signature's graph: an ONNX ModelProto, some of whose initializers are in ModelSpec.weights.
 struct GraphSpec {
-  Signature signature;  // as clients name its tensors
+  Signature signature;  // by the names that clients use
   std::vector<uint8_t> model;
-  std::vector<std::string> input_names, output_names;  // in the graph, in the signature's order
+  // names in the graph, in the signature's order
+  std::vector<std::string> input_names, output_names;
   std::vector<uint32_t> weights;
   std::vector<GraphState> states;
 };
@@ -36,18 +37,18 @@ struct ModelSpec {
   QueueSettings queue;
   BatchPolicy batch;
   bool batch_dim = false;              // the first dim is the batch
-  bool extended_v2 = false;            // of a model of tensors: V2's extension too
-  std::vector<TensorOverride> inputs;  // what a configuration says of them
+  bool extended_v2 = false;            // for a tensor model: enables V2's extension too
+  std::vector<TensorOverride> inputs;  // settings from a configuration
   std::vector<TensorOverride> outputs;
-  std::vector<int> devices;          // one session each; empty = one session
-  std::vector<uint32_t> graph_rows;  // batches that CUDA graphs are made of; 0: a model without one
+  std::vector<int> devices;          // one session each; empty = a single session
+  std::vector<uint32_t> graph_rows;  // batch sizes for CUDA graphs; 0: a model without a batch
   std::vector<std::pair<std::string, std::string>> session_config;
   ExecMode exec_mode = ExecMode::Auto;
   int inline_us_max = 100;
   std::vector<GraphSpec> graphs;  // instead of the file at `path`: one session each
   std::vector<Weight> weights;
   std::vector<std::string> weight_files;
-  std::vector<uint32_t> states;  // indices of the weights that are the states' first values
+  std::vector<uint32_t> states;  // indices of the weights with the states' initial values
   std::string null_mode;
   int64_t null_delay_us = 0;
   Signature null_signature;

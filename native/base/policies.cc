@@ -1,4 +1,4 @@
-// Which queue policy counts for a request. See policies.h. Hot path, any thread.
+// Selects the queue policy for a request. Hot path, any thread.
 #include "base/policies.h"
 
 namespace serval {

@@ -1,5 +1,5 @@
-// How a model's requests wait, and the enums of its configuration. Immutable after load; any
-// thread.
+// The queue policies of a model, and the enums of its configuration. Data, immutable after load;
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct QueueSettings {
   QueuePolicy policy;
   std::vector<PriorityQueuePolicy> priority_policies;
 
-  // Whether the parameters `priority` and `timeout` of a request mean anything here.
+  // Whether a request's parameters `priority` and `timeout` have an effect here.
   bool reads_request() const;
-  // The policy of one level (0 where there are no priorities).
+  // The policy of one level (0 if there are no priorities).
   const QueuePolicy& policy_of(uint32_t level) const;
 };
 

@@ -34,14 +34,14 @@ class Shape {
   int64_t operator[](size_t i) const { return dims_[i]; }
   void set(size_t i, int64_t dim) { dims_[i] = dim; }
   void clear() { rank_ = 0; }
-  // False when the rank limit is reached.
+  // False: the rank limit is reached.
   [[nodiscard]] bool push_back(int64_t dim) {
     if (rank_ == kRankMax) return false;
     dims_[rank_++] = dim;
     return true;
   }
-  // Product of the dims (1 for rank 0, 0 where any dim is 0, whatever the others are); nullopt on a
-  // negative dim or past 2^62.
+  // Product of the dims (1 for rank 0, 0 if any dim is 0, whatever the others are); nullopt for a
+  // negative dim or beyond 2^62.
   std::optional<uint64_t> elements() const {
     uint64_t count = 1;
     bool empty = false, too_many = false;

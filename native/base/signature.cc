@@ -1,4 +1,4 @@
-// Look-ups in a signature and the shape check. Hot path, any thread.
+// Looks up tensors of a signature and checks shapes. Hot path, any thread.
 #include "base/signature.h"
 
 namespace serval {

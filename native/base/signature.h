@@ -1,5 +1,5 @@
-// What a model takes and gives. Immutable after load; any thread.
-// (In base, not engine: codecs decode against it. See docs/decisions/0001.)
+// The inputs and outputs of a model. Data, immutable after load; any thread. (In base, not engine:
+// codecs decode against it. See docs/decisions/0001.)
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,34 @@ struct TensorSpec {
   std::string name;
   DType dtype = DType::Invalid;
   std::vector<int64_t> dims;         // -1 = free
-  std::vector<std::string> symbols;  // per dim, "" where it has no symbolic name
+  std::vector<std::string> symbols;  // per dim, "" if it has no symbolic name
   bool unknown_rank = false;
-  // `dims` are what the signature says, not what the graph needs: no protocol checks shapes against
-  // them (TensorFlow does not). Source: tfserving.md 1.5 "Shape and signature".
+  // `dims` are those of the signature, not the graph's requirement: no protocol checks shapes
+  // against them (TensorFlow does not). Source: tfserving.md 1.5 "Shape and signature".
   bool unchecked = false;
-  // Ranks of an input that an operator behind it takes, also where it is unchecked. A rank_max of 0
-  // is none; rank_of "" is the graph itself.
+  // The ranks that an operator after the input accepts, checked even if it is `unchecked`. A
+  // rank_max of 0 means no limit; rank_of "" is the graph itself.
   uint8_t rank_min = 0, rank_max = 0;
   std::string rank_of;
-  // SignatureDef.defaults: what is fed where a request leaves the input out. Null = required. The
-  // pointer keeps the tensor's memory too (aliasing constructor).
+  // SignatureDef.defaults: the value used when a request omits the input. Null = required. The
+  // pointer also owns the tensor's memory (aliasing constructor).
   std::shared_ptr<const TensorView> default_value;
-  // An input that the graph itself has a value for: a request may leave it out, over any protocol,
-  // and the backend then gets a view of DType::Invalid. Such inputs stand behind the others.
+  // An input with a value in the graph itself: a request may omit it, over any protocol, and the
+  // backend then gets a view of DType::Invalid. Such inputs come after the others.
   bool may_be_absent = false;
-  std::vector<std::string> labels;  // outputs: classes' names that the model itself has
+  std::vector<std::string> labels;  // for outputs: class names from the model itself
 };
 
-// Whether the rows of a batch keep apart, read from the graph of a signature.
+// Whether the rows of a batch are independent, read from the graph of a signature.
 using RowsVerdict = fb::RowsVerdict;
 
 struct RowsProof {
   RowsVerdict verdict = RowsVerdict::Unknown;
-  std::string text;  // the first node that couples rows or that has no rule, and why
+  std::string text;  // the first node that couples rows or has no rule, and why
   bool operator==(const RowsProof&) const = default;
 };
 
-// What TensorFlow Serving's verbs may ask of a signature (SignatureDef.method_name).
+// The use of a signature by TensorFlow Serving's methods (SignatureDef.method_name).
 enum class Method : uint8_t { Predict, Classify, Regress, Other };
 
 struct Signature {
@@ -58,14 +58,14 @@ struct Signature {
   // Index, or -1. Linear: signatures have a handful of tensors.
   int find_input(std::string_view name) const;
   int find_output(std::string_view name) const;
-  // How many inputs every request must have: those in front.
+  // The number of inputs that every request must have: the first ones.
   size_t required_inputs() const;
 };
 
 // The declared shape, "[-1,4]".
 std::string dims_text(const TensorSpec& spec);
 
-// Whether the shape has the declared rank and dims; false too where the rank is not known.
+// Whether the shape has the declared rank and dims; false if the rank is unknown.
 bool fits_declared(const TensorSpec& spec, const Shape& shape);
 
 // Errors: invalid_argument naming the input, the expected and the given shape.

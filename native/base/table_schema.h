@@ -1,5 +1,5 @@
-// What a tabular model's fields and outputs are, to codecs. Beside the signature, whose inputs and
-// outputs are the same ones in the same order. Immutable after load; any thread.
+// The fields and outputs of a tabular model, for codecs. Complements the signature, whose inputs
+// and outputs are the same in the same order. Data, immutable after load; any thread.
 #pragma once
 
 #include <algorithm>
@@ -15,30 +15,30 @@ namespace serval {
 
 struct FieldSpec {
   std::string name;
-  plan::Type type = plan::Type::Any;     // what metadata says and what a value becomes
-  plan::Type element = plan::Type::Any;  // of a List
-  int32_t size = -1;                     // of a Vector; -1 = free
-  bool any = false;                      // taken as the request has it, whatever `type` says
-  bool optional = false;                 // left out = all missing
-  bool by_default = true;                // a default output needs it; see output_fields
-  bool parse_text = false;               // text is read as `type`
-  uint8_t precision = 0, scale = 0;      // Decimal
+  plan::Type type = plan::Type::Any;     // shown in metadata; values are converted to it
+  plan::Type element = plan::Type::Any;  // for a List
+  int32_t size = -1;                     // for a Vector; -1 = free
+  bool any = false;                      // accepts the request's type, whatever `type` says
+  bool optional = false;                 // if omitted, all values are missing
+  bool by_default = true;                // false: no default output needs it; see output_fields
+  bool parse_text = false;               // text is parsed as `type`
+  uint8_t precision = 0, scale = 0;      // for Decimal
 };
 
 struct TableSchema {
-  std::vector<FieldSpec> fields;   // as signature.inputs
-  std::vector<FieldSpec> outputs;  // as signature.outputs
-  std::vector<bool> extra;         // outputs that are answered only where they are asked for
-  // By output: the fields that it needs and no default output does (!by_default). A request may
-  // leave these out where it does not ask for that output. Empty: there are none.
+  std::vector<FieldSpec> fields;   // in the order of signature.inputs
+  std::vector<FieldSpec> outputs;  // in the order of signature.outputs
+  std::vector<bool> extra;         // outputs that are only returned on request
+  // For each output, the fields that it needs and no default output does (!by_default). A request
+  // that does not ask for that output may omit them. Empty: there are none.
   std::vector<std::vector<uint32_t>> output_fields;
-  bool nan_is_missing = false;  // of Float and Double fields
-  bool of_tensors = false;      // no tabular model's: codec/table/tensor_fields.h
+  bool nan_is_missing = false;  // for Float and Double fields
+  bool of_tensors = false;      // describes a tensor model: codec/table/tensor_fields.h
   std::string timezone;         // "" = UTC
 
-  std::vector<uint32_t> by_name;  // fields in the order of their names: sort_fields()
+  std::vector<uint32_t> by_name;  // indices of the fields, sorted by name: sort_fields()
 
-  // Once all fields are there: from then on a field is found without looking at the others.
+  // Call it once all fields are added: find_field() then uses binary search.
   void sort_fields() {
     by_name.resize(fields.size());
     for (uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
@@ -46,7 +46,7 @@ struct TableSchema {
               [this](uint32_t a, uint32_t b) { return fields[a].name < fields[b].name; });
   }
 
-  // Index of the field, or -1. `guess`: where it is if requests have the model's order.
+  // Index of the field, or -1. `guess`: its index if requests keep the model's order.
   int find_field(std::string_view name, size_t guess) const {
     if (guess < fields.size() && fields[guess].name == name) return static_cast<int>(guess);
     const auto at = std::lower_bound(
@@ -56,8 +56,8 @@ struct TableSchema {
   }
 };
 
-// The dtype of a value's TensorView where it is of `type`, which is not Any or List. Of a list it
-// is that of the elements.
+// The dtype of the TensorView for values of `type`, which is not Any or List. For a list it is that
+// of the elements.
 constexpr DType dtype_of(plan::Type type) {
   switch (type) {
     case plan::Type::Bool: return DType::Bool;

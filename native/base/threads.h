@@ -1,5 +1,5 @@
-// Starting threads where there may be none: pids.max of a control group and ulimit -u count them.
-// Any thread.
+// Starts threads where that may fail: pids.max of a control group and ulimit -u limit them. Any
+// thread.
 #pragma once
 
 #include <system_error>
@@ -10,7 +10,7 @@
 
 namespace serval {
 
-// Runs `run` on `out`, which has no thread. False: the system has no thread for it.
+// Runs `run` on `out`, which has no thread yet. False: the system cannot start a thread.
 template <typename Run>
 [[nodiscard]] bool start_thread_in(std::thread& out, Run run) {
   try {

@@ -1,4 +1,5 @@
-// See batch_policy.h. Hot path; thread: instance. Pure: no clock, no memory but its arguments.
+// Implements the batch policy. Hot path; thread: instance. Pure: no clock, no memory but its
+// arguments.
 #include "batch/batch_policy.h"
 
 #include <algorithm>
@@ -8,11 +9,11 @@ namespace serval {
 
 namespace {
 
-// The longest prefix that fits in one batch, and the one that leaves at once.
+// The longest prefix that fits in one batch, and the one that starts at once.
 struct Prefixes {
-  size_t fitting = 1;  // requests
+  size_t fitting = 1;  // number of requests
   uint64_t fitting_rows = 0;
-  size_t preferred = 0;  // requests; 0 = no prefix has a preferred size
+  size_t preferred = 0;  // number of requests; 0 = no prefix has a preferred size
 };
 
 // Rows are 32 bits and fewer than 2^32 requests wait: a 64-bit sum cannot overflow.
@@ -20,7 +21,7 @@ Prefixes measure(const BatchPolicy& policy, std::span<const uint32_t> rows) {
   const std::span<const uint32_t> sizes(policy.preferred_rows);
   Prefixes found;
   uint64_t sum = 0;
-  size_t size = 0;  // the smallest preferred size that `sum` has not passed
+  size_t size = 0;  // the smallest preferred size that `sum` has not exceeded
   for (size_t i = 0; i < rows.size(); ++i) {
     sum += rows[i];
     if (i > 0 && sum > policy.rows_max) break;
@@ -37,8 +38,8 @@ Prefixes measure(const BatchPolicy& policy, std::span<const uint32_t> rows) {
 BatchChoice choose_batch(const BatchPolicy& policy, const BatchView& view) {
   assert(!view.rows.empty());
   const Prefixes found = measure(policy, view.rows);
-  // Before "full": a preferred size is what the model is best at (Triton's order). Rows beyond the
-  // largest preferred size without a hit cannot hit one later, so they leave too.
+  // Checked before "full": the model is fastest at a preferred size (Triton's order). Rows beyond
+  // the largest preferred size can never match one later, so they start too.
   if (found.preferred != 0) return {found.preferred, 0};
   const bool full = found.fitting < view.rows.size() || found.fitting_rows >= policy.rows_max;
   const bool past_preferred =

@@ -1,5 +1,5 @@
-// See gather.h. Hot path; thread: instance. Copies of one dtype's elements are free functions over
-// units: bytes for fixed-size dtypes, string views for BYTES.
+// Gathers requests into batches. Hot path; thread: instance. Elements are copied by free functions
+// over units: bytes for fixed-size dtypes, string views for BYTES.
 #include "batch/gather.h"
 
 #include <algorithm>
@@ -11,17 +11,17 @@ namespace serval {
 
 namespace {
 
-// One input on its way into the batch. Lengths in units.
+// The layout of one input in the batch. Lengths in units.
 struct Layout {
   Shape shape;                               // of the batch
-  std::array<size_t, kRankMax> out_steps{};  // units from one entry of a dim to the next
+  std::array<size_t, kRankMax> out_steps{};  // distance between two entries of a dim, in units
   size_t units = 0;                          // of the whole batch
 };
 
 // The units of one element.
 size_t units_of(DType dtype) { return dtype_is_text(dtype) ? 1 : dtype_bytes(dtype); }
 
-// steps[i] = units of one entry of dim i. Wraps only where a tensor has no elements.
+// steps[i] = units of one entry of dim i. Only wraps for tensors without elements.
 void set_steps(std::span<const int64_t> dims, size_t element_units, size_t* steps) {
   size_t units = element_units;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -30,7 +30,7 @@ void set_steps(std::span<const int64_t> dims, size_t element_units, size_t* step
   }
 }
 
-// Errors: internal when the batch has more elements or bytes than can be counted.
+// Errors: internal if the number of elements or bytes of the batch overflows.
 Status lay_out(std::span<const BatchPart> parts, size_t input, uint32_t rows_out, Layout& layout) {
   const TensorView& first = parts[0].inputs[input];
   layout.shape = first.shape;
@@ -52,13 +52,13 @@ Status lay_out(std::span<const BatchPart> parts, size_t input, uint32_t rows_out
   return ok_status();
 }
 
-// Where one part's block goes: `from` dims into `to` dims, the rest filled with Unit{}.
+// Copies one part's block: from `from` dims into `to` dims, filling the rest with Unit{}.
 template <typename Unit>
 struct PaddedCopy {
   std::span<const int64_t> from, to;
   const size_t* from_steps;
   const size_t* to_steps;
-  size_t flat = 0;  // from here on a block is contiguous in both
+  size_t flat = 0;  // from this dim on a block is contiguous in both
 
   void run(const Unit* source, Unit* target, size_t dim) const {
     const auto count = static_cast<size_t>(from[dim]);
@@ -75,7 +75,8 @@ struct PaddedCopy {
   }
 };
 
-// Copies rows [first_row, first_row + rows) to `target`, inner dims grown to those of the batch.
+// Copies rows [first_row, first_row + rows) to `target`, with trailing dims enlarged to those of
+// the batch.
 template <typename Unit>
 void copy_part(const BatchPart& part, size_t input, const Layout& layout, Unit* target) {
   const TensorView& tensor = part.inputs[input];
@@ -103,7 +104,7 @@ void fill_batch(std::span<const BatchPart> parts, size_t input, const Layout& la
                 Unit* target) {
   Unit* const end = target + layout.units;
   const size_t row_units = layout.out_steps[0];
-  const Unit* repeated = nullptr;  // first row of the last part that has rows
+  const Unit* repeated = nullptr;  // first row of the last part with rows
   for (const BatchPart& part : parts) {
     if (part.rows == 0) continue;
     repeated = target;
@@ -162,7 +163,7 @@ Status gather_input(std::span<const BatchPart> parts, size_t input, uint32_t row
   return ok_status();
 }
 
-// The elements of rows [first_row, first_row + rows), and their lengths.
+// Slices the elements of rows [first_row, first_row + rows), and their lengths.
 void slice_ragged(const TensorView& tensor, uint32_t first_row, uint32_t rows, TensorView& slice) {
   size_t begin = 0, count = 0;
   for (uint32_t row = 0; row < first_row; ++row) begin += tensor.lengths[row];

@@ -1,5 +1,5 @@
-// Several requests' tensors into one batch, and a batch's outputs back to requests. Hot path; pure
-// but for the memory it is given. Thread: instance.
+// Combines several requests' tensors into one batch, and splits a batch's outputs among the
+// requests. Hot path; pure except for the memory it is given. Thread: instance.
 #pragma once
 
 #include <cstdint>
@@ -20,50 +20,52 @@ struct BatchPart {
   uint32_t rows = 0;
 };
 
-// Memory of gathered inputs, one set per instance, kept from batch to batch.
+// Memory of gathered inputs, one set per instance, kept between batches.
 struct GatherMemory {
-  MemoryBudget* budget = nullptr;                      // counts `bytes`
-  InputPlaces* places = nullptr;                       // where inputs are wanted, or null
+  MemoryBudget* budget = nullptr;                      // charged for `bytes`
+  InputPlaces* places = nullptr;                       // preferred places of inputs, or null
   std::vector<ByteBuffer> bytes;                       // per input, fixed-size dtypes
-  std::vector<std::vector<std::string_view>> strings;  // per input, text
-  std::vector<ByteBuffer> states, lengths;             // per input, of tabular models
+  std::vector<std::vector<std::string_view>> strings;  // per input, for text
+  std::vector<ByteBuffer> states, lengths;             // per input, for tabular models
 };
 
-// Whether two requests can share a batch: dtypes, ranks and (unless `pad_inner`) all dims but the
-// first are equal, input by input; tabular ones are both ragged or neither, decimals of one scale.
+// Whether two requests can share a batch: dtypes, ranks and (unless `pad_inner`) trailing
+// dimensions are equal, input by input; tabular inputs are both ragged or both not, and decimals
+// have the same scale.
 bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bool pad_inner);
 
 // Hot path. Concatenates the parts along axis 0 and pads up to `rows_out` rows by repeating the
-// first row of the last part (source: TensorFlow Serving). With `pad_inner`, inner dims grow to the
-// largest and are filled with zeros (BYTES: empty strings). One part without padding is not
-// copied: the views are the request's own (offset to its first row).
-// Borrows the parts until the views are dropped; each element is written once.
+// first row of the last part (source: TensorFlow Serving). With `pad_inner`, trailing dimensions
+// grow to the largest and are filled with zeros (BYTES: empty strings). A single part without
+// padding is not copied: the views are the request's own (offset to its first row). Borrows the
+// parts until the views are dropped; writes each element once.
 // Errors: internal (memory; sizes that overflow).
 Status gather(std::span<const BatchPart> parts, uint32_t rows_out, bool pad_inner,
               GatherMemory& memory, std::vector<TensorView>& out);
 
-// What a batch of a tabular model has beside its elements; for gather(). `out` has the elements'
-// dtype and, unless they are ragged, the elements. Errors: internal (memory).
+// Gathers the states of a tabular model's batch; for gather(). `out` has the elements' dtype and,
+// unless they are ragged, the elements. Errors: internal (memory).
 Status gather_states(std::span<const BatchPart> parts, size_t input, uint32_t rows_out,
                      GatherMemory& memory, TensorView& out);
-// Ragged elements and their lengths. Errors: internal (memory).
+// Gathers ragged elements and their lengths. Errors: internal (memory).
 Status gather_ragged(std::span<const BatchPart> parts, size_t input, uint32_t rows_out,
                      GatherMemory& memory, TensorView& out);
 
-// Rows [first_row, first_row + rows) of a tensor: a view, nothing is copied. rank >= 1.
+// Rows [first_row, first_row + rows) of a tensor, as a view without a copy. rank >= 1.
 TensorView slice_rows(const TensorView& tensor, uint32_t first_row, uint32_t rows);
 
-// Every output's dim 0 is `rows`; otherwise the batch cannot be taken apart.
+// Whether every output's dim 0 is `rows`; otherwise the batch cannot be split.
 bool outputs_have_rows(std::span<const TensorView> outputs, uint32_t rows);
 
-// Outputs of a request that ran in pieces: copied together along axis 0.
+// Concatenates the outputs of a request that ran in pieces, along axis 0.
 class PieceOutputs {
  public:
-  // `rows_total`: rows of the whole request; `tabular`: of a tabular model, whose outputs have
-  // states and may differ in their inner dim. Forgets what was there.
+  // `rows_total`: rows of the whole request; `tabular`: for a tabular model, whose outputs have
+  // states and may differ in their trailing dimension. Discards earlier outputs.
   void begin(uint32_t rows_total, bool tabular = false);
-  // The outputs of the next rows. Inner dims must be those of the first piece.
-  // Errors: backend_failed (inner dims differ; dim 0 is not the piece's), internal (memory).
+  // Appends the outputs of the next rows. Trailing dimensions must equal those of the first piece.
+  // Errors: backend_failed (trailing dimensions differ; dim 0 is not the piece's), internal
+  // (memory).
   Status append(std::span<const TensorView> outputs, uint32_t rows);
   // Views of all rows; valid until begin().
   std::span<const TensorView> finish();
@@ -74,7 +76,7 @@ class PieceOutputs {
     ByteBuffer bytes;
     std::vector<size_t> ends;  // BYTES: end of each element in `bytes`
     std::vector<std::string_view> strings;
-    ByteBuffer states, lengths;  // tabular: of each row
+    ByteBuffer states, lengths;  // tabular: per row
   };
   std::vector<Output> outputs_;
   std::vector<TensorView> views_;

@@ -1,5 +1,5 @@
-// What batches of tabular models have beside elements: states, and lengths of ragged rows. See
-// gather.h. Hot path; thread: instance.
+// Gathers the additional data of tabular batches: states, and lengths of ragged rows. See gather.h.
+// Hot path; thread: instance.
 #include <algorithm>
 #include <exception>
 
@@ -14,7 +14,7 @@ Error out_of_memory(size_t input) {
                     "batch: out of memory for input " + std::to_string(input));
 }
 
-// Memory for `bytes` of input `input`; null where there is none.
+// Memory for `bytes` of input `input`; null if memory is out.
 uint8_t* make_room(std::vector<ByteBuffer>& buffers, size_t input, size_t bytes,
                    MemoryBudget* budget) {
   while (buffers.size() <= input) buffers.emplace_back().charge_to(budget);
@@ -22,8 +22,8 @@ uint8_t* make_room(std::vector<ByteBuffer>& buffers, size_t input, size_t bytes,
   return buffers[input].grow(bytes);
 }
 
-// Calls take(part, first row, rows) for each part that has rows, then for the row that pads, as
-// often as it does: the first of the last part. False: no part has rows.
+// Calls take(part, first row, rows) for each part that has rows, then for the padding row, the
+// first of the last part, as often as it is repeated. False: no part has rows.
 template <typename Take>
 bool each_part(std::span<const BatchPart> parts, uint32_t rows_out, Take take) {
   const BatchPart* last = nullptr;

@@ -14,7 +14,7 @@ Error out_of_memory(size_t output) {
                     "split request: out of memory for output " + std::to_string(output));
 }
 
-// Dtype and inner dims are those of the first piece; dim 0 is the piece's.
+// Checks that dtype and trailing dimensions are those of the first piece, and dim 0 is the piece's.
 // Errors: backend_failed.
 Status check_piece(const TensorView& output, const TensorView& whole, size_t index, uint32_t rows,
                    bool tabular) {
@@ -30,7 +30,7 @@ Status check_piece(const TensorView& output, const TensorView& whole, size_t ind
                         std::string(dtype_name(output.dtype)) + " " + shape.to_string());
 }
 
-// An output without rows cannot be put together.
+// Refuses an output without rows, which cannot be concatenated.
 Status check_first(const TensorView& output, size_t index) {
   if (output.shape.rank() >= 1) return ok_status();
   return make_error(ErrorCode::BackendFailed, "split request: output " + std::to_string(index) +
@@ -61,7 +61,8 @@ bool append_rows(const TensorView& output, uint32_t rows, ByteBuffer& states, By
   return true;
 }
 
-// The same of all rows, once they are together. Rows of one length make no ragged tensor.
+// Sets states and lengths of all rows, once they are appended. Rows of equal length make no ragged
+// tensor.
 void set_rows(const ByteBuffer& states, const ByteBuffer& lengths, uint32_t rows,
               TensorView& view) {
   const auto missing = [](uint8_t state) { return state != 0; };
@@ -73,7 +74,8 @@ void set_rows(const ByteBuffer& states, const ByteBuffer& lengths, uint32_t rows
   if (!same) view.lengths = sizes;
 }
 
-// Appends the rows' bytes. The first rows make room for all, so that the rest does not move them.
+// Appends the rows' bytes. The first rows reserve space for all, so that later ones do not move
+// them.
 bool append_fixed(const TensorView& output, uint32_t rows, uint32_t rows_total, ByteBuffer& bytes) {
   if (bytes.size() == 0 && rows != 0) {
     size_t bytes_total = 0;
@@ -125,7 +127,7 @@ Status PieceOutputs::append(std::span<const TensorView> outputs, uint32_t rows) 
                           ? append_strings(outputs[i].strings, whole.bytes, whole.ends)
                           : append_fixed(outputs[i], rows, rows_total_, whole.bytes);
     if (!done) return out_of_memory(i);
-    whole.strings.resize(whole.ends.size());  // here, because finish() cannot fail
+    whole.strings.resize(whole.ends.size());  // done here, because finish() cannot fail
   }
   rows_ += rows;
   return ok_status();

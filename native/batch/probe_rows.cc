@@ -1,4 +1,4 @@
-// See probe_rows.h.
+// Makes up requests and compares outputs.
 #include "batch/probe_rows.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace serval {
 
 namespace {
 
-// Sizes of free inner dims: other than the numbers of rows that are tried (1 to 4), and other than
-// each other, so that a dim that is taken for another shows.
+// Sizes of free trailing dims: different from the numbers of rows that are tried (1 to 4), and from
+// each other, so that confused dims show.
 constexpr int64_t kSizes[2][6] = {{5, 7, 6, 9, 8, 10}, {11, 6, 13, 7, 15, 9}};
 constexpr int64_t kLargeSizes[2] = {64, 96};
 
@@ -25,7 +25,8 @@ uint64_t mix(uint64_t value) {  // splitmix64
   return value ^ (value >> 31);
 }
 
-// One row of every input. Dims of one symbol are of one size; without symbols those of one axis.
+// The shapes of one row of every input. Dims with the same symbol have the same size; dims without
+// symbols, the same size per axis.
 std::vector<Shape> shapes_of(const std::vector<TensorSpec>& inputs, ProbeStyle style,
                              uint32_t variant) {
   std::map<std::string, int64_t> sizes;
@@ -46,7 +47,7 @@ std::vector<Shape> shapes_of(const std::vector<TensorSpec>& inputs, ProbeStyle s
   return shapes;
 }
 
-// Where a value stands: the same place gets the same value.
+// The position of a value: the same position gets the same value.
 struct Place {
   ProbeStyle style;
   uint64_t seed = 0;
@@ -57,7 +58,7 @@ struct Place {
     const double unit = static_cast<double>(bits(element) >> 11) * 0x1p-53;
     return style.narrow ? 0.05 + unit * 0.95 : unit * 4 - 2;
   }
-  // The first element tells rows apart.
+  // The first element distinguishes rows.
   uint64_t integer(size_t element, uint64_t count) const {
     const uint64_t value = element == 0 ? row : bits(element);
     return style.narrow ? value % 2 : 1 + value % count;
@@ -123,10 +124,10 @@ double largest_of(const TensorView& tensor) {
   return largest;
 }
 
-// `largest`: of the row.
+// `largest`: largest magnitude in the row.
 bool same_floats(double a, double b, bool is_coarse, double largest) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  if (a == b) return true;  // infinities
+  if (a == b) return true;  // includes infinities
   const double own = is_coarse ? 1e-2 : 1e-3, of_row = is_coarse ? 1e-2 : 1e-4;
   return std::abs(a - b) <= own * std::max(std::abs(a), std::abs(b)) + of_row * largest + 1e-7;
 }

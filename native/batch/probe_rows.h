@@ -1,5 +1,5 @@
-// Requests of one row that are made up to learn what a model does with rows that come together, and
-// the comparison of its answers. Control plane (the loading thread); pure. The one caller is
+// Made-up requests of one row, used to learn how a model treats rows that are batched, and the
+// comparison of its outputs. Control plane (the loading thread); pure. The only caller is
 // native/engine/model/batch_probe.cc.
 #pragma once
 
@@ -15,26 +15,27 @@
 
 namespace serval {
 
-// Of one row, over all inputs.
+// Size limit of one row, over all inputs.
 inline constexpr uint64_t kProbeRowBytesMax = 16u << 20;
 
-// What made-up values and free inner dims are like. Never a dim of 0, never a huge value.
+// The style of made-up values and free trailing dims. Never a dim of 0, never a huge value.
 struct ProbeStyle {
-  bool narrow = false;  // numbers from 0 to 1, strings of digits; else floats in [-2, 2), low ints
-  bool large = false;   // free inner dims of an image's size instead of 5 to 15
+  // numbers from 0 to 1, strings of digits; otherwise floats in [-2, 2), low ints
+  bool narrow = false;
+  bool large = false;  // free trailing dims have the size of an image instead of 5 to 15
 };
 
-// Tensors that own their memory: a made-up request, or a copy of an answer. Its views point into
-// it, so it is neither copied nor moved.
+// Tensors that own their memory: a made-up request, or a copy of outputs. Its views point into
+// itself, so it is neither copied nor moved.
 class ProbeTensors {
  public:
   ProbeTensors() = default;
   ProbeTensors(const ProbeTensors&) = delete;
   ProbeTensors& operator=(const ProbeTensors&) = delete;
 
-  // Request `row` of one row: inputs of a free first dim and a known rank. `variant` gives free
-  // inner dims other sizes; the same arguments give the same request. False when it would be over
-  // kProbeRowBytesMax.
+  // Makes request `row` of one row: inputs with a free first dim and a known rank. `variant`
+  // selects the sizes of free trailing dims; the same arguments give the same request. False: it
+  // would exceed kProbeRowBytesMax.
   bool make(const std::vector<TensorSpec>& inputs, ProbeStyle style, uint32_t variant,
             uint32_t row);
   void copy(std::span<const TensorView> tensors);
@@ -48,26 +49,25 @@ class ProbeTensors {
   std::deque<std::vector<std::string_view>> strings_;
 };
 
-// Whether any input has a free dim behind the first.
+// Whether any input has a free trailing dimension.
 bool has_free_inner_dims(const std::vector<TensorSpec>& inputs);
 
-// How exactly kernels compute 32-bit and 64-bit floats. Coarse: with a factor's first ten bits, as
-// GPUs multiply (TF32); which digits are lost depends on the number of rows.
+// The precision of 32-bit and 64-bit float kernels. Coarse: only the first ten bits of a factor are
+// used, as in GPU multiplication (TF32); which digits are lost depends on the number of rows.
 enum class ProbeDigits : uint8_t { Full, Coarse };
 
-// How row `row` of `together`, the answer to `rows` rows, differs from `alone`, the answer to that
-// row: shapes, number of elements, largest difference; nullopt where it does not. Floats may differ
-// by 1e-3 of themselves and 1e-4 of the row's largest (16-bit floats, and all where digits are
-// coarse, by 1e-2), NaN is equal to NaN;
-// all else is exact.
+// Describes how row `row` of `together`, the output for `rows` rows, differs from `alone`, the
+// output for that row alone: shapes, number of elements, largest difference; nullopt if it does
+// not. Floats may differ by 1e-3 of their value and 1e-4 of the row's largest (16-bit floats, and
+// all floats if the precision is coarse, by 1e-2), NaN equals NaN; everything else is exact.
 std::optional<std::string> row_difference(const TensorView& together, uint32_t rows, uint32_t row,
                                           const TensorView& alone,
                                           ProbeDigits digits = ProbeDigits::Full);
 
-// Answers to two different rows: whether they tell anything.
+// What the outputs for two different rows reveal.
 enum class ProbeSight : uint8_t {
-  Clear,     // the rows' answers differ
-  Constant,  // they are the same
+  Clear,     // the outputs of the rows differ
+  Constant,  // they are equal
   Blind,     // an output has no finite number
 };
 ProbeSight sight_of(std::span<const TensorView> one, std::span<const TensorView> other);

@@ -87,13 +87,13 @@ Answer EngineCalls::ask(Call& call, Received message, bool first) {
   const bool traces = tracer.on();
   if (traces && tracer.reads_parents()) {
     const std::string_view parent = call.metadata_value("traceparent");
-    if (!parent.empty()) lane_->set_trace_parent(parent, call.metadata_value("tracestate"));
+    if (!parent.empty()) lane_->traces().set_parent(parent, call.metadata_value("tracestate"));
   }
   const Answer answered =
       lane_->infer_message(protocol, message.bytes, timeout_us(call), message.owned);
   TraceId trace_id;
   SpanId span_id;
-  if (traces && lane_->take_traced(trace_id, span_id) && first) {
+  if (traces && lane_->traces().take(trace_id, span_id) && first) {
     call.add_initial_metadata("traceparent", trace_parent_text(trace_id, span_id));
   }
   return answered;
@@ -106,7 +106,7 @@ void EngineCalls::infer(Call& call, Received message) {
     wait_for(answered.ticket, {call.id(), 0});
     return;
   }
-  answer(call, *lane_->slot(0), answered.code);
+  answer(call, *lane_->slots().at(0), answered.code);
 }
 
 void EngineCalls::infer_streamed(Call& call, Received message) {
@@ -121,7 +121,7 @@ void EngineCalls::infer_streamed(Call& call, Received message) {
     stream.adjust_reading(call);
     return;
   }
-  answer_streamed(call, number, *lane_->slot(0), answered.code);
+  answer_streamed(call, number, *lane_->slots().at(0), answered.code);
 }
 
 void EngineCalls::answer(Call& call, Request& out, ErrorCode code) {

@@ -1,6 +1,6 @@
 // One ModelStreamInfer call: requests go to the engine as they arrive, replies are sent in the
-// order of the requests. Hot path; the listener's thread. Does not parse the messages. Source:
-// Triton's ModelStreamInfer.
+// order of the requests. Hot path; the listener's thread. Does not parse the messages.
+// Source: Triton's ModelStreamInfer.
 #pragma once
 
 #include <cstdint>

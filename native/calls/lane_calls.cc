@@ -20,18 +20,18 @@ LaneCalls::LaneCalls(CallThread& thread, std::shared_ptr<Engine> engine,
       thread_(thread),
       bridge_(bridge),
       lane_(std::make_shared<Lane>(engine, settings, &hooks_)) {
-  engine->add_lane(lane_);
+  engine->add_lane(lane_->home());
   bridge_.attach(thread_.index(), &thread_);
 }
 
 LaneCalls::~LaneCalls() {
   bridge_.attach(thread_.index(), nullptr);
-  lane_->shared_engine()->remove_lane(lane_.get());
+  lane_->shared_engine()->remove_lane(*lane_->home());
   lane_->close();
 }
 
 void LaneCalls::wait_for(uint32_t ticket, Waiting waiting) {
-  const Request* request = lane_->control_request(ticket);
+  const Request* request = lane_->slots().find(ticket);
   if (request == nullptr) return;
   if (waiting_.size() <= request->slot) waiting_.resize(request->slot + 1);
   waiting_[request->slot] = waiting;
@@ -39,7 +39,7 @@ void LaneCalls::wait_for(uint32_t ticket, Waiting waiting) {
 
 void LaneCalls::cancel(uint32_t ticket) {
   if (ticket == 0) return;
-  const Request* request = lane_->control_request(ticket);
+  const Request* request = lane_->slots().find(ticket);
   if (request != nullptr && request->slot < waiting_.size()) waiting_[request->slot] = {};
   lane_->cancel(ticket);
 }
@@ -51,7 +51,7 @@ void LaneCalls::take_completed() {
     const size_t count = lane_->take_completed(done);
     for (size_t i = 0; i < count; ++i) {
       Request& request = *done[i];
-      const uint32_t ticket = lane_->ticket_of(request);
+      const uint32_t ticket = lane_->slots().ticket_of(request);
       const Waiting waiting = request.slot < waiting_.size()
                                   ? std::exchange(waiting_[request.slot], Waiting{})
                                   : Waiting{};

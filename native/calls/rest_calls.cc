@@ -115,7 +115,7 @@ void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const ui
   if (!whole && !append(request, asked, bytes)) return;
   if (!last) return;
   if (!asked.trace_parent.empty()) {
-    lane_->set_trace_parent(asked.trace_parent, asked.trace_state);
+    lane_->traces().set_parent(asked.trace_parent, asked.trace_state);
   }
   if (whole) {
     settle(request, asked, lane_->infer(asked.protocol, asked.handle, bytes, asked.json_bytes));
@@ -123,15 +123,17 @@ void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const ui
   }
   const uint32_t ticket = std::exchange(asked.ticket, 0);
   const std::optional<Coding> coding = asked.codings.body;
-  settle(request, asked,
-         coding.has_value()
-             ? lane_->infer_packed(ticket, asked.protocol, asked.handle, asked.json_bytes, *coding)
-             : lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
+  settle(
+      request, asked,
+      coding.has_value()
+          ? lane_->infer_compressed(ticket, asked.protocol, asked.handle, asked.json_bytes, *coding)
+          : lane_->infer_body(ticket, asked.protocol, asked.handle, asked.json_bytes));
 }
 
 // False: the request is answered, or will be.
 bool RestCalls::open_body(HttpRequest& request, Inference& asked) {
-  Result<uint32_t> opened = lane_->open_body(request.stated_bytes(), aligned_at(asked.json_bytes));
+  Result<uint32_t> opened =
+      lane_->bodies().open(request.stated_bytes(), aligned_at(asked.json_bytes));
   if (opened.ok()) {
     asked.ticket = opened.value();
     return true;
@@ -143,7 +145,7 @@ bool RestCalls::open_body(HttpRequest& request, Inference& asked) {
 // Appends a piece of a body. False: the same.
 bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes) {
   if (asked.ticket == 0 && !open_body(request, asked)) return false;
-  const Status appended = lane_->append_body(asked.ticket, bytes);
+  const Status appended = lane_->bodies().append(asked.ticket, bytes);
   if (appended.ok()) return true;
   failed(request, asked, appended.error().code, 0, bytes_of(appended.error().message));
   return false;
@@ -152,11 +154,11 @@ bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const u
 void RestCalls::settle(HttpRequest& request, Inference& asked, const Answer& answered) {
   TraceId trace_id;
   SpanId span_id;
-  if (lane_->engine().tracer().on() && lane_->take_traced(trace_id, span_id)) {
+  if (lane_->engine().tracer().on() && lane_->traces().take(trace_id, span_id)) {
     asked.answer_trace = "traceparent: " + trace_parent_text(trace_id, span_id) + "\r\n";
   }
   if (!answered.pending) {
-    answer(request, asked, *lane_->slot(0), answered.code);
+    answer(request, asked, *lane_->slots().at(0), answered.code);
     return;
   }
   asked.ticket = answered.ticket;

@@ -1,5 +1,6 @@
 // Reads and writes the raw form of BYTES tensors, and writes that of any tensor. Hot path, any
-// thread. Source: v2-protocol.md 1.3 "layout".
+// thread.
+// Source: v2-protocol.md 1.3 "layout".
 #include "codec/bytes_tensor.h"
 
 #include <cstring>
@@ -59,7 +60,7 @@ Status decode_raw_bytes(std::span<const uint8_t> raw, uint64_t elements, std::st
     at += length;
   }
   if (at != size) {
-    return bad_raw(input, "data: " + std::to_string(size - at) + " bytes left over behind " +
+    return bad_raw(input, "data: " + std::to_string(size - at) + " bytes left over after " +
                               std::to_string(elements) + " elements at byte " + std::to_string(at));
   }
   out.dtype = DType::Bytes;

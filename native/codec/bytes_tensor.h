@@ -11,8 +11,8 @@
 namespace serval {
 
 // Fills `out.strings` with views of `raw` (the array is allocated from `arena`). `elements` is the
-// product of the shape. `input` names the tensor in errors. Errors: invalid_argument when lengths
-// overrun, elements are missing or bytes are left over.
+// product of the shape. `input` names the tensor in errors.
+// Errors: invalid_argument when lengths overrun, elements are missing or bytes are left over.
 Status decode_raw_bytes(std::span<const uint8_t> raw, uint64_t elements, std::string_view input,
                         Arena& arena, TensorView& out);
 

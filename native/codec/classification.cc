@@ -1,6 +1,6 @@
 // Hot path. Finds the k largest elements of each row with a heap of k indices, then writes all
-// texts into one block of the arena. Any thread. Allocates nothing per element. Source:
-// v2-protocol.md 2 "classification": BYTES `value:index[:label]`, shape [batch, k].
+// texts into one block of the arena. Any thread. Allocates nothing per element.
+// Source: v2-protocol.md 2 "classification": BYTES `value:index[:label]`, shape [batch, k].
 #include "codec/classification.h"
 
 #include <algorithm>

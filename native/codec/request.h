@@ -17,8 +17,8 @@ namespace serval {
 class SharedRegion;
 
 // A tensor in a shared memory region: parameters shared_memory_region, _byte_size and _offset. The
-// codecs read what the request says; the engine (engine/shm) finds the memory. Source: Triton's
-// system shared memory extension.
+// codecs read what the request says; the engine (engine/shm) finds the memory.
+// Source: Triton's system shared memory extension.
 struct SharedTensor {
   static constexpr uint32_t kOutput = UINT32_MAX;
 
@@ -37,8 +37,8 @@ struct RequestedOutput {
   uint32_t shared = 0;   // index in DecodedRequest::shared, counted from 1; 0 = in the response
 };
 
-// A request's queue parameters `priority` and `timeout`. Source: Triton's schedule policy
-// extension.
+// A request's queue parameters `priority` and `timeout`.
+// Source: Triton's schedule policy extension.
 struct SchedulePolicy {
   uint64_t priority = 0;    // 0 = the model's default
   uint64_t timeout_us = 0;  // 0 = the model's default

@@ -1,4 +1,5 @@
-// See cuda.h. The library is opened under a lock, and stays open.
+// Opens the CUDA runtime library and classifies its errors. The library is opened under a lock, and
+// stays open.
 #include "gpu/cuda.h"
 
 #include <dlfcn.h>
@@ -16,15 +17,17 @@ namespace {
 constexpr const char* kLibraries[] = {"libcudart.so.13", "libcudart.so.12"};
 constexpr const char* kDriver = "libcuda.so.1";
 constexpr CudaStatus kOutOfMemory = 2;  // cudaErrorMemoryAllocation
-// Errors behind which "the process must be terminated and relaunched": those of kernels, and of
+// Errors after which "the process must be terminated and relaunched": those of kernels, and of
 // hardware. Source: CUDA Runtime API, cudaError_t.
 constexpr CudaStatus kFirstOfKernels = 700, kLastOfKernels = 799;
 constexpr CudaStatus kOfHardware[] = {214, 220, 999};  // ECC, NVLink, unknown
 constexpr int kThreadLocal = 1;                        // cudaStreamCaptureModeThreadLocal
-// As ONNX Runtime names cudaErrorStreamCaptureUnsupported and ...Invalidated, and as cuda_error().
+// The texts of cudaErrorStreamCaptureUnsupported and ...Invalidated, in ONNX Runtime's form and in
+// that of cuda_error().
 constexpr std::string_view kOfRecordings[] = {"CUDA failure 900:", "CUDA failure 901:", " (900)",
                                               " (901)"};
-constexpr int kAsked = 2;  // an error of a call before is told once, a lasting one each time
+// Queries per check: an error of an earlier call is reported once, a lasting one each time.
+constexpr int kAsked = 2;
 
 bool is_lasting(CudaStatus status) {
   return (status >= kFirstOfKernels && status <= kLastOfKernels) ||
@@ -33,7 +36,7 @@ bool is_lasting(CudaStatus status) {
 
 struct Opened {
   std::mutex mutex;
-  std::string folder;  // guarded by mutex, as the rest
+  std::string folder;  // guarded by mutex, like the rest
   CudaCalls calls;
   bool open = false;
 };
@@ -42,14 +45,14 @@ Opened& opened() {
   return one;
 }
 
-// The first of `name` that is missing stays in `missing`.
+// Looks up `name`; the first missing one is stored in `missing`.
 template <typename Call>
 void find(void* library, const char* name, Call& call, const char*& missing) {
   call = reinterpret_cast<Call>(dlsym(library, name));
   if (call == nullptr && missing == nullptr) missing = name;
 }
 
-// nullptr, or the name of the function that is missing.
+// Returns nullptr, or the name of the missing function.
 const char* read_calls(void* library, CudaCalls& calls) {
   const char* missing = nullptr;
   find(library, "cudaGetDeviceCount", calls.get_device_count, missing);
@@ -74,7 +77,7 @@ const char* read_calls(void* library, CudaCalls& calls) {
   return missing;
 }
 
-// What the runtime library has no call for.
+// Resolves driver functions that the runtime library does not wrap.
 void read_driver_calls(CudaCalls& calls) {
   void* driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
   const char* missing = nullptr;

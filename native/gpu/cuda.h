@@ -1,6 +1,6 @@
-// NVIDIA's CUDA runtime library as far as we call it, opened when a model first runs on a GPU.
-// Control plane where it is opened; its calls: hot path, any thread. Declared by ourselves: the ABI
-// is C. Source: CUDA Runtime API, version 13.
+// The functions of NVIDIA's CUDA runtime library that we call; opened when a model first runs on a
+// GPU. Control plane for opening; its calls: hot path, any thread. Declared here: the ABI is C.
+// Source: CUDA Runtime API, version 13.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct CudaIpcHandle {
 };
 enum class CudaCopy : int { ToDevice = 1, ToHost = 2, Default = 4 };
 
-// The library's functions, none of them null but for the last two.
+// The library's functions; only the last two may be null.
 struct CudaCalls {
   CudaStatus (*get_device_count)(int* count);
   CudaStatus (*set_device)(int device);
@@ -38,46 +38,46 @@ struct CudaCalls {
   CudaStatus (*open_ipc)(void** memory, CudaIpcHandle handle, unsigned flags);
   CudaStatus (*close_ipc)(void* memory);
   CudaStatus (*memory_info)(size_t* free, size_t* total);
-  CudaStatus (*last_error)();  // and forgets it, where it does not stick
+  CudaStatus (*last_error)();  // also clears the error, unless it is sticky
   const char* (*error_text)(CudaStatus status);
-  // cudaThreadExchangeStreamCaptureMode: sets the calling thread's mode and returns the former one.
-  // Null where the library has no such function.
+  // cudaThreadExchangeStreamCaptureMode: sets the calling thread's mode and returns the previous
+  // one. Null if the library has no such function.
   CudaStatus (*exchange_capture_mode)(int* mode);
-  // The driver's cuMemGetAddressRange: the allocation that `address` lies in. Null where
-  // libcuda.so.1 is not there.
+  // The driver's cuMemGetAddressRange: the allocation that contains `address`. Null if libcuda.so.1
+  // is missing.
   int (*address_range)(void** base, size_t* bytes, void* address);
 };
 
-// Where the library may lie besides: a folder. Of the process; the latest counts.
+// Sets a further folder to search for the library. Per process; the latest call counts.
 void set_cuda_folder(std::string folder);
 
-// The library, once per process: what is open by its name, else what the loader finds, else what
-// lies in the folder.
-// Errors: runtime_unavailable: not there (the loader's text), or a function is missing.
+// Opens the library, once per process: the one already open under its name, else what the loader
+// finds, else the one in the folder.
+// Errors: runtime_unavailable: not found (the loader's text), or a function is missing.
 Result<const CudaCalls*> open_cuda();
 
-// Prepares the calling thread for its first call of CUDA: its calls are then refused only for a
-// graph that it records itself. By default a thread's cudaMalloc, cudaFree, cudaDeviceSynchronize
-// and others fail, and spoil the graph, while any thread of the process records one in CUDA's
-// global mode, which is ONNX Runtime's. Sessions are loaded, run and released on threads that
+// Prepares the calling thread for its first CUDA call: its calls are then refused only for a graph
+// that it records itself. By default a thread's cudaMalloc, cudaFree, cudaDeviceSynchronize and
+// others fail, and invalidate the graph, while any thread of the process records one in CUDA's
+// global mode, which ONNX Runtime uses. Sessions are loaded, run and released on threads that
 // called this. Cheap when repeated.
 // Source: CUDA Runtime API, cudaThreadExchangeStreamCaptureMode.
 void enter_cuda(const CudaCalls& calls);
 
-// enter_cuda(), and makes `device` the calling thread's.
+// enter_cuda(), and makes `device` current on the calling thread.
 CudaStatus use_device(const CudaCalls& calls, int device);
 
-// Whether an error text of ONNX Runtime's or ours tells of a call that met the recording of a graph
-// (CUDA's errors 900 and 901). The device works on: the same call succeeds later.
+// Whether an error text from ONNX Runtime or from us reports a call that met the recording of a
+// graph (CUDA's errors 900 and 901). The device still works: the same call succeeds later.
 bool met_recording(std::string_view text);
 
-// "<what>: <CUDA's text> (<number>)"; forgets the error where it does not stick. out_of_memory is
+// "<what>: <CUDA's text> (<number>)"; clears the error unless it is sticky. out_of_memory is
 // memory_full, all others are backend_failed.
 Error cuda_error(const CudaCalls& calls, CudaStatus status, const std::string& what);
 
-// Why no call of this process can use the device any more: an error that sticks (a kernel that read
-// where nothing is, a device that fell off its bus). "" = calls succeed. Any thread; waits for
-// nothing. Makes the device this thread's.
+// The reason why no call of this process can use the device any more: a sticky error (a kernel that
+// read invalid memory, a device that fell off its bus). "" = calls succeed. Any thread; does not
+// block. Makes the device current on this thread.
 std::string lasting_fault(const CudaCalls& calls, int device);
 
 }  // namespace serval::gpu

@@ -1,5 +1,5 @@
-// Where a model would have the tensors of its next run, for who writes them anyway: memory that a
-// GPU copies from by itself. Hot path; the thread of the run.
+// The preferred memory for the tensors of a model's next run, for code that has to write them
+// anyway: memory that a GPU copies from directly. Hot path; the thread of the run.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@ namespace serval {
 
 class InputPlaces {
  public:
-  // Room for `bytes` of the input at `index`, until the run is over; nullptr: anywhere will do.
+  // Memory for `bytes` of the input at `index`, valid until the run is over; nullptr: any memory
+  // will do.
   virtual uint8_t* input_place(size_t index, size_t bytes) = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// See pinned_pool.h: the first piece that fits, neighbours joined when they come back.
+// Allocates pieces first-fit, and merges free neighbours.
 #include "gpu/pinned_pool.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kPieceBytes = 256;
 constexpr unsigned kForAllDevices = 1;  // cudaHostAllocPortable
 
-// Whole pieces; small growth does not ask again each time.
+// Rounds up, so that small growth does not need a new piece each time.
 size_t rounded(size_t bytes) {
   const size_t least = std::max(bytes, kPieceBytes);
   return least > (size_t{1} << 40) ? least : (least + kPieceBytes - 1) / kPieceBytes * kPieceBytes;
@@ -22,7 +22,7 @@ size_t rounded(size_t bytes) {
 }  // namespace
 
 PinnedPool& PinnedPool::process() {
-  // Not destroyed: scratches may give pieces back at the very end.
+  // Never destroyed: scratches may return pieces at the very end.
   static PinnedPool* const pool = std::make_unique<PinnedPool>().release();
   return *pool;
 }
@@ -36,7 +36,7 @@ void PinnedPool::set_limit(uint64_t bytes) {
   if (!tried_) limit_ = bytes;
 }
 
-// The one large allocation: each piece would cost a system call and a lock of the driver's.
+// Makes the single large allocation: each piece would cost a system call and a driver lock.
 void PinnedPool::pin(const CudaCalls& calls) {
   tried_ = true;
   if (limit_ == 0) return;
@@ -101,7 +101,7 @@ void PinnedPool::show_on(PinnedPage* page) {
   show();
 }
 
-// Caller holds mutex_.
+// The caller holds mutex_.
 void PinnedPool::show() {
   if (page_ == nullptr) return;
   page_->total_bytes.store(memory_ == nullptr ? 0 : limit_, std::memory_order_relaxed);

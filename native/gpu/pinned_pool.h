@@ -1,5 +1,5 @@
-// Memory of the host that GPUs copy from and to by themselves: one block of it for the process, cut
-// into pieces. Any thread; pieces are taken while a model warms up, not by each request.
+// Pinned host memory that GPUs copy from and to directly: one block per process, divided into
+// pieces. Any thread; pieces are taken while a model warms up, not by each request.
 #pragma once
 
 #include <atomic>
@@ -14,21 +14,21 @@ namespace serval::gpu {
 
 inline constexpr uint64_t kPinnedPoolBytes = 256u << 20;  // Triton's default
 
-// What the metrics page says of it.
+// The values on the metrics page.
 struct PinnedReading {
   uint64_t total_bytes = 0;  // 0: nothing is pinned
   uint64_t used_bytes = 0;
-  uint64_t fallbacks = 0;  // pieces that had to be ordinary memory
+  uint64_t fallbacks = 0;  // pieces for which ordinary memory was used instead
 };
 
-// The same where others look at it: memory that may be shared with another process.
+// The same values for other readers: memory that may be shared with another process.
 struct PinnedPage {
   std::atomic<uint64_t> total_bytes{0}, used_bytes{0}, fallbacks{0};
 };
 
 class PinnedPool {
  public:
-  // The process's; never destroyed. Nothing is pinned before the first piece is taken.
+  // The process's pool; never destroyed. Nothing is pinned before the first piece is taken.
   static PinnedPool& process();
 
   PinnedPool() = default;
@@ -36,14 +36,14 @@ class PinnedPool {
   PinnedPool& operator=(const PinnedPool&) = delete;
   ~PinnedPool();
 
-  // How much is pinned, 0 = nothing at all; before the first piece is taken.
+  // Sets the pool's size, 0 = no pinned memory; call it before the first piece is taken.
   void set_limit(uint64_t bytes);
-  // A piece, 256-byte aligned; nullptr where none is left, or nothing can be pinned.
+  // Takes a piece, 256-byte aligned; nullptr if none is left, or nothing can be pinned.
   uint8_t* take(const CudaCalls& calls, size_t bytes);
-  // Takes a piece that take() gave.
+  // Returns a piece to the pool.
   void give(uint8_t* piece);
   PinnedReading read();
-  // Keeps `page`, which outlives the pool, as read() would answer from now on.
+  // Keeps `page`, which outlives the pool, equal to the result of read().
   void show_on(PinnedPage* page);
 
  private:
@@ -51,18 +51,18 @@ class PinnedPool {
   void pin(const CudaCalls& calls);
 
   std::mutex mutex_;
-  uint64_t limit_ = kPinnedPoolBytes;  // guarded by mutex_, as all below
+  uint64_t limit_ = kPinnedPoolBytes;  // guarded by mutex_, like everything below
   bool tried_ = false;
   const CudaCalls* calls_ = nullptr;
   uint8_t* memory_ = nullptr;
   uint64_t used_ = 0, fallbacks_ = 0;
-  PinnedPage* page_ = nullptr;      // null: nobody looks
+  PinnedPage* page_ = nullptr;      // null: no page
   std::map<size_t, size_t> free_;   // offset -> bytes; neighbours are joined
   std::map<size_t, size_t> taken_;  // offset -> bytes
 };
 
-// Host memory of one tensor that is copied to or from a device: of the pool, else ordinary. Kept
-// from run to run, grows. One thread at a time.
+// Host memory of one tensor that is copied to or from a device: from the pool, otherwise ordinary.
+// Kept between runs, grows. One thread at a time.
 class HostBlock {
  public:
   explicit HostBlock(const CudaCalls& calls) : calls_(&calls) {}
@@ -71,7 +71,7 @@ class HostBlock {
   HostBlock(const HostBlock&) = delete;
   ~HostBlock() { drop(); }
 
-  // Room for `bytes`, its content unknown; nullptr when memory is out.
+  // Ensures `bytes` with undefined content; nullptr if memory is out.
   uint8_t* grow(size_t bytes);
   uint8_t* data() { return data_; }
   bool pinned() const { return pinned_; }
@@ -84,7 +84,8 @@ class HostBlock {
   bool pinned_ = false;
 };
 
-// The same on a device. Its owner makes the device current before each call, destruction too.
+// The same on a device. Its owner makes the device current before each call, including the
+// destructor.
 class DeviceBlock {
  public:
   explicit DeviceBlock(const CudaCalls& calls) : calls_(&calls) {}
@@ -93,7 +94,7 @@ class DeviceBlock {
   DeviceBlock(const DeviceBlock&) = delete;
   ~DeviceBlock() { drop(); }
 
-  // Errors: CUDA's, with `what` in front.
+  // Errors: CUDA's, prefixed with `what`.
   Status grow(size_t bytes, const std::string& what);
   void* data() { return data_; }
 

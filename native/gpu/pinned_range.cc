@@ -1,4 +1,4 @@
-// See pinned_range.h.
+// Pins existing memory and records the ranges.
 #include "gpu/pinned_range.h"
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct Ranges {
   std::atomic<size_t> count{0};
 };
 
-// Not destroyed: threads may still ask at the very end.
+// Never destroyed: threads may still call it at the very end.
 Ranges& ranges() {
   static Ranges* const all = std::make_unique<Ranges>().release();
   return *all;

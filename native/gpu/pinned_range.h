@@ -1,5 +1,5 @@
-// Memory of the host that was there before, pinned where it lies: what one process writes and
-// another hands to a GPU. Any thread; is_pinned(): hot path.
+// Pins existing host memory in place: memory that one process writes and another copies to a GPU.
+// Any thread; is_pinned(): hot path.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ class PinnedRange {
   PinnedRange& operator=(const PinnedRange&) = delete;
   ~PinnedRange() { drop(); }
 
-  // Pins [data, data + bytes), whole pages that stay mapped until drop(), in place of what was
-  // pinned. The device that is this thread's has a context already. False: it cannot be, which is
-  // no error: it is ordinary memory then.
+  // Pins [data, data + bytes), whole pages that stay mapped until drop(), and unpins the previous
+  // range. This thread's current device already has a context. False: it cannot be pinned, which is
+  // no error: it remains ordinary memory.
   bool take(const CudaCalls& calls, uint8_t* data, size_t bytes);
-  // Before the memory is unmapped, or its pages are given back.
+  // Call it before the memory is unmapped, or its pages are freed.
   void drop();
 
   bool holds(const uint8_t* data, size_t bytes) const { return data_ == data && bytes_ == bytes; }
@@ -31,7 +31,7 @@ class PinnedRange {
   size_t bytes_ = 0;
 };
 
-// Whether all of [data, data + bytes) lies in one PinnedRange of this process.
+// Whether all of [data, data + bytes) is in one PinnedRange of this process.
 bool is_pinned(const uint8_t* data, size_t bytes);
 
 }  // namespace serval::gpu

@@ -1,4 +1,4 @@
-// See shared_memory.h.
+// Opens and copies shared device memory.
 #include "gpu/shared_memory.h"
 
 #include <atomic>
@@ -16,7 +16,7 @@ std::atomic<void (*)(uint64_t)> hears{nullptr};
 
 std::string name_of(int device) { return "GPU " + std::to_string(device); }
 
-// What is wrong with what a client sent is no fault of ours, whatever CUDA calls it.
+// Reports invalid client input as the client's error, whatever CUDA calls it.
 Error refused(const CudaCalls& calls, CudaStatus status, const std::string& what) {
   Error error = cuda_error(calls, status, what);
   if (error.code == ErrorCode::BackendFailed) error.code = ErrorCode::InvalidArgument;
@@ -38,12 +38,13 @@ Status check_device(const CudaCalls& calls, int device) {
   return {};
 }
 
-// A copy beyond it would be refused, but a kernel's read would end the device's context.
+// Checks the allocation's size: a copy beyond it would be refused, but a kernel's read would
+// destroy the device's context.
 Status check_size(const CudaCalls& calls, const SharedMemorySpec& spec, void* opened) {
   void* base = nullptr;
   size_t bytes = 0;
   if (const int failed = calls.address_range(&base, &bytes, opened); failed != 0) {
-    return invalid_argument("the driver knows no allocation of the handle (CUresult " +
+    return invalid_argument("the driver has no allocation for the handle (CUresult " +
                             std::to_string(failed) + ")");
   }
   const size_t lead = static_cast<size_t>(static_cast<char*>(opened) - static_cast<char*>(base));

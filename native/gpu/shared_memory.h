@@ -1,6 +1,6 @@
-// Memory of a device that another process has allocated and lets us use, by a handle (CUDA IPC).
-// Opened by the control plane, or by a model's process with the first request that names it; its
-// copies: hot path. Any thread.
+// Device memory that another process has allocated and shares through a handle (CUDA IPC). Opened
+// by the control plane, or by a model's process when a request first uses it; its copies: hot path.
+// Any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace serval::gpu {
 
-// What its owner says of it.
+// The owner's description of it.
 struct SharedMemorySpec {
   CudaIpcHandle handle{};
   int device = 0;
@@ -21,14 +21,14 @@ struct SharedMemorySpec {
 
 class SharedMemory {
  public:
-  // `id`: what is told when it is closed; 0 = a new number.
+  // `id`: the number reported when it is closed; 0 = a new number.
   // Errors: invalid_argument (no such device, a handle that CUDA refuses, more bytes than were
-  // allocated); runtime_unavailable (no CUDA, or no driver to ask for the allocation's size).
+  // allocated); runtime_unavailable (no CUDA, or no driver to query the allocation's size).
   static Result<std::shared_ptr<SharedMemory>> open(const SharedMemorySpec& spec, uint64_t id = 0);
-  // Takes what open() opened.
+  // Takes over what open() opened.
   SharedMemory(const CudaCalls& calls, const SharedMemorySpec& spec, uint64_t id, uint8_t* data)
       : calls_(calls), spec_(spec), id_(id), data_(data) {}
-  // Closes the handle. Whoever copies, or has a model look at it, holds it till then.
+  // Closes the handle. Code that copies, or lets a model use it, keeps a reference until then.
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
@@ -36,12 +36,12 @@ class SharedMemory {
   const SharedMemorySpec& spec() const { return spec_; }
   int device() const { return spec_.device; }
   uint64_t bytes() const { return spec_.bytes; }
-  // Of this opening: never given to another one of the process.
+  // Identifies this opening: never reused in this process.
   uint64_t id() const { return id_; }
-  // An address of the device: the host reads and writes nothing there.
+  // A device address: the host cannot read or write there.
   uint8_t* data() const { return data_; }
 
-  // Copies to and from memory of the host, and waits for it. [offset, offset + bytes) lies within.
+  // Copy to and from host memory, and wait for it. [offset, offset + bytes) is within the memory.
   // Errors: CUDA's.
   Status read(void* to, uint64_t offset, size_t bytes) const;
   Status write(uint64_t offset, const void* from, size_t bytes) const;
@@ -57,8 +57,8 @@ class SharedMemory {
   mutable CudaStream stream_ = nullptr;  // guarded by mutex_; made with the first copy
 };
 
-// `hear` is called with the id of each that is closed from now on, by whoever lets go of it last.
-// One for the process.
+// Calls `hear` with the id of each memory closed from now on, on the thread that drops the last
+// reference. One per process.
 void on_shared_memory_closed(void (*hear)(uint64_t id));
 
 }  // namespace serval::gpu

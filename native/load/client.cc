@@ -1,4 +1,4 @@
-// See client.h: the thread, its waits, and the requests. Hot path; the load's thread.
+// The client's thread, its event loop, and its requests. Hot path; the load's thread.
 #include "load/client.h"
 
 #include <pthread.h>
@@ -17,9 +17,9 @@ namespace serval::load {
 namespace {
 
 constexpr size_t kRoomBytes = 256 << 10;
-constexpr size_t kLookedAt = 32;   // candidates for a call; the one with the fewest gets it
+constexpr size_t kLookedAt = 32;   // candidates for a call; the one with the fewest calls gets it
 constexpr uint32_t kTriesMax = 3;  // of a request that servers leave unread
-constexpr size_t kOpeningMax = 8;  // connections that are being made while requests wait
+constexpr size_t kOpeningMax = 8;  // connections being opened while requests wait
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 uint64_t thread_ns() {
@@ -78,7 +78,7 @@ void Client::run() {
   }
 }
 
-// False: it ends.
+// False: the thread ends.
 bool Client::take_order() {
   Order order;
   {
@@ -126,7 +126,7 @@ void Client::wait_and_read() {
   }
 }
 
-// epoll waits for whole milliseconds, which is more than small models need.
+// epoll waits for whole milliseconds, which is longer than small models need.
 void Client::set_alarm(uint64_t until_ns) {
   if (until_ns == alarm_ns_) return;
   alarm_ns_ = until_ns;
@@ -139,7 +139,7 @@ void Client::set_alarm(uint64_t until_ns) {
   timerfd_settime(alarm_, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
-// Requests that follow from what came leave before another connection is read.
+// Sends the requests that follow from the received responses before it reads another connection.
 void Client::serve(Connection& connection) {
   if (connection.gone) return;
   connection.advance(room_);
@@ -189,7 +189,7 @@ void Client::end_late(uint64_t now) {
     connection.give_up(call);
     free_calls_.push_back(&call);
     char text[64];
-    std::snprintf(text, sizeof text, "no answer within %.1f s",
+    std::snprintf(text, sizeof text, "no response within %.1f s",
                   static_cast<double>(plan_.timeout_ns) / 1e9);
     loop_->failed(call.due_ns, now, Failure::Late, text);
     has_room(connection);
@@ -199,7 +199,7 @@ void Client::end_late(uint64_t now) {
   }
 }
 
-// Processor time of the measured time.
+// Records the processor time used in the measured period.
 void Client::note_busy(uint64_t now) {
   if (!measuring_ && now >= loop_->measured_ns() && now < loop_->ends_ns()) {
     measuring_ = true;
@@ -230,7 +230,7 @@ Call& Client::take_call() {
 
 bool Client::free() {
   if (!ready_.empty()) return true;
-  // HTTP/1: another connection, up to the most.
+  // HTTP/1: opens another connection, up to the maximum.
   const bool may_open = opening_ < kOpeningMax && wanted_ < plan_.connections_max;
   if (may_open && connections_.size() >= wanted_) {
     ++wanted_;
@@ -241,7 +241,7 @@ bool Client::free() {
 
 void Client::send(uint64_t due_ns) { send_on_best(due_ns, 1); }
 
-// Takes the connection with the fewest calls among the next ones in turn.
+// Uses the connection with the fewest calls among the next ones in turn.
 void Client::send_on_best(uint64_t due_ns, uint32_t tries) {
   const size_t count = std::min(ready_.size(), kLookedAt);
   Connection* best = nullptr;

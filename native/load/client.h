@@ -32,18 +32,19 @@ class Client final : public Sender, public ConnectionEvents {
   };
 
   Client(Target target, Events events);
-  // False: the system has no descriptor or no thread for it. Once; before the others.
+  // Starts the thread; call it once, before the others. False: the system has no descriptor or no
+  // thread for it.
   bool start();
-  // Cuts everything; no event comes after it.
+  // Cuts everything; no event follows.
   ~Client() override;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Opens connections for this load; `prepared` of the events follows. Any thread. A load that runs
-  // is dropped, without an event.
+  // Opens connections for this load; the event `prepared` follows. Any thread. A running load is
+  // dropped, without an event.
   void prepare(Traffic traffic, const Plan& plan);
-  // Begins it at this time of now_ns(); `done` follows. Any thread; after `prepared`, which had no
-  // problem, and one load at a time: otherwise nothing happens.
+  // Begins the load at this time of now_ns(); `done` follows. Any thread; after `prepared` without
+  // a problem, and one load at a time: otherwise nothing happens.
   void go(uint64_t begins_ns);
 
  private:
@@ -60,7 +61,7 @@ class Client final : public Sender, public ConnectionEvents {
   void serve(Connection& connection);
   void set_alarm(uint64_t until_ns);
 
-  // Connections.
+  // --- connections ---
   void begin_prepare(Traffic traffic, const Plan& plan);
   void check_prepared();
   void end_prepare(std::string problem);
@@ -72,7 +73,7 @@ class Client final : public Sender, public ConnectionEvents {
   void forget(Connection& connection);
   void cut();
 
-  // Requests.
+  // --- requests ---
   void pump();
   void flush_all();
   void end_late(uint64_t now_ns);
@@ -99,7 +100,7 @@ class Client final : public Sender, public ConnectionEvents {
   std::mutex mutex_;
   Order order_;  // guarded by mutex_
 
-  // The thread's.
+  // --- used by the thread only ---
   std::unique_ptr<TlsClient> tls_;
   std::unique_ptr<Prepared> prepared_;
   Plan plan_;
@@ -107,7 +108,7 @@ class Client final : public Sender, public ConnectionEvents {
   std::vector<Address> addresses_;
   size_t address_ = 0;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::vector<std::unique_ptr<Connection>> gone_;  // closed when no event names them
+  std::vector<std::unique_ptr<Connection>> gone_;  // closed once no event refers to them
   size_t opening_ = 0;
   size_t wanted_ = 0;
   uint64_t open_again_ns_ = 0;
@@ -115,14 +116,14 @@ class Client final : public Sender, public ConnectionEvents {
   bool usable_ = false;  // the last prepare() has succeeded
   bool answered_once_ = false;
   uint64_t prepare_until_ns_ = 0;
-  std::vector<Connection*> ready_;  // with room
+  std::vector<Connection*> ready_;  // those that can accept a request
   size_t turn_ = 0;
   std::vector<Connection*> to_flush_, flushed_;
   struct Unread {
     uint64_t due_ns;
     uint32_t tries;
   };
-  std::vector<Unread> unread_;  // requests that a leaving server did not read
+  std::vector<Unread> unread_;  // requests that a closing server did not read
   std::vector<Call*> again_;    // streams whose last request was answered
   std::deque<Call> calls_;
   std::vector<Call*> free_calls_;
@@ -132,7 +133,7 @@ class Client final : public Sender, public ConnectionEvents {
   uint64_t busy_from_ns_ = 0, busy_ns_ = 0;  // processor time
   bool measuring_ = false;
 
-  std::thread thread_;  // last: it uses all of them
+  std::thread thread_;  // last, because it uses all other members
 };
 
 }  // namespace serval::load

@@ -1,4 +1,4 @@
-// See client.h: its connections, how they are opened, lost and replaced. The load's thread.
+// The client's connections (client.h): how they are opened, lost and replaced. The load's thread.
 #include <algorithm>
 #include <utility>
 
@@ -9,8 +9,8 @@ namespace serval::load {
 namespace {
 
 constexpr uint64_t kConnectNsMax = 10'000'000'000;
-constexpr uint64_t kAgainNs = 20'000'000;  // after a connection that could not be made
-constexpr size_t kOpeningMax = 128;        // at once; a server's queue is short
+constexpr uint64_t kAgainNs = 20'000'000;  // pause after a failed connection attempt
+constexpr size_t kOpeningMax = 128;        // at once; a server's accept queue is short
 
 std::string place_of(const Target& target) {
   if (!target.unix_path.empty()) return target.unix_path;
@@ -22,7 +22,7 @@ std::string place_of(const Target& target) {
 void Client::begin_prepare(Traffic traffic, const Plan& plan) {
   loop_.reset();
   usable_ = false;
-  // Connections that still hold bytes of the traffic before are replaced.
+  // Replaces connections that still hold bytes of the previous traffic.
   cut();
   auto prepared = std::make_unique<Prepared>(target_, std::move(traffic));
   for (const auto& connection : connections_) connection->use(*prepared);
@@ -73,7 +73,7 @@ void Client::open_missing(uint64_t now) {
   }
 }
 
-// False: not now, or not at all.
+// False: not now, or never.
 bool Client::open_one() {
   std::string why;
   const int socket = begin_connect(addresses_[address_], why);
@@ -100,7 +100,7 @@ void Client::watch(Connection& connection) {
   poller_.change(connection.socket(), events, &connection);
 }
 
-// After an event: counts one that has opened, replaces one that ended.
+// Called after an event: counts a connection that has opened, replaces one that ended.
 void Client::settle(Connection& connection) {
   if (connection.gone) return;
   if (connection.was_open() && !std::exchange(connection.counted_open, true)) {
@@ -131,12 +131,12 @@ void Client::lost(Connection& connection) {
   } else if (!was_open && preparing_ && same_address) {
     return end_prepare(why);
   }
-  // One that served is replaced at once; a server that is not there is tried later.
+  // A connection that worked is replaced at once; an unreachable server is retried later.
   const bool at_once = next_address || !same_address || (was_open && answered_once_);
   open_again_ns_ = at_once ? 0 : now_ns() + kAgainNs;
 }
 
-// Closes it; its calls are not heard of.
+// Closes it; its calls produce no events.
 void Client::forget(Connection& connection) {
   take_ready(connection);
   if (!connection.counted_open) --opening_;
@@ -153,7 +153,7 @@ void Client::forget(Connection& connection) {
   connections_.pop_back();
 }
 
-// Requests under way are not heard of; their connections are replaced.
+// Drops the current requests without events, and replaces their connections.
 void Client::cut() {
   again_.clear();
   unread_.clear();

@@ -1,4 +1,4 @@
-// The groups of operators that operators.cc lists. Control plane.
+// The groups of operators that operators.cc combines. Control plane.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Typed access to a kernel's inputs and outputs. The first failure is kept and makes every later
-// access give nothing, so that a kernel asks failed() once, before it reads. Hot path.
+// Typed access to a kernel's inputs and outputs. The first failure is recorded and makes every
+// later access return nothing, so that a kernel checks failed() once, before it reads. Hot path.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace serval::operators {
 
-// What a kernel's memory besides its inputs and outputs grows with, where a number in the input
-// says how much there is: rows (8 bytes or so for each), and strings.
+// Limits on a kernel's memory besides its inputs and outputs, when a number in the input determines
+// it: rows (about 8 bytes each), and strings.
 inline constexpr int64_t kRowsMax = int64_t{1} << 26;
 inline constexpr uint64_t kTextsMax = uint64_t{1} << 24;
 
-// Calls work(TypeTag<T>) for a number's dtype; false for the others (Bool and halves included).
+// Calls work(TypeTag<T>) for a numeric dtype; false for the others (including Bool and halves).
 template <typename Work>
 bool for_number(DType dtype, Work work) {
   return visit(dtype, [&]<typename T>(TypeTag<T> tag) {
@@ -39,8 +39,8 @@ inline Shape shape_of(std::initializer_list<int64_t> dims) {
   return Shape(std::span<const int64_t>(dims.begin(), dims.size()));
 }
 
-// Sums and products as TensorFlow's kernels have them: integers wrap around. (Narrow ones are
-// widened to int by the language; their products fit into 64 bits.)
+// Sums and products as in TensorFlow's kernels: integers wrap around. (The language widens narrow
+// ones to int; their products fit 64 bits.)
 template <typename T>
 T sum_of(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -68,7 +68,7 @@ class KernelIo {
     if (status_.ok()) status_ = std::move(error);
   }
   void refuse(std::string message) { fail(invalid_argument(std::move(message))); }
-  // refuse() unless `holds`; returns whether all is well so far.
+  // Calls refuse() unless `holds`; returns whether there has been no failure so far.
   template <typename Text>
   bool require(bool holds, Text&& text) {
     if (!holds) refuse(std::string(std::forward<Text>(text)));
@@ -85,7 +85,7 @@ class KernelIo {
     fail(std::move(input.error()));
     return {};
   }
-  // Errors: backend_failed, where the input is of another dtype: the importer's mistake.
+  // Errors: backend_failed, if the input has another dtype: a fault of the importer.
   template <typename T>
   std::span<const T> elements(const TensorView& input) {
     if (failed()) return {};
@@ -115,7 +115,7 @@ class KernelIo {
     }
     return values;
   }
-  // The number of a tensor of one int32 or int64.
+  // The number in a tensor of one int32 or int64.
   int64_t integer(size_t index, std::string_view name) {
     const std::vector<int64_t> values = integers(index);
     if (require(values.size() == 1, std::string(name) + " must be a scalar")) return values[0];
@@ -145,7 +145,7 @@ class KernelIo {
       status_ = std::move(status);
     }
   }
-  // Integers as int32 or int64.
+  // Writes integers as int32 or int64.
   void integers_output(size_t index, DType dtype, const Shape& shape,
                        std::span<const int64_t> values) {
     if (dtype == DType::Int32) {
@@ -162,7 +162,7 @@ class KernelIo {
   Status status_;
 };
 
-// Rows (along the first axis) of a tensor of any dtype, gathered or scattered by copying.
+// Copies rows (along the first axis) of a tensor of any dtype, to gather or scatter them.
 class RowCopier {
  public:
   explicit RowCopier(const TensorView& from)

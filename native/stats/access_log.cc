@@ -1,4 +1,5 @@
-// See access_log.h. A line is made before the lock is taken; the lock covers one append.
+// Formats access log lines. A line is formatted before the lock is taken; the lock covers one
+// append.
 #include "stats/access_log.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ void add_number(uint64_t value, std::string& out) {
   out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
-// With leading zeros.
+// Appends a number with leading zeros.
 void add_digits(uint64_t value, size_t width, std::string& out) {
   const std::string digits = std::to_string(value);
   if (digits.size() < width) out.append(width - digits.size(), '0');
@@ -59,7 +60,7 @@ void add_string(std::string_view text, std::string& out) {
   out += '"';
 }
 
-// "2026-01-01T00:00:00.000Z" in quotes.
+// Appends "2026-01-01T00:00:00.000Z" in quotes.
 void add_time(std::chrono::system_clock::time_point time, std::string& out) {
   using namespace std::chrono;
   const auto ms = floor<milliseconds>(time);
@@ -90,7 +91,7 @@ void add_field(std::string_view name, std::string_view text, std::string& out) {
   add_string(text, out);
 }
 
-// What a client may have chosen.
+// Appends a text that a client may have chosen.
 void add_name(std::string_view name, std::string_view text, std::string& out) {
   add_field(name, cut_utf8(text, kNameBytesShown), out);
 }
@@ -102,7 +103,7 @@ void add_field(std::string_view name, uint64_t value, std::string& out) {
   add_number(value, out);
 }
 
-// Microseconds to one decimal, rounded.
+// Appends microseconds with one decimal, rounded.
 void add_us(std::string_view name, uint64_t ns, std::string& out) {
   const uint64_t tenths = ns / 100 + (ns % 100 >= 50 ? 1 : 0);
   add_field(name, tenths / 10, out);

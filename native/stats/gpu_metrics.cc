@@ -1,4 +1,4 @@
-// See gpu_metrics.h.
+// Writes GPU metrics.
 #include "stats/gpu_metrics.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The metrics page's lines of GPUs, by Triton's names. Control plane, any thread.
+// The GPU lines of the metrics page, with Triton's names. Control plane, any thread.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace serval {
 
-// A family for each value that some device tells; nothing where there is no device.
+// Writes a family for each value that some device reports; nothing if there is no device.
 // Source: v2-protocol.md 10.
 void write_gpu_metrics(std::span<const GpuReading> gpus, MetricsWriter& writer);
 

@@ -1,5 +1,5 @@
-// Which bucket of a histogram a number falls into, in a few instructions. Hot path, any thread; the
-// tables are made at compile time.
+// Finds the histogram bucket of a number in a few instructions. Hot path, any thread; the tables
+// are made at compile time.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace serval {
 
-// Ascending bounds of which at most two lie between a power of two and the next one. Then the
-// number's bit width gives the first candidate, and two comparisons the rest.
+// Ascending bounds, at most two of which are between two consecutive powers of two. So the number's
+// bit width gives the first candidate, and two comparisons decide.
 template <size_t N>
 class BucketIndex {
  public:
@@ -25,7 +25,7 @@ class BucketIndex {
     }
   }
 
-  // Index of the first bound >= value; N beyond the last.
+  // Index of the first bound >= value; N if there is none.
   constexpr size_t of(uint64_t value) const {
     const size_t first = first_[static_cast<size_t>(std::bit_width(value))];
     return first + (value > bounds_[first] ? 1 : 0) + (value > bounds_[first + 1] ? 1 : 0);
@@ -44,7 +44,7 @@ inline constexpr auto kLatencyBoundsNs = [] {
   return bounds;
 }();
 
-// 10 us * 1.8^k, each rounded to the six digits that its label shows: 188.957 us, not 188.9568.
+// 10 us * 1.8^k, each rounded to the six digits in its label: 188.957 us, not 188.9568.
 inline constexpr auto kTensorFlowBoundsNs = [] {
   std::array<uint64_t, kTensorFlowBuckets> bounds{};
   double exact = 10'000;

@@ -1,5 +1,5 @@
-// See metrics_text.h. A family's lines stand together, as the format asks, so every family goes
-// through all models.
+// Writes the metrics page. The format requires a family's lines to be adjacent, so every family
+// iterates over all models.
 #include "stats/metrics_text.h"
 
 #include <array>
@@ -25,7 +25,7 @@ uint64_t successes(const StatsReading& reading) {
   return reading.outcomes[static_cast<size_t>(Outcome::Success)];
 }
 
-// Microseconds and items, whole numbers as Triton's. Source: v2-protocol.md 4.
+// Whole numbers of microseconds and items, as in Triton. Source: v2-protocol.md 4.
 constexpr CountFamily kTritonFamilies[] = {
     {"nv_inference_request_success", "counter", "Successful inference requests",
      [](const ModelMetrics& model) { return successes(model.reading); }},
@@ -33,10 +33,10 @@ constexpr CountFamily kTritonFamilies[] = {
      [](const ModelMetrics& model) { return model.reading.inference_count; }},
     {"nv_inference_exec_count", "counter", "Model executions: batches",
      [](const ModelMetrics& model) { return model.reading.execution_count; }},
-    {"nv_inference_pending_request_count", "gauge", "Requests that wait to be executed",
+    {"nv_inference_pending_request_count", "gauge", "Requests waiting to be executed",
      [](const ModelMetrics& model) { return model.reading.pending; }},
     {"nv_inference_request_duration_us", "counter",
-     "Time of successful requests from arrival to answer, microseconds",
+     "Time of successful requests from arrival to response, microseconds",
      [](const ModelMetrics& model) { return model.reading.success.ns / 1000; }},
     {"nv_inference_queue_duration_us", "counter",
      "Time of successful requests in the queue, microseconds",
@@ -70,7 +70,7 @@ struct LatencyFamily {
 };
 
 constexpr LatencyFamily kLatencyFamilies[] = {
-    {"serval_request_duration_seconds", "Successful requests from arrival to answer",
+    {"serval_request_duration_seconds", "Successful requests from arrival to response",
      [](const StatsReading& from) -> const HistogramReading& { return from.request_us; }},
     {"serval_queue_duration_seconds", "Successful requests: time in the queue",
      [](const StatsReading& from) -> const HistogramReading& { return from.queue_us; }},
@@ -82,7 +82,7 @@ constexpr LatencyFamily kLatencyFamilies[] = {
      [](const StatsReading& from) -> const HistogramReading& { return from.output_us; }},
 };
 
-// A model and its labels, made once for all families.
+// A model and its labels, formatted once for all families.
 struct LabelledModel {
   const ModelMetrics* model;
   std::string labels;
@@ -120,7 +120,7 @@ void write_failures(const std::vector<LabelledModel>& models, MetricsWriter& wri
 
 void write_load_times(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
   constexpr std::string_view kName = "nv_model_load_duration_secs";
-  writer.family(kName, "gauge", "Time that loading the model took, seconds");
+  writer.family(kName, "gauge", "Time taken to load the model, seconds");
   for (const auto& [model, labels] : models) {
     writer.sample(kName, labels, static_cast<double>(model->load_us) / 1e6);
   }
@@ -133,7 +133,7 @@ void write_latencies(const std::vector<LabelledModel>& models, MetricsWriter& wr
     writer.family(family.name, "histogram", family.help);
     for (const auto& [model, labels] : models) {
       const HistogramReading& reading = family.reading(model->reading);
-      if (reading.count == 0) continue;  // of a thousand idle models this would be most of the page
+      if (reading.count == 0) continue;  // would be most of the page with a thousand idle models
       const std::string sum = metric_number(static_cast<double>(reading.sum_ns) / 1e9);
       writer.histogram(family.name, labels, bounds, reading.counts, sum);
     }
@@ -153,8 +153,8 @@ void write_batch_rows(const std::vector<LabelledModel>& models, MetricsWriter& w
   }
 }
 
-// The APIs that TensorFlow Serving counts, by entry. REST's label is lower case where the request
-// is named and not where the run is: the runs of both ways in are one series, kept at `runtime`.
+// The APIs that TensorFlow Serving counts, by entry. REST's label is lower case for requests but
+// not for runs: the runs of both entry points are one series, kept at `runtime`.
 // Source: tfserving.md 3.7.
 struct TensorFlowEntry {
   size_t entry, runtime;
@@ -181,7 +181,7 @@ constexpr StatusLabel kTensorFlowStatuses[] = {{Outcome::Success, "status=\"OK\"
                                                {Outcome::BackendFailed, "status=\"INTERNAL\""},
                                                {Outcome::Other, "status=\"INVALID_ARGUMENT\""}};
 
-// All versions of one model: the only label of TensorFlow Serving's is the name.
+// Totals over all versions of one model: TensorFlow Serving's only label is the name.
 struct TensorFlowTotals {
   std::array<uint64_t, kOutcomes> outcomes{};
   std::array<HistogramReading, kEntries> request, runtime;
@@ -211,7 +211,7 @@ TotalsByLabel totals_by_name(std::span<const ModelMetrics> models) {
   return out;
 }
 
-// As TensorFlow prints them: six digits, which is all that our bounds have.
+// Formatted as by TensorFlow: six digits, which is the full precision of our bounds.
 std::vector<std::string> tensorflow_bounds() {
   std::vector<std::string> out;
   for (const uint64_t bound_ns : kTensorFlowBoundsNs) {

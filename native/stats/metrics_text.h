@@ -18,7 +18,7 @@ struct ModelMetrics {
   StatsReading reading;
 };
 
-// Both append and answer false when memory is out. Label values are escaped as the format asks.
+// Both append and return false if memory is out. Label values are escaped as the format requires.
 bool write_triton_metrics(std::span<const ModelMetrics> models, ByteBuffer& out);
 bool write_tensorflow_metrics(std::span<const ModelMetrics> models, ByteBuffer& out);
 

@@ -1,4 +1,4 @@
-// See metrics_writer.h.
+// Writes lines of Prometheus's text format.
 #include "stats/metrics_writer.h"
 
 #include <array>

@@ -11,27 +11,28 @@
 
 namespace serval {
 
-// `name="value"`, the value escaped: \ " and newline; characters that nobody sees become "\uXXXX"
-// of plain letters (the format has no escapes for them); bytes that are not UTF-8 become U+FFFD,
-// because one such byte makes Prometheus turn the whole page down.
+// `name="value"`, with the value escaped: \ " and newline; invisible characters become "\uXXXX" in
+// plain letters (the format has no escapes for them); bytes that are not UTF-8 become U+FFFD,
+// because a single one makes Prometheus reject the whole page.
 std::string metric_label(std::string_view name, std::string_view value);
 
 // Shortest text that reads back as `value`; no exponent from 0.0001 to 1e15.
 std::string metric_number(double value);
 
-// Appends to a buffer; once memory is out, appends nothing more and ok() is false. Borrows it.
+// Appends to a buffer; after memory runs out, appends nothing more and ok() is false. Borrows it.
 class MetricsWriter {
  public:
   explicit MetricsWriter(ByteBuffer& out) : out_(out) {}
 
-  // Type: "counter", "gauge" or "histogram". An empty help text leaves its line out.
+  // Type: "counter", "gauge" or "histogram". An empty help text omits its line.
   void family(std::string_view name, std::string_view type, std::string_view help);
   // `labels` without braces, `name="value"` with commas between.
   void sample(std::string_view name, std::string_view labels, uint64_t value);
   void sample(std::string_view name, std::string_view labels, double value);
-  // A line without braces.
+  // Writes a line without braces.
   void plain_sample(std::string_view name, std::string_view value);
-  // `bounds`: texts of the upper bounds; +Inf is added. `counts` has one more, or is empty (zeros).
+  // `bounds`: texts of the upper bounds; +Inf is added. `counts` has one more entry, or is empty
+  // (zeros).
   void histogram(std::string_view name, std::string_view labels,
                  std::span<const std::string> bounds, std::span<const uint64_t> counts,
                  std::string_view sum);

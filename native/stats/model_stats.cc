@@ -1,9 +1,10 @@
-// See model_stats.h. Recording: hot path, any thread; no clock is read but the coarse one.
+// Implements the statistics of a model version. Recording: hot path, any thread; reads no clock but
+// the coarse one.
 //
 // A shard has one writer: the thread whose index it has (thread_index.h), so that a counter is a
-// relaxed load and store. The last shard is shared and adds with a locked instruction. What few
-// threads need is made when it is first needed: batch sizes in pages of 64, TensorFlow's histograms
-// per entry. A model with two recording threads takes about 12 KB.
+// relaxed load and store. The last shard is shared and adds with a locked instruction. Rarely
+// needed parts are allocated at first use: batch sizes in pages of 64, TensorFlow's histograms per
+// entry. A model with two recording threads takes about 12 KB.
 #include "stats/model_stats.h"
 
 #include <ctime>
@@ -33,7 +34,7 @@ void add(Counter& counter, uint64_t amount) {
 
 uint64_t value_of(const Counter& counter) { return counter.load(std::memory_order_relaxed); }
 
-// What `place` owns; made by the first thread that wants it.
+// Returns the object that `place` owns; the first thread that needs it makes it.
 template <typename T>
 T& made(std::atomic<T*>& place) {
   T* found = place.load(std::memory_order_acquire);
@@ -91,7 +92,7 @@ struct BatchCell {
   Counter count{0}, input_ns{0}, infer_ns{0}, output_ns{0};
 };
 
-// Sizes [64 * page, 64 * page + 64); the page behind the exact ones holds powers of two.
+// Sizes [64 * page, 64 * page + 64); the page after the exact ones holds powers of two.
 constexpr size_t kPageSizes = 64;
 constexpr size_t kExactPages = kBatchSizesExact / kPageSizes;
 constexpr int kExactWidth = std::bit_width(kBatchSizesExact);
@@ -250,7 +251,7 @@ void ModelStats::record(const BatchRecord& batch) {
 
 namespace {
 
-// A reading of no shard still has every bucket.
+// Makes a reading without shards have every bucket.
 void give_buckets(StatsReading& out) {
   for (HistogramReading* each :
        {&out.request_us, &out.queue_us, &out.input_us, &out.infer_us, &out.output_us}) {

@@ -1,5 +1,5 @@
 // The counters and histograms of one loaded model version. Recording: hot path, any thread,
-// lock-free, each thread in a shard of its own; reading: control plane, any thread.
+// lock-free, each thread in its own shard; reading: control plane, any thread.
 #pragma once
 
 #include <array>
@@ -15,20 +15,19 @@ namespace serval {
 enum class Outcome : uint8_t { Success, Rejected, Cancelled, BackendFailed, Other };
 inline constexpr size_t kOutcomes = 5;
 
-// How a request came in: an fb::Protocol.
+// The entry point of a request: an fb::Protocol.
 inline constexpr auto kEntries = static_cast<size_t>(fb::Protocol::MAX) + 1;
-// TensorFlow Serving's APIs, REST and gRPC, have histograms of their own. V2's (1, 2, 3) have not.
+// TensorFlow Serving's APIs, REST and gRPC, have their own histograms. V2's (1, 2, 3) do not.
 constexpr bool is_tensorflow_entry(size_t entry) { return entry == 0 || entry >= 4; }
 
-// Upper bounds in microseconds of the histograms that Serval adds; +Inf follows.
+// Upper bounds, in microseconds, of the histograms that Serval adds; +Inf follows.
 inline constexpr std::array<double, 22> kLatencyBoundsUs = {
     1,    2,     5,     10,    20,     50,     100,    200,     500,     1000,    2000,
     5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000, 2000000, 5000000, 10000000};
 // TensorFlow Serving's request_latency buckets: 10 * 1.8^k, 33 of them; +Inf follows.
 inline constexpr size_t kTensorFlowBuckets = 33;
 
-// One request, whatever became of it. Durations in nanoseconds; those of steps it did not reach
-// are 0.
+// One request, with any outcome. Durations in nanoseconds; 0 for steps it did not reach.
 struct RequestRecord {
   uint8_t entry = 0;
   Outcome outcome = Outcome::Success;
@@ -47,13 +46,14 @@ struct Duration {
   uint64_t count = 0, ns = 0;
 };
 
-// Cumulative counts are made when text is written: counts[i] are the samples of bucket i alone.
+// Not cumulative: counts[i] are the samples of bucket i alone; the sums are made when text is
+// written.
 struct HistogramReading {
-  std::vector<uint64_t> counts;    // one more than there are bounds
+  std::vector<uint64_t> counts;    // one more than the number of bounds
   uint64_t count = 0, sum_ns = 0;  // count: the sum of counts
 };
 
-// Batch sizes below this are told apart; larger ones are counted at the power of two at or below.
+// Batch sizes below this are counted individually; larger ones at the power of two at or below.
 inline constexpr uint32_t kBatchSizesExact = 4096;
 
 struct BatchReading {
@@ -61,21 +61,22 @@ struct BatchReading {
   Duration input, infer, output;
 };
 
-// A sum over all shards. While threads record, a reading may hold one field of a request and not
+// A sum over all shards. While threads record, a reading may include one field of a request and not
 // yet another; nothing is lost, and once they have ended every number is exact.
 struct StatsReading {
-  uint64_t last_inference_ms = 0;  // since 1970, of the latest request of any outcome; 0 = none
+  uint64_t last_inference_ms = 0;  // since 1970, of the latest request with any outcome; 0 = none
   uint64_t inference_count = 0;    // rows of successful requests
   uint64_t execution_count = 0;    // batches
   std::array<uint64_t, kOutcomes> outcomes{};
   std::array<std::array<uint64_t, kOutcomes>, kEntries> outcomes_by_entry{};
-  Duration success, fail, queue, input, infer, output;  // Triton's: of successful requests but fail
-  uint64_t pending = 0;  // requests that wait now; the reader of the queue fills it in
+  // Triton's: all but `fail` are of successful requests
+  Duration success, fail, queue, input, infer, output;
+  uint64_t pending = 0;  // requests waiting now; set by the reader of the queue
   uint64_t padding_rows = 0;
   std::vector<BatchReading> batches;  // ascending
-  // Of successful requests, like the durations: sums are equal. Bounds: kLatencyBoundsUs.
+  // For successful requests, like the durations: the sums are equal. Bounds: kLatencyBoundsUs.
   HistogramReading request_us, queue_us, input_us, infer_us, output_us;
-  // Of successful requests: total and infer. Without counts where the entry is not TensorFlow's or
+  // For successful requests: total and infer. Without counts if the entry is not TensorFlow's or
   // had no success yet.
   std::array<HistogramReading, kEntries> tensorflow_request_us;
   std::array<HistogramReading, kEntries> tensorflow_runtime_us;
@@ -90,8 +91,9 @@ class ModelStats {
   ModelStats(const ModelStats&) = delete;
   ModelStats& operator=(const ModelStats&) = delete;
 
-  // Hot path; a few plain stores into the calling thread's shard (made at its first record), no
-  // locked instruction but in the shard that threads beyond the 255th share. entry < kEntries.
+  // Hot path; a few plain stores into the calling thread's shard (made at its first record),
+  // without a locked instruction except in the shard shared by threads beyond the 255th. entry <
+  // kEntries.
   void record(const RequestRecord& request);
   void record(const BatchRecord& batch);
 

@@ -1,4 +1,4 @@
-// See nvml.h. The library is opened once, under the lock that every reading takes.
+// Reads GPUs through NVML. The library is opened once, under the lock that every reading takes.
 #include "stats/nvml.h"
 
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ void find(void* library, const char* name, Call& call) {
   call = reinterpret_cast<Call>(dlsym(library, name));
 }
 
-// nullptr where it is not there, or refuses to begin.
+// nullptr if it is missing, or fails to initialize.
 const Calls* open_nvml() {
   void* library = dlopen(kLibrary, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
@@ -69,7 +69,7 @@ std::string text_of(int (*call)(Device, char*, unsigned), Device device) {
   return text.data();
 }
 
-// Thousandths of a unit.
+// Converts thousandths of a unit.
 template <typename Number>
 std::optional<double> thousandths(int (*call)(Device, Number*), Device device) {
   Number value = 0;

@@ -1,6 +1,5 @@
-// NVIDIA's management library, opened when it is first asked for and never closed: what each GPU
-// of the machine does now. Where it is not there, there is nothing. Control plane, any thread;
-// guarded inside.
+// NVIDIA's management library, opened at first use and never closed: the current state of each GPU
+// of the machine. Without the library there is none. Control plane, any thread; guarded inside.
 // Source: nvml.h of CUDA's toolkit (names and units of the calls).
 #pragma once
 
@@ -11,7 +10,7 @@
 
 namespace serval {
 
-// What a device does not tell is left out.
+// Values that a device does not report are absent.
 struct GpuReading {
   std::string uuid;  // "GPU-..."
   std::string name;
@@ -21,7 +20,7 @@ struct GpuReading {
   std::optional<double> energy_joules;  // since the first reading
 };
 
-// Empty where no library, no driver or no device is there.
+// Empty if there is no library, driver or device.
 std::vector<GpuReading> read_gpus();
 
 }  // namespace serval

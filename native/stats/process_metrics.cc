@@ -1,4 +1,4 @@
-// See process_metrics.h. Linux's /proc.
+// Reads Linux's /proc.
 #include "stats/process_metrics.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace serval {
 
 namespace {
 
-// Takes the next decimal number behind blanks off `text`.
+// Removes and returns the next decimal number, after blanks, from `text`.
 std::optional<uint64_t> take_number(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   uint64_t value = 0;
@@ -57,7 +57,7 @@ std::optional<double> start_seconds(std::string_view proc_stat) {
          static_cast<double>(*ticks) / static_cast<double>(ticks_per_second);
 }
 
-// The descriptor that reads the folder is not counted.
+// Does not count the descriptor that reads the folder.
 std::optional<uint64_t> open_fds() {
   std::error_code error;
   std::filesystem::directory_iterator at("/proc/self/fd", error);
@@ -127,7 +127,7 @@ std::optional<uint64_t> parse_keyed(std::string_view text, std::string_view key)
 
 double CpuShare::next(CpuTicks now) {
   const std::lock_guard lock(mutex_);
-  // Two calls within a tick: the share is the one before. Counters that ran back start anew.
+  // Two calls within a tick return the previous share. Counters that decreased start again.
   if (started_ && now.total == last_.total) return share_;
   if (started_ && now.total > last_.total && now.busy >= last_.busy) {
     share_ =

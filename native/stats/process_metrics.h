@@ -1,5 +1,5 @@
-// What the operating system says of this process and machine, for the metrics page. Control plane,
-// any thread. What /proc does not tell is left out of the page.
+// Operating system statistics of this process and machine, for the metrics page. Control plane, any
+// thread. Values missing from /proc are omitted.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace serval {
 
-// All processors, since the machine started.
+// For all processors, since the machine started.
 struct CpuTicks {
   uint64_t busy = 0, total = 0;
 };
@@ -28,20 +28,20 @@ struct ProcessReading {
 // First line of /proc/stat. Waiting for disks counts as idle.
 std::optional<CpuTicks> parse_cpu_ticks(std::string_view proc_stat);
 // Field 22 of /proc/self/stat, in ticks after the machine's start. The program's name, field 2, may
-// hold spaces and brackets.
+// contain spaces and brackets.
 std::optional<uint64_t> parse_start_ticks(std::string_view self_stat);
-// The number behind `key` at the start of a line: "MemTotal:" of /proc/meminfo, "btime" of
+// The number after `key` at the start of a line: "MemTotal:" of /proc/meminfo, "btime" of
 // /proc/stat.
 std::optional<uint64_t> parse_keyed(std::string_view text, std::string_view key);
 
-// Share of all processor time that was busy since the last call; 0 at the first.
+// The share of all processor time that was busy since the last call; 0 at the first.
 class CpuShare {
  public:
   double next(CpuTicks now);
 
  private:
   std::mutex mutex_;
-  bool started_ = false;  // guarded by mutex_, as the rest
+  bool started_ = false;  // guarded by mutex_, like the rest
   CpuTicks last_;
   double share_ = 0;
 };

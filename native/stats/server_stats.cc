@@ -1,4 +1,4 @@
-// See server_stats.h. Any thread.
+// Implements the server's own counters. Any thread.
 #include "stats/server_stats.h"
 
 #include <algorithm>
@@ -24,9 +24,9 @@ constexpr std::string_view kLooks = "serval_repository_looks_total";
 constexpr std::array<Family, 5> kFamilies = {{
     {kRefused, "counter", "Requests that were refused before any model ran, by reason"},
     {kConnections, "gauge", "Open connections of each listener"},
-    {kExpiry, "gauge", "When the certificate that is served ends, in seconds since 1970"},
-    {kProblems, "gauge", "What is wrong with models' places and files now, by what comes of it"},
-    {kLooks, "counter", "Looks at the places of models"},
+    {kExpiry, "gauge", "Expiry of the served certificate, in seconds since 1970"},
+    {kProblems, "gauge", "Current problems with model paths and files, by consequence"},
+    {kLooks, "counter", "Scans of the model sources"},
 }};
 
 constexpr std::array<Row, kServerValues> kRows = {{
@@ -53,7 +53,7 @@ constexpr std::array<Row, kServerValues> kRows = {{
 
 ServerValue reason_of(ErrorCode code) {
   switch (code) {
-    // Of requests that no model has: those of a model's own queue are counted where it is full.
+    // For requests without a model: those that a model's own queue refuses are counted there.
     case ErrorCode::QueueFull: return ServerValue::RefusedInFlight;
     case ErrorCode::MemoryFull: return ServerValue::RefusedMemory;
     case ErrorCode::BodyTooLarge: return ServerValue::RefusedBodyTooLarge;
@@ -83,7 +83,7 @@ void ServerStats::write(MetricsWriter& writer) const {
     bool begun = false;
     for (size_t i = 0; i < kRows.size(); ++i) {
       if (kRows[i].family != family.name) continue;
-      // A change may be seen before the one that came first: never less than nothing.
+      // A decrement may be visible before the increment it follows: clamps at 0.
       const int64_t value = std::max<int64_t>(values_[i].load(std::memory_order_relaxed), 0);
       if (value == 0 && !always) continue;
       if (!begun) writer.family(family.name, family.type, family.help);

@@ -1,5 +1,5 @@
-// What the server counts of itself, beside its models: refused requests, connections, certificates,
-// problems of repositories. Any thread; each value is one atomic word.
+// Statistics of the server itself, apart from its models: refused requests, connections,
+// certificates, repository problems. Any thread; each value is one atomic word.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace serval {
 
-// One line of the page each; in the order of the table in server_stats.cc.
+// One line of the page each, in the order of the table in server_stats.cc.
 enum class ServerValue : uint8_t {
   RefusedQueueFull,
   RefusedInFlight,
@@ -46,11 +46,11 @@ class ServerStats {
   void set(ServerValue value, int64_t to) {
     values_[static_cast<size_t>(value)].store(to, std::memory_order_relaxed);
   }
-  // A request that came to no run: no model, or no room for it.
+  // Counts a request that was never run: no model, or no capacity for it.
   void refused(ErrorCode code);
-  // The value that JavaScript calls so: "connections_http", ...
+  // The value with the name that JavaScript uses: "connections_http", ...
   static std::optional<ServerValue> named(std::string_view name);
-  // Certificates are there once they were set, all others from the start.
+  // Certificates are written once they were set, all others from the start.
   void write(MetricsWriter& writer) const;
 
  private:

@@ -1,5 +1,5 @@
-// See thread_index.h. The free indexes are a bitmap of constant initialisation and no destructor,
-// because threads may end after the process began to destroy its statics.
+// Assigns thread indexes. The free indexes are a bitmap with constant initialisation and no
+// destructor, because threads may end after the process began to destroy its statics.
 #include "stats/thread_index.h"
 
 #include <array>
@@ -12,11 +12,11 @@ constinit thread_local uint32_t held_plus_one = 0;
 
 namespace {
 
-// A set bit is a taken index; the shared one is never handed out.
+// A set bit is an index in use; the shared one is never assigned.
 constinit std::array<std::atomic<uint64_t>, 4> taken{{{0}, {0}, {0}, {uint64_t{1} << 63}}};
 
-// The lowest free index; kSharedThreadIndex when there is none. Acquire pairs with give_back's
-// release: the shard's counters go from thread to thread.
+// Takes the lowest free index; kSharedThreadIndex if there is none. Acquire pairs with give_back's
+// release: the shard's counters pass from thread to thread.
 uint32_t take_lowest() {
   for (uint32_t word = 0; word < taken.size(); ++word) {
     uint64_t bits = taken[word].load(std::memory_order_relaxed);
@@ -37,7 +37,7 @@ void give_back(uint32_t index) {
 
 struct Lease {
   ~Lease() {
-    // What destructors of other thread locals still record goes to the shared shard.
+    // Destructors of other thread locals that still record use the shared shard.
     held_plus_one = kSharedThreadIndex + 1;
     if (index != kSharedThreadIndex) give_back(index);
   }

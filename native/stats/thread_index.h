@@ -1,5 +1,5 @@
-// A small number for each thread that records statistics, so that it has a shard of its own in
-// every model. Hot path, any thread.
+// A small number for each thread that records statistics, which selects its own shard in every
+// model. Hot path, any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace serval {
 
 inline constexpr uint32_t kThreadIndexes = 256;
-// Of all threads that found the other 255 taken, and of threads that are ending.
+// Shared by all threads beyond the first 255, and by threads that are ending.
 inline constexpr uint32_t kSharedThreadIndex = 255;
 
 namespace thread_index_detail {
@@ -16,8 +16,8 @@ extern constinit thread_local uint32_t held_plus_one;
 uint32_t take();
 }  // namespace thread_index_detail
 
-// The calling thread's index: taken at the first call, given back when the thread ends. What the
-// earlier holder of an index wrote is visible to the next one.
+// The calling thread's index: assigned at the first call, released when the thread ends. Writes of
+// an index's previous owner are visible to the next one.
 inline uint32_t thread_index() {
   const uint32_t held = thread_index_detail::held_plus_one;
   return held != 0 ? held - 1 : thread_index_detail::take();

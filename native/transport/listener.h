@@ -47,8 +47,8 @@ class TransportListener {
   // Makes the handler of a thread, on that thread; the handler is destroyed there too.
   using MakeHandler = std::function<std::unique_ptr<TurnHandler>(CallThread&)>;
 
-  // Starts listening. Charges the budget for the messages it holds. Errors: invalid_argument
-  // (address, TLS files), internal (no threads, no descriptors).
+  // Starts listening. Charges the budget for the messages it holds.
+  // Errors: invalid_argument (address, TLS files), internal (no threads, no descriptors).
   static Result<std::unique_ptr<TransportListener>> start(TransportSettings settings,
                                                           std::shared_ptr<MemoryBudget> budget,
                                                           TransportEvents events,

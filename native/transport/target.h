@@ -1,5 +1,6 @@
 // The method, target and host of a request, parsed alike for HTTP/1 and HTTP/2. Hot path; any
-// thread. Source: RFC 9110 4 and 7, RFC 9112 3.
+// thread.
+// Source: RFC 9110 4 and 7, RFC 9112 3.
 #pragma once
 
 #include <string>

@@ -1,14 +1,14 @@
-// The attacks on memory, at full size: each makes an unguarded server hold gigabytes. They settle
-// when all that is going to happen has begun, and hand back how to let go. Test time only.
+// The attacks on memory, at full size: each makes an unguarded server hold gigabytes. Each settles
+// when everything has begun, and returns a function that ends it. Test time only.
 import { connect, type ClientHttp2Session } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { RawConnection, exchange, requestBytes } from '../e2e/support/raw-http.js';
 import { GRPC_STREAM, framed, framedCall, inferMessage } from './grpc-frames.js';
 
 export const MIB = 1 << 20;
-/** 10 MB of answer. */
+/** 10 MB of response. */
 export const WIDE_ELEMENTS = 2_600_000;
-/** 60 KB: always answered, however little memory is left. */
+/** 60 KB: always served, however little memory is left. */
 export const NARROW_ELEMENTS = 15_000;
 
 export const WIDE_BODY = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[0.5]}]}';
@@ -16,7 +16,7 @@ export const SMALL_BODY =
   '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
 export const INFER = '/v2/models/identity_fp32/infer';
 
-/** What is attacked. */
+/** The server under attack. */
 export interface Target {
   readonly httpPort: number;
   readonly grpcPort: number;
@@ -25,11 +25,11 @@ export interface Target {
 export interface Attack {
   readonly name: string;
   readonly what: string;
-  /** The server's address space, where the attack is about that. */
+  /** The server's address space, if the attack is about that. */
   readonly addressBytes?: number;
-  /** Why more than the limit and 20 % is resident: shown, and no failure. */
+  /** The reason why more than the limit and 20 % is resident: reported, not a failure. */
   readonly known?: string;
-  /** Settles when it has all begun; the result ends it. */
+  /** Settles when everything has begun; the result ends the attack. */
   readonly run: (target: Target, settled: () => Promise<void>) => Promise<() => void>;
 }
 
@@ -51,7 +51,7 @@ function closeAll(clients: readonly RawConnection[]): () => void {
   };
 }
 
-/** Calls on connections with closed windows, each with so many messages. */
+/** Calls on connections with closed windows, each with several messages. */
 function unreadCalls({
   sessions = 1,
   calls,
@@ -80,7 +80,7 @@ function unreadCalls({
   };
 }
 
-/** The same body sent at the same time by so many clients that read their answers. */
+/** The same body sent at the same time by `count` clients that read their responses. */
 function bodies(count: number, body: Buffer): Attack['run'] {
   return async ({ httpPort }, settled) => {
     const clients = await connections(count, httpPort);
@@ -96,11 +96,11 @@ function bodies(count: number, body: Buffer): Attack['run'] {
   };
 }
 
-/** JSON padded with blanks to so many bytes. */
+/** JSON padded with blanks to that many bytes. */
 const padded = (bytes: number): Buffer =>
   Buffer.concat([Buffer.from(SMALL_BODY), Buffer.alloc(bytes - SMALL_BODY.length, ' ')]);
 
-/** gzip's members follow each other: 64 MiB of zeros again and again. */
+/** A sequence of gzip members, each with 64 MiB of zeros. */
 function gzipOfZeros(bytes: number): Buffer {
   const member = gzipSync(Buffer.alloc(64 * MIB), { level: 9 });
   return Buffer.concat(Array.from({ length: Math.ceil(bytes / (64 * MIB)) }, () => member));
@@ -206,7 +206,7 @@ export const ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** A request of so many bytes of two-digit numbers. */
+/** A request with that many bytes of two-digit numbers. */
 function numbers(bytes: number): Buffer {
   const count = 2 * Math.floor((bytes - 100) / 8);
   const head = `{"inputs":[{"name":"input","datatype":"FP32","shape":[${count / 2},2],"data":[`;

@@ -1,5 +1,5 @@
-// gRPC calls by hand on an HTTP/2 session: messages as they travel, windows that stay closed, and
-// the model whose answers are 100,000 times its requests. Test time only.
+// gRPC calls by hand on an HTTP/2 session: framed messages, windows that stay closed, and the model
+// whose responses are 100,000 times as large as its requests. Test time only.
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { floatBytes, int64Bytes, type OnnxModel } from '../../ts/importers/onnx/builder.js';
 import { encode, messageTypes } from '../unit/protocols/raw-client.js';
@@ -9,7 +9,10 @@ export const GRPC_STREAM = '/inference.GRPCInferenceService/ModelStreamInfer';
 
 const types = messageTypes();
 
-/** `name`'s y is its x in each of so many elements: 4 bytes of answer each to 100 of request. */
+/**
+ * A model whose y is its x repeated in `elements` elements: 4 bytes of response each for 100 of
+ * request.
+ */
 export function wideModel(name: string, elements: number): OnnxModel {
   return {
     graph: {
@@ -51,7 +54,7 @@ export function framed(message: Buffer, packed = false): Buffer {
 
 export interface FramedCall {
   readonly stream: ClientHttp2Stream;
-  /** Its grpc-status; 'reset' or 'closed' where none came. */
+  /** Its grpc-status; 'reset' or 'closed' if there was none. */
   readonly status: Promise<string>;
 }
 
@@ -60,7 +63,7 @@ interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A gRPC call whose answer is read as far as somebody reads `stream`. */
+/** A gRPC call whose response is only read as far as `stream` is read. */
 export function framedCall(
   session: ClientHttp2Session,
   body: Buffer,
@@ -71,7 +74,7 @@ export function framedCall(
   return call;
 }
 
-/** The same, with nothing sent but headers. */
+/** The same, with only headers sent. */
 export function openCall(
   session: ClientHttp2Session,
   { path = GRPC_INFER, headers = {} }: CallOptions = {},

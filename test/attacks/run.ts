@@ -1,6 +1,7 @@
-// The attacks on memory, one after another, each on a server of its own: the most that was resident
-// against idle + the limit + 20 %, whether others were served meanwhile, and what is left
-// afterwards. Ends with 1 where something is over. Test time only.
+// The attacks on memory, one after another, each on a new server: compares peak resident memory
+// with idle + the limit + 20 %, checks that others were served meanwhile, and what is left
+// afterwards. Exit status 1 if something exceeds its limit. Test time only.
+//
 //   make attacks [ARGS="--memory-limit 512M --only http-bodies"]
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:http2';
@@ -22,13 +23,16 @@ import {
 } from './attacks.js';
 import { framed, framedCall, inferMessage, wideModel } from './grpc-frames.js';
 
-/** What V8, grpc-js and the model runtime take beside what is counted. */
+/** The memory of V8, grpc-js and the model runtime that is not counted in the budget. */
 const BESIDE = 64 * MIB;
 const OVER_PART = 1.2;
 const AFTER_PART = 1.3;
 const AFTER_BESIDE = 24 * MIB;
 const AFTER_MS = 10_000;
-/** Between two looks, and so many without a change mean that the attack has done what it can. */
+/**
+ * The time between two checks; after several checks without a change the attack has reached its
+ * peak.
+ */
 const LOOK_MS = 250;
 const QUIET_LOOKS = 12;
 const ATTACK_MS_MAX = 120_000;
@@ -60,12 +64,12 @@ class Watched {
     return Number(new RegExp(`^${key}:\\s*(\\d+) kB$`, 'm').exec(text)?.[1]) * 1024;
   }
 
-  /** The most that is resident counts from now on. */
+  /** Resets the peak of resident memory. */
   clearPeak(): void {
     writeFileSync(`/proc/${this.server.ready?.pid ?? 0}/clear_refs`, '5');
   }
 
-  /** Each path has run with what it keeps. */
+  /** Runs each path once, so that it allocates the memory that it keeps. */
   async warm(): Promise<void> {
     const { httpPort, grpcPort } = this.server;
     const post = (path: string, body: string) => exchange(httpPort, 'POST', path, body);
@@ -84,7 +88,7 @@ class Watched {
     await pause(3000);
   }
 
-  /** Settles when resident memory and what is used of the budget no longer change. */
+  /** Settles when resident memory and the used budget no longer change. */
   async settled(): Promise<void> {
     const end = performance.now() + ATTACK_MS_MAX;
     let last = '';
@@ -120,7 +124,7 @@ async function measure(attack: Attack, repository: string, limit: string): Promi
     const end = await attack.run(server, () => watched.settled());
     await load.more(20);
     const seconds = (performance.now() - began) / 1000;
-    // Less the code's pages, which only come meanwhile.
+    // Minus the pages of code, which are mapped meanwhile.
     const peak = watched.status('VmHWM') - watched.status('RssFile');
     const refused = await metric(server, 'serval_memory_refused_total');
     await load.stop();

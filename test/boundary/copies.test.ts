@@ -1,5 +1,5 @@
-// The copy budget of ARCHITECTURE.md, counted: request tensor bytes that are viewed and those
-// copied.
+// The copy budget of docs/explanation/threads-and-copies.md: counts request tensor bytes that are
+// viewed and those that are copied.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Engine } from '../../ts/engine/engine.js';

@@ -1,5 +1,5 @@
 // The native calls of the gRPC listener in every state: before it starts, while it listens, after
-// it was stopped, after detach; and what is no access at all.
+// it was stopped, after detach; and invalid access settings.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callAccess, OPEN_POLICY, type Policy } from '../../ts/access/policy.js';
@@ -27,7 +27,7 @@ const OPTIONS = {
     .map(() => 2),
 };
 
-/** What stands for access where none is. */
+/** Access settings of an open server. */
 const one = { openTo: 'none', checks: [], missing: {}, unknown: {}, forbidden: {} };
 const refusal = { grpc: 7, message: 'no' };
 const whole = { ...one, missing: refusal, unknown: refusal, forbidden: refusal };

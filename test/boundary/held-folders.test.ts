@@ -1,4 +1,5 @@
-// Folders of a process: they are its own for as long as it lives, and nobody else's are removed.
+// Folders of a process: they are reserved for its lifetime, and no other process's folders are
+// removed.
 import assert from 'node:assert/strict';
 import {
   closeSync,
@@ -33,7 +34,9 @@ const cacheWith = (context: TestContext, ...names: readonly string[]): string =>
     Object.fromEntries(names.map((name) => [join(ROOT, name, 'model-x', 'model.plan'), 'ftrt'])),
   );
 const leftIn = (cache: string): readonly string[] => readdirSync(join(cache, ROOT)).sort();
-/** Of this cache alone: other tests, and servers, have some among temporary files. */
+/**
+ * Removes folders of this cache only: other tests, and servers, have some among temporary files.
+ */
 const removedOf = async (cache: string, locks = NATIVE): Promise<readonly string[]> =>
   (await removeLeftovers(cache, locks)).filter((path) => path.startsWith(cache));
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadBinding } from '../../ts/engine/binding.js';
 import { call } from './calls.js';
+import type { EngineOptions } from '../../ts/engine/open-link.js';
 import { readTraces, writeTraceRules } from '../../ts/engine/flat.js';
 import { ErrorCode } from '../../ts/base/errors.js';
 import { V1_PREDICT, V2_REST } from '../../ts/model/request-kinds.js';
@@ -15,6 +16,30 @@ import { Asked, bytes, inferred, nullModel, withEngine } from './support.js';
 
 const V1_BODY = '{"instances":[1,2.5]}';
 const V2_BODY = '{"inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[1,2.5]}]}';
+
+test('refuses an unknown or mistyped option of attach() by its name', async () => {
+  const attach = (options: object): unknown =>
+    call(loadBinding(), 'attach', [options, () => undefined]);
+  await withEngine(() => {
+    const own = { name: 'TypeError' };
+    assert.throws(() => attach({ bodyByteMax: 1 }), {
+      ...own,
+      message: 'attach: unknown option bodyByteMax',
+    });
+    assert.throws(() => attach({ metrics: 1 }), {
+      ...own,
+      message: 'attach: metrics: expected a boolean',
+    });
+    assert.throws(() => attach({ jsonDepthMax: -1 }), {
+      ...own,
+      message: 'attach: jsonDepthMax: expected a number of 0 or more',
+    });
+    // @ts-expect-error: a misspelt option does not compile.
+    const misspelt: EngineOptions = { bodyByteMax: 1 };
+    assert.ok(misspelt);
+    return Promise.resolve();
+  });
+});
 
 test('a traced request is said to be, in the words of the call that handed it over', async () => {
   const body = bytes(V2_BODY);

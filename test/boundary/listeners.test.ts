@@ -1,5 +1,5 @@
-// The listeners' worker threads as the main thread sees them: ports, failures, snapshots that are
-// acknowledged, control calls, drain.
+// The listeners' worker threads as the main thread sees them: ports, failures, acknowledged
+// snapshots, control calls, drain.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
@@ -49,24 +49,18 @@ async function startPool(
     host: HOST,
     serverVersion: '1',
     clientShm: false,
+    engine: { bodyBytesMax: 1e6, intraOpThreads: 1, memoryLimitBytes: 1e9 },
     bodyBytesMax: 1e6,
-    jsonDepthMax: 512,
-    intraOpThreads: 1,
     memoryLimitBytes: 1e9,
-    onnxruntimeLibrary: undefined,
     logLevel: 'off',
     logFormat: 'json',
     logFile: undefined,
     metricsAllowed: true,
-    restTimeoutUs: 0,
     idleMs: 60_000,
     nativeThreads: 1,
     reusePort: false,
     connectionsMax: 1000,
-    tfTensorContent: false,
-    tfCheckMethod: false,
     policy: OPEN_POLICY,
-    tracing: new SharedArrayBuffer(4),
   } as const;
   const pool = new ListenerPool({
     http: {
@@ -149,7 +143,7 @@ describe('listener threads', () => {
     const early = await client.unary(`${SERVICE}RepositoryModelLoad`, load);
     assert.deepEqual(
       [early.code, early.details],
-      [14, 'the server is starting: it takes no control requests yet'],
+      [14, 'the server is starting: it does not accept control requests yet'],
     );
     const control = new FakeControl();
     let caughtUp = false;
@@ -204,7 +198,7 @@ describe('listener threads', () => {
     });
     await pool.stop();
     assert.equal(await reservePort(HOST, httpPort), httpPort);
-    await pool.publish(snapshotOf(1)); // nobody is left who could acknowledge it
+    await pool.publish(snapshotOf(1)); // no thread is left to acknowledge it
     assert.deepEqual(lost, []);
   });
 

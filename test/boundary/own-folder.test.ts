@@ -1,5 +1,5 @@
-// A folder that was made for a load: left to who made it where the model's sessions are here, and
-// kept while the model is loaded where a process loads it again.
+// A folder that was made for a load: its maker keeps it if the model's sessions are in this
+// process, and it stays while the model is loaded if a process may load it again.
 import assert from 'node:assert/strict';
 import {
   cpSync,
@@ -33,7 +33,7 @@ function specIn(name: string, isolated: boolean): ModelSpec & { readonly ownFold
   return { name, version: '1', backend: 'onnxruntime', path, ownFolder, isolation };
 }
 
-/** Why the model cannot be run now; "": it can. */
+/** The reason why the model cannot run now; "" if it can. */
 const outageOf = (engine: Engine, name: string): string =>
   engine.link
     .read((native) => native.isolatedOutage(Buffer.from(name), Buffer.from('1')))

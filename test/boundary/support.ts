@@ -9,7 +9,7 @@ export function tensor(name: string, shape: readonly number[]): TensorInfo {
   return { name, datatype: 'FP32', shape, symbols, unknownRank: false };
 }
 
-/** A null model: y = x, FP32, one free dim. */
+/** A null model: y = x, FP32, one free dimension. */
 export function nullModel(name: string, change: Partial<ModelSpec> = {}): ModelSpec {
   return {
     name,
@@ -50,7 +50,7 @@ export interface Outcome {
 /** A request of a test. */
 export class Asked implements CompletionTarget {
   ticket = 0;
-  /** What it came to, as soon as it has. */
+  /** Its outcome, as soon as there is one. */
   outcome: Outcome | undefined;
   #settle: (outcome: Outcome) => void = () => undefined;
   readonly settled = new Promise<Outcome>((resolve) => {
@@ -63,7 +63,7 @@ export class Asked implements CompletionTarget {
   }
 }
 
-/** What a whole body comes to, now or by completion. */
+/** Sends a whole body; returns its outcome, at once or by completion. */
 export function inferred(
   link: EngineLink,
   protocol: number,

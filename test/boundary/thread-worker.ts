@@ -1,5 +1,5 @@
-// A worker of threads.test.ts: sends requests to a model loaded elsewhere, reports how many were
-// right.
+// A worker of threads.test.ts: sends requests to a model loaded by another thread, and reports how
+// many responses were right.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createEngine } from '../../ts/engine/engine.js';
 import { V1_PREDICT } from '../../ts/model/request-kinds.js';

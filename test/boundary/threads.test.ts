@@ -1,4 +1,5 @@
-// One engine, several JavaScript threads; threads that end, and processes that exit, mid-request.
+// One engine with several JavaScript threads; threads that end, and processes that exit, during
+// requests.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

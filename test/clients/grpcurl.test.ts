@@ -1,5 +1,5 @@
-// grpcurl, which knows no message of ours: it learns all from server reflection, makes requests of
-// JSON and prints answers as JSON.
+// grpcurl, which has none of our messages: it reads them through server reflection, makes requests
+// from JSON and prints responses as JSON.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
@@ -17,7 +17,7 @@ const SERVICES = [
   'tensorflow.serving.SessionService',
 ];
 const RUN_MS = 60_000;
-/** grpcurl's exit status of a call that ended with a gRPC status is that and 64. */
+/** grpcurl's exit status for a call that ended with a gRPC status is that status plus 64. */
 const STATUS_BASE = 64;
 const NOT_FOUND = 5;
 

@@ -1,6 +1,6 @@
-// h2spec, the conformance suite of HTTP/2, against the native listener of a real server: every one
-// of its cases passes, or stands here with the reason why it cannot.
-// Source: github.com/summerwind/h2spec; RFC 9113, which came after it.
+// h2spec, the conformance suite of HTTP/2, against the native listener of a real server: every case
+// passes, or is listed here with the reason why it cannot. Source: github.com/summerwind/h2spec;
+// RFC 9113, which is newer.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { ModelFolders } from '../e2e/support/model-folders.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 import { findGo } from './support.js';
 
-/** Of the version that test/clients/go/go.mod names. */
+/** The number of cases in the version that test/clients/go/go.mod names. */
 const CASES = 145;
 const RUN_MS = 240_000;
 const WAIT_SECONDS = 2;
@@ -20,7 +20,7 @@ const FORGOTTEN =
   'frames on a closed stream may be ignored (RFC 9113 5.1), and libnghttp2 passes over DATA of one ' +
   'that it has forgotten without telling anybody';
 
-/** Case -> why it cannot pass. One that does pass is a failure: it is to leave the table. */
+/** Case -> why it cannot pass. A case that passes is a failure, because it must leave the table. */
 const REASONS: Readonly<Record<string, string>> = {
   'http2/5.1: closed: Sends a DATA frame after sending RST_STREAM frame': FORGOTTEN,
   'http2/5.1: closed: Sends a DATA frame': FORGOTTEN,
@@ -29,13 +29,15 @@ const REASONS: Readonly<Record<string, string>> = {
     'said): libnghttp2 does not read what a PRIORITY frame says',
 };
 
-/** What comes of these hangs on who is faster: the GET may have been answered, and its stream be
- * closed and forgotten, before the frame comes that is wrong. BrokenFrame of
- * test/native/transport/listener_defence_test.cc has it on a call that is not answered. */
+/**
+ * Cases that depend on timing: the GET may have been answered, and its stream closed and forgotten,
+ * before the invalid frame arrives. BrokenFrame of test/native/transport/listener_defence_test.cc
+ * tests this on a call that is not answered.
+ */
 const RACES: readonly RegExp[] = [
   /^http2\/5\.1: half closed \(remote\): Sends a DATA frame$/,
   /^http2\/6\.1: Sends a DATA frame on the stream that is not in .* state$/,
-  // A connection without calls is closed at a GOAWAY; the PING behind it may meet a closed socket.
+  // A connection without calls is closed at a GOAWAY; the PING after it may reach a closed socket.
   /^http2\/7: Sends a GOAWAY frame with unknown error code$/,
 ];
 

@@ -1,6 +1,6 @@
 // gRPC's own interop clients, of grpc-go and grpc-java, against the service of
-// test/native/transport/interop over the native listener: plain, with TLS, with packed answers.
-// Cases that need Google's infrastructure (credentials, load reports) are not asked for.
+// test/native/transport/interop over the native listener: plain, with TLS, with compressed
+// responses. Cases that need Google's infrastructure (credentials, load reports) are omitted.
 // Source: interop-test-descriptions.md of github.com/grpc/grpc.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -31,7 +31,7 @@ const GO_CASES = [
   'rpc_soak',
   'channel_soak',
 ];
-/** A process of Java's for each: those in which its transport differs most from Go's. */
+/** One Java process for each: the cases in which its transport differs most from Go's. */
 const JAVA_CASES = [
   'large_unary',
   'ping_pong',
@@ -41,8 +41,11 @@ const JAVA_CASES = [
   'special_status_message',
   'custom_metadata',
 ];
-/** What the client sends packed, and what it wants packed. Its probes of the former (the server is
- * to refuse messages that say they are packed and are not) want a server that can tell. */
+/**
+ * Cases in which the client sends compressed messages, and in which it expects them. Its probes of
+ * the former (the server must refuse messages with a compression flag that are not compressed) need
+ * a server that can detect it.
+ */
 const PACKED_CASES = [
   'client_compressed_unary_noprobe',
   'client_compressed_streaming_noprobe',
@@ -53,7 +56,7 @@ const RUN_MS = 60_000;
 const BUILD = join(packageRoot(), 'build', 'native-plain');
 const run = promisify(execFile);
 
-/** interop_server, built where it has to be. Tests run side by side: one builds. */
+/** Builds interop_server if necessary. Tests run in parallel: only one builds. */
 function serverProgram(): string {
   const given = process.env['SERVAL_INTEROP_SERVER'];
   if (given !== undefined) return given;
@@ -152,6 +155,6 @@ describe("gRPC's interop clients", () => {
     server: ['--certificate', certificate, '--key', key],
     tls: true,
     goCases: GO_CASES,
-    javaCases: [], // trusts nobody but gRPC's own authority
+    javaCases: [], // only trusts gRPC's own authority
   });
 });

@@ -1,5 +1,5 @@
-// grpc-java with stubs made of our .proto files, against a real server: test/clients/java, each of
-// its cases a test here.
+// grpc-java with stubs made from our .proto files, against a real server: each case of
+// test/clients/java is a test here.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../e2e/support/model-folders.js';

@@ -1,5 +1,5 @@
-// The OpenAPI document is one by the words of a public validator, and clients that others' programs
-// make of it, in Python and TypeScript, call models.
+// The OpenAPI document passes a public validator, and clients that other generators make from it,
+// in Python and TypeScript, call models.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// What the suites of foreign clients share: the programs of test/env, the models they ask for, and
-// cases that a program prints as JSON lines, each a test here. Test time only.
+// Shared parts of the suites of foreign clients: the programs of test/env, the models that they
+// call, and cases that a program prints as JSON lines, each a test here. Test time only.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import type { ModelFolders } from '../e2e/support/model-folders.js';
 import { putDelayModel } from '../e2e/support/operating.js';
 import { runOutcomes } from '../e2e/support/python-suites.js';
 
-/** Of the model "outlasting", whose run outlives a deadline. */
+/** The delay of the model "outlasting", whose run outlives a deadline. */
 const DELAY_MS = 500;
-/** test/env's scripts say so where they can't make what they are for. */
+/** The exit status of test/env's scripts for something that is not available here. */
 const UNAVAILABLE = 77;
 
-/** What a script of test/env printed, line by line, or why it could not. */
+/** The lines that a script of test/env printed, or why it failed. */
 export function fromScript(
   name: string,
   ...args: readonly string[]
@@ -29,9 +29,11 @@ export function fromScript(
 }
 
 export interface GoPrograms {
-  /** The path of one that others wrote ("client" is gRPC's interop client); "serval": ours. */
+  /**
+   * The path of a program that others wrote ("client" is gRPC's interop client); "serval": ours.
+   */
   readonly program: (name: string) => string;
-  /** Why there are none, for `skip`. */
+  /** The reason why there are none, for `skip`. */
   readonly missing: string | false;
 }
 
@@ -44,7 +46,7 @@ export function findGo(): GoPrograms {
   };
 }
 
-/** A repository with the models that the clients ask for. */
+/** A repository with the models that the clients call. */
 export function clientModels(folders: ModelFolders): string {
   const repository = folders.repository('clients', ['identity_fp32', 'half_plus_three']);
   putDelayModel(repository, 'outlasting', DELAY_MS);

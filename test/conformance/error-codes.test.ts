@@ -1,5 +1,5 @@
-// Every error code, provoked over the wire in each protocol that can, answers what its row of
-// ts/base/errors.ts says. Source: docs/reference/errors.md; the pages that it names.
+// Every error code, provoked over the wire in each protocol that can provoke it, gives the response
+// of its row in ts/base/errors.ts. Source: docs/reference/errors.md; the pages that it names.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -24,20 +24,20 @@ output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
 parameters { key: "mode" value { string_value: "fail" } }
 `;
 
-/** What a protocol answered: an HTTP status, or the code of a call. */
+/** A protocol's response: an HTTP status, or the code of a call. */
 interface Got {
   readonly v1?: number;
   readonly v2?: number;
   readonly grpc?: number;
 }
 
-/** Internal is a bug of ours: no request brings it about, test/boundary does. */
+/** Internal is a bug of ours: no request provokes it, but test/boundary does. */
 type Provoked = Exclude<ErrorCode, ErrorCode.Ok | ErrorCode.Internal>;
 
 class Provoker {
   readonly server: ServalProcess;
   readonly broken: ServalProcess;
-  /** Its --memory-limit is 16 MiB. */
+  /** A server with a --memory-limit of 16 MiB. */
   readonly narrow: ServalProcess;
   readonly client: RawClient;
 
@@ -68,7 +68,7 @@ class Provoker {
     return (await this.client.unary(path, message, options)).code;
   }
 
-  /** The canonical code's name that a model's status shows. */
+  /** The name of the canonical code in a model's status. */
   async loadError(server: ServalProcess, model: string): Promise<string> {
     const response = await exchange(server.httpPort, 'GET', `/v1/models/${model}`);
     const {
@@ -241,7 +241,7 @@ describe('error codes', () => {
     folders.remove();
   });
 
-  // ShuttingDown ends its server: last.
+  // ShuttingDown ends its server, so it is last.
   const codes = Object.keys(PROVOKE).map((key) => Number(key) as Provoked);
   const ordered = [
     ...codes.filter((code) => code !== ErrorCode.ShuttingDown),

@@ -1,5 +1,5 @@
-// Where the answers of other systems lie that tests compare ours with: made once by the scripts of
-// test/fixtures, outside the checkout. Test time only.
+// Folders with the results of other systems that tests compare ours with. The scripts of
+// test/fixtures make them once, outside the checkout. Test time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,8 +47,10 @@ const MAKERS = {
 
 const CANNOT_BE_MADE = 77;
 
-/** What the variable names, or what the fixture script makes and says where it is; undefined, with
- * the reason on stderr, where what answers cannot be had. */
+/**
+ * The folder that the environment variable names, or the one that the fixture script makes and
+ * prints; undefined, with the reason on stderr, if the other system is not available.
+ */
 export function goldenFolder(of: keyof typeof MAKERS): string | undefined {
   const { variable, script: path, args } = MAKERS[of];
   const given = process.env[variable];
@@ -63,7 +65,7 @@ export function goldenFolder(of: keyof typeof MAKERS): string | undefined {
   throw new Error(`${script} ended with ${status}`, { cause: error });
 }
 
-/** Its folders that have a case.json, sorted. */
+/** The folder's subfolders that have a case.json, sorted. */
 export function goldenCases(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => existsSync(join(folder, name, 'case.json')))

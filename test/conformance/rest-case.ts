@@ -1,34 +1,34 @@
-// One exact request and its exact answer, for the tables of both REST protocols. Test time only.
+// One exact request and its exact response, for the tables of both REST protocols. Test time only.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { errorOf, exchange, jsonOf } from '../e2e/support/raw-http.js';
 
-/** Exactly one of `answer`, `text`, `error`, `errorLike` and `empty` says what the body must be. */
+/** Exactly one of `answer`, `text`, `error`, `errorLike` and `empty` states the expected body. */
 export interface RestCase {
   readonly name: string;
-  /** Section of the page, seed or upstream file that demands it. */
+  /** Section of the page, or upstream file, that requires it. */
   readonly source: string;
-  /** POST where there is a body. */
+  /** Default: POST if there is a body. */
   readonly method?: string;
   readonly path: string;
   readonly body?: string | Uint8Array;
   readonly headers?: readonly string[];
-  /** 200 unless said. */
+  /** Default: 200. */
   readonly status?: number;
   /** The body as a JSON value. */
   readonly answer?: unknown;
-  /** The body to the letter, blanks between tokens aside: tokens that JSON.parse does not know. */
+  /** The exact body, except for blanks between tokens: for tokens that JSON.parse cannot read. */
   readonly text?: string;
-  /** The text of {"error": text}, whole. */
+  /** The complete text of {"error": text}. */
   readonly error?: string;
-  /** The same where its end is not given by the page. */
+  /** The same if the page does not specify its end. */
   readonly errorLike?: RegExp;
   readonly empty?: true;
-  /** Headers that must be there, lower case. */
+  /** Required headers, in lower case. */
   readonly with?: Readonly<Record<string, string>>;
 }
 
-/** A test per case; `port` is asked when it runs. `ask`: exchange() or exchange2(). */
+/** Adds a test per case. `port` is called when the test runs. `ask`: exchange() or exchange2(). */
 export function restTests(
   port: () => number,
   cases: readonly RestCase[],

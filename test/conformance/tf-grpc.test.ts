@@ -1,5 +1,5 @@
 // TensorFlow Serving's gRPC API on ONNX models, exact message to exact message or status, over the
-// wire. Source of each case: tfserving.md 1.10, 2, unless it says another.
+// wire. Source of each case: tfserving.md 1.10, 2, unless it names another.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../e2e/support/model-folders.js';

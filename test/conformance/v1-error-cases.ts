@@ -1,5 +1,5 @@
-// V1 requests that TensorFlow Serving refuses: status and words. Data only.
-// Source of each case: tfserving.md, by section.
+// V1 requests that TensorFlow Serving refuses: status and message. Data only. Source of each case:
+// tfserving.md, by section.
 import type { RestCase } from './rest-case.js';
 
 const HALF = '/v1/models/half_plus_three:predict';

@@ -1,12 +1,12 @@
-// V1 predict requests that TensorFlow Serving takes, and what it answers. Data only.
-// Source of each case: tfserving.md, by section.
+// V1 predict requests that TensorFlow Serving accepts, and its responses. Data only. Source of each
+// case: tfserving.md, by section.
 import type { RestCase } from './rest-case.js';
 
 const HALF = '/v1/models/half_plus_three:predict';
 const model = (name: string): string => `/v1/models/${name}:predict`;
 const identity = (datatype: string): string => model(`identity_${datatype}`);
 
-/** In row form a list of rows, for models whose input is [batch, n]. */
+/** A list of rows in row form, for models whose input is [batch, n]. */
 const rows = (
   name: string,
   source: string,

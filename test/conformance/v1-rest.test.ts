@@ -1,4 +1,4 @@
-// TensorFlow Serving's REST API, exact request to exact answer, over the wire.
+// TensorFlow Serving's REST API, exact request to exact response, over the wire.
 import { after, before, describe } from 'node:test';
 import { exchange2 } from '../e2e/support/http2-exchange.js';
 import { overListeners } from '../e2e/support/http-listeners.js';

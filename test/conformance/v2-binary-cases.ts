@@ -1,5 +1,5 @@
-// The binary tensor data extension over REST: what is refused, and answers to the byte. Data and
-// tests that read bytes. Source of each case: v2-protocol.md, by section.
+// The binary tensor data extension over REST: refused requests, and responses to the byte. Data,
+// and tests that read bytes. Source of each case: v2-protocol.md, by section.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { exchange } from '../e2e/support/raw-http.js';
@@ -12,7 +12,7 @@ const LENGTH = 'Inference-Header-Content-Length';
 const SIZE = "input 'x': parameters 'binary_data_size': expected an integer from 0, got ";
 type Sent = Pick<RestCase, 'body' | 'headers'>;
 
-/** JSON and bytes as one body, with the header that divides them. */
+/** Joins JSON and bytes to one body, with the header that separates them. */
 function parted(json: string, bytes: Uint8Array, length?: string): Sent {
   const head = Buffer.from(json);
   return { body: Buffer.concat([head, bytes]), headers: [`${LENGTH}: ${length ?? head.length}`] };
@@ -80,7 +80,7 @@ export const V2_BINARY_CASES: Readonly<Record<string, readonly RestCase[]>> = {
     refused(
       'surplus bytes',
       parted(binary(12), Buffer.concat([VALUES, Buffer.of(0)])),
-      'binary data: 1 bytes left over behind the last tensor',
+      'binary data: 1 bytes left over after the last tensor',
     ),
     refused(
       'a size that does not fit the shape',
@@ -144,7 +144,7 @@ export const V2_BINARY_CASES: Readonly<Record<string, readonly RestCase[]>> = {
     refused(
       'BYTES of more elements',
       bytesTensor(Buffer.alloc(8), '[1]'),
-      "input 'text': BYTES data: 4 bytes left over behind 1 elements at byte 4",
+      "input 'text': BYTES data: 4 bytes left over after 1 elements at byte 4",
       infer('text_identity'),
     ),
     refused(
@@ -191,7 +191,7 @@ const output = (name: string, datatype: string, shape: number[], size?: number):
   ...(size === undefined ? {} : { parameters: { binary_data_size: size } }),
 });
 
-/** Answers whose bytes count. */
+/** Responses that are compared byte by byte. */
 export function binaryTests(port: () => number): void {
   it('binary_data of an output (1.3)', async () => {
     const json = binary(12, '[3]', ',"outputs":[{"name":"y","parameters":{"binary_data":true}}]');

@@ -1,7 +1,7 @@
 // Triton's control extensions over REST and gRPC: repository, configuration, statistics, log
 // settings, and metrics, on a server under explicit control. Tests run in order: each leaves the
-// models as the next one needs them.
-// Source of each: v2-protocol.md, by section; tfserving.md where it is named.
+// models in the state that the next one needs. Source of each: v2-protocol.md, by section;
+// tfserving.md if it is named.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// V2 REST documents: server and model metadata, health, URLs. Data only.
-// Source of each case: v2-protocol.md, by section; "seed": seeds 000 and 001.
+// V2 REST documents: server and model metadata, health, URLs. Data only. Source of each case:
+// v2-protocol.md, by section; "seed": the protocol's published pages.
 import type { RestCase } from './rest-case.js';
 
 const get = (path: string, answer: unknown, source = 'seed'): RestCase => ({

@@ -1,5 +1,5 @@
-// The extensions that the server must name: those that the tests show at work. Data only.
-// Source: v2-protocol.md 2.
+// The extensions that the server must list: those that tests show to work. Data only. Source:
+// v2-protocol.md 2.
 export const V2_EXTENSIONS: readonly string[] = [
   'binary_tensor_data',
   'classification',

@@ -1,5 +1,5 @@
-// ModelInfer messages: what is taken, to the byte of the answer, and what is refused, to the
-// letter. Data only. Source: v2-protocol.md 1.4, 10; seed 002.
+// ModelInfer messages: accepted ones with the exact response, and refused ones with the exact
+// message. Data only. Source: v2-protocol.md 1.4, 10; KServe's V2 inference protocol.
 
 export interface TakenCase {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface RefusedCase {
 const INVALID_ARGUMENT = 3;
 const NOT_FOUND = 5;
 
-/** 64 bits in two halves, as protobuf.js takes them. */
+/** 64 bits in two halves, as protobuf.js accepts them. */
 const long = (low: number, high: number, unsigned: boolean): object => ({ low, high, unsigned });
 const floats = (...values: number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
 const half = (more: object, tensor: object = {}): object => ({

@@ -1,5 +1,5 @@
-// The V2 protocol over gRPC, exact message to exact message or status, over the wire.
-// Source of each case: v2-protocol.md 1.4 and 10, unless it says another; seed 002.
+// The V2 protocol over gRPC, exact message to exact message or status, over the wire. Source of
+// each case: v2-protocol.md 1.4 and 10, unless it names another; KServe's V2 inference protocol.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../e2e/support/model-folders.js';
@@ -39,7 +39,7 @@ describe('V2 gRPC', () => {
 
   const call = (method: string, message: Buffer): Promise<Outcome> =>
     client.unary(`${SERVICE}${method}`, message);
-  /** The answer of a call as plain values. */
+  /** The response of a call as plain values. */
   const answer = async (method: string, asked: object = {}): Promise<Record<string, unknown>> => {
     const { code, details, message } = await call(method, request(`${method}Request`, asked));
     assert.equal(code, 0, details);

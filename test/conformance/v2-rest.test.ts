@@ -1,4 +1,4 @@
-// The V2 protocol over REST, exact request to exact answer, over the wire.
+// The V2 protocol over REST, exact request to exact response, over the wire.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { exchange2 } from '../e2e/support/http2-exchange.js';

@@ -1,5 +1,5 @@
-// The image, Compose and the systemd unit: what hadolint, promtool and systemd-analyze say of them,
-// the words that the image's entrypoint takes, and its health check on a real server.
+// The image, Compose and the systemd unit: the reports of hadolint, promtool and systemd-analyze,
+// the arguments of the image's entrypoint, and its health check on a real server.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ describe('the image', () => {
       [['/usr/bin/tensorflow_model_server', '--port=9000'], 'serve --port=9000'],
       [[], ''],
     ];
-    // echo has flags of its own.
+    // echo would interpret some flags itself.
     const printer = join(mkdtempSync(join(tmpdir(), 'serval-printer-')), 'print');
     context.after(() => rmSync(dirname(printer), { recursive: true }));
     writeFileSync(printer, '#!/bin/sh\nprintf %s "$*"\n', { mode: 0o755 });
@@ -104,7 +104,7 @@ describe('Compose', () => {
   });
 
   it("Prometheus's configuration", { skip: !has('promtool') && 'no promtool' }, (context) => {
-    // Where the container has the rules: beside the configuration.
+    // The rules are beside the configuration, as in the container.
     const work = mkdtempSync(join(tmpdir(), 'serval-prometheus-'));
     context.after(() => rmSync(work, { recursive: true }));
     for (const path of [
@@ -129,7 +129,7 @@ describe('systemd', () => {
   const unit = join(DEPLOY, 'systemd', 'serval.service');
 
   it('takes the unit, and sees little exposure', { skip }, () => {
-    // The program is where this checkout has it.
+    // Points to the program in this checkout.
     const here = join(folder, 'serval.service');
     const entry = join(packageRoot(), 'bin', 'serval.mjs');
     writeFileSync(here, readFileSync(unit, 'utf8').replace('/opt/serval/bin/serval', entry));
@@ -137,7 +137,7 @@ describe('systemd', () => {
     const { status, stderr } = spawnSync('systemd-analyze', verify, { encoding: 'utf8' });
     assert.equal(status, 0, stderr);
     assert.ok(!stderr.includes(dirname(here)), stderr);
-    // 0 is best; 10 is a unit without any of it.
+    // 0 is best; 10 is a unit without any hardening.
     const args = ['security', '--offline=yes', '--threshold=25', here];
     const exposure = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
     assert.equal(exposure.status, 0, exposure.stdout + exposure.stderr);

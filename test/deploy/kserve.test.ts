@@ -1,7 +1,7 @@
-// The server with exactly the arguments that KServe starts a container with: those of our
-// runtimes, and those of the runtimes of Triton and TensorFlow Serving that KServe comes with,
-// through the image's entrypoint. Models lie where KServe's storage initializer puts them; ports
-// and that folder are the test's own.
+// The server with exactly the arguments of a KServe container: those of our runtimes, and those of
+// the Triton and TensorFlow Serving runtimes that KServe ships, through the image's entrypoint.
+// Models are in the folder that KServe's storage initializer uses; the ports and that folder's path
+// are the test's own.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ const EXAMPLES = join(packageRoot(), 'examples', 'models');
 const ISVC = 'my-model';
 const V1 = 'v1';
 
-/** What is called, and what has to come. */
+/** A call, and its expected response. */
 interface Call {
   readonly path: string;
   readonly body: unknown;
@@ -40,7 +40,7 @@ const fields = (values: Record<string, unknown>): Record<string, unknown> => ({
   instances: [values],
 });
 
-/** By format: what storageUri leads to, and calls by the InferenceService's name. */
+/** For each format: the target of storageUri, and calls by the InferenceService's name. */
 const FORMATS: Readonly<Record<string, readonly [source: string, calls: readonly Call[]]>> = {
   'onnx, a file': ['half_plus_three/123', half(ISVC)],
   'onnx, versions': ['half_plus_three', half(ISVC)],
@@ -85,7 +85,7 @@ const FORMATS: Readonly<Record<string, readonly [source: string, calls: readonly
   ],
 };
 
-/** As KServe fills them in, but for the folder and the ports. */
+/** Fills in the arguments as KServe does, except for the folder and the ports. */
 function filledIn(args: readonly string[], models: string): readonly string[] {
   return args.map((arg) =>
     arg
@@ -104,7 +104,7 @@ describe('KServe', () => {
     assert.ok(found, name);
     return found;
   };
-  /** What the image's entrypoint runs serval with. */
+  /** The arguments with which the image's entrypoint runs serval. */
   const throughEntrypoint = (args: readonly string[]): readonly string[] => {
     const entrypoint = join(DEPLOY, 'docker', 'entrypoint.sh');
     const env = { ...process.env, SERVAL: '/bin/echo' };

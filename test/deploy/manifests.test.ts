@@ -1,5 +1,5 @@
-// The chart is linted and rendered by helm, and every manifest is what Kubernetes' own types and
-// KServe's definitions take (test/deploy/go/validate).
+// helm lints and renders the chart, and Kubernetes' own types and KServe's definitions accept every
+// manifest (test/deploy/go/validate).
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

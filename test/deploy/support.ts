@@ -1,4 +1,4 @@
-// What the tests of deploy/ share: documents of its YAML files, and the tools of
+// Shared parts of the tests of deploy/: documents of its YAML files, and the tools of
 // test/env/deploy-tools.sh. Test time only.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { fromScript } from '../clients/support.js';
 
 export const DEPLOY = join(packageRoot(), 'deploy');
 
-/** A manifest, as far as tests look at it. */
+/** The members of a manifest that tests read. */
 export interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
@@ -19,12 +19,12 @@ interface Container {
   readonly args: readonly string[];
 }
 
-/** The manifests of a file that helm did not render. */
+/** The manifests in a file that is not a helm template. */
 export function manifests(path: string): readonly Manifest[] {
   return parseAllDocuments(readFileSync(path, 'utf8')).map((one) => one.toJS() as Manifest);
 }
 
-/** What a runtime of KServe's starts its container with. */
+/** The arguments with which a KServe runtime starts its container. */
 export function argsOf({ spec }: Manifest): readonly string[] {
   const [container] = spec['containers'] as readonly Container[];
   return container?.args ?? [];
@@ -33,9 +33,9 @@ export function argsOf({ spec }: Manifest): readonly string[] {
 export interface DeployTools {
   readonly helm: string;
   readonly validate: string;
-  /** Folder of KServe's definitions. */
+  /** The folder of KServe's definitions. */
   readonly definitions: string;
-  /** Folder of the runtimes that KServe comes with. */
+  /** The folder of the runtimes that KServe ships. */
   readonly runtimes: string;
   readonly missing: string | false;
 }

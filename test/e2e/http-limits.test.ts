@@ -181,7 +181,7 @@ overListeners('HTTP limits', (flags, kind) => {
         zstd.zstdCompressSync(Buffer.alloc(64 << 20)),
         ZSTD,
         413,
-        'request body is over the limit of 100000 bytes once unpacked (zstd)',
+        'request body is over the limit of 100000 bytes after decompression (zstd)',
       );
       for (const body of [zstd.zstdCompressSync(TENSOR).subarray(0, -9), Buffer.from(TENSOR)]) {
         const broken = await post(INFER, body, ZSTD);
@@ -204,13 +204,13 @@ overListeners('HTTP limits', (flags, kind) => {
         bomb,
         GZIP,
         413,
-        'request body is over the limit of 100000 bytes once unpacked (gzip)',
+        'request body is over the limit of 100000 bytes after decompression (gzip)',
       );
       await refused(
         deflateSync(Buffer.alloc(64 << 20)),
         DEFLATE,
         413,
-        'request body is over the limit of 100000 bytes once unpacked (deflate)',
+        'request body is over the limit of 100000 bytes after decompression (deflate)',
       );
       await serves();
     });
@@ -243,19 +243,19 @@ overListeners('HTTP limits', (flags, kind) => {
         'bytes behind zlib',
         Buffer.concat([deflateSync(TENSOR), Buffer.from('more')]),
         DEFLATE,
-        '4 bytes behind its end',
+        '4 bytes after its end',
       ],
       [
         'bytes behind bare deflate',
         Buffer.concat([deflateRawSync(TENSOR), Buffer.from('more')]),
         DEFLATE,
-        '4 bytes behind its end',
+        '4 bytes after its end',
       ],
       [
         'zeros behind gzip',
         Buffer.concat([gzipSync(TENSOR), Buffer.alloc(5)]),
         GZIP,
-        '5 bytes behind its end',
+        '5 bytes after its end',
       ],
       [
         'deflate with a wrong checksum',

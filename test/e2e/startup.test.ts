@@ -157,14 +157,17 @@ describe('start', () => {
     const empty = folders.repository('empty', []);
     for (const [args, reasons] of [
       [[models], [/has no model: expected model\.onnx/, /has no version folder/, /'corrupt'/]],
-      [[empty], [/no model is there to be served: looked in .*empty; /]],
+      [[empty], [/no models found: searched .*empty; /]],
       [['--model-config-file', file], [/bad\.config:1:\d+: /]],
       [['--model-config-file', remote], [/remote\.config:1:\d+: .*gs:\/\/b\/g/]],
     ] as const) {
       const run = await runServal(['serve', ...ANY_PORTS, ...args]);
       assert.deepEqual([run.code, run.stdout], [1, ''], run.stderr);
       const last = run.stderr.trimEnd().split('\n').at(-1) ?? '';
-      assert.match(last, /^serval: not started \(nothing can be served and nothing is watched\): /);
+      assert.match(
+        last,
+        /^serval: not started \(no model can be served and no folder is watched\): /,
+      );
       for (const reason of reasons) assert.match(last, reason);
       assert.match(run.stderr, / ERROR /);
     }
@@ -183,7 +186,7 @@ describe('start', () => {
     ]);
     const first = JSON.parse(server.stdout) as Started;
     assert.deepEqual([first.event, first.ready], ['started', false]);
-    assert.match(first.problems.join(), /^no model is there to be served: looked in .*awaited$/);
+    assert.match(first.problems.join(), /^no models found: searched .*awaited$/);
     const response = await exchange(server.httpPort, 'GET', '/v2/health/ready');
     assert.deepEqual(
       [response.status, jsonOf(response)],
@@ -399,10 +402,7 @@ describe('start', () => {
     assert.equal((await server.ended).code, 0);
     assert.equal(server.stderr, '');
     const lines = readFileSync(log, 'utf8');
-    assert.match(
-      lines,
-      /"a flag without effect","flag":"--enable_profiler: there is no TensorFlow/,
-    );
+    assert.match(lines, /"a flag has no effect","flag":"--enable_profiler: there is no TensorFlow/);
     assert.match(lines, /"debug","message":"loading model"/);
     assert.match(lines, /"stopped"/);
   });

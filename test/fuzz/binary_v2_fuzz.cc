@@ -1,6 +1,6 @@
-// libFuzzer target of the V2 REST codec with binary tensor data. The first byte chooses the model
-// as in json_v2_fuzz.cc, the next two say (little-endian) how long the JSON is, 0 being the raw
-// form; the rest is the body. Seeds: corpus/binary_v2.
+// libFuzzer target for the V2 REST codec with binary tensor data. The first byte chooses the model
+// as in json_v2_fuzz.cc, the next two are the length of the JSON (little-endian; 0 is the raw
+// form), and the rest is the body. Seeds: corpus/binary_v2.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,8 +1,8 @@
-// libFuzzer target of a whole HTTP/2 connection: any bytes come over a unix socket to a listener
-// with the handlers of its tests, for gRPC alone or for gRPC and HTTP. The first byte chooses
-// which, whether HTTP/2's preface comes by itself before them, and in pieces of what size they
-// come. Whatever it is, nothing crashes or hangs, the connection ends with its client, and what its
-// calls held is given back. Seeds: corpus/grpc_connection.
+// libFuzzer target for a whole HTTP/2 connection: arbitrary bytes arrive over a unix socket at a
+// listener with the handlers of its tests, for gRPC alone or for gRPC and HTTP. The first byte
+// chooses which, whether HTTP/2's preface is sent separately before them, and the size of the
+// pieces. Nothing may crash or hang, the connection must end with its client, and the memory of its
+// calls must be returned. Seeds: corpus/grpc_connection.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ using namespace serval;
 using namespace serval::testing;
 
 constexpr uint64_t kBudgetBytes = 16u << 20;
-constexpr uint64_t kKeptBytesMax = 8u << 20;  // by the listener's pools, between connections
+constexpr uint64_t kKeptBytesMax = 8u << 20;  // kept by the listener's pools between connections
 
 void check(bool holds, const char* what) {
   if (holds) return;
@@ -31,7 +31,7 @@ void check(bool holds, const char* what) {
   std::abort();
 }
 
-// Tells when the listener's thread has done all that there was to do.
+// Signals when the listener's thread has finished all its work.
 class Turns {
  public:
   void ended() {
@@ -44,7 +44,7 @@ class Turns {
     std::lock_guard lock(mutex_);
     woken_ = true;
   }
-  // One turn that began after this call, to its end.
+  // Waits for the end of an event-loop iteration that begins after this call.
   void wait_for_one(CallThread& thread) {
     std::unique_lock lock(mutex_);
     const uint64_t before = count_;
@@ -105,7 +105,7 @@ struct Server {
     check(started.ok(), started.ok() ? "" : started.error().message.c_str());
     listener = std::move(started.value());
   }
-  // Twice: what one turn writes, the client has when the next one ends.
+  // Waits twice: the client has the output of one iteration when the next one ends.
   void settle() {
     turns.wait_for_one(*thread);
     turns.wait_for_one(*thread);
@@ -117,7 +117,7 @@ void read_all(int fd) {
   while (::recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0) continue;
 }
 
-// False: the server does not listen any more.
+// False: the server no longer reads.
 bool send_all(Server& server, int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -147,7 +147,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   address.sun_family = AF_UNIX;
   server->path.copy(address.sun_path, sizeof address.sun_path - 1);
   check(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0, "no connection");
-  // All at once, or 2, 4 ... pieces.
+  // All at once, or in 2, 4 ... pieces.
   const size_t pieces = size_t{1} << (choice >> 5 & 7);
   const size_t piece = bytes.size() / pieces + 1;
   for (size_t at = 0; at < bytes.size(); at += piece) {

@@ -1,6 +1,6 @@
-// libFuzzer target of gRPC's texts and compressed messages: any bytes as a time limit, a status
-// message, base64, a packed message. What is read is checked against a plain way of doing it, and
-// what is written is read back. Seeds: corpus/grpc_text.
+// libFuzzer target for gRPC's texts and compressed messages: arbitrary bytes as a timeout, a status
+// message, base64, a compressed message. Parsed values are checked against a plain implementation,
+// and written values are read back. Seeds: corpus/grpc_text.
 #include <cstdlib>
 #include <regex>
 #include <string>
@@ -71,7 +71,7 @@ void try_base64(const std::string& text) {
   append_base64(text, encoded);
   check(decode_base64(encoded, decoded) && decoded == text);
   if (!decode_base64(text, decoded)) return check(decoded.empty());
-  // The text is the shortest form of what it says, but for padding and the unused bits of its end.
+  // The text is the shortest form of its value, except for padding and the unused bits at its end.
   encoded.clear();
   append_base64(decoded, encoded);
   const std::string bare = text.substr(0, text.find('='));
@@ -79,7 +79,7 @@ void try_base64(const std::string& text) {
   check(bare.empty() || encoded.substr(0, encoded.size() - 1) == bare.substr(0, bare.size() - 1));
 }
 
-// Whether it unpacks to `bytes_max` bytes at most.
+// True if it decompresses to at most `bytes_max` bytes.
 bool unpack(Coding coding, std::span<const uint8_t> packed, uint64_t bytes_max, size_t step,
             ByteBuffer& out) {
   Inflater inflater(coding, packed, bytes_max);

@@ -1,6 +1,6 @@
-// libFuzzer target of HTTP/1's reading: any bytes as a stream of requests. The first byte says
-// where the stream is cut; requests, bodies and refusals have to be the same whole, cut there, and
-// byte by byte. Seeds: corpus/http1.
+// libFuzzer target for reading HTTP/1: arbitrary bytes as a stream of requests. The first byte
+// determines where the stream is cut; requests, bodies and refusals must be the same for the whole
+// stream, the cut one, and byte by byte. Seeds: corpus/http1.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ void check(bool holds) {
   if (!holds) std::abort();
 }
 
-// Reads a stream as a connection does, and writes down what it is.
+// Reads a stream as a connection does, and records the result.
 class Reader final : public ChunkSink {
  public:
   void feed(std::string_view bytes) {

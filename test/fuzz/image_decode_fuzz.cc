@@ -1,6 +1,6 @@
-// libFuzzer target of the image operators: any bytes as an encoded image, by every operator and
-// some of their settings (the first byte chooses). An image may be refused or decoded; nothing
-// crashes, hangs or takes memory out of proportion. Seeds: corpus/image_decode.
+// libFuzzer target for the image operators: arbitrary bytes as an encoded image, through every
+// operator and some of their settings (the first byte chooses). An image may be refused or decoded;
+// nothing may crash, hang or use excessive memory. Seeds: corpus/image_decode.
 #include "../native/operators/support/fake_context.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

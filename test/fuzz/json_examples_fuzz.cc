@@ -1,6 +1,6 @@
-// libFuzzer target: REST bodies of classify and regress. Whatever is accepted must be Examples that
-// are well-formed protobuf, one per element of the list. The first input byte picks the verb and
-// what stands behind the body; the rest is the body.
+// libFuzzer target for REST bodies of classify and regress. An accepted body must result in
+// Examples that are well-formed protobuf, one per element of the list. The first input byte chooses
+// the method and the bytes after the body; the rest is the body.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,7 +1,8 @@
-// libFuzzer target of the V1 predict codec. What the fast decoder accepts, the plain one accepts
-// with the same tensors; decoded tensors are as large as their shapes say; they can be written as
-// an answer; nothing crashes. The first byte chooses the model and what stands behind the body;
-// seeds: corpus/json_v1 (their first byte is a character from '0' on: testing::sample_signatures).
+// libFuzzer target for the V1 predict codec. The plain decoder accepts everything that the fast one
+// accepts, with the same tensors; decoded tensors have the size of their shapes; they can be
+// written as a response; nothing crashes. The first byte chooses the model and the bytes after the
+// body. Seeds: corpus/json_v1 (their first byte is a character from '0' on:
+// testing::sample_signatures).
 #include <cstdio>
 #include <cstdlib>
 

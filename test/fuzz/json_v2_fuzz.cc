@@ -1,9 +1,8 @@
-// libFuzzer target of the V2 REST codec, JSON only. What the fast decoder accepts, the plain one
-// accepts with the same tensors; what is accepted has the schedule that the peek finds; decoded
-// tensors are as large as their shapes say; they can be written as an answer, or their classes
-// where the request asks for them; nothing crashes. The first byte chooses the
-// model: 'a' + datatype, 'A' + datatype for a model with a second input "b" (INT64). Seeds:
-// corpus/json_v2.
+// libFuzzer target for the V2 REST codec, JSON only. The plain decoder accepts everything that the
+// fast one accepts, with the same tensors; accepted bodies have the schedule that the peek finds;
+// decoded tensors have the size of their shapes; they can be written as a response, or their
+// classes if the request asks for them; nothing crashes. The first byte chooses the model: 'a' +
+// datatype, 'A' + datatype for a model with a second input "b" (INT64). Seeds: corpus/json_v2.
 #include <cstdio>
 #include <cstdlib>
 

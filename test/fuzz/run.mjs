@@ -1,11 +1,12 @@
 // Builds the fuzz targets with clang (AddressSanitizer, UndefinedBehaviorSanitizer, libFuzzer) into
-// build/fuzz and runs each one for a while, starting from its corpus; one for each core at a time.
+// build/fuzz and runs each one for a while, starting from its corpus; one per core at a time.
+//
 //   node test/fuzz/run.mjs [--seconds N] [TARGET...]      default: 20 seconds, all targets
-// One target is a program of its own: onnx_cases (onnx-cases.mjs).
-// The others are files test/fuzz/<name>_fuzz.cc, named without "_fuzz"; its seeds are in
-// test/fuzz/corpus/<name>, what it finds on the way in build/fuzz/corpus/<name>. A crash prints the
-// reproducer and how to run it. Ends with the plain line "N passed, N failed, N skipped".
-// Test time only.
+//
+// One target is a separate program: onnx_cases (onnx-cases.mjs). The others are files
+// test/fuzz/<name>_fuzz.cc, named without "_fuzz"; a target's seeds are in test/fuzz/corpus/<name>,
+// and new inputs that it finds in build/fuzz/corpus/<name>. A crash prints the reproducer and how
+// to run it. Ends with the plain line "N passed, N failed, N skipped". Test time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,19 +24,20 @@ const ONNX_CASES = 'onnx_cases';
 const COMPILER = 'clang++-14';
 const LIMITS = ['-max_len=4096', '-rss_limit_mb=2048', '-timeout=10'];
 const SECONDS_DEFAULT = 20;
-const SECONDS_SPARE = 60; // what a target may take beyond its time: start, reading the corpus
+// the time that a target may need besides its own: start, reading the corpus
+const SECONDS_SPARE = 60;
 
 function say(text) {
   process.stdout.write(`${text}\n`);
 }
 
-// Names of all targets: decoders are added by adding a file.
+// The names of all targets: adding a file adds a decoder.
 function targetNames() {
   const files = readdirSync(here).filter((file) => file.endsWith('_fuzz.cc'));
   return files.map((file) => file.slice(0, -'_fuzz.cc'.length)).sort();
 }
 
-// True where clang can link a libFuzzer binary (its runtime is a package of its own).
+// True if clang can link a libFuzzer binary (its runtime is a separate package).
 function compilerWorks() {
   const scratch = mkdtempSync(join(tmpdir(), 'serval-fuzz-'));
   const source =
@@ -47,7 +49,7 @@ function compilerWorks() {
   return status === 0;
 }
 
-// The script names what is missing, and installs it where this user may.
+// Runs the script that names missing packages, and installs them if this user may.
 function ensureCompiler() {
   if (compilerWorks()) return true;
   say(`fuzz: ${COMPILER} with libFuzzer is missing (packages clang-14, libclang-rt-14-dev)`);
@@ -74,7 +76,7 @@ function fuzzEnvironment() {
   };
 }
 
-// The bytes of a reproducer, for where the file itself is gone (a CI machine).
+// The bytes of a reproducer, for machines whose files are lost (CI).
 function base64Of(file) {
   return readFileSync(file).toString('base64');
 }
@@ -90,7 +92,7 @@ function reportFailure(name, result, reproducers, executable) {
   if (reproducers.length === 0) say('  no reproducer was written');
 }
 
-// Runs one target; true when nothing was found.
+// Runs one target; true if nothing was found.
 async function fuzz(name, runSeconds) {
   const executable = join(folder, `${name}_fuzz`);
   const seeds = join(here, 'corpus', name);
@@ -132,7 +134,7 @@ async function fuzz(name, runSeconds) {
   return true;
 }
 
-// {seconds, names}, or the text of what is wrong.
+// Returns {seconds, names}, or an error text.
 function parseArguments(args) {
   const known = [...targetNames(), ONNX_CASES];
   const names = [];

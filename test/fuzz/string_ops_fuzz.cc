@@ -1,6 +1,6 @@
-// libFuzzer target of the string operators: the input's first byte chooses the operator, the rest
-// becomes its strings (cut at zero bytes) and, for those that take numbers, its positions. Nothing
-// crashes, hangs or takes memory out of proportion. Seeds: corpus/string_ops.
+// libFuzzer target for the string operators: the input's first byte chooses the operator, the rest
+// becomes its strings (cut at zero bytes) and, for operators with numeric inputs, its positions.
+// Nothing may crash, hang or use excessive memory. Seeds: corpus/string_ops.
 #include "../native/operators/support/fake_context.h"
 
 namespace {

@@ -1,6 +1,6 @@
-// libFuzzer target of the decoders of tabular models: what they accept is what it says, and its
-// answer by V2 JSON is decoded to the same fields. The first byte chooses the protocol (bit 4:
-// TensorFlow's Predict) and the model, the second is a length of JSON before binary data. Seeds:
+// libFuzzer target for the decoders of tabular models: decoded fields match their declarations, and
+// their response as V2 JSON is decoded to the same fields. The first byte chooses the protocol (bit
+// 4: TensorFlow's Predict) and the model, the second is a length of JSON before binary data. Seeds:
 // corpus/table.
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 using namespace serval;
 using namespace serval::test;
 
-// Typed fields as of PMML and MLeap, and those of Spark, which take what comes.
+// Typed fields as in PMML and MLeap, and Spark's, which accept any type.
 TableModel model_of(unsigned choice) {
   std::vector<FieldSpec> fields;
   switch (choice) {

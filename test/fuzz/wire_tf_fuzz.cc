@@ -1,10 +1,10 @@
-// libFuzzer target: TensorFlow Serving's requests. Whatever is accepted must be tensors as large as
-// their shapes say, and a PredictRequest written again from them (both forms) must read back the
-// same. Each task of a MultiInferenceRequest must decode as a request of its own would, made
-// plainly of the task's ModelSpec and the message's Inputs. The first input byte picks the request
-// (bits 0-1: predict, classify, regress, a TensorProto alone; bit 2: MultiInference instead) and
-// where the message starts (bits 5-7: 0 to 7 bytes past an aligned place); the rest is the message,
-// with nothing readable behind it.
+// libFuzzer target for TensorFlow Serving's requests. Accepted tensors must have the size of their
+// shapes, and a PredictRequest written from them (in both forms) must be read back unchanged. Each
+// task of a MultiInferenceRequest must decode like a separate request built from the task's
+// ModelSpec and the message's Inputs. The first input byte chooses the request (bits 0-1: predict,
+// classify, regress, a TensorProto alone; bit 2: MultiInference instead) and where the message
+// starts (bits 5-7: 0 to 7 bytes past an aligned address); the rest is the message, with nothing
+// readable after it.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -21,10 +21,10 @@ using Bytes = std::span<const uint8_t>;
 using serval::testing::tensor_difference;
 using serval::testing::tensor_fault;
 
-// Over this the last value of a tensor does not repeat: 2 GiB each would be the fuzzer's end.
+// Above this size the last value of a tensor is not repeated: 2 GiB each would stop the fuzzer.
 constexpr uint64_t kFillBytesMax = 1 << 16;
 
-// A task is decoded twice; more of one request say nothing new.
+// Each task is decoded twice; more tasks of one request show nothing new.
 constexpr size_t kTasksDecoded = 4;
 
 void require_same(const std::string& difference, const char* what) {
@@ -33,7 +33,7 @@ void require_same(const std::string& difference, const char* what) {
   std::abort();
 }
 
-// A signature that takes every dtype: inputs a to n, of which all but `a` have an empty default.
+// A signature with inputs of every dtype: a to n, of which all but `a` have an empty default.
 Signature wide_signature() {
   Signature signature = tf_signature({}, {tf_spec("y", DType::Fp32), tf_spec("z", DType::Bytes)});
   for (uint8_t i = 1; i <= 14; ++i) {
@@ -109,7 +109,7 @@ std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Of MultiInference.
+// Signatures for MultiInference.
 const std::vector<Signature>& signatures() {
   static const std::vector<Signature> all{
       tf_signature({tf_spec("inputs", DType::Bytes)}, {tf_spec("scores", DType::Fp32)}, "c"),
@@ -118,7 +118,7 @@ const std::vector<Signature>& signatures() {
   return all;
 }
 
-// The task as a request of its own.
+// The task as a separate request.
 std::string plain_request(Bytes message, const TfTask& task) {
   WireBuilder spec, request;
   spec.bytes(1, task.model.name).bytes(3, task.signature());
@@ -155,7 +155,8 @@ void compare(Bytes message, const TfTask& task) {
   }
 }
 
-// Any bytes as a task's response: two of them, of which the answer has as many entries.
+// Uses arbitrary bytes as a task's response: joins two of them, and expects as many entries in the
+// result.
 void put_together(Bytes message) {
   ByteBuffer out;
   if (!append_tf_result(Method::Classify, message, Limits(), out).ok()) return;

@@ -1,6 +1,6 @@
-// libFuzzer target: ModelInferRequest bytes, the real decoder against the plain one, and the echoed
-// response read back. The first input byte picks the model and where the message starts (0 to 7
-// bytes past an aligned place); the rest is the message, with nothing readable behind it.
+// libFuzzer target for ModelInferRequest bytes: the real decoder against the plain one, and the
+// echoed response read back. The first input byte chooses the model and where the message starts (0
+// to 7 bytes past an aligned address); the rest is the message, with nothing readable after it.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

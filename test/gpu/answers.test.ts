@@ -1,5 +1,5 @@
-// What a GPU answers, held to what the CPU answers in the same server: each provider, batches of
-// several sizes, one by one and many at once, with and without CUDA graphs. Test time only.
+// A GPU's results, compared with the CPU's in the same server: each provider, batches of several
+// sizes, sequential and concurrent, with and without CUDA graphs. Test time only.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { randomOf, TABLE_ROWS, ZOO } from './zoo.js';
 const machine = machineOf();
 const ROWS = [1, 2, 3, 8, 17];
 const GRAPHS = 'max_batch_size: 8 dynamic_batching { } optimization { cuda { graphs: true } }';
-/** TensorFlow's own models, beside the project's. */
+/** TensorFlow's own models, besides the project's. */
 const SAVED = ['saved_model_half_plus_three', 'saved_model_half_plus_two_2_versions'];
 
 interface Port {

@@ -1,6 +1,6 @@
-// What the server relies on when a client shares memory of a device, asked of CUDA itself: over
-// stand-ins, whether they are as strict as the real one; on a GPU, whether the real one is as they
-// are. Test time only.
+// CUDA behaviour that the server relies on when a client shares device memory. Over stand-ins:
+// whether they are as strict as CUDA itself; on a GPU: whether CUDA behaves like them. Test time
+// only.
 import { it } from 'node:test';
 import { findPython, runPythonSuite } from '../e2e/support/python-suites.js';
 import { cudaEnv } from './machine.js';

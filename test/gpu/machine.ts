@@ -1,4 +1,4 @@
-// The GPU that the suite runs on, as run.mjs found it, and servers on it. Test time only.
+// The GPU that run.mjs found for the suite, and servers on it. Test time only.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,24 +8,26 @@ import { put } from '../e2e/support/operating.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 
 export interface GpuMachine {
-  /** ONNX Runtime's, with the CUDA provider beside it. */
+  /** ONNX Runtime's library, with the CUDA provider beside it. */
   readonly library: string;
   readonly providers: readonly ('cuda' | 'tensorrt')[];
   readonly devices: number;
-  /** The libraries are stand-ins that the tests built: nothing here is a GPU. */
+  /** The libraries are stand-ins that the tests built: there is no GPU. */
   readonly isFake: boolean;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Of run.mjs; without it nothing can be tested, which is an error here. */
+/** Set by run.mjs; without it nothing can be tested, which is an error here. */
 export function machineOf(): GpuMachine {
   const text = process.env['SERVAL_TEST_GPU'];
   assert.ok(text !== undefined, 'run by test/gpu/run.mjs: make test-gpu');
   return JSON.parse(text) as GpuMachine;
 }
 
-/** What a Python client needs for `cuda.bindings` (test/gpu/python): CUDA's libraries beside ONNX
- * Runtime's, else the loader's. */
+/**
+ * The environment of a Python client with `cuda.bindings` (test/gpu/python): CUDA's libraries
+ * beside ONNX Runtime's, else the loader's.
+ */
 export function cudaEnv(): NodeJS.ProcessEnv {
   const { library, isFake } = machineOf();
   const beside = join(dirname(library), 'libcudart.so.13');
@@ -38,7 +40,7 @@ export function cudaEnv(): NodeJS.ProcessEnv {
   };
 }
 
-/** config.pbtxt's instance group, and what asks for TensorRT. */
+/** The instance group of config.pbtxt, and the setting that enables TensorRT. */
 export function onGpu(provider: 'cuda' | 'tensorrt', more = 'gpus: [ 0 ]'): string {
   const group = `instance_group { kind: KIND_GPU ${more} }`;
   if (provider === 'cuda') return group;
@@ -47,7 +49,7 @@ export function onGpu(provider: 'cuda' | 'tensorrt', more = 'gpus: [ 0 ]'): stri
 }
 export const ON_CPU = 'instance_group { kind: KIND_CPU }';
 
-/** A model repository that is removed again, and a server of it. */
+/** A temporary model repository, and a server of it. */
 export class GpuServer {
   readonly root = mkdtempSync(join(tmpdir(), 'serval-gpu-'));
   readonly models = join(this.root, 'models');
@@ -55,7 +57,7 @@ export class GpuServer {
   readonly #env: Readonly<Record<string, string>>;
   #server: ServalProcess | undefined;
 
-  /** `env`: of the server besides. */
+  /** `env`: additional variables of the server. */
   constructor(env: Readonly<Record<string, string>> = {}) {
     this.#env = env;
   }

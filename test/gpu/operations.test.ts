@@ -1,5 +1,5 @@
-// What an operator of a GPU node does: models come and go under load, one finds no memory, a
-// device's process is killed, the page of metrics. Test time only.
+// Operations on a GPU node: models are loaded and unloaded during traffic, one finds no memory, a
+// device's process is killed, the metrics page. Test time only.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {

@@ -1,9 +1,11 @@
-// The suite that needs a GPU: says out loud where there is none.
+// The suite that needs a GPU; reports clearly if there is none.
+//
 //   node test/gpu/run.mjs [--fake] [--compiled] [PART...]
-// PART: of the names of the files that are wanted; none: all.
-// --fake: over libraries that the tests build, whose "GPU" is the CPU: shows that the suite runs.
-// --compiled: the tests are compiled already. Exit code: 0 all passed, 1 something failed, 2 there
-// is no GPU, and nothing was tested. Also how bench/gpu finds one. Test time only.
+//
+// PART: parts of the names of the files to run; none: all. --fake: uses libraries that the tests
+// build, whose "GPU" is the CPU, to show that the suite runs. --compiled: the tests are compiled
+// already. Exit code: 0 all passed, 1 something failed, 2 there is no GPU, and nothing was tested.
+// bench/gpu finds its GPU here as well. Test time only.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +17,7 @@ import { compileTests, compiledPath, testFilesIn } from '../run/suite.mjs';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const NO_GPU = 2;
 
-/** What models can run on, as `serval doctor` knows; a text where there is no GPU. */
+/** Returns what models can run on, from `serval doctor`; a text if there is no GPU. */
 export function realMachine() {
   const command = [join(root, 'bin', 'serval.mjs'), 'doctor', '--json'];
   const { stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' });
@@ -35,7 +37,7 @@ export function realMachine() {
   return { ...found, isFake: false, env: {} };
 }
 
-/** Stand-ins, built in `folder`, which is there. The tests are compiled. */
+/** Stand-ins, built in the existing folder `folder`. The tests are compiled. */
 export async function fakeMachine(folder) {
   const helper = compiledPath(join(root, 'test', 'e2e', 'gpu', 'fake-libraries.ts'));
   const { buildLibrary } = await import(pathToFileURL(helper).href);
@@ -44,7 +46,8 @@ export async function fakeMachine(folder) {
   const flags = ['-std=c++20', `-I${join(root, 'native')}`];
   buildLibrary(folder, 'libonnxruntime.so.1', 'fake_gpu_runtime.cc', flags);
   buildLibrary(folder, 'libcudart.so.13', 'fake_cudart.cc');
-  symlinkSync('libcudart.so.13', join(folder, 'libcuda.so.1')); // it stands for the driver's too
+  // it replaces the driver's library, too
+  symlinkSync('libcudart.so.13', join(folder, 'libcuda.so.1'));
   return {
     library: join(folder, 'libonnxruntime.so.1'),
     providers: ['cuda', 'tensorrt'],

@@ -1,6 +1,7 @@
-// CUDA shared memory with Triton's Python clients, unmodified: what its examples do, over HTTP and
-// gRPC, against models on a GPU (in the server, and in its device's process) and on the CPU. Over
-// stand-ins also: what was copied, and that no handle stays open. Test time only.
+// CUDA shared memory with Triton's unmodified Python clients: the steps of its examples, over HTTP
+// and gRPC, against models on a GPU (in the server, and in its device's process) and on the CPU.
+// Over stand-ins it also checks which copies were made, and that no handle stays open. Test time
+// only.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -58,10 +59,10 @@ const NEGATED: OnnxModel = {
     nodes: [{ op: 'Neg', inputs: ['x'], outputs: ['y'] }],
   },
 };
-/** Tests of the suites whose tensors lie in regions of the models' own device, all of them. */
+/** Tests of the suites in which every tensor is in a region on the models' own device. */
 const ON_THE_DEVICE = ['test_example', 'test_places_in', 'test_shapes', 'test_int64', 'test_many'];
 
-/** What the CUDA runtime that stands in says of a process. */
+/** The stand-in CUDA runtime's report about a process. */
 function reportOf(folder: string, pid: number): ReadonlyMap<string, number> {
   const file = join(folder, String(pid));
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
@@ -73,7 +74,7 @@ function reportOf(folder: string, pid: number): ReadonlyMap<string, number> {
   );
 }
 
-/** Standard output of perf_analyzer, whose CUDA runtime is another version than the server's. */
+/** Standard output of perf_analyzer, whose CUDA runtime has another version than the server's. */
 async function analyzed(program: string, args: readonly string[]): Promise<string> {
   const beside = join(dirname(program), 'lib');
   const folder = mkdtempSync(join(tmpdir(), 'serval-cudart12-'));
@@ -111,7 +112,7 @@ for (const isolate of ['device', 'none'] as const) {
       await gpu.stop();
       rmSync(reports, { recursive: true, force: true });
     });
-    /** Copies between host and device, of all processes that run models. */
+    /** Copies between host and device, in all processes that run models. */
     const hostCopies = (): number => {
       const pids = readdirSync(reports).map(Number).filter(Number.isInteger);
       const told = pids.map((pid) => reportOf(reports, pid));

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { packageRoot } from '../../ts/base/package-files.js';
 
-/** They need not be there. */
+/** They may be missing. */
 export const sharedModels = (): string =>
   process.env['SERVAL_TFSERVING_MODELS'] ??
   join(packageRoot(), '..', 'shared', 'models', 'tfserving');

@@ -1,5 +1,5 @@
-// Models of the operators that networks are made of, small, with weights of a fixed seed: what a
-// GPU answers is held to what the CPU answers. Test time only.
+// Small models of the operators that networks consist of, with weights of a fixed seed, for
+// comparing a GPU's results with the CPU's. Test time only.
 import { ELEMENT_TYPES, encodeModel, floatBytes } from '../../ts/importers/onnx/builder.js';
 import type {
   OnnxModel,
@@ -8,10 +8,10 @@ import type {
   OnnxValue,
 } from '../../ts/importers/onnx/builder.js';
 
-/** Rows of the table that `embedding` looks into: integers of inputs are below. */
+/** Rows of the table of `embedding`: integers in inputs are below this. */
 export const TABLE_ROWS = 8;
 
-/** Numbers of (-1, 1), the same each time. */
+/** Numbers in (-1, 1), the same each time. */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0 || 1;
   return () => {
@@ -138,8 +138,10 @@ const HALVES = model(
   [weights('w', 64, 16)],
 );
 
-/** How far a GPU may be from the CPU, of the largest value of the answer: sums in another order,
- * and TF32 (10 bits of fraction) in products of matrices; halves have 10 bits everywhere. */
+/**
+ * The allowed difference between GPU and CPU, relative to the largest value: sums in another order,
+ * and TF32 (10 bits of fraction) in matrix products; halves have 10 bits everywhere.
+ */
 const CLOSE = 3e-3;
 const HALF_CLOSE = 1e-2;
 

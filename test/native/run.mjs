@@ -26,8 +26,6 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
 const TEST_TIMEOUT_MS = 300_000;
 const SKIPPED_STATUS = 77;
-// The most executables with failed tests that are run again, each alone (see CONTRIBUTING).
-const AGAIN_MAX = 2;
 
 // TSan is ten times slower and finds nothing in code without threads, so it only covers these areas
 // and files.
@@ -123,12 +121,6 @@ function withoutRandomisation() {
   return works ? ['setarch', '-R'] : [];
 }
 
-// True if tests failed and nothing worse happened: sanitizer reports, crashes and timeouts count at
-// once.
-function onlyFailed({ status, stdout, stderr }, counts) {
-  return counts.failed > 0 && status === 1 && !/Sanitizer|runtime error/.test(stdout + stderr);
-}
-
 async function runTest(executable, report, prefix) {
   rmSync(report, { force: true });
   const command = [...prefix, executable, '--gtest_brief=1', `--gtest_output=json:${report}`];
@@ -136,7 +128,6 @@ async function runTest(executable, report, prefix) {
   const result = await runProgram(command, options);
   const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
   const counts = googleTestCounts(text, result.stdout);
-  counts.again = onlyFailed(result, counts);
   const died = result.status !== 0 && counts.failed === 0;
   if (died) counts.failed = 1;
   if (counts.failed > 0) {
@@ -176,16 +167,7 @@ export async function runBuild(name, filter) {
   const reports = join(folder, 'reports');
   mkdirSync(reports, { recursive: true });
   const runOne = (target) => runTest(join(folder, target), join(reports, `${target}.json`), prefix);
-  const first = await mapAtOnce(targets, runOne);
-  const again = targets.filter((_, index) => first[index].again);
-  const runs = again.length <= AGAIN_MAX ? again : [];
-  for (const target of runs) {
-    const counts = await runOne(target);
-    const outcome = counts.failed === 0 ? 'passed' : 'failed';
-    process.stdout.write(`AGAIN ${name} ${target}: failed, then ${outcome} alone\n`);
-    first[targets.indexOf(target)] = counts;
-  }
-  for (const counts of first) addCounts(total, counts);
+  for (const counts of await mapAtOnce(targets, runOne)) addCounts(total, counts);
   const times = `built in ${seconds(built - started)}, ran in ${seconds(Date.now() - built)}`;
   process.stdout.write(`native ${name}: ${summaryLine(total)} (${times})\n`);
   return total;

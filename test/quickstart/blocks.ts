@@ -3,17 +3,19 @@
 
 export interface Block {
   readonly language: 'sh' | 'python' | 'js';
-  /** Of its fence in the page. */
+  /** The line of its fence in the page. */
   readonly line: number;
   readonly text: string;
-  /** What it prints last; "" where it says nothing. */
+  /** Its stated last output; "" if it states none. */
   readonly printed: string;
 }
 
 const FENCE = /^```(sh|python|js)$/;
 
-/** The blocks between `from`, a whole line, and the next heading of its level; "": of all lines.
- * Throws where that line is missing, a fence has another language or is not closed. */
+/**
+ * The blocks between the line `from` and the next heading of its level; "": all lines. Throws if
+ * that line is missing, or if a fence has another language or is not closed.
+ */
 export function blocksOf(page: string, from = ''): readonly Block[] {
   const lines = page.split('\n');
   const start = from === '' ? 0 : lines.indexOf(from);
@@ -43,7 +45,7 @@ function blockOf([fence = '', ...lines]: readonly string[], line: number): Block
   return { language, line, text: lines.join('\n'), printed: printed.join('\n') };
 }
 
-/** Words, numbers and single signs; space is none. */
+/** Splits text into words, numbers and single signs, without space. */
 export function tokensOf(text: string): readonly string[] {
   return text.match(/[A-Za-z_]\w*|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[^\s\w]/g) ?? [];
 }
@@ -64,8 +66,10 @@ export function near(got: number, wanted: number, tolerance: number): boolean {
   return Math.abs(got - wanted) <= tolerance * Math.max(1, Math.abs(wanted));
 }
 
-/** Splits what a block printed in front of what it says that it prints last. Numbers are equal to
- * four digits: versions of libraries differ in the last ones. Throws where the end differs. */
+/**
+ * Splits off the stated last output from what a block printed. Numbers are equal to four digits,
+ * because versions of libraries differ in the last ones. Throws if the end differs.
+ */
 export function splitPrinted(
   output: string,
   printed: string,

@@ -8,7 +8,7 @@ import { packageRoot } from '../../ts/base/package-files.js';
 import { blocksOf, near, numbersOf, quotedOf, splitPrinted, type Block } from './blocks.js';
 import { QuickStarts, libraryOf, type Library } from './running.js';
 
-// Of the same model in single precision.
+// The tolerance for the same model in single precision.
 const TOLERANCE = 1e-5;
 
 export function quickStartBlocks(): readonly Block[] {

@@ -1,6 +1,5 @@
-// Runs blocks of the quick starts as a user pastes them, in an empty folder with nothing but the
-// packed npm package, which is packed here. Only the package's place and the ports are others.
-// Test time only.
+// Runs blocks of the quick starts as a user pastes them, in an empty folder with only the npm
+// package, which is packed here. Only the package's path and the ports differ. Test time only.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -20,7 +19,7 @@ import { freePort } from '../e2e/support/free-port.js';
 import type { Block } from './blocks.js';
 
 const DEADLINE_MS = 240_000;
-// Job control as in a user's shell: `kill %1` reaches npx and what it started. Nothing stays.
+// Job control as in a user's shell: `kill %1` reaches npx and its children. No process is left.
 const PROLOGUE = `set -meuo pipefail
 ended() { for job in $(jobs -p); do kill -- "-$job" 2>/dev/null || true; done; wait; }
 trap ended EXIT
@@ -30,7 +29,7 @@ const MARK = '@@ next block';
 export const LIBRARIES = ['keras', 'sklearn', 'torch', 'pyspark'] as const;
 export type Library = (typeof LIBRARIES)[number];
 
-/** Which library a block makes its model with. */
+/** The library with which a block makes its model. */
 export function libraryOf({ text, line }: Block): Library {
   const found = LIBRARIES.find((name) => new RegExp(`^(import|from) ${name}\\b`, 'm').test(text));
   assert.ok(found !== undefined, `line ${line}: no import of ${LIBRARIES.join(', ')}`);
@@ -56,8 +55,10 @@ export class QuickStarts {
     return this.tarball;
   }
 
-  /** What each of the blocks printed; they are run in order, by one shell, in one new folder.
-   * `python` is the folder of an interpreter of that name. Throws where one fails. */
+  /**
+   * Returns the output of each block; they run in order, in one shell, in one new folder. `python`
+   * is the folder of an interpreter of that name. Throws if one fails.
+   */
   async run(blocks: readonly Block[], python: string): Promise<readonly string[]> {
     this.count += 1;
     const cwd = join(this.folder, `empty-${this.count}`);
@@ -98,7 +99,7 @@ export class QuickStarts {
     return `${block.language === 'js' ? 'node' : 'python'} ${program}`;
   }
 
-  // No registry: all that the package needs is in it.
+  // No registry: the package contains everything that it needs.
   private environment(python: string): NodeJS.ProcessEnv {
     return {
       ...process.env,
@@ -128,7 +129,7 @@ export class QuickStarts {
     return { folder: join(lines[0] ?? '', 'bin'), missing };
   }
 
-  // Debian's PyTorch is for the system's Python, which is called python3 alone.
+  // Debian's PyTorch is for the system's Python, which is only called python3.
   private debianPython(): { readonly folder: string; readonly missing: string } {
     const system = '/usr/bin/python3';
     const { status } = spawnSync(system, ['-c', 'import torch.onnx']);

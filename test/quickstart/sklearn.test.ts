@@ -1,5 +1,5 @@
-// The quick start with scikit-learn, and docs/guides/clients.md, whose blocks print what they say,
-// in order. Reading and comparing blocks is tested too.
+// The quick start with scikit-learn, and docs/guides/clients.md, whose blocks print, in order, what
+// they state. The reading and comparing of blocks is tested as well.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// What every suite reports: passed, failed, and the names of what was skipped. Test time only.
+// The counts that every suite reports: passed, failed, and the names of skipped tests. Test time
+// only.
 
 export function noCounts() {
   return { passed: 0, failed: 0, skipped: [] };
@@ -15,14 +16,14 @@ export function summaryLine(counts) {
   return `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped.length} skipped`;
 }
 
-// Nothing is skipped quietly: one line each.
+// Prints a line for each skipped test.
 export function printSkipped(counts) {
   for (const name of counts.skipped) process.stdout.write(`SKIPPED ${name}\n`);
 }
 
 /**
- * Ends the process with `status` when all that it printed is written. process.exit() drops what a
- * pipe has not taken yet (some 200 KB go at once), and the counts come last.
+ * Ends the process with `status` once its output is written. process.exit() drops the bytes that a
+ * pipe has not accepted yet (about 200 KB fit), and the counts come last.
  */
 export function exitWhenWritten(status) {
   process.exitCode = status;
@@ -49,27 +50,6 @@ export function parseSummary(output) {
   while (skipped.length < Number(last[3])) skipped.push('unnamed');
   skipped.length = Number(last[3]);
   return { passed: Number(last[1]), failed: Number(last[2]), skipped };
-}
-
-/** Of node's TAP output: those of `files` in which a test failed, by the locations and stacks of
- * each failure; undefined where one failed that names none of them. */
-export function failedFiles(tap, files) {
-  const failed = new Set();
-  let begins = 0;
-  for (const end of tap.matchAll(/^(not )?ok \d+ - .*\n( {2}---\n(?: {2}.*\n)*? {2}\.\.\.\n)?/gm)) {
-    const told = tap.slice(begins, end.index + end[0].length);
-    begins = end.index + end[0].length;
-    if (end[1] === undefined) continue;
-    const named = files.filter((file) => told.includes(file));
-    if (named.length === 0) return undefined;
-    for (const file of named) failed.add(file);
-  }
-  return [...failed];
-}
-
-// The lines of a suite's output that say which files were run again.
-export function parseAgain(output) {
-  return [...output.matchAll(/^AGAIN .*$/gm)].map((match) => match[0]);
 }
 
 // Counts of node's test runner, from its TAP output (v20 to v24 write the same).

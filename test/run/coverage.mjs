@@ -13,7 +13,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const GCOV_FILES_AT_ONCE = 20;
 const OUTPUT_BYTES_MAX = 1024 * 2 ** 20;
 
-/** Adds to `files` (path -> line -> whether it ran) what gcov's JSON says, an object a line. */
+/** Adds gcov's JSON (one object a line) to `files` (path -> line -> whether it ran). */
 export function addGcov(files, json, folder) {
   for (const object of json.split('\n').filter((line) => line !== '')) {
     const { current_working_directory: compiledIn, files: sources } = JSON.parse(object);
@@ -30,11 +30,13 @@ export function addGcov(files, json, folder) {
 }
 
 const lineStarts = (text) => [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
-// Blank lines, comments and closing brackets run with whatever is around them.
+// Blank lines, comments and closing brackets count as run together with the code around them.
 const hasCode = (line) => !/^\s*(?:$|\/\/|\/?\*|[\])}]+[;,]?$)/.test(line);
 
-/** The same of one Node process (NODE_V8_COVERAGE): ranges of characters with counts,
- * inner ones behind those around them. `textOf(url)`: a compiled file of ts/, or undefined. */
+/**
+ * Adds the coverage of one Node process (NODE_V8_COVERAGE): ranges of characters with counts, inner
+ * ranges after those around them. `textOf(url)` returns a compiled file of ts/ or undefined.
+ */
 export function addV8(files, json, textOf) {
   for (const { url, functions } of JSON.parse(json).result) {
     const source = textOf(url);
@@ -57,7 +59,9 @@ export function addV8(files, json, textOf) {
   }
 }
 
-/** Rows {folder, lines, ran} of the folders two deep, in order, and one of all. */
+/**
+ * Returns rows {folder, lines, ran} of the folders two levels deep, in order, and one row for all.
+ */
 export function folderRows(files) {
   const rows = new Map();
   for (const [path, lines] of files) {
@@ -99,7 +103,7 @@ async function native(filter) {
   for (const old of filesOf(folder, '.gcda')) rmSync(old);
   const counts = await runBuild('coverage', filter);
   const files = new Map();
-  // Of every source file: one that no test links has notes, and no counts.
+  // Reads every source file's notes: a file that no test links has notes but no counts.
   const wanted = filesOf(folder, '.gcno').filter((path) => path.includes('.dir/native/'));
   for (let at = 0; at < wanted.length; at += GCOV_FILES_AT_ONCE) {
     const args = ['--json-format', '--stdout', ...wanted.slice(at, at + GCOV_FILES_AT_ONCE)];
@@ -112,7 +116,8 @@ async function native(filter) {
   return counts.failed === 0;
 }
 
-// Compiled files of ts/, whose lines are counted: about those of the sources.
+// Returns the compiled file of a source of ts/. Its lines are counted, which are about those of the
+// source.
 function compiledSource() {
   const texts = new Map();
   const folder = join(root, 'build', 'test');

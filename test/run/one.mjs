@@ -15,7 +15,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 // Tests below these folders run the product: addon, dist/bundle and example models.
 const RUNS_THE_PRODUCT = /^test\/(boundary|conformance|e2e)\//;
 
-/** {path, name} of "PATH[:NAME]"; name is '' where there is none. */
+/** Splits "PATH[:NAME]" into {path, name}; name is '' if there is none. */
 export function parseWanted(text) {
   const at = text.indexOf(':');
   return at < 0 ? { path: text, name: '' } : { path: text.slice(0, at), name: text.slice(at + 1) };
@@ -28,7 +28,7 @@ function filesBelow(folder, pattern) {
     .sort();
 }
 
-/** The files of test/e2e that run the Python module `suite`. */
+/** Returns the files of test/e2e that run the Python module `suite`. */
 export function driversOf(suite) {
   return filesBelow('test/e2e', /\.test\.ts$/).filter((path) =>
     readFileSync(join(root, path), 'utf8').includes(`'${suite}'`),
@@ -40,7 +40,7 @@ function run(command, args, env = {}) {
   return spawnSync(command, args, options).status === 0;
 }
 
-/** How many tests of a TAP report ran. Node 22 counts a file without any as one. */
+/** Counts the tests of a TAP report that ran. Node 22 counts a file without tests as one. */
 export function ranTests(tap, files) {
   const isFile = (name) => files.some((path) => path === name || relative(root, path) === name);
   return [...tap.matchAll(/^ *(?:not )?ok \d+ - (.*)$/gm)]
@@ -74,7 +74,7 @@ function runPython(path, name) {
   return runNodeTests(drivers, '', { SERVAL_PYTHON_SUITE: suite, SERVAL_PYTHON_TESTS: name });
 }
 
-/** Runs what `text` names. False where something failed or was not there. */
+/** Runs the tests that `text` names. Returns false if one failed or none was found. */
 function runWanted(text) {
   const { path: written, name } = parseWanted(text);
   const path = relative(root, resolve(root, written));

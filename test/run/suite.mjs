@@ -1,25 +1,32 @@
 // Runs the *.test.mjs and *.test.ts files of one or more folders with node's own test runner.
-//   node test/run/suite.mjs FOLDER... [--jobs N] [--again N]
-// TypeScript tests are compiled to build/test first (test/tsconfig.json); a type error is a
-// failure. So is a folder without tests: a suite that is not there has not passed. Where at most N
-// files failed, each is run once more, and the second run counts; both are shown, with a line
-// "AGAIN file". Ends with the plain line "N passed, N failed, N skipped". Test time only.
+//   node test/run/suite.mjs FOLDER... [--jobs N]
+// N files run at once (default 2); those of alone.mjs run after them, one at a time. TypeScript
+// tests are compiled to build/test first (test/tsconfig.json). A type error is a failure, and so is
+// a folder without tests. A failing test fails the suite: nothing is run twice. Lists the slowest
+// files and ends with the plain line "N passed, N failed, N skipped". Test time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ALONE } from './alone.mjs';
 import {
+  addCounts,
   exitWhenWritten,
-  failedFiles,
   noCounts,
   parseTap,
   printSkipped,
+  seconds,
   summaryLine,
 } from './counts.mjs';
 
-// For one file with all its tests; a test that hangs is a failure.
+// The limit of one file with all its tests; a test that hangs is a failure.
 const FILE_TIMEOUT_MS = 300_000;
+// Set to 1 by suites.mjs, which compiles the tests once for all suites.
+export const TESTS_COMPILED = 'SERVAL_TESTS_COMPILED';
+// Files that the list of slow ones has, and the least time of each.
+const SLOW_FILES = 12;
+const SLOW_MS = 5_000;
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -31,7 +38,7 @@ export function testFilesIn(folder) {
     .sort();
 }
 
-// Where the compiler puts a test: build/test mirrors the checkout.
+// The place where the compiler puts a test: build/test mirrors the checkout.
 export function compiledPath(file) {
   if (file.endsWith('.mjs')) return file;
   return join(root, 'build', 'test', relative(root, file)).replace(/\.ts$/, '.js');
@@ -44,44 +51,55 @@ export function compileTests() {
   return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status === 0;
 }
 
-// The runner shows only failures on the screen; the counts come from its TAP file.
+// The runner shows only failures on the screen; the counts come from its TAP file and the times of
+// the files from file-times.mjs.
 function runFiles(files, jobs) {
   const scratch = mkdtempSync(join(tmpdir(), 'serval-suite-'));
   const tap = join(scratch, 'tap');
+  const times = join(scratch, 'times');
   const args = ['--test', `--test-concurrency=${jobs}`, `--test-timeout=${FILE_TIMEOUT_MS}`];
   args.push('--test-reporter=tap', `--test-reporter-destination=${tap}`);
+  args.push(`--test-reporter=${join(root, 'test', 'run', 'file-times.mjs')}`);
+  args.push(`--test-reporter-destination=${times}`);
   args.push('--test-reporter=spec', '--test-reporter-destination=stdout', ...files);
   const env = { ...process.env, FORCE_COLOR: '0', NODE_TEST_CONTEXT: undefined };
   const options = { cwd: root, env, encoding: 'utf8', maxBuffer: 256 * 2 ** 20 };
   const result = spawnSync(process.execPath, args, options);
-  const text = existsSync(tap) ? readFileSync(tap, 'utf8') : '';
+  const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
+  const [text, timed] = [read(tap), read(times)];
   rmSync(scratch, { recursive: true, force: true });
-  return { status: result.status, output: `${result.stdout ?? ''}${result.stderr ?? ''}`, text };
+  const output = `${result.stdout ?? ''}${result.stderr ?? ''}`;
+  return { status: result.status, output, text, times: parseTimes(timed) };
 }
 
-// What a run of `files` came to; what failed is shown.
-function ranOnce(files, jobs) {
-  const { status, output, text } = runFiles(files, jobs);
-  const counts = parseTap(text) ?? { ...noCounts(), failed: 1 };
-  if (status !== 0 && counts.failed === 0) counts.failed = 1;
-  if (counts.failed > 0) process.stdout.write(output);
-  return { counts, failed: failedFiles(text, files) ?? [] };
+// Runs `files`, adds to `counts` and `times`, and shows what failed.
+function runAndCount(files, jobs, counts, times) {
+  if (files.length === 0) return;
+  const { status, output, text, times: more } = runFiles(files, jobs);
+  const got = parseTap(text) ?? { ...noCounts(), failed: 1 };
+  if (status !== 0 && got.failed === 0) got.failed = 1;
+  if (got.failed > 0) process.stdout.write(output);
+  addCounts(counts, got);
+  times.push(...more);
 }
 
-// A machine that stands still for seconds fails tests of real servers, sockets and clients that are
-// right. Such a failure does not come twice; one of ours that does is counted.
-function ranAgain(first, again) {
-  if (first.failed.length === 0 || first.failed.length > again) return first.counts;
-  const { counts } = first;
-  let failed = 0;
-  for (const file of first.failed) {
-    const second = ranOnce([file], 1).counts;
-    const outcome = second.failed === 0 ? 'passed' : 'failed';
-    process.stdout.write(`AGAIN ${relative(root, file)}: failed, then ${outcome} alone\n`);
-    failed += second.failed;
+/** The lines "milliseconds file" of file-times.mjs, slowest first. */
+export function parseTimes(text) {
+  return [...text.matchAll(/^(\d+) (.*)$/gm)]
+    .map(([, ms, file]) => ({ file, ms: Number(ms) }))
+    .sort((a, b) => b.ms - a.ms);
+}
+
+function printSlow(times) {
+  const slow = times.sort((a, b) => b.ms - a.ms).filter(({ ms }) => ms >= SLOW_MS);
+  for (const { file, ms } of slow.slice(0, SLOW_FILES)) {
+    process.stdout.write(`  ${seconds(ms).padStart(9)}  ${relative(root, file)}\n`);
   }
-  const mended = Math.max(0, counts.failed - failed);
-  return { ...counts, passed: counts.passed + mended, failed };
+}
+
+/** Whether a test file must not share the machine with another one. */
+function runsAlone(file) {
+  return ALONE.has(relative(root, file));
 }
 
 function numberAt(args, name, otherwise) {
@@ -91,7 +109,6 @@ function numberAt(args, name, otherwise) {
 
 function main(args) {
   const jobs = numberAt(args, '--jobs', 2);
-  const again = numberAt(args, '--again', 0);
   const counts = noCounts();
   const files = [];
   for (const folder of args) {
@@ -102,16 +119,16 @@ function main(args) {
     }
     files.push(...found);
   }
-  if (files.some((file) => file.endsWith('.ts')) && !compileTests()) {
+  const compiled = process.env[TESTS_COMPILED] === '1';
+  if (!compiled && files.some((file) => file.endsWith('.ts')) && !compileTests()) {
     process.stdout.write('FAILED type check of the tests (test/tsconfig.json)\n');
     counts.failed += 1;
   }
-  if (files.length > 0) {
-    const got = ranAgain(ranOnce(files.map(compiledPath), jobs), again);
-    counts.passed += got.passed;
-    counts.failed += got.failed;
-    counts.skipped.push(...got.skipped);
-  }
+  const times = [];
+  const beside = files.filter((file) => !runsAlone(file));
+  runAndCount(beside.map(compiledPath), jobs, counts, times);
+  runAndCount(files.filter(runsAlone).map(compiledPath), 1, counts, times);
+  printSlow(times);
   printSkipped(counts);
   process.stdout.write(`${summaryLine(counts)}\n`);
   return counts.failed === 0 ? 0 : 1;

@@ -1,15 +1,18 @@
-// Every suite in the order of STYLE's CI section, each with a heading and its time; a failing suite
-// does not hide the ones after it. `make test` has built everything before.
+// Runs every suite, each with a heading and its time; a failing suite does not hide the ones after
+// it. `make test` has built everything before.
 //   node test/run/suites.mjs [SUITE...]     default: all; --list prints the names
+// A suite that keeps every core busy runs alone. The others (`narrow`) wait for one process at a
+// time: neighbours in the list run side by side, and each prints its output when it has ended.
 // Ends with the plain line "N passed, N failed, N skipped" over all suites. Test time only.
 import { spawn, spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { mapAtOnce } from './at-once.mjs';
+import { compileTests, TESTS_COMPILED } from './suite.mjs';
 import {
   addCounts,
   exitWhenWritten,
   noCounts,
-  parseAgain,
   parseSummary,
   printSkipped,
   seconds,
@@ -20,23 +23,31 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 const node = (...args) => [process.execPath, ...args];
 
-// name -> command. Suites that talk to a server over sockets run their files one at a time.
+const suite = (...args) => node('test/run/suite.mjs', ...args);
+
+// name -> command.
 const SUITES = {
   tidy: node('test/tidy/tidy.mjs'),
-  unit: node('test/run/suite.mjs', 'test/tidy', 'test/unit', 'bench/test', '--again', '2'),
+  boundary: suite('test/boundary', '--jobs', '1'),
+  unit: suite('test/tidy', 'test/unit', 'bench/test'),
   'native-plain': node('test/native/run.mjs', 'plain'),
-  boundary: node('test/run/suite.mjs', 'test/boundary', '--jobs', '1'),
-  conformance: node('test/run/suite.mjs', 'test/conformance', '--jobs', '1', '--again', '2'),
-  e2e: node('test/run/suite.mjs', 'test/e2e', '--jobs', '1', '--again', '3'),
-  clients: node('test/run/suite.mjs', 'test/clients', '--jobs', '1', '--again', '1'),
-  deploy: node('test/run/suite.mjs', 'test/deploy', '--jobs', '1', '--again', '1'),
+  conformance: suite('test/conformance'),
+  e2e: suite('test/e2e'),
+  clients: suite('test/clients', '--jobs', '1'),
+  deploy: suite('test/deploy', '--jobs', '1'),
+  package: node('scripts/check-package.mjs'),
+  quickstart: suite('test/quickstart', '--jobs', '1'),
   'native-asan': node('test/native/run.mjs', 'asan'),
   'boundary-asan': node('test/run/boundary-asan.mjs'),
   'native-tsan': node('test/native/run.mjs', 'tsan'),
   fuzz: node('test/fuzz/run.mjs', '--seconds', '10'),
-  package: node('scripts/check-package.mjs'),
-  quickstart: node('test/run/suite.mjs', 'test/quickstart', '--jobs', '1', '--again', '1'),
 };
+const NARROW = new Set(['tidy', 'boundary', 'clients', 'deploy', 'package', 'quickstart']);
+const NARROW_AT_ONCE = 2;
+// Suites that run no file of test/**/*.ts.
+const WITHOUT_TYPESCRIPT = new Set(
+  'tidy native-plain native-asan native-tsan fuzz package'.split(' '),
+);
 
 // The suites that drive the official Python clients get the interpreter that has them.
 const NEEDS_PYTHON = new Set(['conformance', 'e2e']);
@@ -48,9 +59,9 @@ function pythonInterpreter() {
   return status === 0 ? join(stdout.trim(), 'bin', 'python') : undefined;
 }
 
-// Output goes to the screen as it comes; what a program prints on stdout is kept for the counts
-// (stderr may come in the middle of a line).
-function runCommand([command, ...args], env) {
+// Runs a program to its end. Its output goes to `write`; stdout is kept for the counts (stderr may
+// arrive in the middle of a line).
+function runCommand([command, ...args], env, write) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
@@ -58,7 +69,7 @@ function runCommand([command, ...args], env) {
       stream.setEncoding('utf8');
       stream.on('data', (text) => {
         if (stream === child.stdout) output += text;
-        process.stdout.write(text);
+        write(text);
       });
     }
     child.on('error', (error) => resolve({ status: 1, output: error.message }));
@@ -66,21 +77,46 @@ function runCommand([command, ...args], env) {
   });
 }
 
-async function runSuite(name) {
+async function runSuite(name, write) {
   const env = { ...process.env };
   if (NEEDS_PYTHON.has(name) && env.SERVAL_PYTHON === undefined) {
     const python = pythonInterpreter();
     if (python === undefined) return { ...noCounts(), failed: 1 };
     env.SERVAL_PYTHON = python;
   }
-  const { status, output } = await runCommand(SUITES[name], env);
+  const { status, output } = await runCommand(SUITES[name], env, write);
   const counts = parseSummary(output) ?? { ...noCounts(), passed: status === 0 ? 1 : 0 };
   if (status !== 0 && counts.failed === 0) counts.failed = 1;
-  return { ...counts, again: parseAgain(output) };
+  return counts;
 }
 
 function timeColumn(name, started) {
   return `${name.padEnd(14)} ${seconds(Date.now() - started).padStart(9)}`;
+}
+
+/** The suites in steps: a list of narrow neighbours, or one wide suite. */
+export function stepsOf(names) {
+  const steps = [];
+  for (const name of names) {
+    const last = steps.at(-1);
+    if (NARROW.has(name) && last !== undefined && NARROW.has(last[0])) last.push(name);
+    else steps.push([name]);
+  }
+  return steps;
+}
+
+// Runs one suite; resolves to its counts and its line of the table.
+async function runShown(name, beside) {
+  const heading = `\n== ${name} (Node ${process.versions.node})\n`;
+  const kept = [heading];
+  const write = beside ? (text) => kept.push(text) : (text) => process.stdout.write(text);
+  if (!beside) process.stdout.write(heading);
+  const started = Date.now();
+  const counts = await runSuite(name, write);
+  const line = `${timeColumn(name, started)}   ${summaryLine(counts)}`;
+  if (beside) process.stdout.write(kept.join(''));
+  process.stdout.write(`== ${line}\n`);
+  return { counts, line };
 }
 
 async function main(args) {
@@ -97,22 +133,29 @@ async function main(args) {
   }
   const total = noCounts();
   const lines = [];
-  const again = [];
   const begun = Date.now();
-  for (const name of names) {
-    process.stdout.write(`\n== ${name} (Node ${process.versions.node})\n`);
-    const started = Date.now();
-    const counts = await runSuite(name);
-    lines.push(`${timeColumn(name, started)}   ${summaryLine(counts)}`);
-    process.stdout.write(`== ${lines.at(-1)}\n`);
-    addCounts(total, counts);
-    again.push(...(counts.again ?? []));
+  if (names.some((name) => !WITHOUT_TYPESCRIPT.has(name))) {
+    // Tests with type errors are compiled all the same: the suites run, and the run fails.
+    if (!compileTests()) {
+      process.stdout.write('FAILED type check of the tests (test/tsconfig.json)\n');
+      total.failed += 1;
+    }
+    process.env[TESTS_COMPILED] = '1';
+  }
+  for (const step of stepsOf(names)) {
+    const beside = step.length > 1;
+    const ran = await mapAtOnce(step, (name) => runShown(name, beside), NARROW_AT_ONCE);
+    for (const { counts, line } of ran) {
+      addCounts(total, counts);
+      lines.push(line);
+    }
   }
   process.stdout.write(`\n${lines.join('\n')}\n${timeColumn('all suites', begun)}\n`);
-  for (const line of again) process.stdout.write(`${line}\n`);
   printSkipped(total);
   process.stdout.write(`${summaryLine(total)}\n`);
   return total.failed === 0 ? 0 : 1;
 }
 
-exitWhenWritten(await main(process.argv.slice(2)));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  exitWhenWritten(await main(process.argv.slice(2)));
+}

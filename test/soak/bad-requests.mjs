@@ -1,4 +1,4 @@
-// Requests that cannot be right, each with the status that it must get. Test time only.
+// Invalid requests, each with the status that it must get. Test time only.
 import { modelInferRequest } from '../../bench/wire.mjs';
 import { INFER_METHOD } from './http.mjs';
 import { pause } from './options.mjs';
@@ -71,7 +71,7 @@ async function grpcOnce(connections, [method, message, code]) {
   throw new Error(`${method} ${hex}: expected ${code}, got ${answer.code} ${answer.details}`);
 }
 
-/** One after the other until `stopping()`. Resolves to {refused}. */
+/** Sends one after another until `stopping()`. Resolves to {refused}. */
 export async function runBadRequests({ connections, random, stopping }) {
   let refused = 0;
   while (!stopping()) {

@@ -1,5 +1,5 @@
-// Clients that change their mind: aborted HTTP requests, cancelled and timed-out gRPC calls, one by
-// one and thousands at once, on a model that makes them wait. Test time only.
+// Clients that give up: aborted HTTP requests, cancelled and timed-out gRPC calls, one by one and
+// thousands at once, on a model that makes them wait. Test time only.
 import { bytesOf } from '../../bench/bodies.mjs';
 import { modelInferRequest } from '../../bench/wire.mjs';
 import { INFER_METHOD } from './http.mjs';
@@ -23,7 +23,7 @@ const SOME = 20;
 // OK, cancelled, deadline exceeded, queue full.
 const GRPC_ALLOWED = new Set([0, 1, 4, 14]);
 
-/** Sends the request, or a part of it, and breaks the connection off. */
+/** Sends the request, or a part of it, and aborts the connection. */
 function abortOne(connections, random) {
   const whole = requestOf(connections.key);
   const part = random.int(0, 3) === 0 ? whole.slice(0, random.int(1, whole.length)) : whole;
@@ -37,7 +37,7 @@ function abortOne(connections, random) {
   });
 }
 
-/** One call that is cancelled, or whose deadline is short. */
+/** Makes one call that is cancelled, or has a short deadline. */
 async function cancelOne(connections, random) {
   const byDeadline = random.int(0, 1) === 0;
   const began = (call) => {
@@ -50,7 +50,7 @@ async function cancelOne(connections, random) {
   if (!GRPC_ALLOWED.has(code)) throw new Error(`cancelled gRPC call: ${code} ${details}`);
 }
 
-/** Somebody who is not cancelled still gets an answer. */
+/** A request that is not cancelled is still answered. */
 async function othersAreServed(connections, served) {
   const { predictions } = await connections.json(
     '/v1/models/half_plus_three:predict',
@@ -62,7 +62,7 @@ async function othersAreServed(connections, served) {
   served.half_plus_three = (served.half_plus_three ?? 0) + 1;
 }
 
-/** Rounds of cancels until `stopping()`. Resolves to {served, cancels}. */
+/** Cancels in rounds until `stopping()`. Resolves to {served, cancels}. */
 export async function runCancels({ connections, random, stopping }) {
   const served = {};
   let cancels = 0;

@@ -1,12 +1,13 @@
-// What an operator does while the clients work: loads, unloads and loads anew; versions that come,
-// change in place and go; scrapes. Every step is checked to have had its effect. Test time only.
+// The operator's actions while the clients work: loads, unloads and reloads; versions that are
+// added, replaced and removed; scrapes. Every step is checked to have had its effect. Test time
+// only.
 import { checkHistograms, checkMonotone, parseMetrics } from './metrics.mjs';
 import { pause } from './options.mjs';
 import { COMING, MOVING, STEADY } from './repository.mjs';
 
 const EFFECT_MS = 60_000;
 const TRY_MS = 100;
-/** Methods that the shell answers. */
+/** Methods that JavaScript answers. */
 const FORWARDED = [
   '/inference.GRPCInferenceService/ServerMetadata',
   '/inference.GRPCInferenceService/ModelStatistics',
@@ -14,7 +15,7 @@ const FORWARDED = [
   '/grpc.health.v1.Health/Check',
 ];
 
-/** Asks `probe` until it answers ''; throws its last words when that takes too long. */
+/** Calls `probe` until it returns ''; throws its last result when that takes too long. */
 async function until(what, probe) {
   const limit = performance.now() + EFFECT_MS;
   for (;;) {
@@ -25,7 +26,7 @@ async function until(what, probe) {
   }
 }
 
-/** Loads, unloads and loads anew until `stopping()`. Resolves to {loads}. */
+/** Loads, unloads and reloads until `stopping()`. Resolves to {loads}. */
 export async function runLoads({ connections, random, stopping }) {
   let loads = 0;
   const post = (model, verb) => connections.json(`/v2/repository/models/${model}/${verb}`, '{}');
@@ -49,7 +50,7 @@ export async function runLoads({ connections, random, stopping }) {
   return { loads };
 }
 
-/** The constant that the newest version adds, or why it does not answer. */
+/** The constant that the newest version adds, or why there is no response. */
 async function answerOf(connections) {
   const body = JSON.stringify({
     inputs: [{ name: 'x', datatype: 'FP32', shape: [1], data: [0] }],
@@ -59,9 +60,9 @@ async function answerOf(connections) {
   return JSON.parse(answer.body.toString()).outputs[0].data[0];
 }
 
-/** Versions come, are replaced and go until `stopping()`. Resolves to {versions}. */
+/** Adds, replaces and removes versions until `stopping()`. Resolves to {versions}. */
 export async function runVersions({ connections, random, stopping, repository }) {
-  // Of these the latest two are served.
+  // The latest two of these are served.
   const present = repository.versions();
   let changes = 0;
   const answers = (what, constant) =>
@@ -94,7 +95,7 @@ export async function runVersions({ connections, random, stopping, repository })
   return { versions: changes };
 }
 
-/** One scrape, checked. */
+/** Makes one scrape and checks it. */
 export async function scrape(connections, before) {
   const { status, body } = await connections.send('/metrics');
   if (status !== 200) throw new Error(`/metrics: ${status} ${body.toString('utf8', 0, 300)}`);

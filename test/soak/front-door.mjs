@@ -1,6 +1,6 @@
-// Everything at the front door of the soak's server: keys that are given and taken away, TLS whose
-// certificate is renewed, traces whose settings change, a request log that begins new files, shared
-// memory. The operator's part, and what is checked when all is over. Test time only.
+// Everything at the front door of the soak's server: keys that are added and removed, TLS with a
+// renewed certificate, traces with changing settings, a request log that starts new files, shared
+// memory. The operator's actions, and the final checks. Test time only.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const EFFECT_MS = 60_000;
 const TRY_MS = 100;
 const LOG_MB_MAX = 1;
 const LOG_FILES_MAX = 3;
-/** A request is written whole: a file may be larger by one. */
+/** A request is written as a whole: a file may exceed the limit by one. */
 const LOG_FILE_BYTES_MAX = (LOG_MB_MAX + 1) * 1e6;
 const PAIRS = ['first', 'second'];
 const INFER = '/v2/models/half_plus_three/infer';
@@ -24,7 +24,7 @@ const UNSERVED_PORT = 9;
 const digestOf = (key) => createHash('sha256').update(key).digest('hex');
 
 export class FrontDoor {
-  /** How often the certificate changed. */
+  /** The number of renewals of the certificate. */
   renewals = 0;
 
   constructor(folder, tls) {
@@ -38,7 +38,7 @@ export class FrontDoor {
     if (tls) this.makeCertificates();
   }
 
-  /** tls: with Triton's trace file; plain: with traces for a collector that is not there. */
+  /** tls: with Triton's trace file; plain: with traces for a collector that does not exist. */
   static make(folder, kind) {
     return new FrontDoor(folder, kind === 'tls');
   }
@@ -57,7 +57,7 @@ export class FrontDoor {
     ];
   }
 
-  /** What clients need to come in: {key, ca}. */
+  /** The credentials of clients: {key, ca}. */
   get entry() {
     return { key: KEY, ...(this.tls && { ca: this.path('authority.pem') }) };
   }
@@ -100,8 +100,10 @@ export class FrontDoor {
     }
   }
 
-  /** Whose certificate a new connection is shown; '' = it was reset, as one may be that comes in
-   * the very moment. */
+  /**
+   * The certificate that a new connection is shown; '' = it was reset, which may happen at the
+   * moment of the change.
+   */
   served(port) {
     return new Promise((resolve, reject) => {
       const ca = readFileSync(this.path('authority.pem'));
@@ -113,7 +115,7 @@ export class FrontDoor {
     });
   }
 
-  /** Throws where a log or a trace file is not what it must be. Answers what there is of them. */
+  /** Throws if a log or a trace file is invalid. Returns their counts. */
   check() {
     const found = { logFiles: 0, logLines: 0, traces: 0 };
     for (const entry of readdirSync(this.logs, { recursive: true, withFileTypes: true })) {
@@ -191,7 +193,7 @@ async function changeTraces(connections, random) {
   await connections.json(path);
 }
 
-/** Keys, certificates and settings change until `stopping()`. Resolves to {served, changes}. */
+/** Changes keys, certificates and settings until `stopping()`. Resolves to {served, changes}. */
 export async function runDoor({ connections, random, stopping, door, server }) {
   const keys = { now: 'none-yet', next: random.int(0, 1e9), served: 0 };
   let changes = 0;

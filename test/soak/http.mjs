@@ -1,4 +1,4 @@
-// HTTP and gRPC by the shortest way, for the soak's workers. Test time only.
+// Minimal HTTP and gRPC clients for the soak's workers. Test time only.
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { readFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -7,8 +7,10 @@ import { connect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 
 const TIMEOUT_MS = 60_000;
-/** The server closes connections that are silent for ten seconds, counted in steps of four. Who
- * sends on one at that moment hears nothing, and sends again. */
+/**
+ * The server closes connections that are silent for ten seconds, counted in steps of four. A client
+ * that sends at that moment gets no response, and retries.
+ */
 const CLOSED_IDLE_MS = 5000;
 const identity = (bytes) => bytes;
 
@@ -17,15 +19,17 @@ export const STREAM_METHOD = '/inference.GRPCInferenceService/ModelStreamInfer';
 export const PREDICT_METHOD = '/tensorflow.serving.PredictionService/Predict';
 
 export class Connections {
-  /** `ports` is {http, grpc}, `entry` {key, ca}: every request carries the key; with the path of a
-   * certificate all is TLS. */
+  /**
+   * `ports` is {http, grpc}, `entry` {key, ca}: every request carries the key; the path of a
+   * certificate enables TLS.
+   */
   constructor(ports, { key, ca: caPath }) {
     this.ports = ports;
     this.key = key;
     this.ca = caPath && readFileSync(caPath);
     this.metadata = new Metadata();
     this.metadata.set('authorization', `Bearer ${key}`);
-    /** Of each connection: when its last answer was whole. */
+    /** The time of each connection's last complete response. */
     this.answeredMs = new WeakMap();
     const agent = { keepAlive: true, maxSockets: 64 };
     this.agent = this.ca ? new TlsAgent({ ...agent, ca: this.ca }) : new Agent(agent);
@@ -74,8 +78,8 @@ export class Connections {
         idleMs = now - (this.answeredMs.get(socket) ?? now);
       });
       sent.on('error', (error) => {
-        // uWebSockets.js takes a new certificate with a new socket that listens: who has just come
-        // to the old one, and shaken no hands yet, is reset.
+        // uWebSockets.js applies a new certificate by opening a new listening socket: a client that
+        // has just connected to the old one, before its handshake, is reset.
         const early = this.ca !== undefined && connection?.authorized !== true;
         if (error.code === 'ECONNRESET' && (idleMs > CLOSED_IDLE_MS || early)) {
           resolve(this.send(path, body, headers, method));
@@ -85,13 +89,13 @@ export class Connections {
     });
   }
 
-  /** A connection to the HTTP port by hand; `begun` when it may be written to. */
+  /** A raw connection to the HTTP port; `begun` is called when it is writable. */
   raw(begun) {
     const to = { host: '127.0.0.1', port: this.ports.http };
     return this.ca ? tlsConnect({ ...to, ca: this.ca }, begun) : connect(to, begun);
   }
 
-  /** The value of a JSON answer; throws unless its status is 200. */
+  /** The value of a JSON response; throws unless its status is 200. */
   async json(path, body, headers) {
     const answer = await this.send(path, body, headers);
     if (answer.status !== 200) {
@@ -121,14 +125,14 @@ export class Connections {
     });
   }
 
-  /** One call of many messages both ways. Resolves to {code, details, messages}. */
+  /** One call with many messages in both directions. Resolves to {code, details, messages}. */
   stream(method, messages, { deadlineMs = TIMEOUT_MS } = {}) {
     const options = { deadline: Date.now() + deadlineMs };
     const { client, metadata } = this;
     const call = client.makeBidiStreamRequest(method, identity, identity, metadata, options);
     const got = [];
     call.on('data', (message) => got.push(message));
-    call.on('error', () => {}); // its status says it
+    call.on('error', () => {}); // reported by its status
     const ended = new Promise((resolve) => {
       call.on('status', ({ code, details }) => resolve({ code, details, messages: got }));
     });

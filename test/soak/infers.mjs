@@ -1,4 +1,4 @@
-// Steady inference over every protocol: each answer is compared with what it must be. Test time
+// Steady inference over every protocol: each response is compared with the expected one. Test time
 // only.
 import { bytesOf, floatsOf, v2BinaryRequest } from '../../bench/bodies.mjs';
 import { predictOutput, predictRequest } from '../../bench/tensorflow/messages.mjs';
@@ -11,7 +11,7 @@ const NOT_SERVED = new Set([404, 503]);
 const NOT_FOUND_GRPC = 5;
 const NOT_SERVED_GRPC = new Set([NOT_FOUND_GRPC, 14]);
 
-/** What is asked of one model: {model, tensor, output, data, check(floats or texts, version)}. */
+/** A request for one model: {model, tensor, output, data, check(floats or texts, version)}. */
 function plan(random) {
   const kind = random.int(0, 9);
   if (kind <= 3) return halfPlusThree(random, 'half_plus_three');
@@ -37,7 +37,7 @@ function batched(random) {
   return floatPlan('batched', ['input', 'output'], shape, data, (got) => sameList(got, data));
 }
 
-// Version n answers x + n, or x + n + 0.5 once it was replaced.
+// Version n returns x + n, or x + n + 0.5 once it was replaced.
 function moving(random) {
   const data = quarters(random, 3);
   const check = (got, version) => {
@@ -124,7 +124,7 @@ async function overGrpc(connections, { model, data, tensor }) {
   };
 }
 
-// The same request several times on one call. Replies come in the order of the requests.
+// Sends the same request several times on one call. Replies arrive in the order of the requests.
 async function overStream(connections, { check, ...request }, random) {
   const times = random.int(1, 4);
   const messages = new Array(times).fill(inferMessage(request));
@@ -154,7 +154,7 @@ async function overPredict(connections, { model, data, tensor }) {
   };
 }
 
-/** One request of random kind. Throws what is wrong with the answer. */
+/** Makes one request of a random kind. Throws what is wrong with the response. */
 async function inferOnce(connections, random, served) {
   const request = plan(random);
   const ways = [overV1, overV2Json];
@@ -174,7 +174,10 @@ async function inferOnce(connections, random, served) {
   served[request.model] = (served[request.model] ?? 0) + (answer.times ?? 1);
 }
 
-/** Loops of requests until `stopping()`. Resolves to {served: {model: answers of 200}}. */
+/**
+ * Runs loops of requests until `stopping()`. Resolves to {served: {model: responses with status
+ * 200}}.
+ */
 export async function runInfers({ connections, random, stopping }, loops = 8) {
   const served = {};
   const loop = async () => {

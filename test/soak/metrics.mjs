@@ -1,12 +1,14 @@
-// Reads /metrics and holds it to what Prometheus expects: families declared once, no sample twice,
-// histograms cumulative, counters of models that stay never going down. Pure but for the caller's
-// text. Test time only.
+// Parses /metrics and checks it against Prometheus's rules: families declared once, no duplicate
+// samples, histograms cumulative, counters of steady models never decrease. Pure, except for the
+// caller's text. Test time only.
 
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)",?/g;
 
-/** Text -> [{name, labels, key, value}] with the types of the families. Throws on a line that is no
- * sample, a sample or family given twice. */
+/**
+ * Text -> [{name, labels, key, value}] with the types of the families. Throws on a line that is not
+ * a sample, and on a duplicate sample or family.
+ */
 export function parseMetrics(text) {
   const types = new Map();
   const samples = new Map();
@@ -31,7 +33,7 @@ export function parseMetrics(text) {
   return { types, samples };
 }
 
-/** Throws where a bucket holds fewer than the one before, or the last one is not the count. */
+/** Throws if a bucket holds fewer than the one before, or the last one does not equal the count. */
 export function checkHistograms({ types, samples }) {
   const rows = [...samples.values()];
   for (const [family, type] of types) {
@@ -67,7 +69,7 @@ function checkBuckets(family, key, buckets, rows) {
   }
 }
 
-/** Throws where a counter of one of `models` is lower than before, or gone. */
+/** Throws if a counter of one of `models` is lower than before, or missing. */
 export function checkMonotone(before, now, models) {
   for (const [key, { name, labels, value }] of before.samples) {
     const family = name.replace(/_(bucket|count|sum)$/, '');
@@ -79,7 +81,7 @@ export function checkMonotone(before, now, models) {
   }
 }
 
-/** Sum of a metric's samples whose labels hold all of `labels`. */
+/** The sum of a metric's samples that have all of `labels`. */
 export function sumOf({ samples }, name, labels = {}) {
   let sum = 0;
   for (const sample of samples.values()) {

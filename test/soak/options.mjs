@@ -1,4 +1,4 @@
-// The command line of the soak, and random numbers that a seed repeats. Pure. Test time only.
+// The command line of the soak, and random numbers that a seed reproduces. Pure. Test time only.
 import { parseArgs } from 'node:util';
 
 export const HELP = `node test/soak/run.mjs [options]
@@ -10,8 +10,9 @@ export const HELP = `node test/soak/run.mjs [options]
 
 const DOORS = { tls: ['tls'], plain: ['plain'], both: ['tls', 'plain'] };
 
-/** argv -> {minutes, seed, doors, verbose, help}. Throws with the flag's name when a value is
- * wrong. */
+/**
+ * argv -> {minutes, seed, doors, verbose, help}. Throws with the flag's name if a value is wrong.
+ */
 export function parseOptions(argv, otherwiseSeed) {
   const { values } = parseArgs({
     args: argv,
@@ -38,13 +39,13 @@ export function parseOptions(argv, otherwiseSeed) {
   return { minutes, seed, doors, verbose: values.verbose, help: values.help };
 }
 
-/** Random numbers of a seed (mulberry32: 32 bits of state, one multiply each). */
+/** Random numbers from a seed (mulberry32: 32 bits of state, one multiplication each). */
 export class Random {
   constructor(seed) {
     this.state = seed >>> 0;
   }
 
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   next() {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);

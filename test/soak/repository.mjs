@@ -1,5 +1,5 @@
-// The models of the soak: a repository under explicit control, and a base path whose versions come,
-// change and go. Test time only.
+// The models of the soak: a repository under explicit control, and a base path whose versions are
+// added, changed and removed. Test time only.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Loaded at start and never touched again; what they answer is counted and compared. */
+/** Loaded at start and never changed; their responses are counted and compared. */
 export const STEADY = ['half_plus_three', 'batched', 'text'];
-/** Loaded, unloaded and loaded anew all the time. */
+/** Loaded, unloaded and reloaded all the time. */
 export const COMING = ['coming_1', 'coming_2'];
-/** Runs for tens of milliseconds: what is cancelled waits here. */
+/** Runs for tens of milliseconds: requests that are cancelled wait here. */
 export const SLOW = 'slow';
-/** From a base path, by polling. */
+/** Served from a base path, by polling. */
 export const MOVING = 'moving';
 export const SETTLE_MS = 300;
 
@@ -83,7 +83,10 @@ export class Repository {
     ];
   }
 
-  /** Version `version` answers x + constant. Copied piece by piece into its final place. */
+  /**
+   * Adds version `version`, which returns x + constant. It is copied piece by piece into its final
+   * place.
+   */
   addVersion(version, constant) {
     const folder = join(this.base, String(version));
     mkdirSync(folder, { recursive: true });
@@ -93,7 +96,7 @@ export class Repository {
     writeFileSync(path, bytes);
   }
 
-  /** The same version with other contents, from one moment to the next. */
+  /** Replaces the same version by other contents at once. */
   replaceVersion(version, constant) {
     const path = join(this.base, String(version), 'model.onnx');
     writeFileSync(`${path}.new`, this.encode(constant));

@@ -1,6 +1,7 @@
-// The soak: a server with each front door, one after the other, a mix of clients and an operator
-// for minutes, and at the end no crash, no leak, every answer right. Ends with 1 and the first
-// failure's details. Test time only.
+// The soak: for each front door a server, a mix of clients and an operator for minutes, and at the
+// end no crash, no leak, every response right. Exit status 1 with the first failure's details. Test
+// time only.
+//
 //   node test/soak/run.mjs [--minutes N] [--seed N] [--door tls|plain|both]
 import { fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -19,13 +20,13 @@ import { Server } from './server.mjs';
 const WORKER = fileURLToPath(new URL('worker.mjs', import.meta.url));
 const WORKERS = ['infers', 'infers', 'cancels', 'bad-requests', 'shared-memory'];
 const MEMORY_GROWTH_MAX = 0.1;
-/** uWebSockets.js frees nothing of an app, with its TLS, whose certificate was replaced. */
+/** uWebSockets.js never frees an app with its TLS context after its certificate was replaced. */
 const RENEWAL_BYTES = 131_072;
-/** Connections of clients come and go within these; a leak is one for each of thousands. */
+/** The number of clients' connections varies within this; a leak is one for each of thousands. */
 const DESCRIPTORS_GROWTH_MAX = 32;
-/** The server gives back within a few seconds what it needs no more. */
+/** The server returns unused memory within a few seconds. */
 const QUIET_MS = 8000;
-/** More than one round takes. */
+/** More than one round needs. */
 const ROUND_SEEDS = 1000;
 const PROGRESS_MS = 30_000;
 const STOP_MS = 120_000;
@@ -33,7 +34,7 @@ const STOP_MS = 120_000;
 const print = (text) => process.stdout.write(`${text}\n`);
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** Forks a worker. {done: its counts, or a rejection with its failure; stop()}. */
+/** Forks a worker. Returns {done: its counts, or a rejection with its failure; stop()}. */
 function startWorker(kind, seed, ports, entry) {
   const child = fork(WORKER, [kind, String(seed), JSON.stringify(ports), JSON.stringify(entry)]);
   const done = new Promise((resolve, reject) => {
@@ -51,7 +52,7 @@ function startWorker(kind, seed, ports, entry) {
   return { done, stop, kill: () => child.kill('SIGKILL') };
 }
 
-/** Everything that runs at the same time. Resolves to the counts, when `minutes` are over. */
+/** Runs everything at the same time. Resolves to the counts when `minutes` are over. */
 async function mix(server, { repository, door, connections }, { minutes, seed }) {
   let stop = false;
   const workers = WORKERS.map((kind, index) =>
@@ -107,7 +108,7 @@ function totals(counts) {
   return { ...sum, served };
 }
 
-/** The counters say what the clients saw, and nothing is left open. */
+/** The counters match what the clients saw, and nothing is left open. */
 async function checkCounters(connections, served) {
   const metrics = await scrape(connections);
   for (const model of STEADY) {
@@ -136,7 +137,7 @@ async function checkCounters(connections, served) {
   }
 }
 
-/** When nobody asks for anything: the least resident memory that was seen, and open files. */
+/** Without any requests: the minimum of resident memory, and open files. */
 async function quiet(server) {
   const fromMs = performance.now();
   await pause(QUIET_MS);
@@ -151,9 +152,11 @@ function checkDescriptors(before, after) {
   }
 }
 
-/** Memory after half of the time against the end, both in quiet: heaps of three threads and buffers
- * of thousands of requests grow to their size within two minutes, a leak grows on. `renewals`: of
- * certificates between the two. */
+/**
+ * Compares memory after half of the time with the end, both without requests: heaps of three
+ * threads and buffers of thousands of requests reach their size within two minutes, while a leak
+ * keeps growing. `renewals`: of certificates between the two.
+ */
 function checkMemory(before, after, renewals) {
   const known = renewals * RENEWAL_BYTES;
   const growth = after / before - 1;
@@ -188,7 +191,7 @@ async function soak(server, { repository, door }, { minutes, seed }) {
   print(`  ${JSON.stringify(door.check())}`);
 }
 
-/** One server with this front door. Resolves to whether all was well. */
+/** Runs one server with this front door. Resolves to true if all was well. */
 async function soakOne(kind, options) {
   const { minutes, seed, verbose } = options;
   const place = `--seed ${seed} --door ${kind}`;

@@ -1,4 +1,4 @@
-// The server under soak: one process, its memory once a second, its end. Test time only.
+// The server under soak: one process, its memory once a second, its exit. Test time only.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ export class Server {
     });
   }
 
-  /** Resolves when it is ready; rejects, with its log, when it ends before. */
+  /** Resolves when it is ready; rejects, with its log, if it ends first. */
   static async start(args, verbose) {
     const child = spawn(
       process.execPath,
@@ -84,7 +84,7 @@ export class Server {
     }
   }
 
-  /** The least of what was sampled between two times, in bytes. */
+  /** The minimum of the samples between two times, in bytes. */
   memoryBetween(fromMs, toMs) {
     const bytes = this.memory
       .filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
@@ -93,7 +93,7 @@ export class Server {
     return Math.min(...bytes);
   }
 
-  /** How many files, sockets among them, it has open. */
+  /** The number of open files, including sockets. */
   descriptors() {
     return readdirSync(`/proc/${this.child.pid}/fd`).length;
   }

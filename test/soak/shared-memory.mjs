@@ -1,5 +1,5 @@
-// Clients with tensors in shared memory: regions come and go, some are cut off while they are
-// registered. Test time only.
+// Clients with tensors in shared memory: regions are registered and unregistered, and some are
+// truncated while they are registered. Test time only.
 import { closeSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { bytesOf, floatsOf } from '../../bench/bodies.mjs';
 import { pause } from './options.mjs';
@@ -8,7 +8,7 @@ const REGIONS = '/v2/systemsharedmemory';
 const MODEL = 'half_plus_three';
 const VALUES_MAX = 20_000;
 
-/** One region of an input and an output behind it. Throws what is wrong. Resolves to answers. */
+/** One region with an input followed by an output. Throws what is wrong. Resolves to responses. */
 async function useRegion(connections, random, name) {
   const key = `serval-soak-${process.pid}`;
   const data = Float32Array.from({ length: random.int(1, VALUES_MAX) }, () => random.int(-99, 99));
@@ -52,7 +52,7 @@ async function useRegion(connections, random, name) {
   }
 }
 
-/** Regions until `stopping()`. Resolves to {served, regions}. */
+/** Uses regions until `stopping()`. Resolves to {served, regions}. */
 export async function runSharedMemory({ connections, random, stopping }) {
   const served = { [MODEL]: 0 };
   let regions = 0;

@@ -1,5 +1,6 @@
-// One worker process of the soak: runs one kind of client until told to stop, then reports what it
-// counted; the first failure ends it. Test time only.
+// One worker process of the soak: runs one kind of client until it is stopped, then reports its
+// counts; the first failure ends it. Test time only.
+//
 //   worker.mjs KIND SEED PORTS ENTRY     the latter two as JSON; parent and child talk over IPC
 import { runBadRequests } from './bad-requests.mjs';
 import { runCancels } from './cancels.mjs';

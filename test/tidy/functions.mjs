@@ -1,5 +1,5 @@
-// Finds function bodies by their braces, near enough to measure them: a brace opens a function when
-// what stands before it reads like one. Test time only.
+// Finds function bodies by their braces, precisely enough to measure them: a brace opens a function
+// if the text before it reads like one. Test time only.
 import { lineAt, splitSource } from './lexer.mjs';
 
 const NOT_A_FUNCTION =
@@ -12,7 +12,8 @@ const OPENS_FUNCTION = {
   script: /(?:\)\s*(?::[^=;]*)?|=>)\s*$/s,
 };
 
-// [{line, lines, head}]: first line, length in lines, and the text before the brace.
+// Returns [{line, lines, head}]: the first line, the length in lines, and the text before the
+// brace.
 export function functionsIn(text, language) {
   const { code } = splitSource(text, language);
   const found = [];
@@ -40,7 +41,7 @@ export function functionsIn(text, language) {
   return found.sort((a, b) => a.line - b.line);
 }
 
-// `x_{1}` in C++ is an initializer: what stands before it belongs to what comes after.
+// `x_{1}` in C++ is an initializer: the text before it belongs to what follows.
 function braceKind(code, headStart, at, language) {
   const head = code.slice(headStart, at).trim();
   const initializer = language === 'cpp' && /[\w>\]]/.test(code[at - 1] ?? '');

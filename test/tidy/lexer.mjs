@@ -1,11 +1,12 @@
-// Splits a source text into code and comments, so that rules look at the right one: strings and
-// comments become blanks, lines stay where they are. Knows C++ (raw strings, digit separators) and
-// TypeScript (templates, regular expressions). Test time only.
+// Splits a source text into code and comments, so that each rule checks the right one: strings and
+// comments become blanks, and lines keep their places. Knows C++ (raw strings, digit separators)
+// and TypeScript (templates, regular expressions). Test time only.
 
 const REGEX_MAY_FOLLOW = /(^|[(,=:[!&|?{};+\-*%<>~^]|\b(return|typeof|case|in|of|=>))\s*$/;
 
-// {code, comments}: both as long as `text`, each with blanks where the other is; line breaks stay
-// in both. String contents are blanks in both (the quotes stay in code) unless `keepStrings`.
+// Returns {code, comments}: both as long as `text`, each with blanks in place of the other; both
+// keep line breaks. String contents are blanks in both (the quotes stay in code) unless
+// `keepStrings`.
 export function splitSource(text, language, { keepStrings = false } = {}) {
   const code = [...blankOf(text)];
   const comments = [...blankOf(text)];
@@ -59,7 +60,7 @@ function cppToken(text, at) {
   return { kind: 'code', end: at + 1 };
 }
 
-// `braces`: for each open brace, whether it is a template's ${.
+// `braces` holds, for each open brace, whether it opened a template's ${.
 function scriptToken(text, at, braces) {
   const c = text[at];
   if (c === '"' || c === "'") return { kind: 'string', end: endOfQuoted(text, at) };
@@ -76,7 +77,7 @@ function scriptToken(text, at, braces) {
   return { kind: 'code', end: at + 1 };
 }
 
-// From a backtick or the } that ends an inserted expression, to the next ${ or the closing
+// Reads from a backtick or the } that ends an inserted expression to the next ${ or the closing
 // backtick.
 function templateToken(text, at, braces) {
   for (let index = at + 1; index < text.length; index += 1) {
@@ -109,7 +110,7 @@ function endOfRegex(text, at) {
   return at + 1;
 }
 
-// 1-based line of an offset.
+// Returns the 1-based line of an offset.
 export function lineAt(text, offset) {
   let line = 1;
   for (let index = 0; index < offset; index += 1) if (text[index] === '\n') line += 1;

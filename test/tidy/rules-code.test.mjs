@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { functionsIn } from './functions.mjs';
 import { splitSource } from './lexer.mjs';
-import { importsOf, nativeIncludes, startupImports, typescriptImports } from './rules-imports.mjs';
-import * as size from './rules-size.mjs';
-import { commentedOutCode, fileNames, headers, unfinished, words } from './rules-words.mjs';
+import { importsOf, nativeIncludes, startupImports, typescriptImports } from './rules/imports.mjs';
+import * as size from './rules/size.mjs';
+import { commentedOutCode, fileNames, headers, unfinished, words } from './rules/words.mjs';
 import { sourceFile } from './source-files.mjs';
 
 const LIMITS = {

@@ -10,7 +10,7 @@ import {
   requestTrace,
   requiredFiles,
   traceRows,
-} from './rules-documents.mjs';
+} from './rules/documents.mjs';
 import { sourceFile } from './source-files.mjs';
 
 const tree = (pairs) => ({
@@ -35,7 +35,7 @@ const TRACE = [
 ].join('\n');
 
 const SOURCES = {
-  'ARCHITECTURE.md': TRACE,
+  'docs/reference/request-trace.md': TRACE,
   'native/addon/exports.cc': '// Hot path: receive.\nvoid Submit() {}',
   'native/codec/serving/json.cc': '// Hot path: decode.\nvoid decode() {}',
   'native/codec/v2/wire.cc': '// Hot path: decode.\nvoid decode() { peek(); }',
@@ -64,16 +64,20 @@ test('the trace is read from its section only', () => {
 
 test('each way that trace and sources can disagree is named', () => {
   const disagree = (changes) => messages(requestTrace(tree({ ...SOURCES, ...changes })));
-  const page = (from, to) => disagree({ 'ARCHITECTURE.md': TRACE.replace(from, to) });
+  const page = (from, to) =>
+    disagree({ 'docs/reference/request-trace.md': TRACE.replace(from, to) });
   const [noPage] = messages(requestTrace(tree({ 'native/a.cc': '' })));
   assert.match(noPage, /missing/);
-  assert.match(disagree({ 'ARCHITECTURE.md': '# Request trace\nno table' })[0], /no rows/);
+  assert.match(
+    disagree({ 'docs/reference/request-trace.md': '# Request trace\nno table' })[0],
+    /no rows/,
+  );
   assert.match(page('| receive |', '| recieve |').join(), /receive is missing.*no such stage/);
   assert.match(page('Submit()', 'Send()')[0], /no Send in/);
   assert.match(page('serving/json.cc', 'serving/plain.cc')[0], /no file/);
   const unmarked = { 'native/codec/v2/wire.cc': 'void decode() { peek(); }' };
   assert.match(disagree(unmarked)[0], /no comment "Hot path: decode/);
-  const stray = { 'native/engine/serve.cc': '// Hot path: decode. Serves.' };
+  const stray = { 'native/engine/model/serve.cc': '// Hot path: decode. Serves.' };
   assert.match(disagree(stray)[0], /no such row for this file/);
   const unknown = { 'native/addon/exports.cc': '// Hot path: receive. Hot path: submit.\nSubmit' };
   assert.match(disagree(unknown)[0], /no such row for this file/);

@@ -1,7 +1,7 @@
 // The tidy rule for links, on small pages. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { anchorsOf, linksOf, relativeLinks } from './rules-links.mjs';
+import { anchorsOf, linksOf, relativeLinks } from './rules/links.mjs';
 import { sourceFile } from './source-files.mjs';
 
 const tree = (pairs) => ({
@@ -36,5 +36,9 @@ test('a link leads to a file, a folder or a heading', () => {
     { path: 'docs/b.md', line: 2, message: 'c.md: no file docs/c.md' },
   ]);
   assert.match(broken('[x](a.md#two)')[0].message, /no heading #two in docs\/a\.md/);
+  const manifest = { 'package.json': '{"files":["docs"]}', 'ts/README.md': '[a](../docs/a.md)' };
+  assert.deepEqual(relativeLinks(tree({ ...good, ...manifest })), []);
+  const unshipped = { ...manifest, 'docs/b.md': '[a](../ts/README.md)' };
+  assert.match(relativeLinks(tree({ ...good, ...unshipped }))[0].message, /no package has it/);
   assert.match(broken('[x](../node/LICENSE)')[0].message, /no file node\/LICENSE/);
 });

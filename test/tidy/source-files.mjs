@@ -1,4 +1,4 @@
-// The files that the rules look at: what git knows or would add. Test time only.
+// Lists the files that the rules check: those that git tracks or would add. Test time only.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
@@ -16,14 +16,14 @@ const LANGUAGES = {
 };
 const BY_NAME = { Makefile: 'hash', 'CMakeLists.txt': 'hash', run: 'hash' };
 
-// {path, language, text}. Generated files have language undefined: they are checked fresh, not
-// styled.
+// Returns {path, language, text}. Generated files have language undefined: rules check that they
+// are fresh, not their style.
 export function sourceFile(path, text) {
   const known = LANGUAGES[extname(path)] ?? BY_NAME[basename(path)];
   return { path, text, language: path.includes('/generated/') ? undefined : known };
 }
 
-// Paths relative to `root`, sorted. Throws where git cannot say.
+// Returns paths relative to `root`, sorted. Throws if git fails.
 export function listedPaths(root) {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
   const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 * 2 ** 20 };
@@ -32,7 +32,7 @@ export function listedPaths(root) {
   return paths.filter((path) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile());
 }
 
-// {files, sizes}: the text files, and {path, bytes} of all.
+// Returns {files, sizes}: the text files, and {path, bytes} of all.
 export function readTree(root) {
   const paths = listedPaths(root);
   const sizes = paths.map((path) => ({ path, bytes: statSync(join(root, path)).size }));
@@ -44,7 +44,7 @@ export function readTree(root) {
   return { files, sizes };
 }
 
-// The files of a language under a folder.
+// Returns the files of a language under a folder.
 export function filesUnder(files, folder, ...languages) {
   return files.filter(
     ({ path, language }) =>

@@ -1,19 +1,20 @@
-// The house style, checked: sizes, imports, words, headers, form, and that documents agree with the
-// sources. Plain Node, but for the formatters. Prints each violation as path:line and, at the end,
-// "N passed, N failed, N skipped" over the rules. Raised limits stand with their argument in
-// limits.json. Test time only.
+// Checks the house style: sizes, imports, words, headers, formatting, and that documents agree with
+// the sources. Plain Node apart from the formatters. Prints each violation as path:line and, at the
+// end, "N passed, N failed, N skipped" over the rules. limits.json holds the raised limits with
+// their reasons. Test time only.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exitWhenWritten, noCounts, printSkipped, summaryLine } from '../run/counts.mjs';
-import * as documents from './rules-documents.mjs';
-import * as format from './rules-format.mjs';
-import * as imports from './rules-imports.mjs';
-import * as links from './rules-links.mjs';
-import * as plan from './rules-plan.mjs';
-import * as size from './rules-size.mjs';
+import * as documents from './rules/documents.mjs';
+import * as format from './rules/format.mjs';
+import * as imports from './rules/imports.mjs';
+import * as links from './rules/links.mjs';
+import * as plan from './rules/plan.mjs';
+import * as size from './rules/size.mjs';
 import { readTree } from './source-files.mjs';
-import * as words from './rules-words.mjs';
+import * as tables from './rules/tables.mjs';
+import * as words from './rules/words.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
@@ -39,6 +40,10 @@ const RULES = {
   'error-pages': documents.errorPages,
   changelog: documents.changelog,
   'relative-links': links.relativeLinks,
+  'native-calls': tables.nativeCalls,
+  rooms: tables.rooms,
+  'page-sizes': tables.pageSizes,
+  'named-paths': tables.namedPaths,
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
   'peer-tables': documents.peerTables,

@@ -1,5 +1,5 @@
-// The options of startServer(): how they become settings, and that each flag has a type. What the
-// call itself does is in the package suite (scripts/packaging/check-npm.mjs).
+// The options of startServer(): how they become settings, and that each flag has a type. The
+// package suite tests the call itself (scripts/packaging/check-npm.mjs).
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { optionName, optionSettings } from '../../ts/api.js';

@@ -31,7 +31,7 @@ test('a file that was moved away, or removed, is begun anew within a second', (t
   assert.equal(readFileSync(file, 'utf8'), 'c\n');
   rmSync(folder, { recursive: true });
   ms += 1000;
-  write('lost\n'); // its folder is gone: no error
+  write('lost\n'); // its folder was removed: no error
 });
 
 test('a file that cannot be opened is an error that names it', (t) => {

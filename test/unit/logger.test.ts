@@ -1,4 +1,4 @@
-// Log records: levels, both formats, nothing that breaks a line.
+// Log records: levels, both formats, and escaping of line breaks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger } from '../../ts/base/logger.js';

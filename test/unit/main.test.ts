@@ -15,7 +15,9 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** A file, not `node -e`: node takes "inspect" behind that for its own debugger. */
+/**
+ * A file, not `node -e`: node would treat a following "inspect" as a command for its own debugger.
+ */
 const launchFolder = mkdtempSync(join(tmpdir(), 'serval-main-'));
 const launcher = join(launchFolder, 'launch.mjs');
 writeFileSync(

@@ -1,4 +1,4 @@
-// Files that the server writes for itself: their owner's alone, and through no link.
+// Files that the server writes for itself: only their owner may read them, and links are refused.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { openFolder, openOwn, openOwnSync, realFolderAbove } from '../../ts/base
 import { LogFiles } from '../../ts/server/observe/request-log/log-files.js';
 import { tempFolder } from './temp-folder.js';
 
-/** A folder with a file of somebody's, and links to it and to another folder. */
+/** A folder with another user's file, and links to it and to another folder. */
 function withLinks(context: TestContext) {
   const folder = tempFolder(context);
   for (const name of ['logs', 'logs/deep', 'elsewhere']) mkdirSync(join(folder, name));

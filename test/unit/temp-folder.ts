@@ -1,4 +1,4 @@
-// A folder of its own for a test, removed when the test ends; and files in it.
+// A new folder for a test, removed when the test ends; and files in it.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Texts and counts by name that control and hot files share.
+// Text functions and counts by name that control and hot files share.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
@@ -12,7 +12,7 @@ import {
   visibleTexts,
 } from '../../ts/base/text.js';
 
-/** A character of each kind that is not seen, and how it is shown. */
+/** An invisible character of each kind, and how it is shown. */
 const HIDDEN = [
   ['\0', '\\u0000'],
   ['\x1b', '\\u001b'],

@@ -8,12 +8,18 @@ const ofServe = (...names: readonly string[]): readonly FlagRow[] =>
   SERVE_FLAGS.filter((row) => names.includes(row.name));
 
 export const INSPECT_FLAGS: readonly FlagRow[] = [
-  flag('json', 'BOOL', { kind: 'bool' }, 'false', 'JSON: an object, of several models a list'),
+  flag(
+    'json',
+    'BOOL',
+    { kind: 'bool' },
+    'false',
+    'print JSON: an object, or a list for several models',
+  ),
   ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
 ];
 
 export const IMPORT_FLAGS: readonly FlagRow[] = [
-  text('out', 'FILE', 'the ONNX file; constants go to FILE.data'),
-  text('signature', 'NAME', 'only this one (default: all, a file each)'),
+  text('out', 'FILE', 'ONNX file to write; constants go to FILE.data'),
+  text('signature', 'NAME', 'only this signature (default: all, one file each)'),
   ...ofServe('saved-model-tags', 'allow-random'),
 ];

@@ -7,12 +7,12 @@ export class UsageError extends ServalError {
   override readonly name = NAME;
 }
 
-/** By its name: in the bundle a command may have a class of its own. */
+/** Checked by name: in the bundle a command may have a separate copy of the class. */
 export function isUsageError(error: unknown): boolean {
   return error instanceof Error && error.name === NAME;
 }
 
-/** Runs `parse`; a ServalError that it throws becomes a UsageError. */
+/** Runs `parse` and converts a ServalError that it throws to a UsageError. */
 export async function asUsage<T>(parse: () => T | Promise<T>): Promise<T> {
   try {
     return await parse();

@@ -1,7 +1,8 @@
 // The flags of access: rows of the table of settings. Control plane, start-up only. Data only.
-import { flag, type FlagType } from './values/flag-row.js';
+import { flag, setting } from './values/flag-row.js';
+import { modeValue } from './values/values.js';
 
-const BOOL: FlagType = { kind: 'bool' };
+const BOOL = { kind: 'bool' } as const;
 
 export const ACCESS_FLAGS = [
   flag(
@@ -25,21 +26,24 @@ export const ACCESS_FLAGS = [
     'health,metrics',
     'with keys: groups of calls that need none',
   ),
-  flag(
+  setting(
+    'remoteControl',
     'allow-remote-control',
     'BOOL',
     BOOL,
     'false',
     'without keys: other machines may load, unload and change settings too',
   ),
-  flag(
+  setting(
+    'clientShm',
     'allow-client-shm',
     'BOOL',
     BOOL,
     'false',
     'clients of this machine may register shared memory, and tensors lie there',
   ),
-  flag(
+  setting(
+    'console',
     'console',
     'BOOL',
     BOOL,
@@ -60,12 +64,14 @@ export const ACCESS_FLAGS = [
     '',
     'without keys on a loopback address: names that clients may call it by (* = any)',
   ),
-  flag(
+  setting(
+    'socketMode',
     'socket-mode',
     'MODE',
     { kind: 'text' },
     '0700',
     'who may open unix sockets (--admin-address, --grpc-socket-path), as chmod has it',
+    { read: modeValue },
   ),
   flag(
     'admin-use-ssl',
@@ -102,4 +108,4 @@ export const ACCESS_FLAGS = [
     '',
     'the same of gRPC, whose header is triton-grpc-protocol-HEADER',
   ),
-];
+] as const;

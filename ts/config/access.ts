@@ -6,35 +6,30 @@ import { readGroups } from '../access/keys.js';
 import type { HeaderRule, Policy } from '../access/policy.js';
 import { GRPC_HEADER_PREFIX, readRestrictions } from '../access/restrictions.js';
 import { echo } from '../base/text.js';
+import { ACCESS_FLAGS } from './access-flags.js';
+import { settingValues, type SettingsOf, type SettingValues } from './values/flag-row.js';
 import type { SettingsReader } from './values/settings-reader.js';
-import { configError, lastText, modeValue, textValue, type Written } from './values/values.js';
+import { configError, lastText, textValue, type Written } from './values/values.js';
 
 const UNIX = 'unix:';
 /** Any origin. */
 const ANY = '*';
 
-export interface AccessConfig {
+export interface AccessConfig extends SettingValues<SettingsOf<typeof ACCESS_FLAGS>> {
   /** Absolute. */
   readonly keyFile: string | undefined;
   readonly keyHeader: string;
   readonly openGroups: readonly CallGroup[];
   readonly httpRules: readonly HeaderRule[];
   readonly grpcRules: readonly HeaderRule[];
-  readonly remoteControl: boolean;
   /** Of pages of other origins; undefined: they are not let in. */
   readonly cors: CorsSettings | undefined;
-  /** Clients may register shared memory. */
-  readonly clientShm: boolean;
-  /** The console's page is served. */
-  readonly console: boolean;
   /** Of the admin address; `host` may be unix:PATH, absolute, and the port 0 then. */
   readonly admin: AdminAddress | undefined;
   /** The admin address has TLS where there is TLS at all. */
   readonly adminTls: boolean;
   /** Names by which clients may call a listener of this machine alone; `*` = any. */
   readonly allowedHosts: readonly string[];
-  /** Of unix sockets' files. */
-  readonly socketMode: number;
 }
 
 export interface AdminAddress {
@@ -47,7 +42,7 @@ const HEADER_NAME = /^(?!.*-bin$)[0-9A-Za-z_.-]{1,128}$/i;
 
 /** Errors: InvalidArgument naming the flag. */
 export function accessSettings(read: SettingsReader): AccessConfig {
-  const { bool, given, written, filePath } = read;
+  const { given, written, filePath } = read;
   const keyFile = filePath('api-key-file');
   const [header, open] = [given('api-key-header'), given('open-groups')];
   for (const one of [header, open]) {
@@ -78,12 +73,9 @@ export function accessSettings(read: SettingsReader): AccessConfig {
     openGroups: readGroups(lastText(openFrom), openFrom.where),
     httpRules,
     grpcRules,
-    remoteControl: bool('allow-remote-control'),
+    ...settingValues(ACCESS_FLAGS, read),
     cors: corsSettings(read, [...new Set(keyHeaders.filter((name) => name !== undefined))]),
-    clientShm: bool('allow-client-shm'),
-    console: bool('console'),
     allowedHosts: hostNames(given('allowed-hosts')),
-    socketMode: modeValue(written('socket-mode')),
     ...adminSettings(read),
   };
 }

@@ -1,54 +1,27 @@
 // The configuration of `serval serve`: command line over configuration file over defaults. Control
 // plane, start-up only. ts/config/flags.ts lists the settings.
 import { resolve } from 'node:path';
-import type { AccessLogSettings } from './observation/access-log-settings.js';
 import { accessSettings, type AccessConfig } from './access.js';
 import { requestLogSettings } from './observation/request-log.js';
 import type { RequestLogSettings } from './observation/request-log-settings.js';
 import { hasOtherFlags, parseFlags } from './command-line.js';
-import { SERVE_FLAGS, findFlag } from './flags.js';
-import type { FlagRow } from './values/flag-row.js';
-import {
-  boolValue,
-  choiceValue,
-  configError,
-  graphOptimizationValue,
-  intValue,
-  lastText,
-  providersValue,
-  sizeValue,
-  textValue,
-} from './values/values.js';
+import { SERVE_FLAGS, SETTINGS, findFlag, type Settings } from './flags.js';
+import { engineValues, settingValues, type FlagRow } from './values/flag-row.js';
+import { boolValue, configError, intValue, lastText, textValue } from './values/values.js';
+import type { AttachOptions } from '../base/generated/attach-options.js';
 import { echo } from '../base/text.js';
 import { transportSettings, type GrpcConfig } from './grpc.js';
-import { listenersSettings, type ListenersConfig } from './listeners.js';
+import { checkListeners } from './listeners.js';
 import type { TlsConfig } from './tls.js';
 import { traceSettings, type TraceConfig } from './observation/tracing.js';
 import type { Written } from './values/values.js';
-import {
-  batchingSettings,
-  checkTogether,
-  controlSettings,
-  importSettings,
-  metricsSettings,
-  platformConfigFile,
-  servingApiSettings,
-} from './serving.js';
+import { checkPlatformFile, checkTogether } from './serving.js';
 import type { SettingsReader } from './values/settings-reader.js';
-import type {
-  BatchingSettings,
-  ControlSettings,
-  MetricsSettings,
-  ServingApiSettings,
-} from './serving.js';
+import type { BatchingSettings, MetricsSettings } from './serving.js';
 import { localPath, modelPath, type ModelPath } from './values/model-path.js';
-import { LOG_FORMATS, LOG_LEVELS } from '../base/logger.js';
-import type { LogFormat, LogLevel } from '../base/logger.js';
-import { HTTP_LISTENERS } from '../listeners/http/kind.js';
-import type { HttpListenerChoice } from '../listeners/http/kind.js';
-import type { ExecModeName, ProviderOptions } from '../model/engine-api.js';
 
 export type {
+  AccessLogSettings,
   BatchingSettings,
   ControlSettings,
   MetricsSettings,
@@ -56,20 +29,8 @@ export type {
   ServingApiSettings,
 } from './serving.js';
 
-const TRITON_LOG_FORMATS = new Set(['default', 'iso8601']);
-
-/** Settings that every model gets. */
-export interface ModelSettings {
-  readonly execMode: ExecModeName;
-  readonly inlineUsMax: number;
-  readonly queueRequestsMax: number;
-  readonly instances: number;
-  readonly intraOpThreads: number;
-  readonly interOpThreads: number;
-  /** ONNX Runtime's level: 0, 1, 2 or 99. */
-  readonly graphOptimization: number;
-  readonly providers: readonly ProviderOptions[];
-}
+/** The settings of every model. */
+export type ModelSettings = Settings['model'];
 
 /** Where models come from. Paths are absolute. */
 export interface ModelSources {
@@ -81,64 +42,21 @@ export interface ModelSources {
   readonly modelConfigName?: string;
 }
 
-export interface Config {
+/** The members of the rows of flags.ts, and those that several flags or other files make. */
+export interface Config extends Settings {
   readonly sources: ModelSources;
-  readonly model: ModelSettings;
-  readonly listeners: ListenersConfig;
-  /** Of HTTP; of gRPC and of the metrics' own port too, where they have none. */
-  readonly host: string;
+  /** The address of gRPC; `host` when gRPC has none. */
   readonly grpcHost: string;
-  readonly httpPort: number;
-  readonly grpcPort: number;
-  readonly httpThreads: number;
-  readonly httpListener: HttpListenerChoice;
-  /** A connection without a request is closed after so long. */
-  readonly httpIdleMs: number;
-  /** Of each port; 0 = what the limit of open files allows. */
-  readonly connectionsMax: number;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  /** undefined: stderr. */
-  readonly logFile: string | undefined;
-  readonly drainSeconds: number;
-  readonly healthBody: 'json' | 'empty';
-  readonly strictReadiness: boolean;
-  readonly bodyBytesMax: number;
   readonly tls: TlsConfig;
   readonly grpc: GrpcConfig;
   readonly access: AccessConfig;
-  /** What requests may hold in all; 0: found out at start (memory-limit.ts). */
-  readonly memoryLimitBytes: number;
-  /** Of the host, pinned for GPUs; 0: none. */
-  readonly pinnedPoolBytes: number;
-  readonly jsonDepthMax: number;
-  readonly onnxruntimeLibrary: string | undefined;
-  readonly control: ControlSettings;
   readonly batching: BatchingSettings;
-  /** TensorFlow Serving's; what it says counts in place of the flags that say the same. */
-  readonly platformConfigFile: string | undefined;
-  readonly restTimeoutMs: number;
-  readonly servingApi: ServingApiSettings;
-  readonly modelWarmup: boolean;
-  /** Tags of the meta graph that is served of a SavedModel. */
-  readonly savedModelTags: readonly string[];
-  /** Models in processes of their own; `all` among them: every one that can be. */
-  readonly isolate: readonly string[];
-  /** Models on GPUs have CUDA graphs where they can. */
-  readonly cudaGraphs: boolean;
-  /** TensorFlow models whose answers depend on random numbers are served. */
-  readonly allowRandom: boolean;
-  /** Where compiled models are kept; undefined = nowhere. */
-  readonly modelCache: string | undefined;
-  /** 0 = the requests' own counts. */
-  readonly warmupIterations: number;
   readonly metrics: MetricsSettings;
   /** undefined = off; "-" = stderr. */
   readonly accessLog: string | undefined;
-  readonly accessLogSettings: AccessLogSettings;
   readonly tracing: TraceConfig;
   readonly requestLog: RequestLogSettings;
-  /** Flags of other servers that were given and mean nothing here: "--flag: why". */
+  /** Flags of other servers that were given and have no meaning here: "--flag: why". */
   readonly ignoredFlags: readonly string[];
 }
 
@@ -201,50 +119,17 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     const from = given(name);
     return from === undefined ? host : textValue(from);
   };
+  const values = settingValues(SETTINGS, read);
+  checkListeners(values.listeners, read);
+  checkPlatformFile(read);
   const config: Config = {
+    ...values,
     sources: modelSources(given),
-    model: {
-      execMode: choiceValue(['auto', 'inline', 'queued'] as const, written('exec-mode')),
-      inlineUsMax: int('inline-us-max'),
-      queueRequestsMax: int('queue-requests-max'),
-      instances: int('instances'),
-      intraOpThreads: int('intra-op-threads'),
-      interOpThreads: int('inter-op-threads'),
-      graphOptimization: graphOptimizationValue(written('graph-optimization')),
-      providers: providersValue(written('providers')),
-    },
-    ...{ isolate: namesOf(given('isolate')), cudaGraphs: bool('cuda-graphs') },
-    listeners: listenersSettings(read),
-    ...{ host, grpcHost: hostOf('grpc-address') },
-    httpPort: int('http-port'),
-    grpcPort: int('grpc-port'),
-    httpThreads: int('http-threads'),
-    httpListener: choiceValue(HTTP_LISTENERS, written('http-listener')),
-    httpIdleMs: int('http-idle-seconds') * 1000,
-    connectionsMax: int('max-connections'),
-    logLevel: choiceValue(LOG_LEVELS, written('log-level')),
-    logFormat: logFormatOf(written('log-format')),
-    logFile: read.filePath('log-file'),
-    drainSeconds: int('drain-seconds'),
-    healthBody: choiceValue(['json', 'empty'] as const, written('health-body')),
-    strictReadiness: bool('strict-readiness'),
-    bodyBytesMax: int('body-bytes-max'),
+    grpcHost: hostOf('grpc-address'),
     ...transport,
     access: accessSettings(read),
-    ...memorySettings(read),
-    jsonDepthMax: int('json-depth-max'),
-    onnxruntimeLibrary: read.filePath('onnxruntime-library'),
-    control: controlSettings(read),
-    batching: batchingSettings(read),
-    platformConfigFile: platformConfigFile(read),
-    restTimeoutMs: int('rest-api-timeout-in-ms'),
-    servingApi: servingApiSettings(read),
-    modelWarmup: bool('enable-model-warmup'),
-    ...importSettings(read),
-    warmupIterations: int('num-request-iterations-for-warmup'),
-    metrics: metricsSettings(read, hostOf('metrics-address')),
+    metrics: { ...values.metrics, host: hostOf('metrics-address') },
     accessLog: accessLogPath(given('access-log')),
-    accessLogSettings: accessLogSettings(int, bool),
     ...{ tracing: traceSettings(read), requestLog: requestLogSettings(read) },
     ignoredFlags: transport.grpc.ignored,
   };
@@ -252,37 +137,12 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   return config;
 }
 
-const namesOf = (from: Written | undefined): readonly string[] =>
-  (from?.texts ?? []).flatMap((text) => text.split(','));
-
-function memorySettings({
-  int,
-  written,
-}: SettingsReader): Pick<Config, 'memoryLimitBytes' | 'pinnedPoolBytes'> {
-  return {
-    memoryLimitBytes: sizeValue(written('memory-limit')),
-    pinnedPoolBytes: int('pinned-memory-pool-byte-size'),
-  };
+/** The engine's options that have the value of a flag. */
+export function engineSettings(config: Config): AttachOptions {
+  return engineValues(SETTINGS, config);
 }
 
-/** Triton's words too: our text has the time of day in ISO 8601. */
-function logFormatOf(from: Written): LogFormat {
-  const word = lastText(from).toLowerCase();
-  return TRITON_LOG_FORMATS.has(word) ? 'text' : choiceValue(LOG_FORMATS, from);
-}
-
-/** A path of its own, or "-". */
-function accessLogSettings(
-  int: (name: string) => number,
-  bool: (name: string) => boolean,
-): AccessLogSettings {
-  return {
-    oneIn: int('access-log-one-in'),
-    errorsOnly: bool('access-log-errors-only'),
-    reasons: bool('access-log-reasons'),
-  };
-}
-
+/** An absolute path, or "-". */
 function accessLogPath(from: Written | undefined): string | undefined {
   if (from === undefined) return undefined;
   const text = textValue(from);

@@ -1,9 +1,10 @@
 // The settings of gRPC's listener: flags, TensorFlow Serving's channel arguments, TLS. Control
 // plane, start-up only.
-import type { GrpcConnectionSettings, GrpcTransportSettings } from '../listeners/grpc/settings.js';
+import type { GrpcTransportSettings } from '../listeners/grpc/settings.js';
 import type { ServerTls } from '../listeners/tls/settings.js';
 import { echo } from '../base/text.js';
-import { GRPC_COMPRESSIONS, INT32_MAX } from './grpc-flags.js';
+import { GRPC_COMPRESSIONS, GRPC_FLAGS, INT32_MAX } from './grpc-flags.js';
+import { settingValues } from './values/flag-row.js';
 import type { SettingsReader } from './values/settings-reader.js';
 import { tlsSettings, type TlsConfig } from './tls.js';
 import { choiceValue, configError, modeValue, textValue, type Written } from './values/values.js';
@@ -57,7 +58,7 @@ export function transportSettings(read: SettingsReader): {
 
 function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
   const channel = channelArguments(read.given('grpc-channel-arguments'));
-  const withChannel = overArguments(read, channel);
+  const { connection, threads } = settingValues(GRPC_FLAGS, overArguments(read, channel));
   const compression = choiceValue(
     GRPC_COMPRESSIONS,
     read.written('grpc-infer-response-compression-level'),
@@ -75,12 +76,12 @@ function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
   const tls = own === undefined ? (isPlain ? undefined : shared) : { ...own, ...version };
   return {
     transport: {
-      ...connectionSettings(withChannel),
+      ...connection,
       receiveBytesMax: messageBytes(read, channel, RECEIVE_ARGUMENT),
       sendBytesMax: messageBytes(read, channel, SEND_ARGUMENT),
       unixPath: read.filePath('grpc-socket-path') ?? '',
       unixMode: modeValue(read.written('socket-mode')),
-      threads: read.int('grpc-threads'),
+      threads,
       reusePort: read.bool('reuse-grpc-port'),
       compressionLevel: COMPRESSION_LEVELS[compression],
       ...(tls && { tls }),
@@ -129,23 +130,6 @@ function messageBytes(read: SettingsReader, channel: Channel, argument: string):
   const from = read.given(name) === undefined ? channel.get(argument) : undefined;
   if (from === undefined) return read.int(name);
   return from.texts[0] === ANY_LENGTH ? INT32_MAX : read.intOf(name, from);
-}
-
-function connectionSettings({ int, bool }: SettingsReader): GrpcConnectionSettings {
-  const ms = (name: string): number => (int(name) === INT32_MAX ? Infinity : int(name));
-  const msOrNever = (name: string): number => (int(name) === 0 ? Infinity : ms(name));
-  return {
-    concurrentStreamsMax: int('grpc-max-concurrent-streams'),
-    keepaliveTimeMs: ms('grpc-keepalive-time'),
-    keepaliveTimeoutMs: ms('grpc-keepalive-timeout'),
-    keepalivePermitWithoutCalls: bool('grpc-keepalive-permit-without-calls'),
-    pingsWithoutDataMax: int('grpc-http2-max-pings-without-data'),
-    pingIntervalWithoutDataMsMin: int('grpc-http2-min-recv-ping-interval-without-data'),
-    pingStrikesMax: int('grpc-http2-max-ping-strikes'),
-    connectionAgeMsMax: msOrNever('grpc-max-connection-age'),
-    connectionAgeGraceMs: msOrNever('grpc-max-connection-age-grace'),
-    connectionIdleMsMax: msOrNever('grpc-max-connection-idle'),
-  };
 }
 
 /** Triton's flags. Files that nothing uses are an error, since who names them wants TLS; with

@@ -1,90 +1,38 @@
 // The settings of how models come and go, of batching and of metrics: the part of the configuration
 // that operators of TensorFlow Serving and Triton bring along. Control plane, start-up only.
 import { echo } from '../base/text.js';
-import { choiceValue, configError, wordsValue } from './values/values.js';
+import { configError } from './values/values.js';
 import type { BatchingParameters } from '../model/batching-parameters.js';
-import type { Config } from './config.js';
+import type { Settings } from './flags.js';
 import type { HttpListenerChoice } from '../listeners/http/kind.js';
 import type { ListenersConfig } from './listeners.js';
 import type { SettingsReader } from './values/settings-reader.js';
 import type { Written } from './values/values.js';
 
-export type ModelControlMode = 'none' | 'poll' | 'explicit';
+/** How models come and go. Seconds: 0 = once; -1 of `fileSystemPollSeconds`: base paths are
+ * scanned only once. */
+export type ControlSettings = Settings['control'];
+export type ModelControlMode = ControlSettings['mode'];
 
-/** How models come and go. Seconds: 0 = once. */
-export interface ControlSettings {
-  readonly mode: ModelControlMode;
-  readonly loadModels: readonly string[];
-  readonly repositoryPollSeconds: number;
-  readonly modelConfigFilePollSeconds: number;
-  /** -1 = base paths are never looked at again. */
-  readonly fileSystemPollSeconds: number;
-  readonly settleMs: number;
-  readonly reloadChangedVersions: boolean;
-  readonly transition: 'availability' | 'resource';
-  readonly labelsForUnavailable: boolean;
-  readonly loadRetries: number;
-  readonly loadRetryMs: number;
-  readonly loadsAtOnce: number;
-  readonly exitOnError: boolean;
-}
-
-export interface BatchingSettings {
-  /** For models from base paths and models.config. */
-  readonly enabled: boolean;
-  readonly parametersFile: string | undefined;
-  /** In place of the file; absent: none were found elsewhere. */
+/** `enabled`: for models of base paths and models.config. `defaultMaxBatchSize`: of repository
+ * models without config.pbtxt; 0 = they are not batched. */
+export type BatchingSettings = Settings['batching'] & {
+  /** Replaces the file; absent: no other file has parameters. */
   readonly parameters?: BatchingParameters;
-  readonly perModel: boolean;
-  /** Repository models without config.pbtxt; 0 = they are not batched. */
-  readonly defaultMaxBatchSize: number;
-  readonly autoComplete: boolean;
-}
+};
 
-export interface MetricsSettings {
-  readonly allowed: boolean;
-  /** Where `port` listens. */
+/** `port`: -1 = metrics are on the HTTP port only. */
+export type MetricsSettings = Settings['metrics'] & {
+  /** The address of `port`. */
   readonly host: string;
-  /** -1 = on the HTTP port only. */
-  readonly port: number;
-  readonly monitoringConfigFile: string | undefined;
-}
+};
 
-/** TensorFlow Serving's API. */
-export interface ServingApiSettings {
-  /** gRPC answers carry tensors as raw bytes. */
-  readonly tensorContent: boolean;
-  /** classify and regress look at a signature's method name. */
-  readonly checkMethod: boolean;
-}
+/** TensorFlow Serving's API. `tensorContent`: gRPC responses carry tensors as raw bytes.
+ * `checkMethod`: classify and regress check a signature's method name. */
+export type ServingApiSettings = Settings['servingApi'];
 
-export function controlSettings({ int, bool, written, given }: SettingsReader): ControlSettings {
-  return {
-    mode: choiceValue(['none', 'poll', 'explicit'] as const, written('model-control-mode')),
-    loadModels: (given('load-model')?.texts ?? []).filter((name) => name !== ''),
-    repositoryPollSeconds: int('repository-poll-secs'),
-    modelConfigFilePollSeconds: int('model-config-file-poll-wait-seconds'),
-    fileSystemPollSeconds: int('file-system-poll-wait-seconds'),
-    settleMs: int('settle-ms'),
-    reloadChangedVersions: bool('reload-changed-versions'),
-    transition: choiceValue(['availability', 'resource'] as const, written('version-transition')),
-    labelsForUnavailable: bool('allow-version-labels-for-unavailable-models'),
-    loadRetries: int('max-num-load-retries'),
-    loadRetryMs: int('load-retry-interval-micros') / 1000,
-    loadsAtOnce: int('num-load-threads'),
-    exitOnError: bool('exit-on-error'),
-  };
-}
-
-export function batchingSettings({ int, bool, filePath }: SettingsReader): BatchingSettings {
-  return {
-    enabled: bool('enable-batching'),
-    parametersFile: filePath('batching-parameters-file'),
-    perModel: bool('enable-per-model-batching-parameters'),
-    defaultMaxBatchSize: int('default-max-batch-size'),
-    autoComplete: !bool('disable-auto-complete-config'),
-  };
-}
+/** Which requests have lines; native/stats/access_log.h has the same. */
+export type AccessLogSettings = Settings['accessLogSettings'];
 
 /** Flags that say what the file says; TensorFlow Serving passes over them where it has the file. */
 const OF_PLATFORM = [
@@ -97,45 +45,13 @@ const OF_PLATFORM = [
   'num-request-iterations-for-warmup',
 ];
 
-/** Errors: InvalidArgument naming a flag that the file stands for. */
-export function platformConfigFile({ given, filePath }: SettingsReader): string | undefined {
+/** Errors: InvalidArgument naming a flag that says what the file says. */
+export function checkPlatformFile({ given, filePath }: SettingsReader): void {
   const file = filePath('platform-config-file');
   const other = file === undefined ? undefined : OF_PLATFORM.find((name) => given(name));
-  if (other === undefined) return file;
+  if (other === undefined) return;
   const where = given(other)?.where ?? '';
   throw configError(where, 'expected either this or --platform-config-file, got both');
-}
-
-/** Of models that are imported. */
-export function importSettings({
-  bool,
-  written,
-  filePath,
-}: SettingsReader): Pick<Config, 'savedModelTags' | 'allowRandom' | 'modelCache'> {
-  return {
-    savedModelTags: wordsValue(written('saved-model-tags')),
-    allowRandom: bool('allow-random'),
-    modelCache: filePath('model-cache'),
-  };
-}
-
-export function servingApiSettings({ bool }: SettingsReader): ServingApiSettings {
-  return {
-    tensorContent: bool('enable-serialization-as-tensor-content'),
-    checkMethod: bool('enable-signature-method-name-check'),
-  };
-}
-
-export function metricsSettings(
-  { int, bool, filePath }: SettingsReader,
-  host: string,
-): MetricsSettings {
-  return {
-    allowed: bool('allow-metrics'),
-    host,
-    port: int('metrics-port'),
-    monitoringConfigFile: filePath('monitoring-config-file'),
-  };
 }
 
 /** Whether HTTP and gRPC are served on one port. */

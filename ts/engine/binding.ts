@@ -3,37 +3,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ErrorCode, ServalError, reasonOf } from '../base/errors.js';
+import type { AttachOptions } from '../base/generated/attach-options.js';
 import { installedRuntime } from './gpu-folder.js';
 import { packageRoot, shippedFile } from '../base/package-files.js';
-
-/** Options of attach(); the first thread's engine options count. */
-export interface AttachOptions {
-  readonly onnxruntimeLibrary: string;
-  readonly intraOpThreads?: number;
-  readonly bodyBytesMax?: number;
-  /** What a compressed REST body may unpack to. */
-  readonly inflatedBytesMax?: number;
-  readonly responseBytesMax?: number;
-  readonly jsonDepthMax?: number;
-  readonly inFlightMax?: number;
-  /** How long a REST request may take; 0 = any time. */
-  readonly restTimeoutUs?: number;
-  /** Threads that load and unload; default 2. */
-  readonly loadThreads?: number;
-  readonly unloadMsMax?: number;
-  /** Bytes that requests may hold in all; default: any number. */
-  readonly memoryLimitBytes?: number;
-  /** Of the host, pinned for GPUs; 0 = none; default 256 MiB. */
-  readonly pinnedPoolBytes?: number;
-  /** Whether requests are counted and timed; default true. */
-  readonly metrics?: boolean;
-  /** Whether TensorFlow Serving's gRPC answers carry tensors as raw bytes; default false. */
-  readonly tfTensorContent?: boolean;
-  /** Whether classify and regress check a signature's method name; default false. */
-  readonly tfCheckMethod?: boolean;
-  /** Whether the process lives while this thread is attached; default true. */
-  readonly keepsProcess?: boolean;
-}
 
 /** Of the rows of native/stats/server_stats.cc those that JavaScript knows. */
 export type ServerValue =

@@ -5,7 +5,8 @@ import { ErrorCode } from '../base/errors.js';
 import { CallResult, ControlWord, MetricsKind, RingWord } from '../base/generated/engine.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 import { countsByName } from '../base/text.js';
-import type { AttachOptions, NativeBinding, ServerValue } from './binding.js';
+import type { AttachOptions } from '../base/generated/attach-options.js';
+import type { NativeBinding, ServerValue } from './binding.js';
 import { failure } from './missing.js';
 
 /** Whose names metrics() writes. */

@@ -1,7 +1,7 @@
 // Loads one model of a path into this process's engine, as `serval serve` would: its configuration
 // file, its importer, its settings. Control plane; the caller's thread.
 import { resolve } from 'node:path';
-import { configOf, type Config } from '../config/config.js';
+import { configOf, engineSettings, type Config } from '../config/config.js';
 import { configError, type Written } from '../config/values/values.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { importInThread } from '../importers/run/import-thread.js';
@@ -13,7 +13,7 @@ import { checkAgainstModel } from '../models/config/triton-model.js';
 import type { LoadedModel, ModelSpec } from '../model/engine-api.js';
 import { placingEngine } from '../models/placement/placing-engine.js';
 import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
-import { createEngine, type Engine } from '../engine/engine.js';
+import { createEngine, type Engine, type EngineOptions } from '../engine/engine.js';
 import { desiredModel, type DesiredVersion } from '../models/registry/desired.js';
 import { scanSources } from '../models/registry/sources/paths/scan-path.js';
 import type { FoundModel } from '../models/registry/sources/repository.js';
@@ -101,17 +101,13 @@ function load(
   }).load(spec);
 }
 
-function engineOptions(config: Config) {
-  const { bodyBytesMax, memoryLimitBytes, pinnedPoolBytes } = config;
+function engineOptions(config: Config): EngineOptions {
+  const { bodyBytesMax, memoryLimitBytes } = config;
   return {
-    bodyBytesMax,
+    ...engineSettings(config),
     inflatedBytesMax: Math.min(bodyBytesMax, INFLATED_BYTES_MAX),
-    jsonDepthMax: config.jsonDepthMax,
-    intraOpThreads: config.model.intraOpThreads,
-    onnxruntimeLibrary: config.onnxruntimeLibrary,
     restTimeoutUs: 0,
     keepsProcess: false,
-    pinnedPoolBytes,
     ...(memoryLimitBytes > 0 && { memoryLimitBytes }),
   };
 }

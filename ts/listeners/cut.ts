@@ -1,6 +1,6 @@
-// Requests that a drain cut: what listeners of both kinds report. Types only; control plane.
+// Requests that a drain cut off: the report of both kinds of listener. Types only; control plane.
 
-/** What a drain had to cut: how many requests, and of those the models have, by name. */
+/** Requests that a drain cut off: their total, and the number per model, by name. */
 export interface Cut {
   readonly requests: number;
   readonly models: Readonly<Record<string, number>>;

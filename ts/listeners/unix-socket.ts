@@ -1,11 +1,11 @@
-// The place of a unix socket: whether a listener may have it, before anything listens. Control
+// Checks whether a listener may use the path of a unix socket, before anything listens. Control
 // plane; the main thread, at start.
 import { lstatSync, unlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 
-/** Of sockaddr_un, less its zero byte. */
+/** Size of sockaddr_un's path, minus its terminating zero. */
 const PATH_BYTES_MAX = 107;
-/** Whether somebody accepts on a unix socket. Rejects where that is not known. */
+/** Whether a process accepts connections on a unix socket. Rejects if that is unknown. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
@@ -22,7 +22,7 @@ function answers(path: string): Promise<boolean> {
   });
 }
 
-/** Removes a unix socket that a dead server left. Rejects with why that cannot be. */
+/** Removes a unix socket left by a dead server. Rejects with the reason if it cannot. */
 export async function makeRoom(path: string): Promise<void> {
   const bytes = Buffer.byteLength(path);
   if (bytes > PATH_BYTES_MAX) {
@@ -31,7 +31,9 @@ export async function makeRoom(path: string): Promise<void> {
   const about = lstatSync(path, { throwIfNoEntry: false });
   if (about === undefined) return;
   if (!about.isSocket()) {
-    throw new Error('a file that is no socket is there; remove it or choose another');
+    throw new Error(
+      'the path is an existing file that is not a socket; remove it or choose another',
+    );
   }
   if (await answers(path)) throw new Error('another server answers on it; choose another');
   unlinkSync(path);

@@ -1,6 +1,8 @@
 // TensorFlow Serving's batching parameters. Types only; control plane.
 
-/** TensorFlow Serving's BatchingParameters; absent = the default of tfserving.md 3.5. */
+/**
+ * TensorFlow Serving's BatchingParameters; absent members have the defaults of tfserving.md 3.5.
+ */
 export interface BatchingParameters {
   readonly maxBatchSize: number;
   readonly batchTimeoutMicros: number;

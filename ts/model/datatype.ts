@@ -1,10 +1,10 @@
-// Data types: one table of what TensorFlow, V2 and ONNX call them, how wide their elements are and
-// how elements are read and written. Control plane, any thread; pure.
-// Source: tensorflow/core/framework/types.proto and tensor.proto; Predict Protocol V2; onnx.proto.
+// Data types: one table of their names in TensorFlow, V2 and ONNX, the width of their elements, and
+// how elements are read and written. Control plane, any thread; pure. Source:
+// tensorflow/core/framework/types.proto and tensor.proto; Predict Protocol V2; onnx.proto.
 import { bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf } from './half.js';
 import type { Datatype, TabularDatatype } from './snapshot.js';
 
-/** TensorFlow's data types, lower case; reference types (code + 100) are their plain type. */
+/** TensorFlow's data types in lower case; reference types (code + 100) map to their plain type. */
 export type Dtype =
   | 'float'
   | 'double'
@@ -47,11 +47,13 @@ export type ElementType =
   | 'uint64'
   | 'bfloat16';
 
-/** A number as its type needs it: 64-bit integers as bigint. */
+/** A number as its type requires: 64-bit integers as bigint. */
 export type Scalar = number | bigint;
 
-/** Reads and writes one little-endian element. Writing keeps the lowest bits of a number, as
- * TensorFlow's arithmetic does. */
+/**
+ * Reads and writes one little-endian element. Writing keeps the lowest bits of a number, as
+ * TensorFlow's arithmetic does.
+ */
 export interface Elements {
   get(view: DataView, at: number): Scalar;
   set(view: DataView, at: number, value: Scalar): void;
@@ -60,17 +62,17 @@ export interface Elements {
 export interface DataType {
   /** tensorflow.DataType. */
   readonly code: number;
-  /** Of one element; 0 where they are no fixed number. */
+  /** Size of one element; 0 if it is not fixed. */
   readonly bytes: number;
   /** The field of TensorProto that lists values of the type. */
   readonly valueField: number;
   readonly kind: 'signed' | 'unsigned' | 'bool' | 'float' | 'complex' | 'text' | 'handle';
-  /** How it is served; undefined: it is not. */
+  /** The datatype that serves it; undefined: it is not served. */
   readonly v2: Datatype | undefined;
   readonly onnx: ElementType | undefined;
   /** The field of V2's InferTensorContents; undefined: there is none. */
   readonly contents: string | undefined;
-  /** undefined: elements are no single numbers. */
+  /** undefined: elements are not single numbers. */
   readonly elements: Elements | undefined;
 }
 
@@ -139,7 +141,7 @@ const row = (
   numbers?: Elements,
 ): DataType => ({ code, bytes, valueField, kind, v2, onnx, contents, elements: numbers });
 
-/** Quantized types are served as the integers that they are. */
+/** Quantized types are served as their underlying integers. */
 export const DATA_TYPES: Readonly<Record<Dtype, DataType>> = {
   float: row(1, 4, 5, 'float', 'FP32', 'float', 'fp32_contents', FLOAT),
   double: row(2, 8, 6, 'float', 'FP64', 'double', 'fp64_contents', DOUBLE),
@@ -166,7 +168,7 @@ export const DATA_TYPES: Readonly<Record<Dtype, DataType>> = {
   uint64: row(23, 8, 17, 'unsigned', 'UINT64', 'uint64', 'uint64_contents', UINT64),
 };
 
-/** What is added to the number of a reference to the type. */
+/** Offset of reference types in DataType's numbers. */
 const REFERENCE = 100;
 
 const DTYPES = Object.keys(DATA_TYPES) as readonly Dtype[];
@@ -180,7 +182,9 @@ const PLAIN = DTYPES.filter((dtype) => !isQuantized(dtype)).map((dtype) => DATA_
 const BY_V2: ReadonlyMap<Datatype | undefined, DataType> = new Map(
   PLAIN.map((type) => [type.v2, type]),
 );
-/** As what they travel, and are shown where a protocol has no word for them. */
+/**
+ * Mapped to the types that carry them on the wire, also shown by protocols without a name for them.
+ */
 const TABULAR: Readonly<Record<TabularDatatype, DataType>> = {
   STRING: DATA_TYPES.string,
   DATE: DATA_TYPES.string,
@@ -194,17 +198,17 @@ const BY_ONNX: ReadonlyMap<ElementType | undefined, DataType> = new Map(
   PLAIN.map((type) => [type.onnx, type]),
 );
 
-/** Of a datatype of V2: every one is in the table. */
+/** The type of a V2 datatype: every one is in the table. */
 export function dataTypeOf(datatype: Datatype): DataType {
   return isTabular(datatype) ? TABULAR[datatype] : (BY_V2.get(datatype) as DataType);
 }
 
-/** Of an element type of ONNX: every one is in the table. */
+/** The type of an ONNX element type: every one is in the table. */
 export function dataTypeOfOnnx(type: ElementType): DataType {
   return BY_ONNX.get(type) as DataType;
 }
 
-/** undefined: a type that this server does not know (or none at all: 0). */
+/** undefined: a type that this server does not know (or none: 0). */
 export function dtypeOfCode(code: number): Dtype | undefined {
   return BY_CODE.get(code > REFERENCE ? code - REFERENCE : code);
 }
@@ -213,7 +217,7 @@ export function codeOfDtype(dtype: Dtype): number {
   return DATA_TYPES[dtype].code;
 }
 
-/** 0 for types whose elements are no fixed number of bytes. */
+/** 0 for types whose elements have no fixed size. */
 export function elementBytes(dtype: Dtype): number {
   return DATA_TYPES[dtype].bytes;
 }
@@ -223,13 +227,13 @@ export function isDtype(name: string): name is Dtype {
   return Object.hasOwn(DATA_TYPES, name);
 }
 
-/** TYPE_..., as Triton's configuration has it, of a datatype of V2. */
+/** The name in Triton's configuration (TYPE_...) of a V2 datatype. */
 export function configTypeOf(datatype: Datatype): string {
   const { v2 } = dataTypeOf(datatype);
   return v2 === 'BYTES' ? 'TYPE_STRING' : `TYPE_${v2}`;
 }
 
-/** The other way; undefined for TYPE_INVALID and what is no type. */
+/** The inverse; undefined for TYPE_INVALID and unknown names. */
 export function datatypeOfConfig(name: string): Datatype | undefined {
   return [...BY_V2.keys()].find((datatype) => datatype && configTypeOf(datatype) === name);
 }

@@ -1,8 +1,9 @@
-// half and bfloat16: bit patterns to numbers and back. Control plane, any thread; pure.
+// Converts between numbers and the bit patterns of half and bfloat16. Control plane, any thread;
+// pure.
 
 const HALF_BIAS = 15;
 const HALF_FRACTION = 1024;
-/** Rounds to infinity from here. */
+/** Values from here on round to infinity. */
 const HALF_OVERFLOW = 65_520;
 
 export function halfToNumber(bits: number): number {
@@ -14,7 +15,9 @@ export function halfToNumber(bits: number): number {
   return sign * (1 + fraction / HALF_FRACTION) * 2 ** (exponent - HALF_BIAS);
 }
 
-/** Rounds to nearest, ties to even; doubles by way of float32, as TensorFlow casts them. */
+/**
+ * Rounds to nearest, ties to even; doubles are first rounded to float32, as TensorFlow's casts do.
+ */
 export function numberToHalf(value: number): number {
   if (Number.isNaN(value)) return 0x7e00;
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
@@ -22,7 +25,7 @@ export function numberToHalf(value: number): number {
   if (size >= HALF_OVERFLOW) return sign | 0x7c00;
   if (size === 0) return sign;
   const exponent = Math.max(Math.floor(Math.log2(size)), 1 - HALF_BIAS);
-  // In units of the last place; 2048 carries over into the next exponent by itself.
+  // In units of the last place; 2048 carries into the next exponent automatically.
   const units = roundHalfEven(size / 2 ** (exponent - 10));
   return sign | (units + (exponent + HALF_BIAS - 1) * HALF_FRACTION);
 }

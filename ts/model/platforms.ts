@@ -1,5 +1,5 @@
-// Words of models in V2 metadata and model configurations: the systems that tabular models come
-// from, and what their verification records are for. Control plane, any thread; constants only.
+// Names in V2 metadata and model configurations: the systems that tabular models come from, and the
+// uses of their verification records. Control plane, any thread; constants only.
 
 export const TABULAR_PLATFORMS = {
   spark: 'spark_pipelinemodel',
@@ -7,11 +7,13 @@ export const TABULAR_PLATFORMS = {
   pmml: 'pmml_xml',
 } as const;
 
-/** What becomes of a model that does not answer as its own file says: it does not load, or the log
- * says so, or nobody asks. */
+/**
+ * Handling of a model that fails its file's verification records: the load fails, the log warns, or
+ * nothing is checked.
+ */
 export const VERIFICATION_MODES = ['fail', 'warn', 'off'] as const;
 
 export type VerificationMode = (typeof VERIFICATION_MODES)[number];
 
-/** The tags of the meta graph that is served of a SavedModel where nothing else is asked for. */
+/** The default tags of the meta graph that is served from a SavedModel. */
 export const SAVED_MODEL_TAGS: readonly string[] = ['serve'];

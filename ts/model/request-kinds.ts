@@ -1,4 +1,4 @@
-// The kinds of requests that the engine reads, as constants. Data only; any thread.
+// The kinds of requests that the engine decodes, as constants. Data only; any thread.
 import { Protocol } from '../base/generated/engine.js';
 
 export const V1_PREDICT = Protocol.V1Predict;

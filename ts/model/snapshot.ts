@@ -27,7 +27,7 @@ export type Datatype =
   | 'BF16'
   | TabularDatatype;
 
-/** Those of models of columns only. DECIMAL travels as FP64. */
+/** Datatypes of tabular models only. DECIMAL is sent as FP64. */
 export type TabularDatatype = 'STRING' | 'DATE' | 'TIMESTAMP' | 'VECTOR' | 'DECIMAL';
 
 /** TensorFlow's TensorInfo as metadata documents show it. */
@@ -40,11 +40,11 @@ export interface TensorInfoDoc {
     readonly shape: string;
   };
   readonly composite?: readonly TensorInfoDoc[];
-  /** DataType's number as it stands in the file (101 = a float reference). */
+  /** DataType's number as in the file (101 = a float reference). */
   readonly dtypeCode: number;
   readonly shape?: {
     readonly unknownRank: boolean;
-    /** Sizes as decimal text; "-1" = free. */
+    /** Sizes as decimal text; "-1" = dynamic. */
     readonly dims: readonly { readonly size: string; readonly name: string }[];
   };
 }
@@ -58,22 +58,24 @@ export interface SignatureDefDoc {
   readonly defaults: readonly (readonly [string, string])[];
 }
 
-/** By name, sorted; those that cannot be called (__saved_model_init_op, unsupported operators)
- * included. `blocked`: why a signature is not served. */
+/**
+ * By name, sorted; includes those that cannot be called (__saved_model_init_op, unsupported
+ * operators). `blocked`: why a signature is not served.
+ */
 export interface SignatureDefs {
   readonly all: readonly (readonly [string, SignatureDefDoc])[];
   readonly blocked: Readonly<Record<string, string>>;
 }
 
-/** What requests of a model of columns go by, beside its signature. */
+/** Request rules of a tabular model, besides its signature. */
 export interface TableDoc {
-  /** Outputs that are answered only where they are asked for, by name. */
+  /** Names of outputs that are returned only on request. */
   readonly extra: readonly string[];
-  /** Fields whose type the request says, by name. */
+  /** Names of fields whose type the request states. */
   readonly open: readonly string[];
-  /** Those of them of which the model says nothing at all. */
+  /** Those of them that the model says nothing about. */
   readonly untyped: readonly string[];
-  /** Values that fields take, by name, as tokens of JSON: of those of which the model says so. */
+  /** Valid values of fields by name, as JSON tokens, if the model states any. */
   readonly examples: Readonly<Record<string, string>>;
 }
 
@@ -86,21 +88,21 @@ export interface VersionSnapshot {
   readonly version: string;
   readonly state: VersionState;
   readonly handle: number | undefined;
-  /** Why it does not serve; while AVAILABLE: why its newer content could not be loaded. */
+  /** Why it does not serve; while AVAILABLE: why its newer content failed to load. */
   readonly errorCode: ErrorCode;
   readonly errorMessage: string;
-  /** What callers hear who may not see metadata; absent: the same. */
+  /** Text for callers who may not see metadata; absent: the same. */
   readonly briefMessage?: string;
   readonly format: string;
   readonly platform: string;
   readonly signatures: readonly SignatureInfo[];
-  /** What the model's own file says of its signatures; absent: its format has none. */
+  /** Signatures from the model's own file; absent: its format has none. */
   readonly signatureDefs?: SignatureDefs;
-  /** Absent: it is no model of columns. */
+  /** Absent: not a tabular model. */
   readonly table?: TableDoc;
   /** Triton's ModelConfig, completed from the model, as JSON text; "" unless AVAILABLE. */
   readonly configJson: string;
-  /** From the beginning of the load until AVAILABLE, warmup included; 0 unless AVAILABLE. */
+  /** From the start of the load until AVAILABLE, including warmup; 0 unless AVAILABLE. */
   readonly loadMs: number;
 }
 
@@ -109,30 +111,34 @@ export interface ModelSnapshot {
   /** Highest version first. */
   readonly versions: readonly VersionSnapshot[];
   readonly labels: Readonly<Record<string, string>>;
-  /** Why it has no version; "" where it has one, or nothing is known. */
+  /** Why it has no version; "" if it has one, or nothing is known. */
   readonly problem: string;
-  /** What callers hear who may not see metadata; absent: the same. */
+  /** Text for callers who may not see metadata; absent: the same. */
   readonly briefProblem?: string;
-  /** The version a request without one gets: the highest AVAILABLE; undefined when none is. */
+  /** The version of requests that name none: the highest AVAILABLE; undefined if there is none. */
   readonly defaultVersion: string | undefined;
 }
 
-/** What a listener goes by. */
+/** The snapshots that a listener uses. */
 export interface ListenerSnapshots {
-  /** The newest: where requests go. */
+  /** The newest: requests are routed by it. */
   readonly snapshot: RegistrySnapshot;
-  /** What is said of readiness: nothing is ready in it that another listener does not know yet. */
+  /** The snapshot for readiness: nothing in it is ready unless every listener knows it. */
   readonly shown: RegistrySnapshot;
 }
 
 export interface RegistrySnapshot {
   readonly epoch: number;
   readonly models: Readonly<Record<string, ModelSnapshot>>;
-  /** Everything asked for at start was tried, and (unless readiness is not strict) every model that
-   * the configuration asks for is AVAILABLE. Models loaded by call do not count. */
+  /**
+   * Everything requested at start was tried, and (unless readiness is not strict) every model that
+   * the configuration requests is AVAILABLE. Models loaded by call do not count.
+   */
   readonly ready: boolean;
   readonly draining: boolean;
-  /** What has been wrong with the server's sources and configuration since the start, each a
-   * sentence with its path; while there are any, strict readiness says no. */
+  /**
+   * Problems of the server's sources and configuration that have existed since the start, each a
+   * sentence with its path; while there are any, strict readiness is false.
+   */
   readonly faults: readonly string[];
 }

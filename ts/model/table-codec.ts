@@ -1,9 +1,9 @@
-// Tables of engine.fbs and plan.fbs to and from plain objects, by what the generated tables.ts of
-// each says of them. Control plane, any thread. Numbers are checked here, because the builder cuts
-// what is too wide without a word; what they mean is checked by the engine.
+// Encodes and decodes tables of engine.fbs and plan.fbs as plain objects, by the generated
+// tables.ts of each. Control plane, any thread. Numbers are range-checked here, because the builder
+// truncates them silently; the engine checks their meaning.
 import { Builder, ByteBuffer } from 'flatbuffers';
 
-/** How a member lies in the bytes. Words: an enum, by its numbers. */
+/** How a member is encoded. Words: an enum, by its numbers. */
 type Kind = ScalarKind | readonly string[] | 'string' | 'bytes' | 'pairs' | Table;
 type ScalarKind =
   | 'bool'
@@ -20,14 +20,14 @@ interface Member {
   readonly name: string;
   readonly kind: Kind;
   readonly many?: true;
-  /** With many, of int and double: a typed array, moved as bytes. */
+  /** For lists of int and double: a typed array, copied as bytes. */
   readonly typed?: true;
-  /** What an absent scalar is; null: absent. Default 0. */
+  /** Value of an absent scalar; null: absent. Default 0. */
   readonly fallback?: number | null;
   readonly optional?: true;
 }
 
-/** A table whose objects are a T. Its members are in the schema's order. */
+/** A table whose objects are of type T. Its members are in the schema's order. */
 export interface Table<T = unknown> {
   readonly name: string;
   readonly members: readonly Member[];
@@ -80,7 +80,7 @@ function numberOf(words: readonly string[], word: string, place: string): number
   throw new RangeError(`${place} is ${word}, expected one of ${words.join(', ')}`);
 }
 
-/** What the builder takes: a number of up to 32 bits, or 64 bits. */
+/** Converts to the builder's form: a number of up to 32 bits, or 64 bits. */
 function scalarOf(kind: ScalarKind | readonly string[], value: unknown, place: string) {
   if (typeof kind !== 'string') return numberOf(kind, value as string, place);
   if (kind === 'bool') return Number(value);
@@ -92,12 +92,12 @@ function scalarOf(kind: ScalarKind | readonly string[], value: unknown, place: s
   }
   const number = inRange(place, value as number, RANGES[kind]);
   if (kind !== 'ulong') return number;
-  // Larger ones become the largest: the engine cuts times much earlier.
+  // Larger values are clamped to the maximum: the engine limits times much earlier.
   return number === 2 ** 64 ? U64_MAX : BigInt(number);
 }
 
 function addScalar(builder: Builder, slot: number, member: Member, value: number | bigint): void {
-  // With null, which the types leave out, the builder writes every value.
+  // With null, which the types do not allow, the builder writes every value.
   const fallback = (member.fallback === undefined ? 0 : member.fallback) as number;
   if (typeof value === 'bigint') builder.addFieldInt64(slot, value, BigInt(fallback));
   else if (member.kind === 'double') addDouble(builder, slot, value);
@@ -105,14 +105,14 @@ function addScalar(builder: Builder, slot: number, member: Member, value: number
   else builder.addFieldInt8(slot, value, fallback);
 }
 
-/** The builder would leave -0 out. */
+/** The builder would omit -0. */
 function addDouble(builder: Builder, slot: number, value: number): void {
   if (Object.is(value, 0)) return;
   builder.addFloat64(value);
   builder.slot(slot);
 }
 
-/** The bytes of all at once: the builder's own way takes a call for each. */
+/** Copies all bytes at once: the builder's own way makes a call for each. */
 function writeTyped(builder: Builder, values: Float64Array | Int32Array): number {
   const width = values.BYTES_PER_ELEMENT;
   builder.startVector(width, values.length, width);
@@ -152,7 +152,7 @@ function writeMany(builder: Builder, kind: Kind, values: readonly unknown[], pla
   return builder.endVector();
 }
 
-/** Writes what a table refers to. */
+/** Writes the objects that a table refers to. */
 function writePart(builder: Builder, kind: Kind, value: unknown, place: string): number {
   if (kind === 'string') return builder.createString(value as string);
   if (kind === 'bytes') return builder.createByteVector(value as Uint8Array);
@@ -180,9 +180,11 @@ function writeObject(builder: Builder, table: Table, fields: Fields, place: stri
   return builder.endObject();
 }
 
-/** The bytes of a table. Members that are undefined are left out: the reader has the defaults.
- * `identifier`: the schema's file_identifier, for tables that are files. Throws RangeError naming
- * the member when a number does not fit, SyntaxError when a text is no number. */
+/**
+ * The bytes of a table. Undefined members are omitted: the reader has the defaults. `identifier`:
+ * the schema's file_identifier, for tables that are files. Throws RangeError naming the member if a
+ * number does not fit, SyntaxError if a text is not a number.
+ */
 export function writeTable<T extends object>(
   table: Table<T>,
   value: T,
@@ -219,7 +221,8 @@ function readScalar(bytes: ByteBuffer, kind: ScalarKind | readonly string[], at:
 
 function wordOf(words: readonly string[], number: number): string {
   const word = words[number];
-  if (word === undefined || word === '') throw new TypeError(`no word has the number ${number}`);
+  if (word === undefined || word === '')
+    throw new TypeError(`no enum value has the number ${number}`);
   return word;
 }
 
@@ -243,7 +246,7 @@ function readPart(bytes: ByteBuffer, kind: Kind, at: number): unknown {
   return Object.fromEntries(pairs.map(({ key, value }) => [key, value]));
 }
 
-/** What stands for a member that is not in the bytes. */
+/** The value of a member that is absent from the bytes. */
 function absent({ kind, many, typed, fallback }: Member): unknown {
   if (typed) return kind === 'double' ? new Float64Array() : new Int32Array();
   if (many) return [];
@@ -257,7 +260,7 @@ function absent({ kind, many, typed, fallback }: Member): unknown {
   return isScalar(kind) ? (fallback ?? 0) : readObject(undefined, kind as Table, 0);
 }
 
-/** `bytes` undefined: a table that is not there, all of it at the defaults. */
+/** `bytes` undefined: the table is absent, so all members have their defaults. */
 function readObject(bytes: ByteBuffer | undefined, table: Table, at: number): Fields {
   const fields: Record<string, unknown> = {};
   table.members.forEach((member, slot) => {
@@ -273,7 +276,7 @@ function readObject(bytes: ByteBuffer | undefined, table: Table, at: number): Fi
   return fields;
 }
 
-/** The object in a table's bytes, which the engine or writeTable() wrote; copies what it takes. */
+/** Decodes a table's bytes, written by the engine or writeTable(); copies the data. */
 export function readTable<T>(table: Table<T>, bytes: Uint8Array): T {
   const buffer = new ByteBuffer(bytes);
   return readObject(buffer, table, buffer.__indirect(buffer.position())) as T;

@@ -1,6 +1,6 @@
-// Which of the versions on disk are wanted. Pure; control plane, any thread.
-// Versions are int64 decimal text without leading zeros; folder "00000123" is version 123.
-// Source: tfserving.md 3.2, 3.3 (latest 1 when nothing is said).
+// Decides which versions on disk are wanted. Pure; control plane, any thread. Versions are int64
+// decimal text without leading zeros; folder "00000123" is version 123. Source: tfserving.md 3.2,
+// 3.3 (the default is latest 1).
 import { VERSION_MAX } from '../base/limits.js';
 
 export type VersionPolicy =
@@ -13,13 +13,13 @@ export const LATEST_ONE: VersionPolicy = { kind: 'latest', count: 1 };
 export interface VersionChoice {
   /** Highest first. */
   readonly versions: readonly string[];
-  /** Asked for by number and not there. */
+  /** Requested by number but absent. */
   readonly missing: readonly string[];
 }
 
 const DIGITS = /^\d+$/;
 const SIGNED_DIGITS = /^[+-]?\d+$/;
-/** Longer names are no version whatever their leading zeros. */
+/** Longer names are never versions, whatever their leading zeros. */
 const VERSION_CHARS_MAX = 255;
 
 /** The version that a folder name or URL part stands for, or undefined: only decimal digits, and
@@ -30,8 +30,10 @@ export function parseVersion(text: string): string | undefined {
   return value <= VERSION_MAX ? value.toString() : undefined;
 }
 
-/** The same for children of a TensorFlow Serving base path, where a sign is taken too: any name
- * that parses as int64. Source: tfserving.md 3.3. */
+/**
+ * The same for children of a TensorFlow Serving base path, where a sign is allowed too: any name
+ * that parses as int64. Source: tfserving.md 3.3.
+ */
 export function parseSignedVersion(text: string): string | undefined {
   if (text.length > VERSION_CHARS_MAX || !SIGNED_DIGITS.test(text)) return undefined;
   const negative = text.startsWith('-');

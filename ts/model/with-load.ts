@@ -1,4 +1,4 @@
-// An engine whose loads go another way. Control plane, main thread.
+// Wraps an engine with another load(). Control plane, main thread.
 import type { EngineControl, LoadedModel, ModelSpec } from './engine-api.js';
 
 /** `engine` with this load(). */

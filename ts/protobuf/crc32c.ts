@@ -6,7 +6,7 @@
 const POLYNOMIAL = 0x82f63b78;
 const MASK_DELTA = 0xa282ead8;
 
-/** The remainder of each byte; made at the first use. */
+/** The remainder of each byte; computed at first use. */
 let remainders: Uint32Array | undefined;
 
 function makeRemainders(): Uint32Array {
@@ -17,7 +17,10 @@ function makeRemainders(): Uint32Array {
   });
 }
 
-/** The checksum of `bytes`, or of what `before` is the checksum of with `bytes` behind it. */
+/**
+ * The checksum of `bytes`, or, given the checksum `before`, of the earlier data followed by
+ * `bytes`.
+ */
 export function crc32c(bytes: Uint8Array, before = 0): number {
   remainders ??= makeRemainders();
   let rest = ~before;
@@ -27,7 +30,7 @@ export function crc32c(bytes: Uint8Array, before = 0): number {
   return ~rest >>> 0;
 }
 
-/** A checksum as it is stored: turned right by 15 bits, plus a constant. */
+/** A checksum in stored form: rotated right by 15 bits, plus a constant. */
 export function maskCrc(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
 }

@@ -1,4 +1,4 @@
-// What is noted while a message is decoded from whatever form: problems, and where members were
+// Collects notes while a message is decoded from any format: problems, and where members were
 // written. Control plane, any thread.
 import { echo, nearestWord } from '../base/text.js';
 import type { ConfigProblem } from './problem.js';
@@ -6,9 +6,9 @@ import type { FieldSchema, MessageSchema, MessageValue } from './schema.js';
 
 /** Where the members of decoded messages were written. */
 export interface Places {
-  /** Of the message itself, of a member, of one element of a member. */
+  /** Location of the message itself, of a member, or of one element of a member. */
   at(message: MessageValue, field?: string, index?: number): string;
-  /** Whether something in the message, however deep, was a problem. */
+  /** Whether anything in the message, at any depth, was a problem. */
   isBroken(message: MessageValue): boolean;
 }
 
@@ -19,19 +19,19 @@ export interface Decoded {
   readonly places: Places;
 }
 
-/** Errors of a name that a schema does not have. */
+/** The error for a name that a schema does not have. */
 export function unknownField(name: string, schema: MessageSchema): string {
   const nearest = nearestWord(name, Object.keys(schema.fields));
   const hint = nearest === '' ? '' : `; did you mean "${nearest}"?`;
   return `unknown field ${echo(name)} of ${schema.name}${hint}`;
 }
 
-/** Which members of one message were written so far. */
+/** The members of one message that have been written so far. */
 export class WrittenMembers {
   readonly #names = new Set<string>();
   readonly #oneofs = new Map<string, string>();
 
-  /** Why `name` may not be written now; undefined when it may. */
+  /** Why `name` may not be written now; undefined if it may. */
   refusal(name: string, known: FieldSchema, mayRepeat: boolean): string | undefined {
     const again = this.#names.has(name);
     this.#names.add(name);
@@ -43,7 +43,7 @@ export class WrittenMembers {
   }
 }
 
-/** Collects problems and places while a message is decoded from whatever form. */
+/** Collects problems and places while a message is decoded from any format. */
 export class DecodeNotes implements Places {
   readonly problems: ConfigProblem[] = [];
   readonly #places = new WeakMap<object, { own: string; fields: Map<string, string[]> }>();
@@ -64,7 +64,7 @@ export class DecodeNotes implements Places {
     else known.push(place);
   }
 
-  /** `problemsBefore`: how many there were when the message began. */
+  /** `problemsBefore`: the number of problems when the message began. */
   end(value: MessageValue, problemsBefore: number): void {
     if (this.problems.length > problemsBefore) this.#broken.add(value);
   }

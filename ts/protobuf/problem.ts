@@ -1,7 +1,8 @@
-// What is wrong in a text file, and where. Types only; control plane.
+// A problem in a text file, with its location. Types only; control plane.
 
-/** Something wrong in a file: the place first ("/etc/models.config:3:7"), then what, expected and
- * got. */
+/**
+ * A problem in a file: the location first ("/etc/models.config:3:7"), then what, expected and got.
+ */
 export interface ConfigProblem {
   readonly place: string;
   readonly message: string;

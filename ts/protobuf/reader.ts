@@ -1,6 +1,6 @@
-// Walks protobuf messages: gRPC's control calls, recorded requests, model files. Never ModelInfer,
-// which is native. Control plane, any thread; pure.
-// Source: the protobuf encoding guide.
+// Reads protobuf messages field by field: gRPC's control calls, recorded requests, model files.
+// Never ModelInfer, which is native. Control plane, any thread; pure. Source: the protobuf encoding
+// guide.
 import { isUtf8 } from 'node:buffer';
 import { ErrorCode, ServalError } from '../base/errors.js';
 
@@ -15,17 +15,19 @@ const FIELD_MAX = 536_870_911;
 const VARINT_BYTES_MAX = 10;
 const GROUP_DEPTH_MAX = 100;
 const UINT32_RANGE = 4_294_967_296;
-/** Texts up to this size, most names and keys, are put together here when they are ASCII: calls
- * into the runtime's own decoder cost more. */
+/**
+ * ASCII texts up to this size (most names and keys) are decoded here: calls into the runtime's
+ * decoder cost more.
+ */
 const SHORT_TEXT_BYTES_MAX = 24;
 
 /**
  * Walks the fields of one message: `while (reader.next()) switch (reader.field) ...`, where each
- * field is either read or skipped. A message that comes twice is read twice into one object, which
- * is protobuf's merge. Borrows the bytes.
- * Errors: every method throws ServalError (`code`: ModelInvalid for what comes from files) that
- * names the message and the byte, counted from the beginning of the outermost message. `isExact`:
- * the byte is that of the value or number that is broken, which is then not said to be of a field.
+ * field is either read or skipped. A repeated message is read twice into one object, which is
+ * protobuf's merge. Borrows the bytes. Errors: every method throws ServalError (`code`:
+ * ModelInvalid for files) that names the message and the byte, counted from the beginning of the
+ * outermost message. `isExact`: the byte is that of the broken value or number, and the text does
+ * not attribute it to a field.
  */
 export class WireReader {
   /** The number of the field that next() found. */
@@ -57,7 +59,7 @@ export class WireReader {
     this.#isExact = isExact;
   }
 
-  /** The same message from its beginning. */
+  /** A new reader at the beginning of the same message. */
   again(): WireReader {
     return new WireReader(this.#bytes, this.#message, this.#offset, this.#code, this.#isExact);
   }
@@ -98,19 +100,19 @@ export class WireReader {
     return BigInt.asIntN(64, (BigInt(this.high) << 32n) | BigInt(this.low));
   }
 
-  /** A bool, an enum or a whole number from 0: exact to 2^53. */
+  /** A bool, an enum or a non-negative integer: exact to 2^53. */
   number(): number {
     this.varint();
     return this.wide();
   }
 
-  /** A varint field that is no list, into low and high. */
+  /** Reads a varint field that is not a list into low and high. */
   varint(): void {
     this.expect(WIRE_VARINT);
     this.readVarint();
   }
 
-  /** One occurrence of a repeated varint field, packed or not; `each` sees low and high. */
+  /** One occurrence of a repeated varint field, packed or not; `each` reads low and high. */
   varints(each: (reader: WireReader) => void): void {
     if (this.#wireType !== WIRE_BYTES) {
       this.varint();
@@ -121,7 +123,7 @@ export class WireReader {
     const end = this.#position + length;
     while (this.#position < end) {
       this.readVarint();
-      if (this.#position > end) this.fail(this.#fieldStart, 'a number reaches beyond its list');
+      if (this.#position > end) this.fail(this.#fieldStart, 'a number extends beyond its list');
       each(this);
     }
   }
@@ -142,13 +144,17 @@ export class WireReader {
     return bytes;
   }
 
-  /** Passes over a field of any wire type, groups included. */
+  /** Skips a field of any wire type, including groups. */
   skip(): void {
     const open: number[] = [];
     for (;;) {
       if (this.#wireType === WIRE_GROUP_START) {
         if (open.length >= GROUP_DEPTH_MAX) {
-          this.fail(this.#fieldStart, `groups nest deeper than ${GROUP_DEPTH_MAX}`, !this.#isExact);
+          this.fail(
+            this.#fieldStart,
+            `groups are nested deeper than ${GROUP_DEPTH_MAX}`,
+            !this.#isExact,
+          );
         }
         open.push(this.field);
       } else if (this.#wireType === WIRE_GROUP_END) {
@@ -209,12 +215,12 @@ export class WireReader {
     return this.wide();
   }
 
-  /** low and high as a double: beyond 2^53 still larger than any length or tag. */
+  /** low and high as a double: values beyond 2^53 are still larger than any length or tag. */
   private wide(): number {
     return this.high * UINT32_RANGE + this.low;
   }
 
-  /** A length that what is left of the message has room for; nothing of it is read yet. */
+  /** A length that fits the rest of the message; the content is not read yet. */
   private lengthWithin(): number {
     const length = this.length();
     this.take(length);
@@ -228,7 +234,7 @@ export class WireReader {
       const shown = length > Number.MAX_SAFE_INTEGER ? 'more than 2^53' : length;
       this.fail(
         this.#isExact ? this.#valueStart : this.#fieldStart,
-        `${shown} bytes expected, ${left} are left`,
+        `expected ${shown} bytes, but only ${left} remain`,
       );
     }
     this.#position += length;
@@ -270,7 +276,7 @@ export class WireReader {
   }
 }
 
-/** For a request of V2's, health's or reflection's control calls. */
+/** For a request of the control calls of V2, health or reflection. */
 export function exactReader(bytes: Uint8Array, message: string): WireReader {
   return new WireReader(bytes, message, 0, ErrorCode.MalformedBody, true);
 }

@@ -1,7 +1,7 @@
-// JSON values to messages by a schema, and messages with every default written out. Control plane,
-// any thread; pure. The form is that of schema.ts.
-// Source: protobuf.dev, ProtoJSON; enum names in any case and no unknown fields, as Triton reads
-// configurations; defaults written out as Triton's GET config has them.
+// Decodes JSON values to messages by a schema, and completes messages with every default. Control
+// plane, any thread; pure. The form is that of schema.ts. Source: protobuf.dev, ProtoJSON; enum
+// names in any case and no unknown fields, as Triton reads configurations; defaults written out as
+// in Triton's GET config.
 import { echo } from '../base/text.js';
 import { DecodeNotes, unknownField, WrittenMembers } from './decode-notes.js';
 import { defaultValue, enumName, integerValue, isInteger, typeText } from './schema.js';
@@ -16,8 +16,10 @@ const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
 const INTEGER_TEXT = /^-?(?:0|[1-9]\d{0,24})$/;
 const FLOAT_TEXT = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** `json`: what JSON.parse gave. Field names as the proto has them or in lowerCamelCase; null means
- * not written. Places are `where` and the member's path: "config: input[0].dims[1]". */
+/**
+ * `json`: a result of JSON.parse. Field names as in the proto or in lowerCamelCase; null means not
+ * written. Locations are `where` and the member's path: "config: input[0].dims[1]".
+ */
 export function decodeJson(json: unknown, schema: MessageSchema, where: string): Decoded {
   const notes = new DecodeNotes();
   const value = new JsonDecode(notes, where).message(json, schema, '') ?? {};
@@ -144,7 +146,7 @@ function enumJson(json: unknown, values: Readonly<Record<string, number>>): stri
   return Object.keys(values).find((name) => name.toLowerCase() === lower);
 }
 
-/** undefined when `json` is no such value. */
+/** undefined if `json` is not such a value. */
 function scalarJson(json: unknown, name: ScalarName): unknown {
   switch (name) {
     case 'string':
@@ -178,9 +180,11 @@ function jsonText(json: unknown): string {
   return typeof json === 'string' ? `the string ${echo(json)}` : String(json);
 }
 
-/** The message with every scalar, list and map that was not written; messages and members of a
- * oneof only where they were. Members in the schema's order. Takes and returns plain data; what a
- * float cannot say in JSON becomes its text. */
+/**
+ * Adds every scalar, list and map that was not written; messages and members of a oneof only if
+ * they were. Members are in the schema's order. Input and output are plain data; floats that JSON
+ * cannot express become text.
+ */
 export function withDefaults(value: MessageValue, schema: MessageSchema): MessageValue {
   const full: [string, unknown][] = [];
   for (const [name, known] of Object.entries(schema.fields)) {

@@ -1,7 +1,7 @@
-// Protobuf's wire bytes to messages by a schema: configuration that comes in a request. As protobuf
-// has it, unknown fields are passed over, of a single value and of a oneof's members the last
-// counts, and a message that comes twice is merged. Control plane, any thread; pure.
-// Source: protobuf.dev, encoding.
+// Decodes protobuf's wire bytes to messages by a schema: configuration in a request. As in
+// protobuf, unknown fields are skipped, the last occurrence of a single value or oneof member wins,
+// and a repeated message is merged. Control plane, any thread; pure. Source: protobuf.dev,
+// encoding.
 import { ErrorCode } from '../base/errors.js';
 import { WireReader } from './reader.js';
 import { DecodeNotes, type Decoded } from './decode-notes.js';
@@ -18,8 +18,10 @@ import {
 
 type Members = Record<string, unknown>;
 
-/** `place` names the message in places: "config.model_config_list.config[2]".
- * Errors: MalformedBody: no such message. */
+/**
+ * `place` is the location prefix: "config.model_config_list.config[2]". Errors: MalformedBody: not
+ * such a message.
+ */
 export function decodeWire(bytes: Uint8Array, schema: MessageSchema, place: string): Decoded {
   const notes = new DecodeNotes();
   const value: Members = {};
@@ -30,7 +32,7 @@ export function decodeWire(bytes: Uint8Array, schema: MessageSchema, place: stri
 
 class WireDecode {
   readonly #notes: DecodeNotes;
-  /** Messages that were begun: a second occurrence adds to the first. */
+  /** Messages already begun: a second occurrence adds to the first. */
   readonly #begun = new WeakSet<object>();
 
   constructor(notes: DecodeNotes) {
@@ -80,7 +82,7 @@ class WireDecode {
     return entries;
   }
 
-  /** Of equal keys the last counts. */
+  /** The last of equal keys wins. */
   #entry(
     reader: WireReader,
     known: FieldSchema,
@@ -129,7 +131,7 @@ class WireDecode {
     });
   }
 
-  /** undefined where the value is a problem, which is then noted. */
+  /** undefined if the value is a problem, which is noted. */
   #value(reader: WireReader, type: FieldType, before: unknown, place: string): unknown {
     switch (type.kind) {
       case 'opaque':
@@ -186,7 +188,7 @@ function signed(low: number, high: number): bigint {
   return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low));
 }
 
-/** The other members of the oneof that `name` is of. */
+/** The other members of the oneof that contains `name`. */
 function oneofMembers(schema: MessageSchema, name: string, known: FieldSchema): readonly string[] {
   if (known.oneof === undefined) return [];
   return Object.entries(schema.fields)

@@ -1,6 +1,5 @@
-// A text-format tree to a message by a schema. Control plane, any thread; pure. The form is that of
-// schema.ts.
-// Source: protobuf.dev, text format.
+// Decodes a text-format tree to a message by a schema. Control plane, any thread; pure. The form is
+// that of schema.ts. Source: protobuf.dev, text format.
 import { echo, nearestWord } from '../base/text.js';
 import { DecodeNotes, WrittenMembers, unknownField } from './decode-notes.js';
 import type { Decoded } from './decode-notes.js';
@@ -12,11 +11,13 @@ import type { TextField, TextMessage, TextPlace, TextValue } from './text-format
 const TRUE_WORDS = new Set(['true', 'True', 't']);
 const FALSE_WORDS = new Set(['false', 'False', 'f']);
 
-/** Full names of messages that an Any may hold. */
+/** Full names of messages that an Any may contain. */
 export type AnyTypes = Readonly<Record<string, MessageSchema>>;
 
-/** Every problem is reported, each with its place; `path` names the file. An Any that holds one of
- * `held` has that name as its `type_url` and the message as its `value`; others are {}. */
+/**
+ * Every problem is reported with its location; `path` names the file. An Any that contains one of
+ * `held` has that name as its `type_url` and the message as its `value`; others are {}.
+ */
 export function decodeText(
   text: TextMessage,
   schema: MessageSchema,
@@ -103,7 +104,7 @@ class TextDecode {
     else if (good.length > 0) into[name] = good[0];
   }
 
-  /** Of equal keys the last counts, as protobuf has it. */
+  /** The last of equal keys wins, as in protobuf. */
   #entry(
     name: string,
     text: TextValue,
@@ -164,7 +165,7 @@ function enumText(text: TextValue, values: Readonly<Record<string, number>>): st
   return known ? text.text : undefined;
 }
 
-/** undefined when the text is no such value. */
+/** undefined if the text is not such a value. */
 function scalarText(text: TextValue, name: ScalarName): unknown {
   switch (name) {
     case 'string':
@@ -191,7 +192,7 @@ function utf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** undefined when the text is no such value. */
+/** undefined if the text is not such a value. */
 export function boolText(text: TextValue): boolean | undefined {
   if (text.kind === 'integer' && (text.value === 0n || text.value === 1n)) return text.value === 1n;
   if (text.kind !== 'word' || text.negative) return undefined;
@@ -199,7 +200,7 @@ export function boolText(text: TextValue): boolean | undefined {
   return FALSE_WORDS.has(text.text) ? false : undefined;
 }
 
-/** undefined when the text is no such value. */
+/** undefined if the text is not such a value. */
 export function floatText(text: TextValue): number | undefined {
   if (text.kind === 'integer') return Number(text.value);
   if (text.kind === 'float') return text.value;

@@ -1,13 +1,13 @@
-// Messages to protobuf's wire bytes by a schema. Control plane, any thread; pure.
-// Source: protobuf.dev, encoding: proto3, scalars at their default left out unless they are members
-// of a oneof, repeated numbers packed.
+// Encodes messages to protobuf's wire bytes by a schema. Control plane, any thread; pure. Source:
+// protobuf.dev, encoding: proto3, default scalars omitted unless they are members of a oneof,
+// repeated numbers packed.
 import { scalar } from './schema.js';
 import type { FieldSchema, FieldType, MessageSchema, MessageValue } from './schema.js';
 import { ProtobufWriter } from './writer.js';
 
 const NOTHING = new Uint8Array(0);
 
-/** `value` is of the form of schema.ts, checked. Fields ascend by number. */
+/** `value` has the form of schema.ts and has been checked. Fields ascend by number. */
 export function encodeMessage(value: MessageValue, schema: MessageSchema): Buffer {
   const out = new ProtobufWriter();
   writeMessage(out, value, schema);
@@ -54,7 +54,7 @@ function isDefault(value: unknown, type: FieldType): boolean {
   return value === 0 || value === false || value === '';
 }
 
-/** How a number is written; undefined: the type is none. */
+/** How a number is written; undefined: the type is not a number. */
 function numberWire(type: FieldType): 'varint' | 'float' | 'double' | undefined {
   if (type.kind === 'enum') return 'varint';
   if (type.kind !== 'scalar' || type.scalar === 'string' || type.scalar === 'bytes')

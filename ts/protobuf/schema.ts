@@ -1,8 +1,7 @@
 // Protobuf messages described as data. Control plane, any thread; pure. A decoded message is a
-// plain object as protobuf's JSON form has it, with proto field names: enums by name, maps as
-// objects, 64-bit integers as numbers where they are exact and as decimal text elsewhere. Only
-// members that were written are present.
-// Source: protobuf.dev (JSON mapping).
+// plain object as in protobuf's JSON form, with proto field names: enums by name, maps as objects,
+// 64-bit integers as numbers if exact, else as decimal text. Only members that were written are
+// present. Source: protobuf.dev (JSON mapping).
 
 export type ScalarName =
   | 'int32'
@@ -19,7 +18,7 @@ export type FieldType =
   | { readonly kind: 'scalar'; readonly scalar: ScalarName }
   | EnumSchema
   | MessageSchema
-  /** A message whose inside is nobody's business here: read as {}. */
+  /** A message whose contents are not needed here: read as {}. */
   | { readonly kind: 'opaque' };
 
 export interface EnumSchema {
@@ -41,9 +40,9 @@ type Fields = Readonly<Record<string, FieldSchema>>;
 /** Made by message(). */
 export interface MessageSchema {
   readonly kind: 'message';
-  /** What errors call it. */
+  /** Name in errors. */
   readonly name: string;
-  /** In the order of their declaration, in which JSON shows them. */
+  /** In the order of their declaration, which JSON output keeps. */
   readonly fields: Fields;
   /** Ascending. */
   readonly byNumber: ReadonlyMap<number, readonly [name: string, field: FieldSchema]>;
@@ -66,7 +65,7 @@ const field = (
   ...extra,
 });
 
-/** Works its fields out when it is first used: messages hold each other, most are never used. */
+/** Resolves its fields at first use: messages contain each other, and most are never used. */
 class LazyMessage implements MessageSchema {
   readonly kind = 'message';
   readonly name: string;
@@ -130,7 +129,7 @@ const DEFAULTS: Readonly<Record<ScalarName, unknown>> = {
   bytes: new Uint8Array(0),
 };
 
-/** What a scalar, an enum or a message is when nothing was written. */
+/** Value of a scalar, an enum or a message that was not written. */
 export function defaultValue(type: FieldType): unknown {
   if (type.kind === 'scalar') return DEFAULTS[type.scalar];
   if (type.kind === 'enum') return enumName(type.values, 0n) ?? '';
@@ -148,13 +147,13 @@ export function isInteger(name: ScalarName): boolean {
   return INTEGER_RANGE[name] !== undefined;
 }
 
-/** Whether the type is an integer's and can hold the value. */
+/** Whether the type is an integer type that can hold the value. */
 export function isInRange(name: ScalarName, value: bigint): boolean {
   const range = INTEGER_RANGE[name];
   return range !== undefined && value >= range[0] && value <= range[1];
 }
 
-/** The integer as JSON has it, or undefined when the type cannot hold it. */
+/** The integer in its JSON form, or undefined if the type cannot hold it. */
 export function integerValue(name: ScalarName, value: bigint): number | string | undefined {
   if (!isInRange(name, value)) return undefined;
   const exact = value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER;
@@ -177,7 +176,7 @@ export function typeText(type: FieldType): string {
   }
 }
 
-/** Members of a decoded message, by what the schema says that they are. */
+/** Typed accessors for members of a decoded message; the schema guarantees the types. */
 export const read = {
   text(value: MessageValue | undefined, name: string): string {
     const found = value?.[name];
@@ -202,7 +201,7 @@ export const read = {
   children(value: MessageValue | undefined, name: string): readonly MessageValue[] {
     return (value?.[name] ?? []) as readonly MessageValue[];
   },
-  /** Of a map. */
+  /** Entries of a map. */
   entries<T = MessageValue>(
     value: MessageValue | undefined,
     name: string,

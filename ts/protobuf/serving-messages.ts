@@ -1,7 +1,7 @@
-// TensorFlow Serving's messages as far as several parts of the server look into them: ModelSpec,
-// and a recorded MultiInferenceRequest, which warm-up takes apart into one request for each of its
-// tasks (the engine serves those of clients). Tensors and examples stay the bytes that they are.
-// Control plane, any thread; pure. Source: tfserving.md 2.
+// TensorFlow Serving's messages, as far as several parts of the server read them: ModelSpec, and a
+// recorded MultiInferenceRequest, which warm-up splits into one request for each of its tasks (the
+// engine serves those of clients). Tensors and examples keep their bytes. Control plane, any
+// thread; pure. Source: tfserving.md 2.
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { ProtobufWriter } from './writer.js';
 import type { WireReader } from './reader.js';
@@ -10,7 +10,7 @@ export const DEFAULT_SIGNATURE = 'serving_default';
 export const CLASSIFY_METHOD = 'tensorflow/serving/classify';
 const REGRESS_METHOD = 'tensorflow/serving/regress';
 
-/** Tasks of one MultiInferenceRequest, as native/codec/examples/multi.h has them. */
+/** Maximum tasks of one MultiInferenceRequest, as in native/codec/examples/multi.h. */
 const TASKS_MAX = 1024;
 
 /** tensorflow.serving.ModelSpec. At most one of version (decimal text) and label is set. */
@@ -26,8 +26,10 @@ export function emptyModelSpec(): ModelSpecMessage {
   return { name: '', version: undefined, label: undefined, signature: '' };
 }
 
-/** Reads one occurrence of a ModelSpec into `spec`: what comes twice is merged, of the version and
- * the label the last counts. Errors: the reader's. */
+/**
+ * Reads one occurrence of a ModelSpec into `spec`: repeated occurrences are merged; the last
+ * version or label wins. Errors: the reader's.
+ */
 export function readModelSpec(reader: WireReader, spec: ModelSpecMessage): void {
   while (reader.next()) {
     switch (reader.field) {
@@ -84,7 +86,7 @@ export interface InferenceTask {
 
 export interface MultiInference {
   readonly tasks: readonly InferenceTask[];
-  /** The occurrences of the field `input`: Input messages, which merge to one. */
+  /** The occurrences of the field `input`: Input messages, to be merged into one. */
   readonly inputs: readonly Uint8Array[];
 }
 
@@ -121,8 +123,10 @@ function readTask(reader: WireReader): InferenceTask {
   return { spec, method };
 }
 
-/** TensorFlow Serving's checks of the tasks, in its order and words. Which signatures there are is
- * not known here. Errors: InvalidArgument, Unimplemented. */
+/**
+ * TensorFlow Serving's checks of the tasks, in its order and with its texts. The existing
+ * signatures are not known here. Errors: InvalidArgument, Unimplemented.
+ */
 export function checkTasks(tasks: readonly InferenceTask[]): void {
   const seen = new Set<string>();
   for (const { spec, method } of tasks) {
@@ -152,7 +156,7 @@ export function checkTasks(tasks: readonly InferenceTask[]): void {
   }
 }
 
-/** A ClassificationRequest or RegressionRequest (they are alike) for one task. */
+/** A ClassificationRequest or RegressionRequest (they have the same form) for one task. */
 export function taskRequest({ spec }: InferenceTask, inputs: readonly Uint8Array[]): Uint8Array {
   const writer = new ProtobufWriter();
   writer.message(1, (one) => writeModelSpec(one, spec.name, undefined, spec.signature));

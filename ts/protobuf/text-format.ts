@@ -1,7 +1,7 @@
-// Protobuf's text format to a tree of fields with their places: models.config, config.pbtxt and the
-// other .txt files. Control plane, any thread; pure but for readConfigText. Which fields exist is
-// ts/protobuf/schema.ts's to say.
-// Source: protobuf.dev, text format language specification.
+// Parses protobuf's text format into a tree of fields with their locations: models.config,
+// config.pbtxt and the other .txt files. Control plane, any thread; pure except for readConfigText.
+// ts/protobuf/schema.ts defines which fields exist. Source: protobuf.dev, text format language
+// specification.
 import { readFile, stat } from 'node:fs/promises';
 import { ConfigFileError, TextTokens } from './text-tokens.js';
 import type { TextPlace, Token } from './text-tokens.js';
@@ -9,11 +9,11 @@ import type { TextPlace, Token } from './text-tokens.js';
 export { ConfigFileError } from './text-tokens.js';
 export type { TextPlace } from './text-tokens.js';
 
-/** A configuration file. */
+/** Maximum size of a configuration file. */
 export const TEXT_BYTES_MAX = 16_777_216;
-/** Messages and lists inside each other. */
+/** Maximum nesting of messages and lists. */
 export const TEXT_NESTING_MAX = 100;
-/** Values of all fields of one file together. */
+/** Maximum values of all fields of one file together. */
 export const TEXT_VALUES_MAX = 1_000_000;
 
 export type TextValue =
@@ -26,7 +26,7 @@ export type TextValue =
       readonly value: number;
       readonly text: string;
     }
-  /** true, TYPE_FP32, inf: which one it is depends on the field. */
+  /** true, TYPE_FP32, inf: the field determines the meaning. */
   | {
       readonly kind: 'word';
       readonly place: TextPlace;
@@ -37,11 +37,11 @@ export type TextValue =
 export type TextMessage = Extract<TextValue, { kind: 'message' }>;
 
 export interface TextField {
-  /** "bracket": written as [name]: an extension, or what an Any holds. */
+  /** "bracket": written as [name]: an extension, or the content of an Any. */
   readonly kind: 'field' | 'bracket';
   readonly name: string;
   readonly place: TextPlace;
-  /** Several (or none) only where a list was written. */
+  /** Several values (or none) only if a list was written. */
   readonly values: readonly TextValue[];
   readonly isList: boolean;
 }
@@ -51,7 +51,7 @@ export async function readConfigText(path: string): Promise<string> {
   const fail = (message: string): ConfigFileError => new ConfigFileError({ place: path, message });
   let bytes: Buffer;
   try {
-    // Opening a pipe would wait for ever.
+    // Opening a pipe would block forever.
     const stats = await stat(path);
     if (!stats.isFile()) throw fail('expected a file');
     if (stats.size > TEXT_BYTES_MAX) throw fail(tooLarge(stats.size));
@@ -110,7 +110,7 @@ class TextParser {
     return { kind, name, place, values, isList };
   }
 
-  /** Behind "[". */
+  /** Parses after "[". */
   #list(name: string, colon: boolean, depth: number): readonly TextValue[] {
     const values: TextValue[] = [];
     if (this.#tokens.take(']')) return values;
@@ -156,7 +156,7 @@ class TextParser {
     return { kind: 'message', place: begin.place, fields };
   }
 
-  /** Pieces that follow each other are one string. */
+  /** Adjacent pieces form one string. */
   #string(first: Uint8Array, place: TextPlace): TextValue {
     const pieces = [first];
     for (let token = this.#tokens.peek(); token.kind === 'string'; token = this.#tokens.peek()) {

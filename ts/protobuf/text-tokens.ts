@@ -1,11 +1,11 @@
-// Words of protobuf's text format: names, numbers, strings, symbols, each with its place. Pure;
-// control plane, any thread. Knows no message and no field.
-// Source: protobuf.dev, text format language specification.
+// Tokens of protobuf's text format: names, numbers, strings, symbols, each with its location. Pure;
+// control plane, any thread. Knows no message and no field. Source: protobuf.dev, text format
+// language specification.
 import { echo } from '../base/text.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import type { ConfigProblem } from './problem.js';
 
-/** Characters of one number: BigInt() of a long one would take seconds. */
+/** Maximum characters of one number: BigInt() of a long one would take seconds. */
 const NUMBER_CHARS_MAX = 400;
 
 /** 1-based; columns count UTF-16 units. */
@@ -36,7 +36,7 @@ export type Token =
     }
   | { readonly kind: 'end'; readonly text: string; readonly place: TextPlace };
 
-/** A configuration file that cannot be read; `problem` is the same in two parts. */
+/** A configuration file that cannot be read; `problem` has the same text in two parts. */
 export class ConfigFileError extends ServalError {
   readonly problem: ConfigProblem;
 
@@ -46,7 +46,7 @@ export class ConfigFileError extends ServalError {
   }
 }
 
-/** Names of more characters are none. */
+/** Longer names are invalid. */
 const NAME = /[A-Za-z_]\w{0,254}/y;
 const NUMBER = /\.?\d(?:[eE][+-]|[\w.]){0,400}/y;
 const URL_NAME = /[\w./%-]{0,255}/y;
@@ -100,7 +100,7 @@ export class TextTokens {
     return token;
   }
 
-  /** Takes the symbol when it is next. */
+  /** Consumes the symbol if it is next. */
   take(symbol: string): boolean {
     const token = this.peek();
     if (token.kind !== 'symbol' || token.text !== symbol) return false;
@@ -108,7 +108,7 @@ export class TextTokens {
     return true;
   }
 
-  /** What stands between "[" (just taken) and "]": an extension's name or a type URL. */
+  /** The text between "[" (already consumed) and "]": an extension's name or a type URL. */
   bracketName(): string {
     this.#skipBlank();
     const name = this.#match(URL_NAME);
@@ -157,7 +157,7 @@ export class TextTokens {
     return text;
   }
 
-  /** Blanks and comments. */
+  /** Skips blanks and comments. */
   #skipBlank(): void {
     for (;;) {
       const char = this.#text[this.#at];
@@ -192,7 +192,7 @@ export class TextTokens {
     throw this.error(place, `expected a number, got ${echo(text)}`);
   }
 
-  /** One quoted piece. An escape is never shorter than the bytes that it stands for. */
+  /** One quoted piece. An escape is never shorter than the bytes that it encodes. */
   #string(quote: string, place: TextPlace): Token {
     const begin = this.#at;
     const end = this.#closingQuote(quote, place);
@@ -225,7 +225,7 @@ export class TextTokens {
     }
   }
 
-  /** Writes what the escape stands for at `used` and returns where it ends. */
+  /** Writes the bytes of the escape at `used` and returns their end. */
   #escape(bytes: Buffer, used: number): number {
     const place = this.#here();
     const letter = this.#text[this.#at + 1] ?? '';

@@ -1,5 +1,5 @@
-// Writes the protobuf wire format in the order it is told to, so equal calls give equal bytes.
-// Control plane, any thread. Large blobs are borrowed until concat(), not copied twice.
+// Writes the protobuf wire format in call order, so equal calls give equal bytes. Control plane,
+// any thread. Large blobs are borrowed until concat(), not copied twice.
 import { ErrorCode, ServalError } from '../base/errors.js';
 
 const WIRE_VARINT = 0;
@@ -10,10 +10,10 @@ const UINT64_RANGE = 1n << 64n;
 const VARINT_BYTES_MAX = 10;
 const INT32_MAX = 2_147_483_647;
 const SCRATCH_BYTES = 1024;
-/** Texts up to this size are encoded in place; their length in bytes fits one varint byte. */
+/** Texts up to this size are encoded in place; their byte length fits one varint byte. */
 const SHORT_TEXT_CHARS_MAX = 42;
 const UTF8_BYTES_MAX = 3;
-/** Blobs from this size on are kept by reference. */
+/** Blobs of at least this size are kept by reference. */
 const BORROW_BYTES_MIN = 512;
 
 /** Protobuf's own limit for one message. */
@@ -26,7 +26,7 @@ export class ProtobufWriter {
   readonly #scratch = new Uint8Array(SCRATCH_BYTES);
   #used = 0;
   #bytes = 0;
-  /** Writes this one's nested messages, one after the other. */
+  /** Reused writer for nested messages, one after the other. */
   #inner: ProtobufWriter | undefined;
 
   /** Bytes written so far. */
@@ -34,7 +34,7 @@ export class ProtobufWriter {
     return this.#bytes + this.#used;
   }
 
-  /** int64, uint64, enum or bool field. Negative values take ten bytes, as protobuf has it. */
+  /** int64, uint64, enum or bool field. Negative values take ten bytes, as in protobuf. */
   varint(field: number, value: number | bigint): this {
     this.#tag(field, WIRE_VARINT);
     this.#rawVarint(value);
@@ -53,7 +53,7 @@ export class ProtobufWriter {
     return this;
   }
 
-  /** A list of numbers in one field, also when it is empty. */
+  /** A list of numbers in one field, even if it is empty. */
   packed(
     field: number,
     as: 'varint' | 'float' | 'double',
@@ -72,7 +72,7 @@ export class ProtobufWriter {
     if (text.length > SHORT_TEXT_CHARS_MAX) return this.bytes(field, encoder.encode(text));
     this.#tag(field, WIRE_LENGTH);
     this.#reserve(1 + text.length * UTF8_BYTES_MAX);
-    // One byte is enough for the length of what is this short.
+    // One byte is enough for the length of such a short text.
     const place = this.#scratch.subarray(this.#used + 1);
     const { written } = encoder.encodeInto(text, place);
     this.#scratch[this.#used] = written;
@@ -80,7 +80,7 @@ export class ProtobufWriter {
     return this;
   }
 
-  /** Borrows `data` until concat() when it is large. */
+  /** Borrows `data` until concat() if it is large. */
   bytes(field: number, data: Uint8Array): this {
     this.#tag(field, WIRE_LENGTH);
     this.#rawVarint(data.byteLength);
@@ -91,7 +91,7 @@ export class ProtobufWriter {
   /** A nested message that `fill` writes. */
   message(field: number, fill: (writer: ProtobufWriter) => void): this {
     const inner = this.#inner ?? new ProtobufWriter();
-    // Not for whoever writes into this one from inside `fill`.
+    // Not available to code that writes into this one from inside `fill`.
     this.#inner = undefined;
     fill(inner);
     this.#tag(field, WIRE_LENGTH);
@@ -127,7 +127,7 @@ export class ProtobufWriter {
     return out;
   }
 
-  /** concat(), as sockets take it. */
+  /** concat() as a Buffer, for sockets. */
   toBuffer(): Buffer {
     const bytes = this.concat();
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -176,7 +176,7 @@ export class ProtobufWriter {
     this.#scratch[this.#used++] = rest;
   }
 
-  /** `isCopied`: also when it is large. */
+  /** `isCopied`: also if it is large. */
   #append(data: Uint8Array, isCopied = false): void {
     if (data.byteLength >= BORROW_BYTES_MIN && !isCopied) {
       this.#flush();

@@ -1,5 +1,5 @@
-// What a protocol may ask of the server as a whole: the repository, its models' life, log settings.
-// The registry's thread answers; other threads ask through ts/server/admin/remote-control.ts.
+// Server-wide calls that protocols make: repository, loading and unloading models, log settings.
+// The registry's thread serves them; other threads call through ts/server/admin/remote-control.ts.
 // Control plane. Types only.
 import type { CudaRegion, SharedRegion } from '../model/engine-api.js';
 
@@ -8,7 +8,7 @@ export type RepositoryState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE';
 
 export interface RepositoryIndexEntry {
   readonly name: string;
-  /** Decimal text; "" for a model none of whose versions was ever asked for. */
+  /** Decimal text; "" for a model of which no version was ever requested. */
   readonly version: string;
   readonly state: RepositoryState;
   /** Why it is not ready; "" otherwise. */
@@ -19,7 +19,7 @@ export interface LoadModelRequest {
   readonly model: string;
   /** Triton ModelConfig as JSON text; replaces the file's. */
   readonly config: string | undefined;
-  /** "version/file" -> bytes: serve these instead of the repository's files. Needs `config`. */
+  /** "version/file" -> bytes: serve these instead of the repository's files. Requires `config`. */
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -33,17 +33,17 @@ export interface LogSettings {
   readonly log_format: 'default' | 'ISO8601';
 }
 
-/** Trace settings by Triton's names: trace_level is a list, all else is text. */
+/** Trace settings by Triton's names: trace_level is a list, the others are text. */
 export type TraceSettings = Readonly<Record<string, string | readonly string[]>>;
 /** Shared memory of clients. All reject with ServalError. */
 export interface SharedMemoryControl {
-  /** One region, or all where the name is "". Errors: InvalidArgument (no such region). */
+  /** One region, or all if the name is "". Errors: InvalidArgument (no such region). */
   sharedRegions(name: string): Promise<readonly SharedRegion[]>;
   /** Errors: Unimplemented (clients may not); those of SharedRegions.register(). */
   registerSharedRegion(region: SharedRegion): Promise<void>;
-  /** One region, or all where the name is ""; a name that is not there is no error. */
+  /** One region, or all if the name is ""; an unknown name is no error. */
   unregisterSharedRegion(name: string): Promise<void>;
-  /** The same of GPUs' memory. Errors: InvalidArgument (no such region). */
+  /** The same for GPU memory. Errors: InvalidArgument (no such region). */
   cudaRegions(name: string): Promise<readonly CudaRegion[]>;
   /** `handle`: a cudaIpcMemHandle_t. Errors: Unimplemented (clients may not); InvalidArgument (no
    * name); those of SharedRegions.registerCuda(). */
@@ -53,41 +53,51 @@ export interface SharedMemoryControl {
 
 /** All reject with ServalError. Settle on the caller's thread. */
 export interface ModelControl extends SharedMemoryControl {
-  /** Every version of every model that is or could be served, by name, then version ascending;
-   * `readyOnly` leaves the others out. `repository` "" means all. Errors: InvalidArgument (unknown
-   * repository). */
+  /**
+   * Every version of every model that is or could be served, by name, then version ascending;
+   * `readyOnly` omits the others. `repository` "" means all. Errors: InvalidArgument (unknown
+   * repository).
+   */
   index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]>;
-  /** Loads what is not loaded, what has changed since and what failed; settles when it is served.
-   * Errors: ModelNotReady outside explicit mode; ModelNotFound; InvalidArgument (config, files);
-   * what the load failed with, the old version then still serving. */
+  /**
+   * Loads versions that are not loaded, have changed since, or have failed; settles when the model
+   * is served. Errors: ModelNotReady outside explicit mode; ModelNotFound; InvalidArgument (config,
+   * files); the load's own error, while the old version still serves.
+   */
   load(request: LoadModelRequest): Promise<void>;
-  /** Settles when nothing of it serves any more. Errors: ModelNotReady outside explicit mode;
-   * ModelNotFound. */
+  /**
+   * Settles when no version of it serves any more. Errors: ModelNotReady outside explicit mode;
+   * ModelNotFound.
+   */
   unload(model: string, unloadDependents: boolean): Promise<void>;
-  /** Serves these models in place of those of models.config or --model-base-path; settles when the
+  /**
+   * Serves these models in place of those of models.config or --model-base-path; settles when the
    * new ones serve. `config`: a ModelServerConfig message. Errors: MalformedBody; InvalidArgument:
-   * anything wrong in it, and nothing is changed then; what a load failed with, when the rest of
-   * the list is served. */
+   * anything wrong in it, and nothing is changed then; a load's own error, while the rest of the
+   * list is served.
+   */
   reloadModels(config: Uint8Array): Promise<void>;
-  /** Reads configuration files and folders anew, as a poll does, and settles when done. */
+  /** Rereads configuration files and folders, as a poll does, and settles when done. */
   reload(): Promise<void>;
   /** The OpenAPI document as JSON text: of all models, or of one ("" = all). Errors:
    * ModelNotFound, ModelNotReady. */
   openApi(model: string): Promise<string>;
   logSettings(): Promise<LogSettings>;
-  /** Changes the members given. Errors: InvalidArgument (unknown name, wrong type, log_file). */
+  /** Changes the given members. Errors: InvalidArgument (unknown name, wrong type, log_file). */
   updateLogSettings(change: Readonly<Record<string, unknown>>): Promise<LogSettings>;
-  /** Of a model, "" = of all. Errors: InvalidArgument (unknown model). */
+  /** Settings of a model, "" = of all. Errors: InvalidArgument (unknown model). */
   traceSettings(model: string): Promise<TraceSettings>;
-  /** Changes those that are given; null = no longer set. Errors: InvalidArgument (unknown model or
-   * name, wrong value); Unimplemented (trace_file). */
+  /**
+   * Changes the given settings; null = no longer set. Errors: InvalidArgument (unknown model or
+   * name, wrong value); Unimplemented (trace_file).
+   */
   updateTraceSettings(
     model: string,
     change: Readonly<Record<string, unknown>>,
   ): Promise<TraceSettings>;
 }
 
-/** Who has the trace settings; of a model, "" = of all. */
+/** Owner of the trace settings; of a model, "" = of all. */
 export interface TraceControl {
   settings(model: string): Promise<TraceSettings>;
   update(model: string, change: Readonly<Record<string, unknown>>): Promise<TraceSettings>;

@@ -1,16 +1,16 @@
-// What the engine counted, for documents: statistics of models and the text of metrics. Control
-// plane; the thread whose link it reads.
+// The engine's counters, for documents: model statistics and the metrics text. Control plane; the
+// thread whose link it reads.
 import type { EngineStats } from '../model/engine-api.js';
 import type { EngineLink } from '../engine/link.js';
 import { promised } from '../engine/promised.js';
 
-/** The engine as documents use it. */
+/** The engine's interface for documents. */
 export interface EngineReadings {
   /** Statistics of the models with these handles. */
   stats(handles: readonly number[]): Promise<EngineStats>;
   /** Prometheus text: TRITON_METRICS or TENSORFLOW_METRICS of ts/engine/link.ts. */
   metrics(kind: number): Promise<Buffer>;
-  /** Why a version that is loaded cannot be run now: its process is down. "" where it can. */
+  /** Why a loaded version cannot run now: its process is down. "" if it can. */
   outage(model: string, version: string): string;
 }
 
@@ -23,7 +23,7 @@ export class LinkReadings implements EngineReadings {
 
   async stats(handles: readonly number[]): Promise<EngineStats> {
     const bytes = this.#link.read((native) => native.stats(Uint32Array.from(handles)));
-    // Loaded when first asked for: a listener that is never asked does without it.
+    // Loaded when first used: listeners that are never asked do without it.
     const { readStats } = await import('../engine/flat.js');
     return readStats(bytes);
   }

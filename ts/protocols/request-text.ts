@@ -1,12 +1,14 @@
-// Small text rules that every protocol shares: version numbers in requests, and how a client's own
-// words are echoed in an error. Control plane, any thread; pure.
+// Text rules that every protocol shares: version numbers in requests, and quoting a client's text
+// in an error. Control plane, any thread; pure.
 
 const INT64_MAX = 9_223_372_036_854_775_807n;
 const INT64_DIGITS_MAX = 19;
 const ECHO_UNITS_MAX = 256;
 
-/** The version that `text` means, as decimal text without leading zeros; undefined when it is not a
- * whole number from 0 to 2^63 - 1 written in digits. */
+/**
+ * The version that `text` means, as decimal text without leading zeros; undefined if it is not a
+ * whole number from 0 to 2^63 - 1 written in digits.
+ */
 export function canonicalVersion(text: string): string | undefined {
   if (!/^[0-9]+$/.test(text)) return undefined;
   const digits = text.replace(/^0+(?=[0-9])/, '');
@@ -19,7 +21,9 @@ export function filled(sentence: string, values: Readonly<Record<string, string>
   return sentence.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
 }
 
-/** `text` for an error message: cut at 256 UTF-16 units, a request must not choose our log size. */
+/**
+ * `text` for an error message, cut at 256 UTF-16 units so that a request cannot inflate the log.
+ */
 export function echoed(text: string): string {
   return text.length <= ECHO_UNITS_MAX ? text : `${text.slice(0, ECHO_UNITS_MAX)}...`;
 }

@@ -1,18 +1,20 @@
-// Small valid requests made from a model's signature, for the lines that `serval serve` prints.
-// Pure; control plane.
+// Small valid requests made from a model's signature, for the lines that `serval serve` prints, the
+// console, OpenAPI and the load client. Pure; control plane.
 import { SAMPLE_ELEMENTS_MAX } from '../base/limits.js';
 import { dataTypeOf } from '../model/datatype.js';
 import type { Datatype, SignatureInfo, TableDoc, TensorInfo } from '../model/snapshot.js';
 
-/** Bodies of one request in three protocols. `grpc` is the JSON form of ModelInferRequest without
- * the model's name; undefined where a datatype has no typed contents (FP16, BF16). */
+/**
+ * Bodies of one request in three protocols. `grpc` is the JSON form of ModelInferRequest without
+ * the model's name; undefined if a datatype has no typed contents (FP16, BF16).
+ */
 export interface SampleRequest {
   readonly v1: string;
   readonly v2: string;
   readonly grpc: string | undefined;
 }
 
-/** What is known of a model of columns. */
+/** Known facts of a tabular model. */
 export type SampledTable = Pick<TableDoc, 'examples' | 'untyped'>;
 
 interface SampleTensor {
@@ -26,22 +28,24 @@ const FLOAT_TOKENS = ['1.0', '2.0', '5.0'];
 const INT_TOKENS = ['1', '2', '5'];
 const BOOL_TOKENS = ['true', 'false'];
 const TEXT_TOKENS = ['"hello"', '"world"'];
-/** Of models of columns. */
+/** Dates and times for tabular models. */
 const DAYS: Partial<Record<Datatype, string>> = {
   DATE: '"2024-02-29"',
   TIMESTAMP: '"29/02/2024 23:15:00"',
 };
-/** Rows where every input is a vector of free length; otherwise one row. */
+/** Number of rows if every input is a vector of dynamic length; otherwise one row. */
 const VECTOR_ROWS = 3;
-/** Free sides of what looks like a picture. */
+/** Height and width of an image with dynamic sides. */
 const PICTURE_SIDE = 224;
 const PICTURE_CHANNELS: ReadonlySet<number> = new Set([1, 3, 4]);
 
-/** A request that the model's declared shapes accept, or undefined when its inputs have more than
- * `elementsMax` elements, which is how many are printed. Free dimensions become 1, or 3 where every
- * input is a vector; dimensions of one symbolic name are equal. Where more than that is asked for,
- * pictures of free size get one. `table`: of a model of columns; undefined where nothing says what
- * a field takes. */
+/**
+ * A request that the model's declared shapes accept, or undefined if its inputs have more than
+ * `elementsMax` elements, the number that is printed. Dynamic dimensions become 1, or 3 if every
+ * input is a vector; dimensions with the same symbolic name are equal. If a larger limit is given,
+ * images of dynamic size get a realistic one. `table`: facts of a tabular model; the result is
+ * undefined if the values that a field accepts are unknown.
+ */
 export function sampleRequest(
   signature: SignatureInfo,
   table?: SampledTable,
@@ -71,7 +75,7 @@ export function sampleRequest(
   return { v1, v2: v2Body(tensors), grpc: grpcBody(tensors) };
 }
 
-/** Which words and lists a model of columns takes is not in its signature. */
+/** The words and lists that a tabular model accepts are not in its signature. */
 function isUnknowable(info: TensorInfo, table: SampledTable): boolean {
   const isSaid = dataTypeOf(info.datatype).kind !== 'text' && !table.untyped.includes(info.name);
   return (!isSaid && exampleOf(info, table) === undefined) || info.shape.length > 2;
@@ -81,7 +85,7 @@ function exampleOf({ name, datatype }: TensorInfo, { examples }: SampledTable): 
   return Object.hasOwn(examples, name) ? examples[name] : DAYS[datatype];
 }
 
-/** Of columns only ones: what is counted or is there or not is that, too. */
+/** Tabular models get only ones: a valid count, and a valid flag. */
 function datatypeTokens(datatype: Datatype, isTable: boolean): readonly string[] {
   const { kind } = dataTypeOf(datatype);
   if (kind === 'bool') return BOOL_TOKENS;
@@ -107,7 +111,7 @@ function sampleShapes(
   });
 }
 
-/** [n, height, width, channels] or [n, channels, height, width]; undefined: it is no picture. */
+/** [n, height, width, channels] or [n, channels, height, width]; undefined: not an image. */
 export function pictureShape({ shape, unknownRank }: TensorInfo): readonly number[] | undefined {
   if (unknownRank || shape.length !== 4) return undefined;
   const isLast = PICTURE_CHANNELS.has(shape[3] ?? 0);
@@ -115,7 +119,7 @@ export function pictureShape({ shape, unknownRank }: TensorInfo): readonly numbe
   return shape.map((dim, i) => (dim >= 0 ? dim : i === 0 ? 1 : PICTURE_SIDE));
 }
 
-/** Row form where every input and output surely has the same first dimension, else column form. */
+/** Row format if every input and output surely has the same first dimension, else column format. */
 function v1Body(signature: SignatureInfo, tensors: readonly SampleTensor[]): string {
   const single = tensors.length === 1 ? tensors[0] : undefined;
   if (!rowForm(signature, tensors)) {
@@ -157,7 +161,7 @@ function named(pairs: readonly (readonly [SampleTensor, string])[]): string {
   return `{${pairs.map(([one, json]) => `${JSON.stringify(one.info.name)}:${json}`).join(',')}}`;
 }
 
-/** The tensor as nested JSON lists, innermost dimension first grouped. */
+/** The tensor as nested JSON lists, grouped from the innermost dimension. */
 function nested(tensor: SampleTensor): string {
   if (tensor.tokens.length === 0 && tensor.shape.length > 0) return emptyNested(tensor.shape);
   let level = [...tensor.tokens];
@@ -171,7 +175,7 @@ function nested(tensor: SampleTensor): string {
   return level[0] ?? '';
 }
 
-/** Lists down to the first dimension of size 0. */
+/** Nested lists down to the first dimension of size 0. */
 function emptyNested(shape: readonly number[]): string {
   let text = '[]';
   for (const dim of shape.slice(0, shape.indexOf(0)).reverse()) {

@@ -9,7 +9,7 @@ import type { ModelControl } from '../protocols/control.js';
 import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
-import type { Config } from '../config/config.js';
+import { engineSettings, type Config } from '../config/config.js';
 import { sharesPort } from '../config/serving.js';
 import { checkSharedTls, transportTls, type TransportTls } from './workers/transport-tls.js';
 import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
@@ -17,7 +17,7 @@ import { importInThread } from '../importers/run/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from '../base/limits.js';
 import { createLogger, LevelControl, levelSwitches, type Logger } from '../base/logger.js';
 import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
-import { createEngine, type Engine } from '../engine/engine.js';
+import { createEngine, type Engine, type EngineOptions } from '../engine/engine.js';
 import { deathRecord } from '../engine/isolated.js';
 import { hasCudaBeside } from '../models/placement/libraries.js';
 import { removeLeftovers } from '../models/placement/plan/held-folders.js';
@@ -46,42 +46,46 @@ import { ListenerPool, reservePort } from './workers/pool.js';
 const UNIX = 'unix:';
 
 export interface RunningServer {
-  /** undefined where the listener is off. */
+  /** undefined if the listener is disabled. */
   readonly httpPort: number | undefined;
   readonly grpcPort: number | undefined;
-  /** What has TLS. */
+  /** The transports that use TLS. */
   readonly tls: HasTls;
-  /** undefined where metrics have no port of their own. */
+  /** undefined if metrics have no dedicated port. */
   readonly metricsPort: number | undefined;
   readonly logger: Logger;
-  /** The admin address, where there is one. */
+  /** The admin address, if there is one. */
   readonly admin: AdminAddress | undefined;
-  /** Who may call what, at present. */
+  /** The current access policy. */
   policy(): Policy;
-  /** The registry's present state. */
+  /** The registry's current state. */
   snapshot(): RegistrySnapshot;
-  /** Settles when the server is ready on every listener, which may be never. */
+  /** Settles when the server is ready on every listener, possibly never. */
   whenReady(): Promise<void>;
-  /** Reads configuration files and folders anew; never rejects. */
+  /** Rereads configuration files and folders; never rejects. */
   reload(): Promise<void>;
-  /** Stops accepting, finishes what runs, closes every connection; takes at most the configured
-   * seconds, whatever a model does. Settles with what had to be cut, if anything. Behind it the
-   * process can only end: threads may still run. */
+  /**
+   * Stops accepting, finishes running requests, closes every connection; takes at most the
+   * configured seconds, whatever a model does. Settles with what was cut off, if anything.
+   * Afterwards the process can only exit: threads may still run.
+   */
   drain(): Promise<CutLog | undefined>;
-  /** Leaves the engine, behind drain(), in a process that goes on. */
+  /** Detaches from the engine after drain(), in a process that continues. */
   close(): void;
 }
 
-/** What has TLS. */
+/** The transports that use TLS. */
 export type HasTls = Readonly<Record<keyof TransportTls, boolean>>;
 
-/** What a drain had to cut: requests by listener, and those that were with models by model, as
- * "name: count"; "unknown" where not all listeners could be asked. */
+/**
+ * Requests that a drain cut off: by listener, and by model as "name: count"; "unknown" if not all
+ * listeners could be asked.
+ */
 export type CutLog = Readonly<
   Record<'httpRequests' | 'grpcRequests', number | string> & { readonly models: string }
 >;
 
-/** What the parts of one server are made of. */
+/** The parts of one server. */
 interface Parts {
   readonly config: Config;
   readonly logger: Logger;
@@ -94,7 +98,7 @@ interface Parts {
   readonly source: ModelSource;
   readonly traces: Traces;
   readonly requestLog: RequestLog;
-  /** What of a text goes to clients. */
+  /** Makes a text fit for clients. */
   readonly publicText: PublicText['of'];
 }
 
@@ -105,20 +109,22 @@ interface PoolSettings {
   readonly admin: AdminSettings | undefined;
 }
 
-/** HTTP's, 0 where it is off. A port that other processes share is not tried: who shares it does
- * not stand in each other's way, and who does not is found when the listeners open it.
- * Errors: InvalidArgument. */
+/**
+ * HTTP's port, 0 if it is disabled. A port shared with other processes is not tested: sharing
+ * processes do not conflict, and one that does not share is detected when the listeners open it.
+ * Errors: InvalidArgument.
+ */
 async function reserveHttp({ listeners, host, httpPort }: Config): Promise<number> {
   if (!listeners.http) return 0;
   return listeners.reuseHttpPort && httpPort !== 0 ? httpPort : reservePort(host, httpPort);
 }
 
-/** With a port where 0 was given. Errors: InvalidArgument. */
+/** Returns the admin address with the chosen port if 0 was given. Errors: InvalidArgument. */
 async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefined> {
   const { admin } = access;
   if (admin === undefined) return undefined;
   if (admin.host.startsWith(UNIX)) {
-    // Before anything listens: what is there and is not a dead server's socket stays.
+    // Before anything listens: an existing file that is not a dead server's socket is kept.
     try {
       await makeRoom(admin.host.slice(UNIX.length));
     } catch (error) {
@@ -135,8 +141,12 @@ function listenerPool(
   { httpPort, monitoringPath, tls, admin }: PoolSettings,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
+  const own = engineOptions(config);
   const settings = {
-    ...engineOptions(config),
+    engine: { ...own, tracing: traces.word },
+    bodyBytesMax: config.bodyBytesMax,
+    inflatedBytesMax: own.inflatedBytesMax,
+    memoryLimitBytes: own.memoryLimitBytes,
     host: config.host,
     serverVersion: servalVersion(),
     clientShm: config.access.clientShm,
@@ -148,7 +158,6 @@ function listenerPool(
     metricsAllowed: config.metrics.allowed,
     ...(config.accessLog !== undefined && { accessLog: config.accessLogSettings }),
     policy: access.policy,
-    tracing: traces.word,
   };
   const shares = sharesPort(config);
   const { transport } = config.grpc;
@@ -186,13 +195,13 @@ function listenerPool(
     hidesReasons: hidesReasons(access.policy),
     lost: (thread, error) => {
       // Half a server is worse than a restart.
-      logger.error('a listener thread died: exiting', { thread, reason: error.message });
+      logger.error('a listener thread died; exiting', { thread, reason: error.message });
       engine.link.native.exitNow(1);
     },
   });
 }
 
-/** None where HTTP is off. Errors: InvalidArgument. */
+/** undefined if HTTP is disabled. Errors: InvalidArgument. */
 function httpListener(config: Config, tls: ServerTls | undefined): HttpListenerKind | undefined {
   return config.listeners.http ? chooseHttpListener(config.httpListener, tls) : undefined;
 }
@@ -209,22 +218,15 @@ function adminSettings(
 
 function engineOptions(config: Config) {
   return {
-    bodyBytesMax: config.bodyBytesMax,
+    ...engineSettings(config),
     inflatedBytesMax: Math.min(config.bodyBytesMax, INFLATED_BYTES_MAX),
-    jsonDepthMax: config.jsonDepthMax,
-    intraOpThreads: config.model.intraOpThreads,
-    onnxruntimeLibrary: config.onnxruntimeLibrary,
     loadThreads: config.control.loadsAtOnce || LOADS_AT_ONCE,
     memoryLimitBytes: config.memoryLimitBytes || defaultMemoryLimit(readMemoryFacts()),
-    pinnedPoolBytes: config.pinnedPoolBytes,
     restTimeoutUs: config.restTimeoutMs * 1000,
-    metrics: config.metrics.allowed,
     unloadMsMax: config.drainSeconds * 1000,
-    tfTensorContent: config.servingApi.tensorContent,
-    tfCheckMethod: config.servingApi.checkMethod,
     isolate: config.isolate,
     isolatesGpus: true,
-  };
+  } satisfies EngineOptions;
 }
 
 function makeRegistry(
@@ -257,7 +259,7 @@ function makeRegistry(
   });
 }
 
-/** On a terminal that shows the log. */
+/** The progress line, if the log goes to a terminal. */
 function loadLineOf({ logFormat, logFile, logLevel }: Config): LoadLine | undefined {
   const isShown = logFormat === 'text' && logFile === undefined && levelSwitches(logLevel).info;
   if (!isShown || !process.stderr.isTTY || process.env['TERM'] === 'dumb') return undefined;
@@ -265,22 +267,24 @@ function loadLineOf({ logFormat, logFile, logLevel }: Config): LoadLine | undefi
   return new LoadLine(line, SYSTEM_CLOCK, bytesReadByProcess);
 }
 
-/** What models on GPUs are placed by. */
+/** Options for placing models on GPUs. */
 function placingOptions(config: Config): PlacingOptions {
   const { modelCache = '', cudaGraphs } = config;
   const runtime = onnxruntimeLibrary(config.onnxruntimeLibrary);
   return { runtime, cacheFolder: modelCache, cudaGraphs, binding: loadBinding() };
 }
 
-/** TensorFlow Serving's path of metrics, "" = off. A bad file is an error: nobody would notice. */
+/**
+ * Path of TensorFlow Serving's metrics, "" = disabled. A bad file is an error: otherwise nobody
+ * would notice it.
+ */
 async function monitoringPathOf(file: string | undefined): Promise<string> {
   if (file === undefined) return '';
   const { readMonitoringPath } = await import('../models/config/monitoring-config.js');
   return readMonitoringPath(file);
 }
 
-/** With what TensorFlow Serving's file of platforms says, if it is given.
- * Errors: ConfigFileError. */
+/** Applies TensorFlow Serving's platform file, if given. Errors: ConfigFileError. */
 async function withPlatform(config: Config, logger: Logger): Promise<Config> {
   if (config.platformConfigFile === undefined) return config;
   const { readPlatformConfig } = await import('../models/config/platform-config.js');
@@ -288,7 +292,7 @@ async function withPlatform(config: Config, logger: Logger): Promise<Config> {
     config.platformConfigFile,
   );
   for (const { place, message } of warnings) {
-    logger.warn('a field without effect', { field: `${place}: ${message}` });
+    logger.warn('a field has no effect', { field: `${place}: ${message}` });
   }
   return {
     ...config,
@@ -298,7 +302,7 @@ async function withPlatform(config: Config, logger: Logger): Promise<Config> {
   };
 }
 
-/** Where models come from, with who is told of what it finds. */
+/** Creates the model source and connects the parts that it notifies. */
 function modelSource({
   config,
   logger,
@@ -306,7 +310,7 @@ function modelSource({
   registry,
   requestLog,
 }: Pick<Parts, 'config' | 'logger' | 'engine' | 'registry' | 'requestLog'>): ModelSource {
-  // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
+  // Per-model threads stay 0: models use the shared pool, whose size the setting gives.
   const model = { ...config.model, intraOpThreads: 0 };
   return new ModelSource({ ...config, model }, logger, registry, {
     entriesChanged: (entries) => requestLog.configure(entries),
@@ -320,7 +324,7 @@ function modelSource({
   });
 }
 
-/** Who carries out what calls of any listener change. */
+/** Creates the control object that carries out control calls of all listeners. */
 function modelControl(parts: Parts, pool: ListenerPool): ModelControl {
   const { config, engine, source, registry, levels, traces } = parts;
   return createModelControl({
@@ -333,17 +337,19 @@ function modelControl(parts: Parts, pool: ListenerPool): ModelControl {
   });
 }
 
-/** Starts the server; settles when it listens and every model is loaded or has failed.
- * Rejects with ServalError when a port is taken or a path does not exist, and, where the
- * configuration asks for it, when anything is wrong with a model. */
+/**
+ * Starts the server; settles when it listens and every model is loaded or has failed. Rejects with
+ * ServalError if a port is in use or a path does not exist, and, if the configuration says so, if
+ * anything is wrong with a model.
+ */
 export async function startServer(given: Config): Promise<RunningServer> {
   const levels = new LevelControl(given.logLevel);
   const { logLevel: level, logFormat: format, logFile: file } = given;
   const logger = createLogger({ level, format, file, control: levels });
   const config = await withPlatform(given, logger);
-  for (const flag of config.ignoredFlags) logger.warn('a flag without effect', { flag });
+  for (const flag of config.ignoredFlags) logger.warn('a flag has no effect', { flag });
   void removeLeftovers(config.modelCache ?? '', loadBinding()).then((folders) => {
-    for (const folder of folders) logger.info('removed what a killed server left', { folder });
+    for (const folder of folders) logger.info('removed leftovers of a killed server', { folder });
   });
   checkCacheFolder(config.modelCache ?? '');
   const access = new ServerAccess(config.access, logger);
@@ -358,7 +364,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
   const adminAt = adminSettings(config, admin, tls.admin);
   const engine = await createEngine(engineOptions(config));
   engine.link.report = (error) => {
-    logger.error('an answer of the engine was not taken', { reason: String(error) });
+    logger.error('a response of the engine was not handled', { reason: String(error) });
   };
   engine.isolation.follow((death) => logger.error(...deathRecord(death)));
   const publicText = new PublicText(() => source.roots()).of;
@@ -383,7 +389,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     engine.close();
     throw error;
   }
-  // The addon finds a free port by itself, which nobody takes meanwhile.
+  // The addon finds a free port itself, so that no other process can take it in between.
   const port = listener === 'native' && config.httpPort === 0 ? 0 : httpPort;
   const pool = listenerPool(parts, { httpPort: port, monitoringPath, tls, admin: adminAt });
   access.follow((policy) => pool.setPolicy(policy));
@@ -393,7 +399,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     const started = source.start();
     const grpcPort = await pool.listening();
     registry.subscribe((snapshot) => pool.publish(snapshot));
-    // Not before: what control answers must be so on every listener.
+    // Only now: the effects of control calls must be visible on every listener.
     pool.attachControl(control);
     observers = await startObservers(config, { engine, registry, access }, logger);
     await started;
@@ -409,8 +415,10 @@ export async function startServer(given: Config): Promise<RunningServer> {
   }
 }
 
-/** Errors: InvalidArgument with everything that was wrong, where --exit-on-error asks for it, or
- * where nothing can be served, now or later. */
+/**
+ * Errors: InvalidArgument with everything that was wrong, if --exit-on-error is set or if nothing
+ * can be served, now or later.
+ */
 function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistrySnapshot): void {
   const problems = [...new Set([...snapshot.faults, ...source.startProblems])];
   const { exitOnError, loadRetries } = config.control;
@@ -420,7 +428,7 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
     (loadRetries > 0 && models.length > 0) ||
     models.some((model) => model.defaultVersion !== undefined);
   if (problems.length === 0 || (mayServe && !exitOnError)) return;
-  const why = exitOnError ? '--exit-on-error' : 'nothing can be served and nothing is watched';
+  const why = exitOnError ? '--exit-on-error' : 'no model can be served and no folder is watched';
   throw new ServalError(ErrorCode.InvalidArgument, `not started (${why}): ${problems.join('; ')}`);
 }
 
@@ -456,7 +464,7 @@ function running(
       const counts = Object.entries(models).map(([name, count]) => `${name}: ${count}`);
       return { httpRequests: http, grpcRequests: grpc, models: counts.join(', ') };
     };
-    // A listener whose thread runs a model does not hear that it should stop.
+    // A listener whose thread runs a model does not receive the stop message.
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<CutLog>((resolve) => {
       timer = setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS, {

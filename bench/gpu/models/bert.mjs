@@ -1,7 +1,7 @@
-// BERT as PyTorch's exporter writes it, so that the runtime finds in it what it fuses: embeddings,
-// layers of attention and of two products, and the pooler over the first token. All tokens are of
-// segment 0, whose embedding is in those of the places. Pure.
-// Source: arXiv 1810.04805; the operators of Hugging Face's BertModel.
+// BERT as PyTorch's exporter writes it, so that the runtime finds the patterns that it fuses:
+// embeddings, layers of attention and of two products, and the pooler over the first token. All
+// tokens belong to segment 0, whose embedding is included in the position embeddings. Pure. Source:
+// arXiv 1810.04805; the operators of Hugging Face's BertModel.
 import { ELEMENT_TYPES } from '../../../dist/importers/onnx/builder.js';
 import { node, value } from './nodes.mjs';
 
@@ -45,7 +45,7 @@ class Layers {
     return this.apply('LayerNormalization', [from, scale, shift], attributes);
   }
 
-  /** [n, tokens] of 1 and 0 -> what is added to scores: 0 and MASKED, [n, 1, 1, tokens]. */
+  /** [n, tokens] of 1 and 0 -> the term added to scores: 0 and MASKED, [n, 1, 1, tokens]. */
   maskFrom(mask) {
     const axes = [1, 2].map((axis) => this.weights.integers(`axis${axis}`, [axis]));
     const wide = axes.reduce((from, axis) => this.apply('Unsqueeze', [from, axis]), mask);

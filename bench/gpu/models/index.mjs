@@ -1,4 +1,4 @@
-// The models that are measured on a GPU, as they are and scaled down for tests; their files, made
+// The models that are measured on a GPU, in full size and scaled down for tests; their files, made
 // once and kept in a folder outside the checkout; and the inputs of a request. Control plane.
 import { createHash } from 'node:crypto';
 import {
@@ -43,7 +43,7 @@ const inputsOf = {
   row: ({ width }, batch) => [floats('x', [batch, width])],
 };
 
-/** `shape`: as it is measured; `tiny`: the same operators in milliseconds, on a CPU. */
+/** `shape`: the measured size; `tiny`: the same operators, for a run of milliseconds on a CPU. */
 export const MODELS = [
   {
     name: 'resnet50',
@@ -77,13 +77,13 @@ export const MODELS = [
   },
 ];
 
-/** Where models are kept without --models-folder: the tests' cache. */
+/** The folder of models without --models-folder: the tests' cache. */
 export function usualFolder() {
   const cache = process.env['SERVAL_CACHE'] || join(homedir(), '.cache', 'serval');
   return join(cache, 'gpu-bench-models');
 }
 
-// What a model's bytes follow from.
+// A key of everything that determines a model's bytes.
 function keyOf(name, shape) {
   const hash = createHash('sha256').update(JSON.stringify([name, shape, SEED]));
   for (const source of SOURCES) {
@@ -92,7 +92,7 @@ function keyOf(name, shape) {
   return `${name}-${hash.digest('hex').slice(0, 16)}`;
 }
 
-/** Writes model.onnx and weights.bin of `build` with `shape` into `folder`, which is there. */
+/** Writes model.onnx and weights.bin of `build` with `shape` into the existing folder `folder`. */
 export function writeModel(folder, { build }, shape) {
   const weights = new WeightsFile(join(folder, 'weights.bin'), SEED);
   try {
@@ -102,7 +102,7 @@ export function writeModel(folder, { build }, shape) {
   }
 }
 
-/** The folder below `parent` that holds the model's files; they are made where they are not. */
+/** Returns the folder below `parent` with the model's files; makes them if they are missing. */
 export function modelFolder(parent, model, shape) {
   const folder = join(parent, keyOf(model.name, shape));
   if (existsSync(folder)) return folder;
@@ -113,7 +113,7 @@ export function modelFolder(parent, model, shape) {
     renameSync(building, folder);
   } catch (error) {
     rmSync(building, { recursive: true, force: true });
-    // Another run may have been faster: then its folder is as good as ours.
+    // Another run may have been faster: then its folder is used.
     if (!existsSync(folder)) throw error;
   }
   return folder;

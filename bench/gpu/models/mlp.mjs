@@ -1,5 +1,5 @@
-// Layers of one width with ReLU between, and a softmax behind: so little to compute that what
-// stands around a run is most of it. Pure.
+// Layers of one width with ReLU between them, and a final softmax: so little computation that most
+// of the time is spent around a run. Pure.
 import { node, value } from './nodes.mjs';
 
 /** `weights`: a WeightsFile. -> OnnxModel: "x" [n, width] -> "y" [n, classes]. */

@@ -1,9 +1,9 @@
-// Words for graphs of the models: what ts/importers/onnx/builder.ts takes, in fewer letters. Pure.
+// Shorthand for graphs of the models, in the form that ts/importers/onnx/builder.ts accepts. Pure.
 
-/** An input or output. */
+/** Makes an input or output. */
 export const value = (name, type, shape) => ({ name, type, shape });
 
-/** An operator of one output. */
+/** Makes an operator with one output. */
 export const node = (op, inputs, output, attributes = {}) => ({
   op,
   inputs,

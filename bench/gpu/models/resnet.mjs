@@ -1,11 +1,11 @@
-// ResNet of bottlenecks as it is served: batch normalization is in the weights of the convolutions.
-// The stride is in the 3x3 convolution (v1.5, as PyTorch's and NVIDIA's are). Pure.
-// Source: arXiv 1512.03385, table 1 and figure 5.
+// ResNet with bottlenecks in its deployed form: batch normalization is folded into the weights of
+// the convolutions. The stride is in the 3x3 convolution (v1.5, as in PyTorch's and NVIDIA's
+// models). Pure. Source: arXiv 1512.03385, table 1 and figure 5.
 import { node, value } from './nodes.mjs';
 
 const EXPANSION = 4;
 const CHANNELS_IN = 3;
-// What a block adds to its input is small beside it, so that values stay near 1 through all.
+// A block's branch is small relative to its input, so that values stay near 1 throughout.
 const BRANCH_GAIN = 0.2;
 
 class Layers {
@@ -27,7 +27,7 @@ class Layers {
     return this.apply('Relu', [from]);
   }
 
-  /** `gain`: of the variance; 2 makes up for what ReLU takes away. */
+  /** `gain`: of the variance; 2 compensates for ReLU. */
   conv(from, [into, out], size, stride = 1, gain = 2) {
     const name = `conv${this.#count}`;
     const w = this.#weights.matrix(`${name}.w`, [out, into, size, size], into * size * size, gain);
@@ -50,7 +50,7 @@ class Layers {
   }
 }
 
-/** `weights`: a WeightsFile; `blocks`: bottlenecks of each stage. -> an OnnxModel:
+/** `weights`: a WeightsFile; `blocks`: the bottlenecks of each stage. Returns an OnnxModel:
  * "image" [n, 3, size, size] -> "logits" [n, classes]. */
 export function resnet(weights, { size, width, blocks, classes }) {
   const layers = new Layers(weights);

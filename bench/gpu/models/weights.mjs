@@ -1,14 +1,14 @@
-// Weights of a fixed seed, streamed to one file beside a model: those of BERT-base are 440 MB and
-// never in memory at once. Control plane.
+// Weights with a fixed seed, streamed to one file beside a model: those of BERT-base are 440 MB and
+// are never in memory at once. Control plane.
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { int64Bytes } from '../../../dist/importers/onnx/builder.js';
 
-// The runtime maps weights that begin with a page.
+// The runtime maps weights that begin at a page.
 const ALIGNMENT = 4096;
 const CHUNK_FLOATS = 1 << 20;
 
-/** Numbers of [-1, 1), the same each time (the 32-bit LCG of bodies.mjs). */
+/** Numbers in [-1, 1), the same each time (the 32-bit LCG of bodies.mjs). */
 export function fillUniform(values, state) {
   let next = state >>> 0;
   for (let i = 0; i < values.length; i += 1) {
@@ -18,7 +18,7 @@ export function fillUniform(values, state) {
   return next;
 }
 
-/** A file of weights: each method writes a tensor and keeps its place for the model. */
+/** A file of weights: each method writes a tensor and records its position for the model. */
 export class WeightsFile {
   /** Initializers of the model, in the order of writing. */
   tensors = [];
@@ -27,7 +27,7 @@ export class WeightsFile {
   #offset = 0;
   #state;
 
-  /** Makes the file at `path`; `seed` says which numbers are drawn. */
+  /** Creates the file at `path`; `seed` determines the random numbers. */
   constructor(path, seed) {
     this.#file = openSync(path, 'wx');
     this.#location = basename(path);
@@ -38,7 +38,7 @@ export class WeightsFile {
     closeSync(this.#file);
   }
 
-  /** Floats of [offset - bound, offset + bound). Returns `name`, as all do. */
+  /** Floats in [offset - bound, offset + bound). Returns `name`, as all methods do. */
   floats(name, dims, bound, offset = 0) {
     const count = dims.reduce((product, dim) => product * dim, 1);
     this.#align();
@@ -55,20 +55,22 @@ export class WeightsFile {
     return name;
   }
 
-  /** A matrix or a kernel [out, in, ...] whose products keep the size of what they are given:
-   * uniform, of variance gain / `inputs`. */
+  /**
+   * A matrix or a kernel [out, in, ...] whose products keep the magnitude of their input: uniform,
+   * with variance gain / `inputs`.
+   */
   matrix(name, dims, inputs, gain = 1) {
     return this.floats(name, dims, Math.sqrt((3 * gain) / inputs));
   }
 
-  /** A float of the graph itself. */
+  /** A float that is part of the graph itself. */
   constant(name, value) {
     const data = new Uint8Array(Float32Array.of(value).buffer);
     this.tensors.push({ name, type: 'float', dims: [], data });
     return name;
   }
 
-  /** Whole numbers of the graph itself: shapes and axes. */
+  /** Integers that are part of the graph itself: shapes and axes. */
   integers(name, values) {
     this.tensors.push({ name, type: 'int64', dims: [values.length], data: int64Bytes(values) });
     return name;

@@ -1,6 +1,6 @@
-// Dynamic batching of 64 one-row requests in flight, the server on one core: what a row costs
-// beyond the transport's own echo, counted in rows of ONNX Runtime alone; and what waiting in a
-// batching queue costs one client. Control plane.
+// Dynamic batching of 64 one-row requests in flight, with the server on one core: the cost of a row
+// beyond the transport's own echo, measured in rows of ONNX Runtime alone; and what waiting in a
+// batching queue costs a single client. Control plane.
 import { sample } from '../../runner.mjs';
 import { meets, median, medianSample, spread } from '../../statistics.mjs';
 import { openModelAlone } from '../mlp.mjs';
@@ -13,19 +13,21 @@ const ROWS_ALONE = 32;
 const TARGET = { relation: '<=', limit: 1.3 };
 const REST_ALLOWED_US = 4;
 
-/** (time - echo - allowed) / row alone: how many rows of the model a served row costs beyond the
- * transport. Pure. */
+/**
+ * (time - echo - allowed) / row alone: how many rows of the model a served row costs beyond the
+ * transport. Pure.
+ */
 export function rowCost({ serval, echo, alone }, allowedUs) {
   const aloneUs = alone.usPerRequest / ROWS_ALONE;
   return (serval.usPerRequest - echo.usPerRequest - allowedUs) / aloneUs;
 }
 
-/** The same by the servers' CPU time. Pure. */
+/** The same, by the servers' CPU time. Pure. */
 export function rowCostByCpu({ serval, echo, alone }, allowedUs) {
   return (serval.cpuUs - echo.cpuUs - allowedUs) / (alone.usPerRequest / ROWS_ALONE);
 }
 
-/** Echo, Serval and ONNX Runtime alone in turn, `rounds` times. */
+/** Measures the echo, Serval and ONNX Runtime alone in turns, `rounds` times. */
 async function measureThree({ rounds, seconds }, sides) {
   await sample(sides.echo, WARM_SECONDS);
   await sample(sides.serval, WARM_SECONDS);

@@ -1,5 +1,5 @@
-// Serval with the MLP and one-row requests for it, batched or not: what the rows of this folder
-// share. Control plane.
+// Serval with the MLP and one-row requests for it, batched or not: shared by the rows of this
+// folder. Control plane.
 import { bytesOf, floatsOf, makeFloats, v2BinaryAnswer, v2BinaryRequest } from '../../bodies.mjs';
 import { callOnce, describeModel, expectFloats, sendOnce } from '../../check.mjs';
 import { startServal } from '../../contenders/serval.mjs';
@@ -25,8 +25,10 @@ output { name: "output" data_type: TYPE_FP32 dims: [ 10 ] }
 export const BATCHED = `${TENSORS}dynamic_batching { }\n`;
 export const UNBATCHED = TENSORS;
 
-/** Serval of `root` with the MLP under `config`. `build(server, row)` makes the side; `row` is
- * {values, tensor, output, check(floats)}. */
+/**
+ * Starts Serval of `root` with the MLP under `config`. `build(server, row)` makes the side; `row`
+ * is {values, tensor, output, check(floats)}.
+ */
 async function openMlp(context, root, config, args, build) {
   const values = makeFloats(SHAPE[1]);
   const modelPath = await context.model(MODEL);
@@ -58,7 +60,7 @@ export function openGrpc(context, root, config, args = []) {
   });
 }
 
-/** 64 calls in flight. */
+/** A load with 64 calls in flight. */
 export function batchedLoad(context, server, call) {
   return h2loadLoad(context, server, { ...call, clients: CLIENTS, streams: STREAMS });
 }

@@ -1,6 +1,6 @@
-// /v2/health/live, a hundred times a second whatever becomes of the answers, while clients send
-// bodies of 100 MB as fast as they can: read only (blanks, which are refused), and in and out of an
-// identity model.
+// /v2/health/live, a hundred times a second regardless of the outcome, while clients send bodies of
+// 100 MB as fast as they can: read only (blanks, which are refused), and in and out of an identity
+// model.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +37,7 @@ function images({ input, output }) {
   return v2BinaryRequest(MODEL, tensor, output.name, bytes);
 }
 
-/** Clients that send until stop(), which resolves to body-client.mjs's line. */
+/** Starts clients that send until stop(), which resolves to body-client.mjs's line. */
 function beginBodies(context, server, request, clients) {
   const path = join(context.tempDir, `bodies-${context.nextId()}.request`);
   writeFileSync(path, requestBytes(server.host, request));

@@ -1,5 +1,5 @@
-// 2,000 small models that nobody asks: processor time and wall time until all are ready, threads,
-// memory of each, and the size of the page of metrics.
+// 2,000 small idle models: processor time and wall time until all are ready, threads, memory of
+// each, and the size of the metrics page.
 import { readFileSync } from 'node:fs';
 import { startServal } from '../../contenders/serval.mjs';
 import { residentBytes } from '../../machine.mjs';
@@ -11,13 +11,13 @@ const MODELS = 2000;
 const STARTS = 3;
 const READY_MS_MAX = 120_000;
 const SETTLE_MS = 1000;
-// USER_HZ: what the kernel counts in for programs, on every architecture that we build for.
+// USER_HZ: the kernel's unit of time for programs, on every architecture that we build for.
 const TICKS_PER_SECOND = 100;
 const CPU = { relation: '<=', limit: 6 };
 const THREADS = { relation: '<', limit: 60 };
 const PAGE = { relation: '<=', limit: 3 };
 
-/** User and system time of the process in seconds; threads that have ended included. */
+/** User and system time of the process in seconds, including threads that have ended. */
 function cpuSecondsOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
@@ -27,7 +27,7 @@ function threadsOf(pid) {
   return Number(/^Threads:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
 }
 
-/** One start with `count` models; memory is read a second later, when nothing runs. */
+/** Starts once with `count` models; memory is read a second later, when nothing runs. */
 async function startOnce(context, count) {
   const { folder } = await manyModels(context, MODEL, count);
   const args = ['--log-level', 'warn'];
@@ -68,7 +68,7 @@ function row(id, title, form, target, rounds, value, extra) {
 }
 
 async function run(context) {
-  // At least one model: a repository without any is no repository.
+  // At least one model, because an empty repository is not accepted.
   const few = await startOnce(context, 1);
   const rounds = [];
   for (let round = 0; round < STARTS; round += 1) rounds.push(await startOnce(context, MODELS));

@@ -1,4 +1,4 @@
-// The rows about operation: metrics, many models, loads under load, overload, health.
+// The rows about operation: metrics, many models, loads during traffic, overload, health.
 import { health } from './health.mjs';
 import { idleModels } from './idle-models.mjs';
 import { manyModelsRows } from './many-models.mjs';

@@ -1,5 +1,5 @@
-// 1,000 models registered, 100 of them ready, against one model: the same request rate, and how
-// long one model's status takes.
+// 1,000 registered models, 100 of them ready, against one model: the request rate, and the latency
+// of one model's status.
 import { describeModel, sendOnce } from '../../check.mjs';
 import { startServal } from '../../contenders/serval.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';
@@ -17,7 +17,7 @@ const ROUNDS_TIMES = 2;
 const STATUS_MS = { relation: '<', limit: 2 };
 const RATE = { relation: '>=', limit: 0.97 };
 
-/** The request for MODEL, sent to `name` instead. */
+/** The request for MODEL, addressed to `name` instead. */
 function requestFor(name, described) {
   const { request, check } = planV2(described);
   return { request: { ...request, path: `/v2/models/${name}/infer` }, check };
@@ -50,7 +50,7 @@ async function openMany(context, root, registered, ready) {
   });
 }
 
-/** p99 of GET on one model's status, one connection. */
+/** The p99 of GET on one model's status, with one connection. */
 async function statusRow(context, { http, name }, id, path) {
   const request = { method: 'GET', path: path(name) };
   await sendOnce(http, request);
@@ -65,7 +65,7 @@ async function statusRow(context, { http, name }, id, path) {
 }
 
 async function run(context) {
-  // Stays open behind the pair: the status rows are measured on it.
+  // Stays open after the pair: the status rows are measured on it.
   const many = await openMany(context, context.root, REGISTERED, READY);
   const workload = {
     id: 'models-1000-rate',

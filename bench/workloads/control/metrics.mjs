@@ -1,4 +1,4 @@
-// What recording metrics costs.
+// The cost of recording metrics.
 import { planV1, planV2 } from '../json-small.mjs';
 import { onOff } from './on-off.mjs';
 

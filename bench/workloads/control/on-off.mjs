@@ -1,5 +1,5 @@
-// What something costs that can be switched off: requests a second with it and without, many short
-// rounds, because one per cent is little.
+// The cost of a feature that can be switched off: requests a second with it and without, in many
+// short rounds, because one percent is little.
 import { wrkLoad } from '../../load/wrk.mjs';
 import { openServalHttp } from '../sides.mjs';
 
@@ -7,8 +7,10 @@ const MODEL = 'half_plus_three';
 const CONNECTIONS = 64;
 const ROUNDS_TIMES = 3;
 
-/** A workload: `id`, `title`, `reference` as workloads have them, `plan` of the requests, and the
- * flags of a server that has it on and of one that has it off. */
+/**
+ * A workload: `id`, `title`, `reference` as in other workloads, `plan` of the requests, and the
+ * flags of a server that has the feature on and of one that has it off.
+ */
 export function onOff({ id, title, reference, plan, on = [], off = [] }) {
   const open = (context, root, args) =>
     openServalHttp(context, root, {

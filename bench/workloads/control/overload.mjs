@@ -1,6 +1,6 @@
-// Twice the load that a model can take, open loop: what is served stays near the capacity, and what
-// is refused is refused at once. The model is the null backend with a fixed delay, so that the
-// capacity is the queue's doing and not the processor's.
+// Twice the load that a model can serve, in an open loop: the served rate stays near the capacity,
+// and other requests are refused at once. The model is the null backend with a fixed delay, so that
+// the queue determines the capacity and not the processor.
 import { describeModel, expectFloats, sendOnce } from '../../check.mjs';
 import { v2JsonRequest } from '../../bodies.mjs';
 import { startServal } from '../../contenders/serval.mjs';
@@ -13,7 +13,7 @@ import { orStop } from '../sides.mjs';
 const MODEL = 'delayed';
 const DELAY_US = 2000;
 const QUEUE_REQUESTS = 8;
-// Keeps the queue from running empty and from overflowing.
+// Keeps the queue neither empty nor overflowing.
 const CAPACITY_CONNECTIONS = 4;
 const OVERLOAD = 2;
 const GOODPUT = { relation: '>=', limit: 0.9 };

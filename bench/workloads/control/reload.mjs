@@ -1,7 +1,6 @@
-// One model is loaded and unloaded 200 times while another is asked at a fixed rate: no request of
-// the other fails, its p99 stays within 2x, and the memory comes back. The server may use every
-// core: where a model loads is its business, and what the other model's clients feel is what
-// counts.
+// One model is loaded and unloaded 200 times while another one serves at a fixed rate: no request
+// of the other fails, its p99 stays within 2x, and the memory is returned. The server may use every
+// core: it decides where a model loads, and only the effect on the other model's clients counts.
 import { describeModel, sendOnce } from '../../check.mjs';
 import { startServal } from '../../contenders/serval.mjs';
 import { beginOpenLoop } from '../../load/open-loop.mjs';
@@ -14,7 +13,7 @@ import { orStop } from '../sides.mjs';
 const STEADY = 'half_plus_three';
 const OTHER = 'mlp';
 const CYCLES = 200;
-// Allocators and thread stacks grow to their working size in the first few.
+// Allocators and thread stacks reach their working size in the first few cycles.
 const FIRST_CYCLES = 10;
 const RATE = 1000;
 const NORMAL_SECONDS = 5;
@@ -38,7 +37,7 @@ const settle = () =>
     setTimeout(resolve, SETTLE_MS);
   });
 
-/** Requests that were not answered 200 with the first answer's body. */
+/** The number of requests without status 200 and the first response's body. */
 function failedOf({ sent, answers, different }) {
   return sent - (answers['200']?.count ?? 0) + different;
 }

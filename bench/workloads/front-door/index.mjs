@@ -1,6 +1,6 @@
-// What the front door costs: keys over REST and gRPC against the same server without them, TLS
-// against nginx that ends it before a plain Serval on the same core. What it costs where all of it
-// is off is the other rows against those of an older checkout: bench/compare.mjs.
+// The cost of the front door: keys over REST and gRPC against the same server without them, TLS
+// against nginx that terminates it before a plain Serval on the same core. The cost when everything
+// is off is found by comparing the other rows with those of an older checkout: bench/compare.mjs.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,18 +15,20 @@ const MODEL = 'half_plus_three';
 const GROUP = 'front-door';
 const PLAIN = 'plain Serval';
 const NGINX = 'nginx (TLS) + plain Serval';
-// A few per cent are looked for.
+// The differences are a few percent.
 const ROUNDS_TIMES = 2;
 const CONNECTIONS = 16;
-/** Keys in the file; the load has the last one. */
+/** Keys in the file; the load uses the last one. */
 const KEYS = 4;
 
 const wrk = (context, server, request) => wrkLoad(context, server, request, CONNECTIONS);
 const overHttp = (context, root, more = {}) =>
   openServalHttp(context, root, { model: MODEL, plan: planV2, load: wrk, ...more });
 
-/** A key file whose last key may infer, and what its owner sends. Metadata stays open: sides ask
- * for it before anything is timed. */
+/**
+ * A key file whose last key may infer, and the headers that its owner sends. Metadata stays open:
+ * sides request it before anything is timed.
+ */
 function withKeys(context, root) {
   const file = join(context.tempDir, `keys-${context.nextId()}.txt`);
   const made = Array.from({ length: KEYS }, (_, index) => makeKey(root, `key${index}`));
@@ -66,13 +68,16 @@ function openGrpcKeys(context, root) {
 
 const tlsArgs = ({ certificate, key }) => ['--tls-cert', certificate, '--tls-key', key];
 
-/** Without the processor time: it is of two processes. */
+/** Removes the processor time, because it belongs to two processes. */
 const untimed = (measure) => async (seconds) => {
   const { cpuUs: _, ...sample } = await measure(seconds);
   return sample;
 };
 
-/** nginx before `side`, on the same core; `ask(address)` is one checked request through it. */
+/**
+ * Starts nginx before `side`, on the same core; `ask(address)` makes one checked request through
+ * it.
+ */
 async function behindNginx(context, kind, side, upstream, { ask, load }) {
   const front = await orStop({ ended: side.ended, stop: side.close }, () =>
     startNginx(context, kind, upstream),

@@ -10,7 +10,7 @@ import { CPP_ECHO, openGrpcEcho, openServalGrpc } from '../sides.mjs';
 export const IMAGE_MODEL = 'image_identity';
 export const IMAGE_SHAPE = [1, 224, 224, 3];
 export const IMAGE_ELEMENTS = 150_528;
-// As many in flight as keep the server's core busy.
+// Enough in flight to keep the server's core busy.
 export const IMAGES_IN_FLIGHT = 4;
 
 function planImage({ input }) {
@@ -27,7 +27,7 @@ export const imageLoad = (context, server, call) =>
     count: IMAGES_IN_FLIGHT,
   });
 
-/** The image in the messages, both ways. */
+/** The image in the messages, in both directions. */
 export const openImages = (context, root) =>
   openServalGrpc(context, root, { model: IMAGE_MODEL, plan: planImage, load: imageLoad });
 

@@ -1,5 +1,5 @@
-// Many gRPC connections: the rate when a thousand take turns, against four; and the memory of one
-// that is idle after a call.
+// Many gRPC connections: the rate of a thousand in turn, against four; and the memory of a
+// connection that is idle after a call.
 import { holdGrpc, grpcLoad } from '../../load/grpc-load.mjs';
 import { ownBytes } from '../../machine.mjs';
 import { judgeFigures } from '../../statistics.mjs';
@@ -27,8 +27,10 @@ const settle = () =>
     setTimeout(resolve, SETTLE_MS);
   });
 
-/** kB of memory for each connection, of a server of its own: what it gave back to its
- * allocator once would not be asked of the kernel again. */
+/**
+ * kB of memory for each connection, on a new server: memory that it once returned to its allocator
+ * would not be requested from the kernel again.
+ */
 async function idleKb(context) {
   const side = await openHalfPlusThree(context, context.root, inTurn(FEW));
   try {
@@ -67,7 +69,7 @@ export const connections = [
     openReference: (context) => openHalfPlusThree(context, context.root, inTurn(FEW)),
   },
   {
-    // Each call is a read and a write of its own, whoever serves: what is left of its time.
+    // Each call is a separate read and write on any server: the remaining time is compared.
     id: 'grpc-connections-echo',
     title: `the same, ${MANY} connections on both sides`,
     metric: 'rate',

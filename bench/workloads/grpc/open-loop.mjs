@@ -1,5 +1,5 @@
 // gRPC ModelInfer of four floats at a fixed rate on 16 connections, against gRPC's own C++ echoing
-// the same message at that rate: what a latency-critical client sees far below capacity.
+// the same message at that rate: the latency that a client sees far below capacity.
 import { grpcLoad } from '../../load/grpc-load.mjs';
 import { runPair } from '../../runner.mjs';
 import { judge } from '../../statistics.mjs';
@@ -7,7 +7,7 @@ import { overEcho } from './small.mjs';
 
 const CONNECTIONS = 16;
 const RATES = [2000, 8000, 20_000];
-// p99.9 of 2,000 a second needs more than a second of them.
+// The p99.9 at 2,000 a second needs more than a second of requests.
 const ROUNDS_TIMES = 2;
 const PERCENTILES = [
   { name: 'p50', metric: 'p50-times', target: null },
@@ -15,7 +15,7 @@ const PERCENTILES = [
   { name: 'p99.9', metric: 'p999-times', target: null },
 ];
 
-/** The rows of one rate, out of the same rounds. Pure. */
+/** The rows of one rate, from the same rounds. Pure. */
 export function percentileRows({ id, title, reference, note }, rounds) {
   return PERCENTILES.map(({ name, metric, target }) =>
     judge(

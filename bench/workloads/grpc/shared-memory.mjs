@@ -15,7 +15,7 @@ import {
 
 const REGISTER = '/inference.GRPCInferenceService/SystemSharedMemoryRegister';
 
-/** An object in /dev/shm with this content. */
+/** Creates an object in /dev/shm with this content. */
 function makeObject(context, content) {
   const key = `serval-bench-${process.pid}-${context.nextId()}`;
   const path = `/dev/shm/${key}`;

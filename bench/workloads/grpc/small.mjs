@@ -13,7 +13,7 @@ const MODEL = 'half_plus_three';
 const PREDICT = '/tensorflow.serving.PredictionService/Predict';
 const STREAM = '/inference.GRPCInferenceService/ModelStreamInfer';
 const INFER_RESPONSE = 2; // of ModelStreamInferResponse
-// A few per cent are looked for.
+// The differences are a few percent.
 const ROUNDS_TIMES = 2;
 
 const h2load = (clients, streams) => (context, server, call) =>
@@ -44,7 +44,7 @@ function planPredict({ input }) {
   return { message, check, path: PREDICT };
 }
 
-/** Serval with half_plus_three under `load`: a side. */
+/** Opens Serval with half_plus_three under `load`, as a side. */
 export function openHalfPlusThree(context, root, load = smallGrpcLoad, more = {}) {
   return openServalGrpc(context, root, { model: MODEL, plan, load, ...more });
 }
@@ -58,7 +58,7 @@ export function overEcho(load) {
   };
 }
 
-/** Another method under `load`, and ModelInfer under `inferLoad`. */
+/** Compares another method under `load` with ModelInfer under `inferLoad`. */
 function overInfer(planned, load, inferLoad) {
   return {
     reference: 'ModelInfer',

@@ -1,4 +1,4 @@
-// The listener on uWebSockets.js against the native one, under the same requests.
+// The uWebSockets.js listener against the native one, with the same requests.
 import { wrkLoad } from '../../load/wrk.mjs';
 import { planV1, planV2 } from '../json-small.mjs';
 import { openServalHttp } from '../sides.mjs';

@@ -1,5 +1,5 @@
-// V1 JSON of four floats at a fixed rate, against the uWS echo of the same body at that rate: what
-// a latency-critical client sees below capacity.
+// V1 JSON of four floats at a fixed rate, against the uWS echo of the same body at that rate: the
+// latency that a client sees below capacity.
 import { nativeLoad, planOf } from '../../load/native-load.mjs';
 import { runPair } from '../../runner.mjs';
 import { percentileRows } from '../grpc/open-loop.mjs';
@@ -8,7 +8,7 @@ import { openServalHttp, openUwsEcho } from '../sides.mjs';
 
 const MODEL = 'half_plus_three';
 const RATES = [8000, 32_000];
-/** Enough for the higher rate with a response of a millisecond. */
+/** Enough for the higher rate with responses of a millisecond. */
 const CONNECTIONS = 64;
 // p99.9 needs more than a second of requests.
 const ROUNDS_TIMES = 2;

@@ -1,5 +1,5 @@
-// --http-threads 2 against 1 under the same 64 connections, with the spread over the listeners.
-// The server may use every core but the load's; with two cores it shares the load's core.
+// --http-threads 2 against 1 with the same 64 connections, and the spread over the listeners. The
+// server may use every core but the load's; with two cores it shares the load's core.
 import { threadCpuNs } from '../../machine.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';
 import { planV1 } from '../json-small.mjs';
@@ -9,7 +9,7 @@ const MODEL = 'half_plus_three';
 const CONNECTIONS = 64;
 const LISTENERS = 2;
 
-/** Share of the CPU time of the two busiest threads that the busier one took, 0.5..1. Pure. */
+/** The busier thread's share of the CPU time of the two busiest threads, 0.5..1. Pure. */
 export function busierShare(before, after) {
   const spent = [...after].map(([id, ns]) => ns - (before.get(id) ?? 0));
   const [first = 0, second = 0] = spent.sort((a, b) => b - a).slice(0, LISTENERS);

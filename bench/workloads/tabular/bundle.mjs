@@ -1,5 +1,6 @@
-// MLeap's own example of a bundle, the linear regression of its airbnb demo, one row a request over
-// gRPC, against transform() of MLeap's runtime in one thread. The bundle lies beside the checkout.
+// MLeap's own example of a bundle, the linear regression of its airbnb demo, one row per request
+// over gRPC, against transform() of MLeap's runtime in one thread. The bundle is beside the
+// checkout.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bytesOf, doublesOf, rawTexts } from '../../bodies.mjs';
@@ -9,7 +10,7 @@ import { startJava } from '../../tabular/java.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
 import { busyLoad, byEngine, openServalGrpc } from '../sides.mjs';
 
-// The bundle's file, and by that the model.
+// The bundle's file name, which determines the model's name.
 const MODEL = 'airbnb.model.lr';
 const OUTPUT = 'price_prediction';
 const TOLERANCE = 1e-9;
@@ -18,19 +19,19 @@ const FIELDS = {
   double: { datatype: 'FP64', encode: (values) => bytesOf(Float64Array.from(values)) },
 };
 
-/** Path of one of the bundle's files in ../shared/models/mleap. */
+/** Returns the path of one of the bundle's files in ../shared/models/mleap. */
 function sample(context, ending) {
   const path = join(context.harnessRoot, '..', 'shared', 'models', 'mleap', MODEL + ending);
   if (existsSync(path)) return path;
   throw new Skipped('../shared/models/mleap is not there');
 }
 
-/** The first row of a LeapFrame as a LeapFrame. Pure. */
+/** Reduces a LeapFrame to its first row. Pure. */
 export function firstRow({ schema, rows }) {
   return { schema, rows: rows.slice(0, 1) };
 }
 
-/** A LeapFrame of scalars as V2's tensors: one for the fields of each type. Pure. */
+/** Converts a LeapFrame of scalars to V2 tensors: one for the fields of each type. Pure. */
 export function tensorsOf({ schema, rows }) {
   return Object.entries(FIELDS).map(([type, { datatype, encode }]) => {
     const places = [...schema.fields.keys()].filter((at) => schema.fields[at].type === type);

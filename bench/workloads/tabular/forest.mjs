@@ -1,6 +1,6 @@
-// A forest of 100 trees of depth 8, 1,000 rows a request over gRPC, as PMML: against
-// JPMML-Evaluator scoring the same rows in one thread, and against the same trees as ONNX
-// Runtime's TreeEnsembleRegressor in double behind the same server.
+// A forest of 100 trees of depth 8, 1,000 rows per request over gRPC, as PMML: against
+// JPMML-Evaluator scoring the same rows in one thread, and against the same trees as ONNX Runtime's
+// TreeEnsembleRegressor in double on the same server.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -17,13 +17,13 @@ const MODEL = 'forest';
 const OUTPUT = 'y';
 const SHAPE = { trees: 100, depth: 8, features: 20 };
 const ROWS = 1000;
-// As many threads inside operators as the references have.
+// The same number of threads inside operators as the references have.
 const ARGS = ['--intra-op-threads', '1'];
 const TOLERANCE = 1e-9;
-// TreeEnsembleRegressor adds doubles and answers float32: sums of a hundred leaves below pi.
+// TreeEnsembleRegressor adds doubles and returns float32: sums of a hundred leaves below pi.
 const FLOAT_TOLERANCE = 2e-5;
 
-/** The rows, flat, and what the forest answers to them. */
+/** The rows, flat, and the forest's results for them. */
 function makeRows() {
   const values = Float64Array.from(makeFloats(ROWS * SHAPE.features));
   const forest = drawForest(SHAPE);
@@ -33,7 +33,7 @@ function makeRows() {
   return { values, rows, forest, expected: rows.map((row) => sumOfForest(forest, row)) };
 }
 
-/** A folder of the run's own with one model file in it. */
+/** A new folder of the run with one model file in it. */
 function modelFolder(context) {
   const folder = join(context.tempDir, `forest-${context.nextId()}`, MODEL);
   mkdirSync(join(folder, '1'), { recursive: true });

@@ -1,4 +1,4 @@
-// The rows about models of columns: small requests, plans, a forest, a bundle, loading.
+// The rows for tabular models: small requests, plans, a forest, a bundle, loading.
 import { bundle } from './bundle.mjs';
 import { forest } from './forest.mjs';
 import { iris } from './iris.mjs';

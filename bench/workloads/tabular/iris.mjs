@@ -1,5 +1,5 @@
-// The tree for iris of examples/models, one row a request, against half_plus_three, an ONNX model,
-// under the load of that protocol: what a model of columns costs beside one tensor.
+// The tree for iris of examples/models, one row per request, against half_plus_three, an ONNX
+// model, under that protocol's load: the cost of a tabular model compared with one tensor.
 import { bytesOf, doublesOf, v2JsonRequest } from '../../bodies.mjs';
 import { expectBytes, expectFloats } from '../../check.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';
@@ -11,14 +11,14 @@ import { openServalGrpc, openServalHttp } from '../sides.mjs';
 const MODEL = 'iris_tree';
 const ONNX_MODEL = 'half_plus_three';
 const CONNECTIONS = 64;
-// A few per cent are looked for.
+// The differences are a few percent.
 const ROUNDS_TIMES = 2;
 const ROW = [6.1, 2.8, 4.7, 1.2];
 const SPECIES = 'versicolor';
 // The leaf's counts are 0, 49 and 5.
 const PROBABILITIES = [0, 49 / 54, 5 / 54];
 
-/** The row as the extension has it, all fields in one tensor. */
+/** The row in the extension's form, with all fields in one tensor. */
 function together(names) {
   const features = names.join(',');
   return [
@@ -34,7 +34,7 @@ function together(names) {
   ];
 }
 
-/** The row as plain V2 has it: a tensor for each field. */
+/** The row in plain V2's form: a tensor for each field. */
 function apart(names) {
   return names.map((name, at) => ({
     tensor: { name, datatype: 'FP64', shape: [1] },
@@ -42,8 +42,10 @@ function apart(names) {
   }));
 }
 
-/** Holds the answer against the tree's leaf. `found`: the target, the predicted class, the
- * probabilities, each a list of one. */
+/**
+ * Compares the response with the tree's leaf. `found`: the target, the predicted class, the
+ * probabilities, each a list of one.
+ */
 function checkAnswer([target, predicted, ...chances]) {
   expectBytes('species', Buffer.from(target), Buffer.from(SPECIES));
   expectBytes('predicted_species', Buffer.from(predicted), Buffer.from(SPECIES));
@@ -62,7 +64,7 @@ const planGrpc =
     ),
     check: (answer) => {
       const [target, predicted, ...chances] = rawOutputs(answer);
-      // A text is behind four bytes of its length.
+      // A string follows four bytes with its length.
       const texts = [target, predicted].map((bytes) => bytes.toString('utf8', 4));
       checkAnswer([...texts, ...chances.map((bytes) => doublesOf(bytes)[0])]);
     },

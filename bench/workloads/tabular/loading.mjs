@@ -1,5 +1,5 @@
-// A forest of 100 MB as PMML: from the start of the process to the ready line, and the most memory
-// that the process took, over the size of the document.
+// A forest of 100 MB as PMML: the time from the start of the process to the ready line, and the
+// process's peak memory, relative to the size of the document.
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bytesOf, doublesOf, makeFloats } from '../../bodies.mjs';
@@ -32,7 +32,7 @@ const PEAK = {
   target: { relation: '<', limit: 6 },
 };
 
-/** Asks the loaded model for one row and holds the sum against our own. */
+/** Requests one row of the loaded model and compares the sum with our own. */
 async function checkAnswer({ grpc }, trees) {
   const row = Float64Array.from(makeFloats(SHAPE.features));
   const features = fieldNames(SHAPE.features).join(',');
@@ -48,7 +48,7 @@ async function checkAnswer({ grpc }, trees) {
   expectFloats('y', doublesOf(rawOutputs(answer)[0]), [expected], TOLERANCE);
 }
 
-/** Every core: the reader has a thread of its own. */
+/** Every core, because the reader has its own thread. */
 async function startOnce(context, folder, trees) {
   const options = { cores: context.cores.all, readyMsMax: READY_MS_MAX };
   const server = await startServal(context, context.root, [folder], options);

@@ -1,5 +1,5 @@
-// Plans in C++, from a request's tensors to the answer's, without protocol and transport: rows out
-// of tabular_plan_bench.
+// Plans in C++, from a request's tensors to the response's, without protocol and transport: rows
+// from tabular_plan_bench.
 import { runToEnd } from '../../children.mjs';
 import { parseMicro } from '../../micro.mjs';
 import { judgeFigures } from '../../statistics.mjs';
@@ -11,7 +11,7 @@ const ROWS = [
   { id: 'tabular-plan-40', name: 'pipeline_40', title: 'plan of 40 stages', limitUs: 15 },
 ];
 
-/** The row of one line of tabular_plan_bench. */
+/** The row for one line of tabular_plan_bench. */
 export function planRow({ id, name, title, limitUs }, measured) {
   const found = measured.find((one) => one.name === name);
   if (found === undefined) throw new Error(`${PROGRAM}: no '${name}'`);

@@ -1,5 +1,5 @@
-// Classify of 100 serialized Examples of 20 floats each, a linear model behind ParseExample,
-// against TensorFlow's own call of the signature in Python.
+// Classify of 100 serialized Examples of 20 floats each, a linear model after ParseExample, against
+// TensorFlow's own call of the signature in Python.
 import { makeFloats } from '../../bodies.mjs';
 import { h2loadLoad } from '../../load/h2load.mjs';
 import { classifyRequest, classifyScores, exampleOf } from '../../tensorflow/messages.mjs';
@@ -11,7 +11,7 @@ const MODEL = 'tf_classifier';
 const EXAMPLES = 100;
 const FEATURES = 20;
 const TOLERANCE = 1e-5;
-// The server's core is kept busy, as TensorFlow's is by calling without a pause.
+// Keeps the server's core busy, as repeated calls keep TensorFlow's.
 const CLIENTS = 4;
 const STREAMS = 4;
 
@@ -34,7 +34,7 @@ function makeExamples() {
 
 const request = () => ({ path: METHOD, message: classifyRequest(MODEL, makeExamples()) });
 
-/** One call at a time; the engine's part is timed, as TensorFlow's call has no transport. */
+/** One call at a time; the engine's part is timed, because TensorFlow's call has no transport. */
 async function openEngine(context, root) {
   const side = await openServal(context, root, MODEL, request(), classifyScores);
   return byEngine(side, side.http, MODEL);

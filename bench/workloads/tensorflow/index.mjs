@@ -1,4 +1,4 @@
-// The rows about TensorFlow models: images, Examples, small requests, messages, loading.
+// The rows for TensorFlow models: images, Examples, small requests, messages, loading.
 import { examples } from './examples.mjs';
 import { images } from './images.mjs';
 import { loading } from './loading.mjs';

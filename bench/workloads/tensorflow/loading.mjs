@@ -1,5 +1,5 @@
-// ResNet50 from the start of the process to the ready line, without and with a kept import, and the
-// memory that it takes over the size of its weights.
+// ResNet50: the time from the start of the process to the ready line, without and with a cached
+// import, and its memory relative to the size of its weights.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectFloats, callOnce } from '../../check.mjs';
@@ -28,7 +28,7 @@ function weightBytes(folder) {
     .reduce((sum, name) => sum + statSync(join(variables, name)).size, 0);
 }
 
-/** Every core: an import and a session are made of work for several. */
+/** Every core, because an import and the creation of a session use several. */
 async function startOnce(context, folder, args, check) {
   const options = { args, cores: context.cores.all };
   const server = await startServal(context, context.root, [folder], options);
@@ -44,7 +44,7 @@ async function startOnce(context, folder, args, check) {
   }
 }
 
-/** Probabilities: that they are TensorFlow's is checked by the rows of images. */
+/** Checks that these are probabilities; the rows for images compare them with TensorFlow's. */
 async function checkAnswer({ grpc }) {
   const request = predictRequest(MODEL, 'image', SHAPE, makeFloats(ELEMENTS));
   const scores = predictOutput(await callOnce(grpc, METHOD, request));
@@ -68,7 +68,7 @@ async function run(context) {
   const cache = ['--model-cache', join(context.tempDir, `model-cache-${context.nextId()}`)];
   const idle = await startOnce(context, await context.model(IDLE_MODEL), [], async () => {});
   const fresh = await starts(context, folder, [], checkAnswer);
-  // The one that fills the cache.
+  // The start that fills the cache.
   await startOnce(context, folder, cache, checkAnswer);
   const cached = await starts(context, folder, cache, checkAnswer);
   const seconds = (all) => all.map(({ readySeconds }) => readySeconds);

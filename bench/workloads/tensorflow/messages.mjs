@@ -1,5 +1,5 @@
-// Decoding a PredictRequest of 150,528 floats, and encoding the answer, against protobuf's own C++
-// on the same bytes: rows out of wire_tf_bench.
+// Decoding a PredictRequest of 150,528 floats, and encoding the response, against protobuf's own
+// C++ on the same bytes: rows from wire_tf_bench.
 import { runToEnd } from '../../children.mjs';
 import { parseMicro } from '../../micro.mjs';
 import { judgeFigures, spread } from '../../statistics.mjs';
@@ -7,7 +7,7 @@ import { judgeFigures, spread } from '../../statistics.mjs';
 const TIMEOUT_MS = 120_000;
 const REFERENCE = 'protobuf C++';
 const TARGET = { relation: '<=', limit: 1 };
-// Typed values of a decoded message stand at any alignment: the worst one counts.
+// Typed values of a decoded message can have any alignment: the worst one counts.
 const ROWS = [
   { id: 'tf-wire-decode-typed', prefix: 'decode floats typed', what: 'float_val, decode' },
   { id: 'tf-wire-decode-content', prefix: 'decode floats content', what: 'tensor_content, decode' },
@@ -15,7 +15,7 @@ const ROWS = [
   { id: 'tf-wire-encode-content', prefix: 'encode floats content', what: 'tensor_content, encode' },
 ];
 
-/** The row of one kind of line of wire_tf_bench. */
+/** The row for one kind of line of wire_tf_bench. */
 export function wireRow({ id, prefix, what }, measured) {
   const found = measured.filter(({ name }) => name.startsWith(prefix));
   if (found.length === 0) throw new Error(`wire_tf_bench: no '${prefix}'`);

@@ -1,4 +1,4 @@
-// Serval with a TensorFlow model behind gRPC, and TensorFlow calling the same signature on the same
+// Serval with a TensorFlow model over gRPC, and TensorFlow calling the same signature on the same
 // core with the same input: the pair of the rows here. Control plane.
 import { callOnce, expectFloats } from '../../check.mjs';
 import { startServal } from '../../contenders/serval.mjs';
@@ -7,11 +7,13 @@ import { tensorFlowModel } from '../../tensorflow/environment.mjs';
 import { startTensorFlow } from '../../tensorflow/reference.mjs';
 import { orStop } from '../sides.mjs';
 
-// As many threads inside operators as call_model.py has.
+// The same number of threads inside operators as call_model.py has.
 const ARGS = ['--intra-op-threads', '1'];
 
-/** `request`: {path, message}; `read(answer)` gives the floats that the reference compares. `load`
- * is one call at a time, for models that take milliseconds, unless it says otherwise. */
+/**
+ * `request`: {path, message}; `read(answer)` returns the floats that the reference compares. `load`
+ * defaults to one call at a time, for models that take milliseconds.
+ */
 export async function openServal(context, root, model, { path, message }, read, load = oneAtATime) {
   const folder = await tensorFlowModel(context, model);
   return orStop(await startServal(context, root, [folder], { args: ARGS }), async (server) => {
@@ -23,7 +25,7 @@ export async function openServal(context, root, model, { path, message }, read, 
   });
 }
 
-/** TensorFlow's side; throws where what Serval answered differs by more than `tolerance`. */
+/** TensorFlow's side; throws if Serval's response differs by more than `tolerance`. */
 export async function openTensorFlow(context, serval, model, input, tolerance) {
   const folder = await tensorFlowModel(context, model);
   const reference = await startTensorFlow(context, folder, input);

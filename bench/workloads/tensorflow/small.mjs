@@ -1,4 +1,4 @@
-// half_plus_two, a SavedModel, against the like ONNX model: importing costs nothing per request.
+// half_plus_two, a SavedModel, against a similar ONNX model: importing costs nothing per request.
 import { v1Request } from '../../bodies.mjs';
 import { expectFloats } from '../../check.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';
@@ -10,7 +10,7 @@ const MODEL = 'tf_half_plus_two';
 const ONNX_MODEL = 'half_plus_three';
 const ANSWERS = [2.5, 3, 4.5, 7];
 const CONNECTIONS = 64;
-// A few per cent are looked for.
+// The differences are a few percent.
 const ROUNDS_TIMES = 2;
 
 const load = (...args) => wrkLoad(...args, CONNECTIONS);

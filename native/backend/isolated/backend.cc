@@ -1,4 +1,5 @@
-// Which process a model goes into; see isolated.h. Control plane: the threads that load.
+// Chooses the process for each isolated model; see isolated.h. Control plane: the threads that
+// load.
 #include <algorithm>
 #include <charconv>
 #include <mutex>
@@ -12,7 +13,7 @@ namespace serval {
 
 namespace {
 
-// Where a spec of this backend carries what only this backend reads.
+// The attribute of a spec that carries the bytes for this backend only.
 constexpr const char* kBytes = "isolated.spec";
 constexpr const char* kGroup = "isolated.group";
 constexpr const char* kArgument = "isolated.argument";
@@ -21,8 +22,8 @@ bool is_gpu(const Provider& provider) {
   return provider.name == "cuda" || provider.name == "tensorrt";
 }
 
-// Of the first provider of a GPU, its device + 1: what the engine set for the replica, what the
-// configuration says, or 0, the runtime's own choice. 0 = no GPU.
+// The device + 1 of the first GPU provider: set by the engine for the replica, or by the
+// configuration; 0 = left to the runtime. Returns 0 if there is no GPU.
 uint64_t device_of(const ModelSpec& spec) {
   const auto provider = std::find_if(spec.providers.begin(), spec.providers.end(), is_gpu);
   if (provider == spec.providers.end()) return 0;
@@ -55,7 +56,7 @@ class IsolatedBackend final : public Backend {
     Result<isolated::Descriptor> blob =
         isolated::blob_of({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
     if (!blob.ok()) return std::move(blob.error());
-    // What one device does to its process costs no other device's models.
+    // A group has one process per device, so that a fault of one does not affect the others.
     const uint64_t device = device_of(spec);
     if (!group.empty() && device != 0) group += '\0' + std::to_string(device);
     return isolated::load_isolated(process_for(group, command),

@@ -1,4 +1,4 @@
-// See control.h. Control plane, any thread.
+// Sends and receives control packets. Control plane, any thread.
 #include "backend/isolated/control.h"
 
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
-// What the server and a model's process tell each other besides requests: loads, slots, ends.
-// Packets on a pair of sockets, each a fixed record with descriptors beside it. Both ends; control
+// The messages between the server and a model's process other than requests: loads, slots, ends.
+// Packets over a socket pair, each a fixed record with optional descriptors. Both ends; control
 // plane, any thread.
 #pragma once
 
@@ -17,8 +17,8 @@ enum class Control : uint32_t {
   Open,      // to the process: slot `value` of model `id`; page, request area, answer area
   Loaded,    // to the server: model `id`, a blob of its info
   Failed,    // to the server: model `id`, a blob of the error
-  Page,      // to the process, first: its ProcessPage
-  Forget,    // to the process: device memory `value`, which no request names any more
+  Page,      // to the process, sent first: its ProcessPage
+  Forget,    // to the process: device memory `value`, which no request uses any more
 };
 
 struct Packet {
@@ -36,13 +36,13 @@ struct Received {
   std::vector<Descriptor> descriptors;
 };
 
-// False: the other end is gone, or takes nothing for seconds.
+// False: the other end has closed, or has accepted nothing for seconds.
 bool send_packet(int socket, const Packet& packet, std::span<const int> descriptors);
-// Does not wait. A packet of another size is passed over (Nothing); one whose descriptors did not
-// all come, as there is no room for them, has none.
+// Does not wait. A packet of another size is skipped (Nothing); one whose descriptors did not all
+// arrive, for lack of space, is returned without any.
 Received receive_packet(int socket);
 
-// A pair of connected sockets that no other process inherits. Errors: internal.
+// A connected socket pair that no other process inherits. Errors: internal.
 struct SocketPair {
   Descriptor ours, theirs;
 };

@@ -1,7 +1,6 @@
-// Models whose sessions live in a process of their own (`isolation: process`): what the engine, the
-// addon and the metrics name of it. A death there costs the requests that were in flight; the
-// process comes back after a growing pause. Control plane, any thread.
-// See docs/decisions/0019.
+// Models whose sessions run in a separate process (`isolation: process`): the interface for the
+// engine, the addon and the metrics. A death there fails the requests that were in flight; the
+// process restarts after a growing pause. Control plane, any thread. See docs/decisions/0019.
 #pragma once
 
 #include <cstdint>
@@ -20,44 +19,46 @@ namespace serval {
 
 inline constexpr const char* kIsolatedBackend = "isolated";
 
-// How a model is isolated.
+// The isolation settings of a model.
 struct Isolation {
-  std::string group;  // models of one group (and device) share a process; "" = one of its own
-  std::vector<std::string> command;  // of the process; what runs serve_isolated()
+  std::string group;  // models of one group (and device) share a process; "" = its own process
+  std::vector<std::string> command;  // command line of the process, which calls serve_isolated()
 };
 
-// Makes `spec`, which was read from `bytes`, one of the isolated backend: of all that it says the
-// engine keeps its own part (batches, queues, shapes), and the process is sent the bytes.
+// Makes `spec`, which was read from `bytes`, a spec of the isolated backend: the engine keeps the
+// parts that it uses itself (batches, queues, shapes), and the process receives the bytes.
 void isolate(ModelSpec& spec, const Isolation& isolation, std::span<const uint8_t> bytes);
 
-// Loads models that were isolate()d. `budget`: counts what slots hold, outlives all; may be null.
+// Loads models that were passed to isolate(). `budget` counts the memory of slots and outlives
+// everything; may be null.
 std::unique_ptr<Backend> make_isolated_backend(MemoryBudget* budget);
 
-// A process, and how those of its models ended before it. Of all engines of this process.
+// The state of a process. Over all engines of this process.
 struct IsolatedReading {
-  std::string models;  // their names, with commas
-  std::string device;  // of them all; "" = as each says, or none
+  std::string models;  // model names, separated by commas
+  std::string device;  // the device of all of them; "" = as each model reports, or none
   bool up = false;     // models can be run
-  int64_t pid = 0;     // 0 = there is none
+  int64_t pid = 0;     // 0 = not running
   uint64_t resident_bytes = 0;
   gpu::PinnedReading pinned;
 };
 std::vector<IsolatedReading> isolated_readings();
-// Of the pools of pinned memory of processes that have ended: a counter never goes back.
+// Fallbacks of the pinned memory pools of processes that have ended: the counter must never
+// decrease.
 uint64_t isolated_fallbacks();
-// By model and signal's name ("exit" where it ended by itself), since the server started.
+// By model and signal name ("exit" if it ended by itself), since the server started.
 std::map<std::pair<std::string, std::string>, uint64_t> isolated_deaths();
 
-// Why a loaded model cannot be run now, as its process is down; "" where it can, or is none of
-// ours. Any thread.
+// The reason why a loaded model cannot be run now, because its process is down; "" if it can, or is
+// not isolated. Any thread.
 std::string isolated_outage(const std::string& model, int64_t version);
 
-// A death that is not logged yet; or a model that could not be loaded again after one.
+// A death that is not logged yet, or a model that could not be reloaded after one.
 struct IsolatedDeath {
   std::string models, reason;
   int64_t pid = 0;
-  uint64_t pause_ms = 0;  // until it starts again, or the model is loaded again
-  bool ended = true;      // false: its process goes on
+  uint64_t pause_ms = 0;  // until the process starts again, or the model is reloaded
+  bool ended = true;      // false: its process is still running
 };
 std::vector<IsolatedDeath> take_isolated_deaths();
 

@@ -1,4 +1,4 @@
-// See launch.h. Control plane.
+// Starts and waits for processes. Control plane.
 #include "backend/isolated/launch.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ class ProcessLauncher final : public Launcher {
   explicit ProcessLauncher(std::vector<std::string> command) : command_(std::move(command)) {}
 
   Result<int64_t> start(int socket, int cancel_event, int output) override {
-    // Above both targets: a descriptor that is one of them would be written over by the other.
+    // Duplicates above both target numbers, so that neither descriptor is overwritten by the other.
     const int high_socket = fcntl(socket, F_DUPFD_CLOEXEC, 10);
     const int high_event = fcntl(cancel_event, F_DUPFD_CLOEXEC, 10);
     const int high_output = fcntl(output, F_DUPFD_CLOEXEC, 10);

@@ -1,4 +1,4 @@
-// How the process of isolated models starts and ends. Control plane; thread: its keeper's.
+// Starts and ends the process of isolated models. Control plane; thread: its keeper's.
 #pragma once
 
 #include <sys/types.h>
@@ -13,27 +13,27 @@ namespace serval::isolated {
 
 // How a process ended.
 struct End {
-  std::string signal;  // "SIGKILL"; "exit" where it ended by itself
+  std::string signal;  // "SIGKILL"; "exit" if it ended by itself
   std::string text;    // "its process ended by signal 9 (SIGKILL)"
 };
 
 class Launcher {
  public:
   virtual ~Launcher() = default;
-  // Starts what serves `socket` and `cancel_event` and writes its lines to `output`; borrows all
-  // three. Errors: internal.
+  // Starts a process that serves `socket` and `cancel_event` and writes its lines to `output`;
+  // borrows all three. Errors: internal.
   virtual Result<int64_t> start(int socket, int cancel_event, int output) = 0;
-  // Until it has ended.
+  // Blocks until it has ended.
   virtual End wait(int64_t pid) = 0;
-  // Ends it; it was not waited for yet.
+  // Kills it; wait() has not been called for it yet.
   virtual void kill(int64_t pid) = 0;
 };
 
-// Processes of `command`, with the two descriptors as 3 and 4. No signal of a terminal reaches
-// them, and none outlives the thread that started it.
+// Starts processes of `command`, with the two descriptors as 3 and 4. They receive no terminal
+// signals, and none outlives the thread that started it.
 std::unique_ptr<Launcher> make_process_launcher(std::vector<std::string> command);
 
-// "SIGKILL"; "signal 33" where it has no name.
+// "SIGKILL"; "signal 33" if it has no name.
 std::string signal_name(int number);
 
 }  // namespace serval::isolated

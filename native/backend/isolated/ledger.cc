@@ -1,4 +1,5 @@
-// What the log and the metrics are told of processes: see isolated.h. Control plane, any thread.
+// Collects deaths and states of processes for the log and the metrics: see isolated.h. Control
+// plane, any thread.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,17 +14,17 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kDeathsKept = 256;    // that nobody took
-constexpr size_t kCountsMax = 10'000;  // models and signals that are told apart
+constexpr size_t kDeathsKept = 256;    // that were not read yet
+constexpr size_t kCountsMax = 10'000;  // limit on distinct models and signals
 
 struct Ledger {
   std::mutex mutex;
-  std::vector<std::weak_ptr<isolated::ModelProcess>> processes;  // guarded by mutex, as the rest
+  std::vector<std::weak_ptr<isolated::ModelProcess>> processes;  // guarded by mutex, like the rest
   std::map<std::pair<std::string, std::string>, uint64_t> counts;
   std::vector<IsolatedDeath> deaths;
   uint64_t fallbacks = 0;
 
-  // Caller holds mutex.
+  // The caller holds mutex.
   void keep(IsolatedDeath death) {
     if (deaths.size() >= kDeathsKept) deaths.erase(deaths.begin());
     deaths.push_back(std::move(death));
@@ -36,7 +37,7 @@ Ledger& ledger() {
   return *one;
 }
 
-// 0 where /proc does not tell.
+// Returns 0 if /proc has no answer.
 uint64_t resident_bytes(int64_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/statm";
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
@@ -107,7 +108,7 @@ std::vector<IsolatedReading> isolated_readings() {
   return readings;
 }
 
-// One that is loaded several times (once for each device) can be run where any of them is up.
+// A model that is loaded several times (once per device) can be run if any of them is up.
 std::string isolated_outage(const std::string& model, int64_t version) {
   std::string outage;
   for (const auto& one : processes_now()) {

@@ -1,4 +1,4 @@
-// See message.h. Control plane, any thread.
+// Serializes model information and errors. Control plane, any thread.
 #include "backend/isolated/message.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace serval::isolated {
 
 namespace {
 
-// A default value with the memory that it looks at.
+// A default value together with its memory.
 struct KeptTensor {
   ByteBuffer memory;
   std::vector<std::string> texts;
@@ -209,7 +209,7 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
     if (one.verdict > RowsVerdict::Unproved) in.fail();
   }
   if (!in.ok() || !in.ended() || info.signatures.empty()) {
-    return make_error(ErrorCode::Internal, "the model's process described it in bytes of no sense");
+    return make_error(ErrorCode::Internal, "the model's process sent an invalid description");
   }
   return info;
 }
@@ -228,7 +228,7 @@ Error read_error(Reader& in) {
   error.detail = in.text();
   error.signature = in.text();
   if (!in.ok() || code == 0 || code > static_cast<uint8_t>(ErrorCode::MAX)) {
-    return make_error(ErrorCode::Internal, "the model's process answered bytes of no sense");
+    return make_error(ErrorCode::Internal, "the model's process sent an invalid error");
   }
   error.code = static_cast<ErrorCode>(code);
   return error;

@@ -1,6 +1,6 @@
-// Bytes between a model's process and the server: numbers, texts, what a model says of itself, and
-// errors. Both ends; control plane and hot path (heads of requests), any thread. What is read is
-// never trusted: a reader that runs out, or finds what cannot be, is not ok() from then on.
+// The serialization between a model's process and the server: numbers, texts, model information,
+// and errors. Both ends; control plane and hot path (heads of requests), any thread. Input is never
+// trusted: a reader that runs out of bytes, or finds an impossible value, is not ok() from then on.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace serval::isolated {
 
-// Appends. Throws what its vector throws.
+// Appends values. May throw what its vector throws.
 class Writer {
  public:
   template <typename T>
@@ -41,12 +41,12 @@ class Writer {
   std::vector<uint8_t> bytes_;
 };
 
-// Borrows the bytes, which nobody else may change.
+// Reads values. Borrows the bytes, which must not change meanwhile.
 class Reader {
  public:
   explicit Reader(std::span<const uint8_t> bytes) : left_(bytes) {}
 
-  // 0 where it is not ok().
+  // 0 if it is not ok().
   template <typename T>
   requires std::is_arithmetic_v<T> T number() {
     T value{};
@@ -55,7 +55,7 @@ class Reader {
     return value;
   }
   bool flag() { return number<uint8_t>() != 0; }
-  // A count of what takes at least `bytes_each` bytes each: no more than there can be.
+  // Reads a count of items of at least `bytes_each` bytes each; fails if they cannot fit the rest.
   size_t count(size_t bytes_each) {
     const auto value = number<uint64_t>();
     if (ok_ && value > left_.size() / bytes_each) ok_ = false;
@@ -84,13 +84,13 @@ class Reader {
 };
 
 void write_signatures(const std::vector<Signature>& signatures, Writer& out);
-// All but the table: a model of columns is never isolated.
+// Writes everything but the table: a tabular model is never isolated.
 void write_info(const BackendModelInfo& info, Writer& out);
-// Errors: internal (not what write_info() writes).
+// Errors: internal (not the output of write_info()).
 Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes);
 
 void write_error(const Error& error, Writer& out);
-// Something that is no error, or of a code that there is not, becomes an internal one.
+// Returns an internal error if the content is not an error, or has an unknown code.
 Error read_error(Reader& in);
 
 }  // namespace serval::isolated

@@ -1,4 +1,4 @@
-// See model.h. Hot path; any thread.
+// Runs an isolated model through its slots. Hot path; any thread.
 #include "backend/isolated/model.h"
 
 #include <algorithm>
@@ -13,20 +13,20 @@ namespace serval::isolated {
 
 namespace {
 
-// Outputs up to here, and larger ones that are no floats, are copied before they are looked at:
-// whoever encodes them may look twice, and a process gone wrong could write between. (What floats
-// are, no encoder's size depends on.)
+// Outputs up to this size, and larger ones that are not floats, are copied before they are read: an
+// encoder may read them twice, and a faulty process could write in between. (No encoder's size
+// depends on the values of floats.)
 constexpr uint64_t kCopiedBytesMax = 256 * 1024;
 constexpr size_t kCopyKeepBytes = 1u << 20;
 
-// Ends one run that is under way.
+// Ends one current run.
 class Ender final : public RunEnder {
  public:
   void begin(ServerSlot& slot) {
     slot_ = &slot;
     ending_ns_.store(0, std::memory_order_relaxed);
   }
-  // After the request was handed over, before the run's begin_run().
+  // Called after the request was handed over, before the run's begin_run().
   void number(uint32_t number) { number_.store(number); }
   void end_run() override {
     slot_->end_run(number_.load());
@@ -40,7 +40,7 @@ class Ender final : public RunEnder {
   std::atomic<uint64_t> ending_ns_{0};
 };
 
-// What of devices' memory a request names, and where its outputs are wanted. Read by
+// Writes the device memory that a request uses, and the places requested for its outputs. Read by
 // ServedSlot::read_devices().
 void write_devices(const DeviceList& devices, std::span<const OutputPlace> places, Writer& head) {
   head.number(static_cast<uint64_t>(devices.size()));
@@ -61,7 +61,7 @@ void write_devices(const DeviceList& devices, std::span<const OutputPlace> place
   }
 }
 
-// An output on a device is where it was asked for, or it is none.
+// Whether a device output is exactly at its requested place; otherwise it is invalid.
 bool is_in_place(const TensorView& output, const OutputPlace& place) {
   if (output.device == nullptr) return true;
   return output.device == place.memory && output.data == place.memory->data() + place.offset &&
@@ -103,7 +103,7 @@ class Model final : public BackendModel {
   ~Model() override { process_->remove(id_); }
 
   const BackendModelInfo& info() const override { return info_; }
-  // Asked before each run of a model on several devices.
+  // Called before each run of a model on several devices.
   bool can_run() const override { return up_->load(std::memory_order_relaxed); }
   std::unique_ptr<BackendScratch> make_scratch() override {
     return std::make_unique<Scratch>(budget_);
@@ -202,14 +202,14 @@ class Model final : public BackendModel {
     return process_->death_error(id_);
   }
 
-  // All that the process wrote is checked before it is used.
+  // Checks everything that the process wrote before it is used.
   Status read_answer(uint32_t signature, std::span<const uint32_t> output_indices,
                      std::span<const OutputPlace> places, Scratch& scratch) const {
     ServerSlot& slot = *scratch.slot_;
     const uint64_t bytes = slot.page().answer_bytes.load();
     if (bytes > kAnswerBytesMax) return of_no_sense(scratch);
     if (!slot.hold(0, bytes)) {
-      scratch.slot_.reset();  // with all that is in it
+      scratch.slot_.reset();  // releases the slot with all of its memory
       return make_error(ErrorCode::MemoryFull,
                         "no memory for outputs of " + std::to_string(bytes) + " bytes");
     }
@@ -230,13 +230,13 @@ class Model final : public BackendModel {
     return sound ? keep(scratch) : of_no_sense(scratch);
   }
 
-  // A process that answers so is ended.
+  // Ends the process, which sent an invalid response.
   Error of_no_sense(Scratch& scratch) const {
     scratch.outputs_.clear();
     scratch.slot_.reset();
-    process_->end("it answered bytes of no sense");
+    process_->end("it sent an invalid response");
     return make_error(ErrorCode::BackendFailed,
-                      "model '" + name_ + "': its process answered bytes of no sense");
+                      "model '" + name_ + "': its process sent an invalid response");
   }
 
   static Status keep(Scratch& scratch) {

@@ -1,5 +1,4 @@
-// A model whose sessions are in another process, as the engine sees it. Hot path;
-// any thread.
+// The engine's view of a model whose sessions are in another process. Hot path; any thread.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// See output.h. Control plane; the keeper.
+// Forwards the output of a model's process. Control plane; the keeper.
 #include "backend/isolated/output.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ Output::~Output() {
   write_out(lines);
 }
 
-// Bounded: a process that writes without end does not keep its keeper here.
+// Bounded, so that a process that writes without end does not occupy its keeper.
 void Output::pass_on(const std::string& names) {
   names_ = names;
   char bytes[16 * 1024];
@@ -57,7 +57,7 @@ void Output::write_out(std::string_view text) const {
   while (!text.empty()) {
     const ssize_t count = write(to_, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return;  // who reads the log is gone
+    if (count < 0) return;  // the reader of the log is gone
     text.remove_prefix(static_cast<size_t>(count));
   }
 }

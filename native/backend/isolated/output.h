@@ -1,6 +1,6 @@
-// What a model's process writes to its standard output and error: it comes through a pipe, and is
-// passed on to the server's standard error line by line, each with the models' names before it.
-// Control plane; the keeper of the process.
+// The standard output and error of a model's process: read from a pipe and forwarded to the
+// server's standard error line by line, each prefixed with the models' names. Control plane; the
+// keeper of the process.
 #pragma once
 
 #include <string>
@@ -11,33 +11,33 @@
 
 namespace serval::isolated {
 
-// A longer line is passed on in pieces.
+// A longer line is forwarded in pieces.
 inline constexpr size_t kOutputLineMax = 4096;
 
 struct Pipe {
-  Descriptor reads;   // does not block
-  Descriptor writes;  // does
+  Descriptor reads;   // non-blocking
+  Descriptor writes;  // blocking
 };
-// That no other process inherits. Errors: internal.
+// Makes a pipe that no other process inherits. Errors: internal.
 Result<Pipe> make_pipe();
 
-// Appends to `lines` what of `pending` and `more` are whole lines, each after "model 'NAMES': ",
-// and leaves the rest pending.
+// Appends to `lines` the whole lines in `pending` followed by `more`, each after "model 'NAMES': ",
+// and leaves the rest in `pending`.
 void take_lines(std::string_view names, std::string& pending, std::string_view more,
                 std::string& lines);
 
 class Output {
  public:
-  // Borrows what it reads; passes what it has on to `to`.
+  // Borrows the descriptor it reads; forwards to `to`.
   explicit Output(int from, int to = 2) : from_(from), to_(to) {}
-  // With the end of the last line, where there was none.
+  // Writes the unfinished last line, with a line end.
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // All that there is now. `names`: of the models, with commas.
+  // Forwards everything that is available. `names`: the models, separated by commas.
   void pass_on(const std::string& names);
-  // Nobody writes there any more.
+  // Whether the write end was closed.
   bool ended() const { return ended_; }
 
  private:

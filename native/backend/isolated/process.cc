@@ -1,4 +1,4 @@
-// See process.h. Control plane: the keeper, and the threads that load and unload.
+// Manages a model process. Control plane: the keeper, and the threads that load and unload.
 #include "backend/isolated/process.h"
 
 #include <poll.h>
@@ -26,7 +26,7 @@ std::string seconds_text(uint64_t ns) {
   return text;
 }
 
-// How often the keeper looks for what nobody tells it.
+// How often the keeper polls for state changes that have no notification.
 constexpr int kLookMs = 100;
 constexpr uint64_t kNsPerMs = 1'000'000;
 
@@ -34,7 +34,7 @@ Descriptor make_event() { return Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOC
 
 void signal_event(int event) {
   const uint64_t one = 1;
-  // Full means that it is up already.
+  // a full eventfd is signalled already
   if (write(event, &one, sizeof one) < 0) return;
 }
 
@@ -112,31 +112,31 @@ Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
   const int fds[] = {slot.page_area().fd(), slot.requests().fd(), slot.answers().fd()};
   if (!send_packet(socket_.get(), {Control::Open, id, 0}, fds)) {
     return make_error(ErrorCode::ModelNotReady,
-                      "model '" + entry.source.name + "': its process takes no requests");
+                      "model '" + entry.source.name + "': its process accepts no requests");
   }
   std::erase_if(slots_, [](const auto& one) { return one.expired(); });
   slots_.push_back(made.value());
   return made;
 }
 
-// Caller holds mutex_.
+// The caller holds mutex_.
 std::string ModelProcess::state_text() const {
-  const std::string death = death_.empty() ? "its process is not up" : death_;
+  const std::string death = death_.empty() ? "its process is not running" : death_;
   if (starts_ns_ == 0) return death + "; it is being started again";
   const uint64_t now = now_ns();
   return death + "; it starts again in " + seconds_text(starts_ns_ > now ? starts_ns_ - now : 0);
 }
 
-// Caller holds mutex_.
+// The caller holds mutex_.
 std::string ModelProcess::state_text(const Entry& entry) const {
   if (entry.problem.empty()) return state_text();
-  if (entry.again_ns == 0) return entry.problem + "; it is being loaded again";
+  if (entry.again_ns == 0) return entry.problem + "; it is being reloaded";
   const uint64_t now = now_ns();
-  return entry.problem + "; that is tried again in " +
+  return entry.problem + "; retrying in " +
          seconds_text(entry.again_ns > now ? entry.again_ns - now : 0);
 }
 
-// Who was waiting may be awake before the keeper knows how the process ended.
+// A waiter may wake before the keeper knows how the process ended.
 Error ModelProcess::death_error(uint32_t id) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
@@ -153,11 +153,11 @@ void ModelProcess::give_up(std::shared_ptr<ServerSlot> slot) {
   given_up_.push_back(std::move(slot));
   wake();
   if (given_up_.size() < kGivenUpMax) return;
-  fault_ = std::to_string(given_up_.size()) + " of its runs did not end when they were told to";
+  fault_ = std::to_string(given_up_.size()) + " of its runs did not end after they were cancelled";
   launcher_->kill(pid_);
 }
 
-// Caller holds mutex_.
+// The caller holds mutex_.
 void ModelProcess::forget_idle() {
   std::erase_if(given_up_, [](const auto& one) { return one->idle(); });
 }
@@ -186,8 +186,8 @@ void ModelProcess::send_forgotten(int socket) {
   for (const uint64_t id : ids) send_packet(socket, {Control::Forget, 0, id}, {});
 }
 
-// Caller holds mutex_. In order, each once: neither the order of loads nor how many versions a
-// model has shows in a log line or a metric's label.
+// The caller holds mutex_. Sorted and unique, so that neither the order of loads nor the number of
+// a model's versions changes a log line or a metric's label.
 std::vector<std::string> ModelProcess::names() const {
   std::set<std::string> names;
   for (const auto& [id, entry] : entries_) names.insert(entry.source.name);
@@ -235,18 +235,18 @@ std::optional<std::string> ModelProcess::outage(const std::string& model, int64_
   return std::nullopt;
 }
 
-// Caller holds mutex_.
+// The caller holds mutex_.
 void ModelProcess::ask(uint32_t id, Entry& entry) {
   entry.load = Load::Asked;
   entry.again_ns = 0;
   const int fd = entry.source.spec.get();
   if (send_packet(socket_.get(), {Control::Load, id, entry.source.device}, {&fd, 1})) return;
-  // One that takes nothing is ended: its death is what the load then fails of.
-  if (errno == EAGAIN) fault_ = "it took no load for seconds";
+  // Ends a process that accepts nothing: the load then fails because of its death.
+  if (errno == EAGAIN) fault_ = "it accepted no load for seconds";
   launcher_->kill(pid_);
 }
 
-// Caller holds mutex_. Models whose pause before they are loaded again is over.
+// The caller holds mutex_. Requests the models whose pause before a reload is over.
 void ModelProcess::ask_due() {
   if (socket_.get() < 0 || stopping_) return;
   const uint64_t now = now_ns();
@@ -255,7 +255,7 @@ void ModelProcess::ask_due() {
   }
 }
 
-// Caller holds mutex_. How long the keeper may sleep; -1 = until it is told.
+// The caller holds mutex_. How long the keeper may sleep; -1 = until it is woken.
 int ModelProcess::wait_ms(bool ending) const {
   uint64_t ms = ending || !given_up_.empty() ? kLookMs : UINT64_MAX;
   const uint64_t now = now_ns();
@@ -277,7 +277,7 @@ void ModelProcess::keep() {
       {
         std::lock_guard lock(mutex_);
         pid = std::exchange(pid_, 0);
-        launcher_->kill(pid);  // a process that hung up and goes on is of no use
+        launcher_->kill(pid);  // a process that hung up but still runs is useless
       }
       end = launcher_->wait(pid);
     } else {
@@ -316,7 +316,7 @@ Status ModelProcess::start_process() {
   return {};
 }
 
-// Until the process hangs up, which its end does.
+// Serves until the process hangs up, which its end causes.
 void ModelProcess::serve_process() {
   int socket = -1;
   int64_t pid = 0;
@@ -370,7 +370,7 @@ void ModelProcess::hear(Received& received) {
   note_load(packet.id, packet.kind == Control::Loaded, std::move(blob));
 }
 
-// A model that is loaded again must be the one that it was: what the engine knows of it stays.
+// A reloaded model must equal the original one, because the engine keeps what it knows of it.
 void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_t>> blob) {
   Result<BackendModelInfo> info{Error{}};
   Writer signatures;
@@ -401,23 +401,24 @@ void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_
   if (info.ok() && same) return note_reload(id, entry, "");
   note_reload(id, entry,
               info.ok() ? "the model has other inputs or outputs than when it was first loaded"
-                        : "it could not be loaded again: " + info.error().message);
+                        : "it could not be reloaded: " + info.error().message);
 }
 
-// Caller holds mutex_. `problem`: "" = it is loaded. The others of its process go on.
+// The caller holds mutex_. `problem`: "" = loaded. The other models of the process keep running.
 void ModelProcess::note_reload(uint32_t id, Entry& entry, const std::string& problem) {
   entry.load = problem.empty() ? Load::Done : Load::Failed;
   entry.up->store(problem.empty(), std::memory_order_relaxed);
   entry.problem = problem;
   entry.failures = problem.empty() ? 0 : entry.failures + 1;
   if (problem.empty()) return;
-  send_packet(socket_.get(), {Control::Unload, id, 0}, {});  // what is there is not what it was
+  // the loaded model differs from the original one
+  send_packet(socket_.get(), {Control::Unload, id, 0}, {});
   const uint64_t pause_ms = pause_ms_after(entry.failures, pauses_);
   entry.again_ns = now_ns() + pause_ms * kNsPerMs;
   isolated::note_reload(entry.source.name, problem, pid_, pause_ms);
 }
 
-// The process is gone. False: there is to be no other.
+// Handles the death of the process. False: it is not to be restarted.
 bool ModelProcess::end_life(const End& end, int64_t pid) {
   std::vector<std::shared_ptr<ServerSlot>> slots;
   std::unique_lock lock(mutex_);

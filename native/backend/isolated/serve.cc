@@ -1,4 +1,5 @@
-// See serve.h. Hot path (slots' threads) and control plane (the thread that calls).
+// Serves slots and loads in a model's process. Hot path (slots' threads) and control plane (the
+// calling thread).
 #include "backend/isolated/serve.h"
 
 #include <poll.h>
@@ -26,12 +27,12 @@ namespace {
 
 constexpr uint64_t kSleepNs = 10'000'000'000;
 constexpr size_t kSlotsMax = 4096;
-constexpr int kNoSlotCode = 3;  // what the process ends with that has no room for a slot
-constexpr int kFaultCode = 4;   // likewise: no run of it can succeed any more
+constexpr int kNoSlotCode = 3;  // exit code of a process that has no memory for a slot
+constexpr int kFaultCode = 4;   // exit code of a process in which no run can succeed any more
 
 Error internal(const std::string& what) { return make_error(ErrorCode::Internal, what); }
 
-// Foreign code may throw: that ends one request or load.
+// Catches exceptions of foreign code: they end one request or load.
 template <typename Work>
 auto fenced(const Work& work) -> decltype(work()) {
   try {
@@ -43,11 +44,10 @@ auto fenced(const Work& work) -> decltype(work()) {
   }
 }
 
-// The device memory that clients of the server share, as far as requests have named it here. Any
-// thread.
+// Client device memory that requests have used in this process. Any thread.
 class OpenMemory {
  public:
-  // Opened with the first request that names it. Errors: those of gpu::SharedMemory::open().
+  // Opens it when a request uses it for the first time. Errors: those of gpu::SharedMemory::open().
   Result<std::shared_ptr<gpu::SharedMemory>> get(const gpu::SharedMemorySpec& spec, uint64_t id) {
     const std::lock_guard lock(mutex_);
     if (const auto found = open_.find(id); found != open_.end()) return found->second;
@@ -60,7 +60,7 @@ class OpenMemory {
     open_[id] = opened.value();
     return opened;
   }
-  // It is closed when no run uses it any more.
+  // Closes it once no run uses it any more.
   void forget(uint64_t id) {
     std::shared_ptr<gpu::SharedMemory> gone;
     const std::lock_guard lock(mutex_);
@@ -75,7 +75,7 @@ class OpenMemory {
   std::map<uint64_t, std::shared_ptr<gpu::SharedMemory>> open_;  // guarded by mutex_
 };
 
-// One slot of one model, run by a thread of its own.
+// One slot of one model, run by its own thread.
 class ServedSlot {
  public:
   using EndProcess = std::function<void(const std::string& fault)>;
@@ -96,7 +96,7 @@ class ServedSlot {
   Area& page_area() { return page_; }
   SlotPage& page() { return *reinterpret_cast<SlotPage*>(page_.data()); }
 
-  // Until the slot is closed, or the process is to end: what runs then is answered by its death.
+  // Runs until the slot is closed, or the process is to end: its death answers the current run.
   void run() {
     uint32_t done = 0;
     for (;;) {
@@ -118,15 +118,15 @@ class ServedSlot {
       if (shared.server_sleeps.load() != 0) wake_all(shared.answer);
     }
   }
-  // Nobody runs it any more.
+  // Marks the slot as no longer served.
   void leave() { page().ended.store(1); }
 
-  // The page says of some slot that its request is to end. Thread: the control thread.
+  // Checks whether the page asks for the current request to end. Thread: the control thread.
   void look_for_cancel() {
     std::lock_guard lock(mutex_);
     if (running_ != 0 && page().cancel.load() == running_) flag_.cancel(EndCause::ClientLeft);
   }
-  // Nobody waits for what runs. Thread: the control thread.
+  // No caller waits for the current run. Thread: the control thread.
   void close() {
     close_slot(page());
     std::lock_guard lock(mutex_);
@@ -134,7 +134,7 @@ class ServedSlot {
   }
 
  private:
-  // The number of a request that was not run yet, or `done` where the slot is closed.
+  // Returns the number of the next request, or `done` if the slot is closed.
   uint32_t wait(uint32_t done) {
     const std::atomic<uint32_t>& request = page().request;
     return spin_.wait(
@@ -168,7 +168,7 @@ class ServedSlot {
   // Hot path: run. The request in the slot, its answer into the slot.
   Status answer() {
     const uint64_t bytes = page().request_bytes.load();
-    if (bytes > requests_.mapped()) pinned_.drop();  // it is mapped anew
+    if (bytes > requests_.mapped()) pinned_.drop();  // it will be mapped again
     if (!message_.read(requests_, bytes)) return internal("no request");
     Reader head = message_.head();
     const auto signature = head.number<uint32_t>();
@@ -195,15 +195,16 @@ class ServedSlot {
     return status;
   }
 
-  // What of the request area stays, for the next request: the GPU then copies from there. Behind a
-  // run, which has made the device this thread's. Where it cannot be pinned it is not tried again.
+  // Pins the part of the request area that is kept for the next request: the GPU then copies from
+  // it directly. Called after a run, which has made the device current on this thread. A failure is
+  // not retried.
   void pin() {
     const size_t bytes = std::min(requests_.mapped(), page().keep_bytes.load());
     if (cuda_ == nullptr || pinned_.holds(requests_.data(), bytes)) return;
     if (!pinned_.take(*cuda_, requests_.data(), bytes)) cuda_ = nullptr;
   }
 
-  // What write_devices() wrote: opens what is not open yet.
+  // Reads what write_devices() wrote, and opens memory that is not open yet.
   Status read_devices(Reader& head) {
     constexpr size_t kBytesEach = 2 * sizeof(uint64_t) + sizeof(int) + gpu::kIpcHandleBytes;
     devices_.clear();
@@ -265,7 +266,7 @@ class ServedSlot {
   OpenMemory& memory_;
   const EndProcess end_process_;
   Area page_, requests_, answers_;
-  const gpu::CudaCalls* cuda_ = nullptr;  // null: nothing is to be pinned
+  const gpu::CudaCalls* cuda_ = nullptr;  // null: nothing has to be pinned
   gpu::PinnedRange pinned_;               // of requests_
   const std::unique_ptr<BackendScratch> scratch_;
   Message message_;
@@ -273,7 +274,7 @@ class ServedSlot {
   std::vector<TensorView> inputs_;
   std::vector<uint32_t> outputs_;
   DeviceList devices_;                                    // of this request
-  std::vector<std::shared_ptr<gpu::SharedMemory>> held_;  // likewise
+  std::vector<std::shared_ptr<gpu::SharedMemory>> held_;  // of this request
   std::vector<OutputPlace> places_;
   Spin spin_;
   std::mutex mutex_;
@@ -297,7 +298,7 @@ class Server {
       if (received.what == Received::What::Ended) break;
       if (received.what == Received::What::Packet) take(received);
     }
-    if (options_.is_process) _exit(0);  // who hung up waits for no run
+    if (options_.is_process) _exit(0);  // no server waits for the runs any more
     finish();
   }
 
@@ -335,7 +336,7 @@ class Server {
     page_ = std::move(area.value());
     if (options_.is_process) gpu::PinnedPool::process().show_on(&page()->pinned);
   }
-  // Null where the server gave none. It comes before the first load, and stays.
+  // Null if the server sent none. It arrives before the first load, and stays.
   ProcessPage* page() { return reinterpret_cast<ProcessPage*>(page_.data()); }
 
   void end_process(const std::string& fault) {
@@ -344,7 +345,7 @@ class Server {
     shutdown(options_.socket, SHUT_RDWR);
   }
 
-  // Threads are detached, and counted: finish() waits for all. False: there is none to be had.
+  // Threads are detached and counted: finish() waits for all. False: no thread could be started.
   bool start(const char* name, std::function<void()> work) {
     {
       std::lock_guard lock(mutex_);
@@ -388,7 +389,7 @@ class Server {
     send_packet(options_.socket, {kind, id, 0}, {&fd, answer.ok() ? 1u : 0u});
   }
 
-  // Of the models that are there: a load may find a device that is of no use to them either.
+  // Checks the loaded models only: a load may find a device that is unusable for them too.
   std::string fault_of_any() {
     std::lock_guard lock(mutex_);
     for (const auto& [id, model] : models_) {
@@ -425,7 +426,7 @@ class Server {
       if (found != models_.end() && slots_.size() < kSlotsMax) model = found->second;
     }
     if (model == nullptr || !answers.ok()) return refuse(page.value());
-    // Only what may be written can be pinned for a GPU.
+    // Only writable memory can be pinned for a GPU.
     const bool on_gpu = model->info().takes_device_memory;
     Result<Area> requests = Area::adopt(std::move(fds[1]), kAreaFirstBytes, on_gpu);
     if (!requests.ok()) return refuse(page.value());
@@ -450,11 +451,11 @@ class Server {
     drop(slot);
   }
 
-  // A slot that not even a refusal can be written to: whoever waits there is told by our end.
+  // Not even a refusal can be written to this slot: ending the process informs its waiter.
   void lose_slot() const {
     if (options_.is_process) _exit(kNoSlotCode);
   }
-  // Whoever waits there is told that nobody serves it.
+  // Tells the waiter that nothing serves the slot.
   static void refuse(Area& page) {
     auto& shared = *reinterpret_cast<SlotPage*>(page.data());
     shared.refused.store(1);
@@ -476,7 +477,7 @@ class Server {
   }
 
   const ServeOptions& options_;
-  Area page_;          // set once, before what reads it starts
+  Area page_;          // set once, before its readers start
   OpenMemory memory_;  // outlives the slots
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,5 +1,5 @@
-// The process that has a model's sessions: loads what the server says, runs what comes into slots.
-// Thread: the one that calls; loads and slots have threads of their own.
+// The process that has a model's sessions: loads what the server sends, runs the requests in slots.
+// Thread: the calling one; loads and slots have their own threads.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@
 namespace serval::isolated {
 
 struct ServeOptions {
-  int socket = -1;         // control packets; its end ends the work
-  int cancel_event = -1;   // an eventfd: some slot's page says that a request is to end
-  bool is_process = true;  // ends it at once when the server hangs up
+  int socket = -1;         // control packets; when it closes, the work ends
+  int cancel_event = -1;   // an eventfd: the page of some slot asks for a request to end
+  bool is_process = true;  // exits at once when the server hangs up
   std::function<Result<ModelSpec>(std::span<const uint8_t>)> parse;
-  std::function<Backend*(const std::string& name)> backend;  // null = there is none of the name
-  uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;        // of a process; see gpu/pinned_pool.h
+  // null = there is no backend of that name
+  std::function<Backend*(const std::string& name)> backend;
+  uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;  // per process; see gpu/pinned_pool.h
 };
 
-// Until the server hangs up. Where it returns (it is no process of its own, but a test's thread),
-// all its threads have ended and all models are gone. Borrows the descriptors.
+// Serves until the server hangs up. When it returns (in a test's thread, not in a separate
+// process), all its threads have ended and all models are freed. Borrows the descriptors.
 void serve(const ServeOptions& options);
 
 }  // namespace serval::isolated

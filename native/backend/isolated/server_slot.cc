@@ -1,4 +1,4 @@
-// The server's end of a slot; see process.h. Hot path. Thread: whoever runs the model.
+// The server's end of a slot; see process.h. Hot path. Thread: the one that runs the model.
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -12,9 +12,9 @@ namespace serval::isolated {
 
 namespace {
 
-// A sleeper looks this often whether its process is dead, or its run to be given up.
+// How often a sleeper checks whether its process is dead, or its run is to be given up.
 constexpr uint64_t kLookNs = 50'000'000;
-// How long a run that was told to end may go on before nobody waits for it any more.
+// How long a run that was asked to end may continue before it is given up.
 constexpr uint64_t kGiveUpNs = 250'000'000;
 constexpr uint64_t kPageBytes = 4096;
 
@@ -137,7 +137,8 @@ ServerSlot::Outcome ServerSlot::sleep(uint32_t number, const std::atomic<uint64_
 void ServerSlot::end_run(uint32_t number) {
   page().cancel.store(number);
   const uint64_t one = 1;
-  if (write(cancel_event_.get(), &one, sizeof one) < 0) return;  // full: it is up already
+  // a full eventfd is signalled already
+  if (write(cancel_event_.get(), &one, sizeof one) < 0) return;
 }
 
 bool ServerSlot::idle() {

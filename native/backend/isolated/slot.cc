@@ -1,4 +1,4 @@
-// See slot.h. Hot path, any thread.
+// Implements slots and areas of shared memory. Hot path, any thread.
 #include "backend/isolated/slot.h"
 
 #include <fcntl.h>
@@ -111,8 +111,8 @@ bool Area::map(size_t bytes) {
   return true;
 }
 
-// fallocate() takes the pages now, so that a system without memory is an error here and no signal
-// in whoever writes.
+// fallocate() allocates the pages now, so that a lack of memory is an error here and not a signal
+// in the writer.
 bool Area::reserve(size_t bytes) {
   if (bytes <= mapped_ && bytes <= keep_) return true;
   if (bytes > kAreaBytesMax) return false;
@@ -158,7 +158,7 @@ Result<std::vector<uint8_t>> read_blob(int fd, size_t bytes_max) {
   struct stat is {};
   if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode) || is.st_size < 0 ||
       static_cast<size_t>(is.st_size) > bytes_max) {
-    return make_error(ErrorCode::Internal, "a message between processes that is none");
+    return make_error(ErrorCode::Internal, "an invalid message between processes");
   }
   std::vector<uint8_t> bytes(static_cast<size_t>(is.st_size));
   size_t done = 0;

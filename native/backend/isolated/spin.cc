@@ -1,4 +1,4 @@
-// See spin.h. Hot path, any thread; the cores are counted once.
+// Implements the spin policy. Hot path, any thread; the cores are counted once.
 #include "backend/isolated/spin.h"
 
 #include <sched.h>
@@ -22,14 +22,15 @@ uint32_t affine_cores() {
   return std::thread::hardware_concurrency();  // over 1024 cores
 }
 
-// Of the second version of control groups; without a limit, or with none to be read, `cores`.
+// Applies the quota of control groups v2; returns `cores` if there is no limit, or none can be
+// read.
 uint32_t within_quota(uint32_t cores) {
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     if (!line.starts_with("0::")) continue;
     std::ifstream file("/sys/fs/cgroup" + line.substr(3) + "/cpu.max");
     uint64_t quota = 0, period = 0;
-    if (!(file >> quota >> period) || period == 0) break;  // "max": none
+    if (!(file >> quota >> period) || period == 0) break;  // "max": no limit
     return static_cast<uint32_t>(std::min<uint64_t>(cores, quota / period));
   }
   return cores;
@@ -50,7 +51,7 @@ uint64_t SpinPolicy::budget_ns(uint32_t here, uint32_t there) const {
 }
 
 void SpinPolicy::note(uint64_t waited_ns, bool in_vain) {
-  // One long wait is to be forgotten after some short ones.
+  // Limits the sample, so that one long wait is forgotten after some short ones.
   const uint64_t sample = std::min(waited_ns, 8 * kSpinMeanNsMax);
   mean_ns_ = (7 * mean_ns_ + sample) / 8;
   if (rest_ > 0) {

@@ -1,4 +1,4 @@
-// See tensors.h. Hot path, any thread.
+// Reads and writes tensor messages. Hot path, any thread.
 #include "backend/isolated/tensors.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kHeadBytesMax = 4u << 20;
 constexpr size_t kTextsKeepBytes = 1u << 20;
-// Of a head's record: datatype, rank, device memory, offset, bytes, elements.
+// Minimum size of a record: datatype, rank, device memory, offset, bytes, elements.
 constexpr size_t kRecordBytesMin = 1 + 1 + 4 * sizeof(uint64_t);
 
 constexpr uint64_t aligned(uint64_t bytes) {
@@ -21,7 +21,7 @@ constexpr uint64_t aligned(uint64_t bytes) {
 
 uint64_t elements_at(size_t head_bytes) { return aligned(sizeof(uint64_t) + head_bytes); }
 
-// Of one tensor's elements in the message; texts are their lengths, then their bytes.
+// Size of one tensor's elements in the message; for text, their lengths and then their bytes.
 std::optional<uint64_t> bytes_of(const TensorView& tensor) {
   if (tensor.device != nullptr) return 0;
   if (!dtype_is_text(tensor.dtype)) return tensor.bytes;
@@ -49,7 +49,7 @@ void put_elements(const TensorView& tensor, uint8_t* to) {
   }
 }
 
-// Counted from 1; 0 = it lies in the message.
+// Counted from 1; 0 = in the message.
 uint64_t place_in(const DeviceList& devices, const gpu::SharedMemory* memory) {
   if (memory == nullptr) return 0;
   const auto found = std::find(devices.begin(), devices.end(), memory);
@@ -147,7 +147,7 @@ bool Message::read_tensors(Reader& in, const DeviceList& devices, std::vector<Te
     one.device = place == 0 ? nullptr : devices[place - 1];
     const uint64_t there = place == 0 ? elements_.size() : one.device->bytes();
     if (offset > there || bytes > there - offset) return false;
-    if (one.dtype == DType::Invalid) continue;  // an input that is left out
+    if (one.dtype == DType::Invalid) continue;  // an omitted input
     if (dtype_is_tabular(one.dtype)) return false;
     if (place == 0 ? offset % kTensorAlignment != 0 : dtype_is_text(one.dtype)) return false;
     const std::optional<uint64_t> elements = one.shape.elements();
@@ -167,7 +167,7 @@ bool Message::read_tensors(Reader& in, const DeviceList& devices, std::vector<Te
   return in.ok();
 }
 
-// One look at each length: it could change between two.
+// Reads each length only once: it could change between two reads.
 bool Message::read_texts(std::span<const uint8_t> bytes, TensorView& out) {
   std::vector<std::string_view>& views = views_.back();
   const std::span<const uint8_t> text = bytes.subspan(views.size() * sizeof(uint64_t));

@@ -1,6 +1,6 @@
-// A request or an answer in shared memory: a head (numbers, a record for each tensor) and the
-// tensors' elements behind it, 64-byte aligned. Of a tensor that lies on a device, only where.
-// Both ends. Hot path, any thread.
+// A request or a response in shared memory: a head (numbers, a record for each tensor), followed by
+// the tensors' elements, 64-byte aligned. For a tensor on a device, only its location. Both ends.
+// Hot path, any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,35 @@
 
 namespace serval::isolated {
 
-// The device memory that a request names, in its order; each once.
+// The device memory that a request uses, in order, without duplicates.
 using DeviceList = std::vector<const gpu::SharedMemory*>;
-// Adds `memory` where it is not there yet; null is nothing.
+// Adds `memory` if it is not in the list yet; ignores null.
 void list_device(const gpu::SharedMemory* memory, DeviceList& list);
 
-// Adds the records of `tensors` to a head; what device memory they lie in is in `devices`. Answers
-// how many bytes their elements take; nullopt where that is no number.
+// Adds the records of `tensors` to a head; `devices` lists the device memory they are in. Returns
+// the size of their elements; nullopt if that overflows.
 std::optional<uint64_t> write_records(std::span<const TensorView> tensors,
                                       const DeviceList& devices, Writer& head);
 
-// How many bytes the whole message takes.
+// Size of the whole message.
 uint64_t message_bytes(const Writer& head, uint64_t element_bytes);
 
 // Writes a message whose head ends with the records of `tensors`. Errors: memory_full.
 Status write_message(const Writer& head, uint64_t element_bytes,
                      std::span<const TensorView> tensors, Area& area);
 
-// A message that was read: its head is a copy, its elements are where they were written.
+// A message that was read: its head is a copy, its elements are used in place.
 class Message {
  public:
-  // Of `bytes` at the begin of `area`. False: it is none.
+  // Reads `bytes` at the start of `area`. False: it is invalid.
   [[nodiscard]] bool read(Area& area, uint64_t bytes);
   Reader head() const { return Reader(head_); }
-  // The tensors whose records come next in `in`. Texts are copied, so that whoever writes there can
-  // change no byte of them, and views stay until the next read. False: they are none, or do not lie
-  // within `devices`.
+  // Reads the tensors whose records are next in `in`. Texts are copied, so that the writer cannot
+  // change them any more; views are valid until the next read. False: they are invalid, or refer to
+  // memory that is not in `devices`.
   [[nodiscard]] bool read_tensors(Reader& in, const DeviceList& devices,
                                   std::vector<TensorView>& out);
-  // Lets go of what large texts took.
+  // Frees the memory of large texts.
   void trim();
 
  private:

@@ -1,4 +1,4 @@
-// See class_maps.h: the rewriting.
+// Rewrites classifiers that end with ZipMap.
 #include "backend/onnx/class_maps.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool is_identity(const OnnxNode& node) {
          node.outputs.size() == 1;
 }
 
-// Names and operator of a node; its attributes, which hold whole forests, are left unread.
+// Reads names and operator of a node; skips its attributes, which hold whole forests.
 bool read_head(Bytes bytes, OnnxNode& node) {
   node.bytes = bytes;
   return for_fields(bytes, [&node](const WireField& field) {
@@ -45,8 +45,8 @@ bool read_head(Bytes bytes, OnnxNode& node) {
   });
 }
 
-// The classes in the order of the tensor's columns; none where the node names none or names them
-// twice, which the runtime refuses, or where they cannot be sent.
+// The classes in the order of the tensor's columns; empty if the node names none or names them
+// twice, which the runtime refuses, or if they cannot be sent.
 std::vector<std::string> labels_of(const OnnxNode& zip) {
   OnnxNode node;
   std::vector<std::string> labels;
@@ -71,14 +71,14 @@ std::vector<std::string> labels_of(const OnnxNode& zip) {
 
 // What is known of the maps of one ZipMap.
 struct Zip {
-  std::string_view tensor;  // what goes in
+  std::string_view tensor;  // its input
   std::vector<std::string> labels;
-  bool stays = false;  // another operator takes the maps
+  bool stays = false;  // another operator uses the maps
 };
 
 class Unzipper {
  public:
-  // False where there is nothing to rewrite.
+  // False: there is nothing to rewrite.
   bool read(Bytes graph) {
     const bool done = for_fields(graph, [this](const WireField& field) {
       if (field.tag == kOutputTag) {
@@ -112,7 +112,7 @@ class Unzipper {
       const Zip* zip = is_value && read_value(field.bytes, value) ? found(value.name) : nullptr;
       if (zip == nullptr) out.field(field);
       else if (field.tag == kOutputTag) out.bytes(field.number(), output(value.name, *zip));
-      return true;  // what else was said of the maps is not so any more
+      return true;  // other statements about the maps no longer hold
     });
     return out.take();
   }
@@ -126,7 +126,7 @@ class Unzipper {
   }
 
  private:
-  // Nodes stand in the order in which they run. Source: onnx IR.md "Graphs".
+  // Nodes are listed in execution order. Source: onnx IR.md "Graphs".
   bool add(Bytes bytes) {
     OnnxNode node;
     if (!read_head(bytes, node)) return false;
@@ -158,7 +158,7 @@ class Unzipper {
     return out.bytes(3, node.name).bytes(4, "Identity").take();
   }
 
-  // A ValueInfoProto. ZipMap takes floats of one row or of rows.
+  // A ValueInfoProto. ZipMap accepts floats of one row or of several rows.
   std::string output(std::string_view name, const Zip& zip) const {
     OnnxWriter out;
     out.bytes(1, name);

@@ -1,6 +1,6 @@
-// Classifiers whose last operator is ZipMap: scikit-learn's, LightGBM's and CatBoost's converters
-// write probabilities as a sequence of maps from class to number, which no protocol has. The tensor
-// that goes into ZipMap becomes the output, under the same name, and the classes become its labels.
+// Classifiers whose last operator is ZipMap: the converters of scikit-learn, LightGBM and CatBoost
+// write probabilities as a sequence of maps from class to number, which no protocol supports.
+// ZipMap's input tensor becomes the output, under the same name, and the classes become its labels.
 // Control plane, the loading thread. Source: ONNX's ai.onnx.ml ZipMap-1.
 #pragma once
 
@@ -18,13 +18,13 @@ struct ClassOutput {
 };
 
 struct UnzippedModel {
-  std::string bytes;  // empty: the model is served as it is
+  std::string bytes;  // empty: the model is used unchanged
   std::vector<ClassOutput> outputs;
 };
 
-// Rewrites `model` where ZipMap gives an output of its graph. One whose maps go into other
-// operators than Identity stays, and so does all of a model that cannot be read, is too large to be
-// written anew, or has no such output: what that means to clients is told by its session.
+// Rewrites `model` if ZipMap produces an output of its graph. Leaves a ZipMap whose maps are used
+// by operators other than Identity, and leaves the whole model if it cannot be read, is too large
+// to rewrite, or has no such output: the session then determines what clients see.
 UnzippedModel unzip_outputs(Bytes model);
 
 }  // namespace serval::ort

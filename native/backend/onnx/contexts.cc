@@ -1,4 +1,4 @@
-// See contexts.h: which nodes there are, and what each of them needs.
+// Finds EPContext nodes and checks what each requires.
 #include "backend/onnx/contexts.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kOp = "EPContext", kDomain = "com.microsoft";
 constexpr std::string_view kTensorrt = "tensorrt", kTensorrtSource = "TensorrtExecutionProvider";
-// Bodies in bodies; protobuf's own decoders stop at as many messages.
+// Limit on nested bodies; protobuf's own decoders stop at as many messages.
 constexpr int kDepthMax = 100;
 constexpr uint32_t kNodeOp = wire_tag(4, WireType::Bytes);
 
@@ -24,14 +24,14 @@ ContextNode context_of(const OnnxNode& node) {
   context.name = node.name;
   if (const OnnxAttribute* source = node.attribute("source")) context.source = source->text;
   const bool embedded = node.integer("embed_mode", 1) != 0;
-  const bool owns = node.integer("main_context", 1) != 0;  // else it is in another node's
+  const bool owns = node.integer("main_context", 1) != 0;  // false: it is in another node
   context.names_file = owns && !embedded;
   const OnnxAttribute* file = context.names_file ? node.attribute("ep_cache_context") : nullptr;
   if (file != nullptr) context.file = file->text;
   return context;
 }
 
-// Looks at what is on the way to nodes, and skips the rest: weights above all.
+// Reads only the messages that lead to nodes, and skips the rest: weights above all.
 class Walk {
  public:
   explicit Walk(std::vector<ContextNode>& found) : found_(found) {}
@@ -71,7 +71,7 @@ class Walk {
   int depth_ = 0;
 };
 
-// TensorRT's provider wrote no source for years, and takes nodes without one.
+// TensorRT's provider wrote no source for years, and accepts nodes without one.
 std::string provider_of(const ContextNode& node) {
   return node.source.empty() ? std::string(kTensorrt) : short_provider(node.source);
 }
@@ -99,7 +99,7 @@ Status check_provider(const ContextNode& node, const std::string& path,
                                                    list_of(asked) + remedy);
   }
   const std::string has_not =
-      "which this ONNX Runtime library has not; it has " + list_of(available) + remedy;
+      "which this ONNX Runtime library does not have; it has " + list_of(available) + remedy;
   if (wanted == kTensorrt) {
     return make_error(ErrorCode::RuntimeUnavailable,
                       begin + "it needs the provider tensorrt, " + has_not);
@@ -109,11 +109,11 @@ Status check_provider(const ContextNode& node, const std::string& path,
       begin + "no provider of this server runs that: it needs " + wanted + ", " + has_not);
 }
 
-// Why the engine's file can't be taken; "": it can. `roots`: folders that it may lie in.
+// The reason why the engine's file can't be used; "" = it can. `roots`: folders in which it may be.
 std::string file_problem(const fs::path& folder, const std::string& file,
                          std::span<const fs::path> roots) {
   const fs::path relative(file);
-  const bool climbs = file.find("..") != std::string::npos;  // as the provider looks for it
+  const bool climbs = file.find("..") != std::string::npos;  // the same check as the provider's
   const bool is_text = !file.empty() && file.find('\0') == std::string::npos;
   if (!is_text || relative.is_absolute() || climbs) {
     return "expected a file in the model's folder, by a path without '..'";
@@ -126,7 +126,7 @@ std::string file_problem(const fs::path& folder, const std::string& file,
     return !root.empty() && end == root.end();
   });
   if (!inside) return "is a link out of the model's folder";
-  if (!fs::is_regular_file(real, failed)) return "is no regular file";
+  if (!fs::is_regular_file(real, failed)) return "is not a regular file";
   return fs::file_size(real, failed) == 0 ? "is empty" : "";
 }
 
@@ -171,7 +171,7 @@ Status check_contexts(std::span<const ContextNode> nodes, const std::string& pat
   const fs::path model(path);
   const fs::path folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
   std::error_code failed;
-  // A model file that is a link may have its engines beside what it leads to, as caches have it.
+  // A model file that is a link may have its engines next to its target, as in caches.
   const fs::path roots[] = {fs::canonical(folder, failed),
                             fs::canonical(model, failed).parent_path()};
   for (const ContextNode& node : nodes) {

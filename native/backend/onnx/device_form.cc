@@ -1,4 +1,4 @@
-// See device_form.h.
+// Replaces Serval's operators by ONNX's for GPUs.
 #include "backend/onnx/device_form.h"
 
 #include <initializer_list>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kInt64 = static_cast<int64_t>(OnnxType::Int64);
 
-// ONNX's form of nodes of ours, one by one; counts what it replaced.
+// Replaces our nodes by ONNX's, one by one; counts them.
 class DeviceForm {
  public:
   explicit DeviceForm(IndexChecks checks) : checks_(checks) {}
@@ -76,7 +76,7 @@ class DeviceForm {
     return true;
   }
 
-  // The node with its bodies changed; empty where nothing in them is.
+  // Returns the node with its bodies changed; empty if nothing in them changes.
   bool bodies(const OnnxNode& node, std::string& changed) {
     const int before = replaced_;
     OnnxWriter out;

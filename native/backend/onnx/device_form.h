@@ -1,6 +1,6 @@
-// Imported graphs for a GPU: operators of ours that differ from ONNX's in NaN, or only check their
-// inputs, run on the CPU and would fetch activations from the device. There ONNX's own are in their
-// place. Control plane, the loading thread.
+// Imported graphs for a GPU: our operators that only differ from ONNX's in the handling of NaN, or
+// only check their inputs, run on the CPU and would copy activations from the device. On a GPU,
+// ONNX's own replace them. Control plane, the loading thread.
 #pragma once
 
 #include <string>
@@ -9,12 +9,11 @@
 
 namespace serval::ort {
 
-// Treatment of index checks: they are small and fed from the host, but a CUDA graph holds
-// no operator of the CPU.
+// Treatment of index checks: they are small and run on the host, but a CUDA graph cannot contain
+// CPU operators.
 enum class IndexChecks : uint8_t { Keep, Drop };
 
-// The model with ONNX's operators; empty where it has none of ours that are replaced, or cannot be
-// read.
+// The model with ONNX's operators; empty if there is nothing to replace, or it cannot be read.
 std::string device_form(Bytes model, IndexChecks checks);
 
 }  // namespace serval::ort

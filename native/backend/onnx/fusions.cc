@@ -1,4 +1,4 @@
-// See fusions.h: which optimizers, and whether a model has what they spoil.
+// Lists the unsafe optimizers and finds the models that they would break.
 #include "backend/onnx/fusions.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ bool attribute_is_double(const OnnxAttribute& attribute) {
   return names_type && attribute.integer == static_cast<int64_t>(OnnxType::Double);
 }
 
-// Whether a graph or (its fields) a function says of any value that it is of double. What cannot be
-// read says so too.
+// Whether a graph or (by its fields) a function declares any value of type double. True if it
+// cannot be read.
 bool mentions_double(Bytes graph, uint32_t node_field, uint32_t value_field) {
   bool found = false;
   const bool read = for_fields(graph, [&](const WireField& field) {
@@ -52,7 +52,7 @@ bool mentions_double(Bytes graph, uint32_t node_field, uint32_t value_field) {
   return found || !read;
 }
 
-// Marks the fusions of the list that a model's nodes call for.
+// Marks the listed fusions that apply to a model's nodes.
 class Search {
  public:
   explicit Search(OnnxFunctions& functions) : functions_(functions) {}
@@ -97,7 +97,7 @@ class Search {
     });
   }
 
-  // A type that is not known may be double.
+  // A value of unknown type may be double.
   void look_at(const OnnxNode& node, const OnnxTypes& types) {
     if (!node.is_onnx() || !node.has_input(0)) return;
     const OnnxType type = types.type_of(node.inputs[0]);

@@ -1,5 +1,5 @@
-// Graph optimizers of ONNX Runtime that are wrong for a type of elements, or make nodes of it that
-// have no kernel. Control plane, the loading thread.
+// Graph optimizers of ONNX Runtime that are wrong for an element type, or produce nodes that have
+// no kernel for it. Control plane, the loading thread.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace serval::ort {
 
-// One optimizer by the runtime's name, and what it does wrong to tensors of double.
+// One optimizer by the runtime's name, and its fault with tensors of double.
 struct UnsafeFusion {
   std::string_view optimizer;
-  // It changes a graph only where one of these computes in double.
+  // It only changes a graph in which one of these computes in double.
   std::vector<std::string_view> operators;
   std::string_view reason;
 };
@@ -22,8 +22,9 @@ struct UnsafeFusion {
 // The list, as of ONNX Runtime 1.30.0.
 std::span<const UnsafeFusion> unsafe_fusions();
 
-// The optimizers that must leave a model alone, as optimization.disable_specified_optimizers wants
-// them: names with ";" between. Empty for a model without tensors of double where they matter.
+// The optimizers that must not run on a model, in the form of
+// optimization.disable_specified_optimizers: names separated by ";". Empty for a model without
+// tensors of double where they matter.
 std::string fusions_to_disable(Bytes model);
 
 }  // namespace serval::ort

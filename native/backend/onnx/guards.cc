@@ -1,4 +1,4 @@
-// See guards.h: which operators need one.
+// Finds the nodes that need a guard and inserts it.
 #include "backend/onnx/guards.h"
 
 #include <algorithm>
@@ -10,11 +10,11 @@ namespace serval::ort {
 namespace {
 
 constexpr std::string_view kDomain = "serval";
-// Protobuf reads no message over 2 GB; the rest is for what guards add.
+// Protobuf reads no message over 2 GB; the difference is for what guards add.
 constexpr size_t kModelBytesMax = 1900u << 20;
 
-// An operator that is guarded: the inputs that its rule looks at (the first is the one that goes
-// through the guard), and when it needs one.
+// A guarded operator: the inputs that its rule checks (the first one passes through the guard), and
+// when it needs one.
 struct Guarded {
   std::string_view op;
   std::vector<uint8_t> inputs;
@@ -33,7 +33,7 @@ bool both_are_filled(const OnnxNode& node, const OnnxTypes& types) {
   return filled(node, types, 0) && filled(node, types, 1);
 }
 
-// A convolution's channels are the weights': a request's cannot be 0 where theirs are not.
+// A convolution's channels are those of the weights: a request's cannot be 0 if theirs are not.
 bool weights_are_filled(const OnnxNode& node, const OnnxTypes& types) {
   return filled(node, types, node.op == "QLinearConv" ? 3 : 1);
 }
@@ -50,7 +50,7 @@ bool has_no_blocks(const OnnxNode& node, const OnnxTypes& types) {
   return node.integer("block_size", 0) == 0 || both_are_filled(node, types);
 }
 
-// Lists in the model were checked with it by the runtime's own shape inference, when it loaded.
+// The runtime's own shape inference checked lists in the model when it loaded.
 bool lists_are_constant(const OnnxNode& node, const OnnxTypes& types) {
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const KnownValue* known = node.has_input(i) ? types.find(node.inputs[i]) : nullptr;
@@ -106,9 +106,9 @@ bool is_division(const OnnxNode& node) {
 
 constexpr uint32_t kAttributeStrings = 9, kAttributeReference = 21;
 
-// StringNormalizer's kernel wants a locale of the machine, en_US.UTF-8 if the node names none: ours
-// wants none (operators/strict/normalize.cc). A function's stop words that its caller says can't
-// be handed on.
+// StringNormalizer's kernel needs a locale of the machine, en_US.UTF-8 if the node names none; ours
+// needs none (operators/strict/normalize.cc). A function's stop words that are a parameter of its
+// call can't be passed on.
 bool is_normalizer(const OnnxNode& node) {
   if (!node.is_onnx() || node.op != "StringNormalizer") return false;
   const OnnxAttribute* words = node.attribute("stopwords");
@@ -120,7 +120,7 @@ bool is_normalizer(const OnnxNode& node) {
   return read && !refers;
 }
 
-// Whether a division may meet 0, or the smallest integer and -1, as far as the model shows.
+// Whether the model shows that a division never meets 0, or the smallest integer and -1.
 bool division_is_safe(const OnnxNode& node, const OnnxTypes& types) {
   if (node.inputs.size() != 2) return true;  // the runtime refuses it
   for (const std::string_view input : node.inputs) {
@@ -135,12 +135,12 @@ bool division_is_safe(const OnnxNode& node, const OnnxTypes& types) {
                       [](int64_t value) { return value == 0 || value == -1; });
 }
 
-// What a look at a model's nodes finds.
+// The result of scanning a model's nodes.
 struct Findings {
   bool guarded = false, custom_ops = false, unreadable = false;
 };
 
-// Looks at the nodes of a graph or (field 7) a function, and at those of their bodies.
+// Scans the nodes of a graph or (field 7) a function, and those of their bodies.
 void look(Bytes graph, uint32_t node_field, Divisions divisions, Findings& findings) {
   bool found = false;
   const bool read = for_fields(graph, [&](const WireField& field) {
@@ -173,7 +173,7 @@ class Rewriter {
 
   int guards() const { return guards_; }
 
-  // A GraphProto, or a FunctionProto. False where it cannot be read.
+  // Rewrites a GraphProto or a FunctionProto. False: it cannot be read.
   bool rewrite_graph(Bytes graph, const OnnxTypes* outer, OnnxWriter& out) {
     OnnxTypes types = outer == nullptr ? OnnxTypes(functions_) : OnnxTypes(outer);
     return types.add_graph(graph) &&
@@ -203,7 +203,7 @@ class Rewriter {
       }
       OnnxNode node;
       if (!read_node(field.bytes, node)) return false;
-      std::string bodies;  // the node, where a graph in it was changed
+      std::string bodies;  // the node, if a graph in it was changed
       if (!rewrite_bodies(node, types, bodies)) return false;
       types.add_node(node);
       if (divisions_ == Divisions::Guard && is_division(node) && !division_is_safe(node, types)) {
@@ -261,7 +261,7 @@ class Rewriter {
     return read;
   }
 
-  // The division by our operator of the same meaning.
+  // Replaces the division by our equivalent operator.
   std::string division(const OnnxNode& node) {
     ++guards_;
     OnnxWriter out;
@@ -273,7 +273,7 @@ class Rewriter {
     return out.bytes(7, kDomain).take();
   }
 
-  // The normalizer by our operator of the same meaning.
+  // Replaces the normalizer by our equivalent operator.
   std::string normalizer(const OnnxNode& node) {
     ++guards_;
     OnnxWriter out;
@@ -297,12 +297,12 @@ class Rewriter {
     return out.bytes(7, kDomain).take();
   }
 
-  // A node without a name is known by its first output.
+  // A node without a name is identified by its first output.
   static std::string_view name_of(const OnnxNode& node) {
     return node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
   }
 
-  // The guard of a node and the node behind it.
+  // Writes the guard of a node, followed by the node.
   void guard(const OnnxNode& node, const Guarded& row, uint32_t node_field, uint32_t value_field,
              const OnnxTypes& types, OnnxWriter& out) {
     std::vector<int64_t> places;
@@ -313,7 +313,7 @@ class Rewriter {
       out.bytes(node_field, node.bytes);
       return;
     }
-    std::rotate(places.begin(), places.begin() + 1, places.end());  // what goes through is last
+    std::rotate(places.begin(), places.begin() + 1, places.end());  // the guarded input is last
     const size_t through = static_cast<size_t>(places.back());
     const std::string output = "serval_guarded_" + std::to_string(++guards_);
     OnnxWriter made;
@@ -332,17 +332,17 @@ class Rewriter {
     made.bytes(5, integers_attribute("serval_places", places));
     out.bytes(node_field, made.bytes(7, kDomain).str());
     out.bytes(node_field, renamed(node, through, output, {}));
-    // What the model says of the shape is said of the guard's output too.
+    // The model's statement about the shape also applies to the guard's output.
     const KnownValue* known = types.find(node.inputs[through]);
     if (known == nullptr || known->type_bytes.empty()) return;
     out.bytes(value_field, OnnxWriter().bytes(1, output).bytes(2, known->type_bytes).str());
   }
 
-  // A node that has an answer for no rows, which its kernel does not give: what goes in second is
-  // changed then, and so are its outputs (operators/guards/no_rows.cc).
+  // A node that has a result for zero rows which its kernel cannot compute: its second input is
+  // changed before, and its outputs after (operators/guards/no_rows.cc).
   struct Surrounding {
     std::string_view before, behind;
-    bool sees_data;  // the operator before gets the node's first input too
+    bool sees_data;  // the operator before it also gets the node's first input
   };
   static constexpr Surrounding kTopK = {"TopKCount", "TopKShape", true};
   static constexpr Surrounding kFeatures = {"SomeIndices", "NoFeatures", false};
@@ -371,7 +371,7 @@ class Rewriter {
     }
   }
 
-  // The node with another name for one input, and for its outputs where some are given.
+  // Returns the node with one input renamed, and with its outputs renamed if names are given.
   static std::string renamed(const OnnxNode& node, size_t index, std::string_view input,
                              const std::vector<std::string>& outputs) {
     OnnxWriter out;
@@ -425,7 +425,7 @@ Result<GuardedModel> guard_model(Bytes model, Divisions divisions) {
   GuardedModel guarded;
   const Findings findings = look(model, divisions);
   guarded.custom_ops = findings.custom_ops;
-  // What cannot be read at all is the runtime's to refuse.
+  // An unreadable model is left to the runtime, which refuses it.
   if (!findings.guarded) return guarded;
   if (findings.unreadable) return refused("cannot be read");
   if (model.size() > kModelBytesMax) return refused("is too large to add the guards");

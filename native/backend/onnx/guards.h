@@ -1,7 +1,7 @@
-// Guards against operators whose kernels in ONNX Runtime end the process: a model that has some is
-// rewritten before a session is made of it, so that operators of ours (operators/guards) stand in
-// front of them or in their place. Control plane, the loading thread.
-// docs/explanation/robustness.md says which operators, and what is not guarded.
+// Guards against operators whose ONNX Runtime kernels can crash the process: a model that contains
+// some is rewritten before its session is created, so that our operators (operators/guards) run
+// before them or replace them. Control plane, the loading thread. docs/explanation/robustness.md
+// lists the operators, and what is not guarded.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ enum class Divisions : uint8_t {
 struct GuardedModel {
   std::string bytes;  // empty: the model needs no guard
   int guards = 0;
-  bool custom_ops = false;  // it has operators of ours, guards included
+  bool custom_ops = false;  // it uses our operators, including guards
 };
 
-// The operators that a guard is known for, for the documentation's test.
+// The operators that have a guard, for the documentation's test.
 std::vector<std::string> guarded_operators();
 
-// Rewrites `model` where it has guarded operators that its types and constants do not show to be
-// safe. Errors: model_invalid, where it has some and cannot be read, or would grow too large.
+// Rewrites `model` if it has guarded operators that its types and constants do not prove safe.
+// Errors: model_invalid, if it has some and cannot be read, or would grow too large.
 Result<GuardedModel> guard_model(Bytes model, Divisions divisions);
 
 }  // namespace serval::ort

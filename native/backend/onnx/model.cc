@@ -1,4 +1,4 @@
-// See model.h: an ONNX file, field by field.
+// Reads an ONNX file field by field.
 #include "backend/onnx/model.h"
 
 #include <charconv>
@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t varint_tag(uint32_t number) { return wire_tag(number, WireType::Varint); }
 constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
 
-// A repeated int64: one by one, or packed.
+// Reads a repeated int64: individual values, or packed.
 bool add_integers(const WireField& field, std::vector<int64_t>& values) {
   if (field.type() == WireType::Varint) {
     values.push_back(static_cast<int64_t>(field.value));
@@ -58,7 +58,7 @@ bool read_attribute(Bytes bytes, OnnxAttribute& attribute) {
   });
 }
 
-// A StringStringEntryProto of external_data.
+// Reads a StringStringEntryProto of external_data.
 bool read_external(Bytes bytes, OnnxTensor& tensor) {
   std::string_view key, value;
   const bool read = for_fields(bytes, [&](const WireField& field) {
@@ -74,7 +74,7 @@ bool read_external(Bytes bytes, OnnxTensor& tensor) {
   return read;
 }
 
-// A TensorShapeProto.
+// Reads a TensorShapeProto.
 bool read_shape(Bytes bytes, OnnxValue& value) {
   value.dims.emplace();
   return for_fields(bytes, [&value](const WireField& field) {
@@ -92,7 +92,7 @@ bool read_shape(Bytes bytes, OnnxValue& value) {
 bool read_type(Bytes bytes, OnnxValue& value) {
   value.type_bytes = bytes;
   return for_fields(bytes, [&value](const WireField& field) {
-    if (field.tag != bytes_tag(1)) return true;  // another than a dense tensor
+    if (field.tag != bytes_tag(1)) return true;  // not a dense tensor
     return for_fields(field.bytes, [&value](const WireField& inner) {
       if (inner.tag == varint_tag(1)) value.type = static_cast<OnnxType>(inner.value);
       return inner.tag != bytes_tag(2) || read_shape(inner.bytes, value);
@@ -100,7 +100,7 @@ bool read_type(Bytes bytes, OnnxValue& value) {
   });
 }
 
-// The messages on the way from a model to its tensors.
+// The messages that lead from a model to its tensors.
 enum class Part : uint8_t { Other, Model, Graph, Body, Function, Node, Attribute, Tensor, Value };
 
 Part part_of(Part whole, uint32_t field) {

@@ -1,6 +1,6 @@
-// A ModelProto as its bytes: nodes, attributes and tensors are read where they stand, and a changed
-// graph is written as the fields of the old one with some of them replaced. Control plane, the
-// loading thread. Everything borrows the model's bytes. Source: onnx.proto3 (field numbers).
+// A ModelProto as bytes: nodes, attributes and tensors are read in place, and a changed graph is
+// written as the fields of the old one with some of them replaced. Control plane, the loading
+// thread. Everything borrows the model's bytes. Source: onnx.proto3 (field numbers).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace serval::ort {
 
 using Bytes = std::span<const uint8_t>;
 
-// TensorProto.DataType, as far as types are looked at by name.
+// TensorProto.DataType, as far as types are compared by name.
 enum class OnnxType : int32_t {
   Unknown = 0,
   Float = 1,
@@ -38,22 +38,22 @@ enum class OnnxType : int32_t {
   Bfloat16 = 16,
 };
 
-// A TensorProto. Values are read on demand only.
+// A TensorProto. Values are only read on demand.
 struct OnnxTensor {
   std::string_view name;
   OnnxType type = OnnxType::Unknown;
   std::vector<int64_t> dims;
   Bytes raw;
   bool external = false;
-  std::string_view location;  // external: file, and where in it (length 0: to its end)
+  std::string_view location;  // external: file, and the range in it (length 0: to its end)
   uint64_t offset = 0, length = 0;
-  std::string_view bad_entry;  // the first external_data entry that is no number
+  std::string_view bad_entry;  // the first external_data entry that is not a number
   Bytes bytes;                 // the whole message
 };
 
 struct OnnxAttribute {
   std::string_view name, text;
-  std::string_view reference;  // in a function: the attribute of the call that it is
+  std::string_view reference;  // in a function: the attribute of the call that it refers to
   int64_t integer = 0;
   int32_t type = 0;  // AttributeProto.AttributeType
   std::optional<Bytes> tensor, graph;
@@ -82,16 +82,16 @@ struct OnnxNode {
   }
 };
 
-// A ValueInfoProto of a tensor. A dim that is no number is -1; no dims: the rank is unknown.
+// A ValueInfoProto of a tensor. A dim that is not a number is -1; no dims: the rank is unknown.
 struct OnnxValue {
   std::string_view name;
   OnnxType type = OnnxType::Unknown;
   std::optional<std::vector<int64_t>> dims;
-  std::vector<std::string_view> symbols;  // per dim, "" where it has none
+  std::vector<std::string_view> symbols;  // per dim, "" if it has none
   Bytes type_bytes;                       // the TypeProto
 };
 
-// Fields of the messages that are looked into.
+// Field numbers of the messages that are read.
 namespace onnx_field {
 inline constexpr uint32_t kModelGraph = 7, kModelOpset = 8, kModelFunctions = 25;
 inline constexpr uint32_t kGraphNode = 1, kGraphInitializer = 5, kGraphInput = 11,
@@ -104,18 +104,19 @@ inline constexpr uint32_t kAttributeTensor = 5, kAttributeGraph = 6, kAttributeT
                           kAttributeGraphs = 11;
 }  // namespace onnx_field
 
-// Each returns false at bytes that are no such message.
+// Each returns false if the bytes are not such a message.
 bool read_node(Bytes bytes, OnnxNode& node);
 bool read_tensor(Bytes bytes, OnnxTensor& tensor);
 bool read_value(Bytes bytes, OnnxValue& value);
-// A field of text.
+// A text field.
 inline std::string_view text_of(const WireField& field) {
   return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
 }
-// The values of a tensor of integers that stands in the model; false where it is none.
+// The values of an integer tensor that is stored in the model; false if it is not one.
 bool read_integers(const OnnxTensor& tensor, std::vector<int64_t>& values);
 
-// Calls visit(field) for each field of a message; false where the bytes are none, or visit said so.
+// Calls visit(field) for each field of a message; false if the bytes are malformed, or visit
+// returned false.
 template <typename Visit>
 bool for_fields(Bytes message, Visit visit) {
   WireFault fault;
@@ -127,13 +128,13 @@ bool for_fields(Bytes message, Visit visit) {
   return fault.reason == nullptr;
 }
 
-// What becomes of a tensor whose values lie in another file.
+// How to treat a tensor whose values are in another file.
 enum class ExternalUse : uint8_t { Keep, Inline, Fail };
 
-// Walks over every tensor with external data: initializers, attributes, those of bodies and
-// functions. `use` gets it, whether it is an initializer of the model's own graph, and where to put
-// its bytes for Inline. `out`: the model with the inlined bytes; null: nothing is written.
-// False where the bytes are no model, or `use` failed.
+// Visits every tensor with external data: initializers, attributes, those of bodies and functions.
+// `use` receives it, whether it is an initializer of the model's own graph, and where to put its
+// bytes for Inline. `out`: the model with the inlined bytes; null: nothing is written. False: the
+// bytes are not a model, or `use` failed.
 using UseExternal =
     std::function<ExternalUse(const OnnxTensor& tensor, bool initializer, std::string& raw)>;
 bool visit_external(Bytes model, const UseExternal& use, std::string* out);
@@ -144,7 +145,7 @@ class OnnxWriter {
   OnnxWriter& bytes(uint32_t number, std::string_view value);
   OnnxWriter& bytes(uint32_t number, Bytes value);
   OnnxWriter& integer(uint32_t number, int64_t value);
-  // Copies a field as it was read.
+  // Copies a field unchanged.
   OnnxWriter& field(const WireField& field);
   const std::string& str() const { return bytes_; }
   std::string take() { return std::move(bytes_); }
@@ -158,7 +159,7 @@ inline Bytes bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// AttributeProtos.
+// Make AttributeProtos.
 std::string integer_attribute(std::string_view name, int64_t value);
 std::string text_attribute(std::string_view name, std::string_view value);
 std::string integers_attribute(std::string_view name, std::span<const int64_t> values);

@@ -1,4 +1,5 @@
-// See types.h. Source: the operators' schemas (onnx/docs/Operators.md).
+// Infers types and shapes of a graph's values. Source: the operators' schemas
+// (onnx/docs/Operators.md).
 #include "backend/onnx/types.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ bool any_of(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Operators whose first output is of this type, whatever goes in.
+// The type of an operator's first output, if it does not depend on the inputs.
 OnnxType fixed_type(std::string_view op) {
   if (any_of({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "NonMaxSuppression", "StringSplit"},
              op)) {
@@ -29,9 +30,9 @@ OnnxType fixed_type(std::string_view op) {
   return OnnxType::Unknown;
 }
 
-// The input that the first output's type is that of, -1 where none is known to be. All operators
-// of ONNX that are not named here or above take their type from the first input, if that is a
-// float: those that turn floats into something else are named.
+// The index of the input that determines the first output's type, -1 if unknown. All operators of
+// ONNX that are not listed here or above take their type from the first input, if that is a float:
+// those that turn floats into something else are listed.
 int type_input(const OnnxNode& node) {
   const std::string_view op = node.op;
   if (any_of({"Where", "CastLike", "DequantizeLinear"}, op)) return 1;
@@ -90,12 +91,12 @@ OnnxType constant_type(const OnnxNode& node) {
     if (any_of({"value_int", "value_ints"}, attribute.name)) return OnnxType::Int64;
     if (any_of({"value_string", "value_strings"}, attribute.name)) return OnnxType::String;
   }
-  // A value that is there and none of these is an attribute of the function around.
+  // A value attribute that is none of these is an attribute of the enclosing function.
   const bool is_float = node.op == "ConstantOfShape" && node.attribute("value") == nullptr;
   return is_float ? OnnxType::Float : OnnxType::Unknown;
 }
 
-// The dims that `node` gives values of `dims`; nothing where they are not known.
+// The dims of the output of `node` for an input of `dims`; nothing if they are unknown.
 std::optional<std::vector<int64_t>> transposed(const OnnxNode& node,
                                                const std::vector<int64_t>& dims) {
   const OnnxAttribute* perm = node.attribute("perm");
@@ -109,7 +110,7 @@ std::optional<std::vector<int64_t>> transposed(const OnnxNode& node,
   return out;
 }
 
-// `shape`: what a Reshape was given, -1 for what is left and 0 for the dim that is there.
+// `shape`: the target of a Reshape, -1 for the remaining size and 0 for a copied dim.
 std::optional<std::vector<int64_t>> reshaped(const OnnxNode& node, const std::vector<int64_t>& dims,
                                              std::vector<int64_t> shape) {
   int64_t left = 1;
@@ -146,8 +147,8 @@ const KnownValue* OnnxTypes::find(std::string_view name) const {
   return nullptr;
 }
 
-// A ValueInfoProto. The runtime holds a request to the shape of a graph's input; what a model says
-// of other values is not checked by anyone.
+// A ValueInfoProto. The runtime checks a request against the shape of a graph's input; what a model
+// declares of other values is not checked by anyone.
 bool OnnxTypes::add_declared(const WireField& field, bool fixed) {
   OnnxValue value;
   if (!read_value(field.bytes, value)) return false;
@@ -192,7 +193,7 @@ void OnnxTypes::add_type(std::string_view name, OnnxType type) {
   if (known.type == OnnxType::Unknown) known.type = type;
 }
 
-// The outputs of a node with a body, by the types that the body's outputs are declared with.
+// Adds the outputs of a node with a body, by the types declared for the body's outputs.
 void OnnxTypes::add_outputs_of(const OnnxNode& node, Bytes body, size_t skipped) {
   size_t index = 0;
   (void)for_fields(body, [&](const WireField& field) {
@@ -208,7 +209,7 @@ void OnnxTypes::add_outputs_of(const OnnxNode& node, Bytes body, size_t skipped)
 }
 
 // Weights reach their operator through these: those of quantized models, those of other types, and
-// TensorFlow's, whose channels come last.
+// TensorFlow's, whose channels are last.
 std::optional<std::vector<int64_t>> OnnxTypes::dims_of(const OnnxNode& node) const {
   const KnownValue* from = node.has_input(0) ? find(node.inputs[0]) : nullptr;
   if (from == nullptr || !from->dims) return std::nullopt;
@@ -260,14 +261,14 @@ void OnnxTypes::add_node(const OnnxNode& node) {
     known.dims = tensor.dims;
     known.constant = std::move(tensor);
   }
-  // Further outputs of the first one's type: those of these operators.
+  // The further outputs of these operators have the first one's type.
   if (!any_of({"Split", "LSTM", "GRU", "RNN", "BatchNormalization"}, op)) return;
   for (size_t i = 1; i < node.outputs.size(); ++i) add_type(node.outputs[i], type);
 }
 
 namespace {
 
-// What following calls may cost; past it nothing is known of functions.
+// Limits on following calls; above them nothing is known of functions.
 constexpr size_t kRunsMax = 10'000, kDepthMax = 64;
 
 }  // namespace
@@ -355,11 +356,11 @@ std::vector<OnnxType> OnnxFunctions::outputs_of_call(const OnnxNode& node, const
     }
   }
   const std::vector<OnnxType>& outputs = run(function, inputs);
-  // A function of an operator's name: which of the two runs is the runtime's choice.
+  // A function with an operator's name: the runtime chooses which of the two runs.
   return node.is_onnx() || function.twice ? std::vector<OnnxType>() : outputs;
 }
 
-// One that is called while it is run (which the runtime refuses) has outputs of no known type.
+// A function that is called recursively (which the runtime refuses) has outputs of unknown type.
 const std::vector<OnnxType>& OnnxFunctions::run(Function& function,
                                                 const std::vector<OnnxType>& inputs) {
   const std::vector<OnnxType> unknown(function.outputs.size(), OnnxType::Unknown);

@@ -1,5 +1,5 @@
 // What is known of a graph's values before it runs: element types, and the shapes and contents that
-// cannot change. Nothing is guessed: what is not certain is unknown. Control plane, loading thread.
+// cannot change. Nothing is guessed: anything uncertain is unknown. Control plane, loading thread.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct KnownValue {
   OnnxType type = OnnxType::Unknown;
   std::optional<std::vector<int64_t>> dims;  // -1: not fixed
   std::optional<OnnxTensor> constant;        // an initializer or a Constant's value
-  Bytes type_bytes;                          // the TypeProto, where the model states one
+  Bytes type_bytes;                          // the TypeProto, if the model states one
 
   // Whether every dim is fixed and none is 0.
   bool is_filled() const;
@@ -25,19 +25,19 @@ struct KnownValue {
 
 class OnnxFunctions;
 
-// The values of one graph, over those of the graph around it.
+// The values of one graph, in addition to those of the enclosing graph.
 class OnnxTypes {
  public:
-  // Of a model's graph or a function; `functions` outlives this.
+  // For a model's graph or a function; `functions` outlives this.
   explicit OnnxTypes(OnnxFunctions& functions) : outer_(nullptr), functions_(functions) {}
-  // Of a body.
+  // For a body.
   explicit OnnxTypes(const OnnxTypes* outer) : outer_(outer), functions_(outer->functions_) {}
 
-  // Takes what a GraphProto or FunctionProto says of its values; false where it cannot be read.
+  // Adds what a GraphProto or FunctionProto declares of its values; false if it cannot be read.
   bool add_graph(Bytes graph);
   bool add_function(Bytes function);
   void add_type(std::string_view name, OnnxType type);
-  // Takes the outputs of a node whose inputs were added.
+  // Adds the outputs of a node whose inputs were added.
   void add_node(const OnnxNode& node);
   // Null: nothing is known.
   const KnownValue* find(std::string_view name) const;
@@ -47,7 +47,7 @@ class OnnxTypes {
   }
 
  private:
-  // Of a node's first output, where its operator passes on what is known of the first input.
+  // The dims of a node's first output, if its operator preserves what is known of the first input.
   std::optional<std::vector<int64_t>> dims_of(const OnnxNode& node) const;
   void add_outputs_of(const OnnxNode& node, Bytes body, size_t skipped);
   bool add_declared(const WireField& field, bool fixed);
@@ -57,16 +57,17 @@ class OnnxTypes {
   std::unordered_map<std::string_view, KnownValue> values_;
 };
 
-// A model's own functions, and which types their calls give and get. Borrows the model's bytes.
+// A model's own functions, with the input and output types of their calls. Borrows the model's
+// bytes.
 class OnnxFunctions {
  public:
-  // Follows every call from the model's graph on; false where the model cannot be read.
+  // Follows every call, starting from the model's graph; false if the model cannot be read.
   bool read(Bytes model);
   // Whether the node calls one, whatever else its name means.
   bool has(const OnnxNode& node) const { return functions_.contains(key_of(node)); }
-  // The types of a call's outputs: none where they are not known.
+  // The types of a call's outputs; empty if they are unknown.
   std::vector<OnnxType> outputs_of_call(const OnnxNode& node, const OnnxTypes& types);
-  // Adds the inputs of a function (a FunctionProto) whose type is one and the same in every call.
+  // Adds the inputs of a function (a FunctionProto) whose type is the same in every call.
   void add_inputs(Bytes function, OnnxTypes& types) const;
 
  private:
@@ -74,8 +75,8 @@ class OnnxFunctions {
     Bytes bytes;
     std::vector<std::string_view> inputs, outputs;
     bool twice = false, called = false;
-    std::vector<OnnxType> given;                                   // in every call
-    std::map<std::vector<OnnxType>, std::vector<OnnxType>> known;  // by inputs: outputs
+    std::vector<OnnxType> given;                                   // of every call
+    std::map<std::vector<OnnxType>, std::vector<OnnxType>> known;  // input types -> output types
   };
   static std::string key_of(std::string_view domain, std::string_view name,
                             std::string_view overload);

@@ -1,7 +1,7 @@
-// The part of ONNX Runtime's C ABI that we call, declared by ourselves: no package ships the
-// official header. Hot and control plane; no code here. OrtApi is append-only by its makers' rule,
-// so the functions that we do not call are counted placeholders, and kOrtApiVersion may stay behind
-// the library. test/native/support/compare_ort_header.mjs compares slots, argument types and
+// The part of ONNX Runtime's C ABI that we call, declared here because no package ships the
+// official header. Data only, for hot and control plane. OrtApi is append-only by its makers' rule,
+// so the functions that we do not call are counted placeholders, and kOrtApiVersion may be older
+// than the library. test/native/support/compare_ort_header.mjs compares slots, argument types and
 // numbers with an official header. Names are the ABI's, not ours.
 // Source: onnxruntime_c_api.h of 1.21 (slots 0-284); 1.24 (slots 390 and 414).
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace serval::ort {
 
-// All plain slots below exist since 1.16; 1.17 is the oldest library that we ask and test for.
+// All plain slots below exist since 1.16; 1.17 is the oldest library that we request and test.
 inline constexpr uint32_t kOrtApiVersion = 17;
-// First version with TensorTypeAndShape_HasShape and GetTensorElementTypeAndShapeDataReference.
+// The first version with TensorTypeAndShape_HasShape and GetTensorElementTypeAndShapeDataReference.
 inline constexpr uint32_t kOrtShapeApiVersion = 24;
 
 struct OrtAllocator;
@@ -108,7 +108,7 @@ using OrtLoggingFunction = void (*)(void* param, OrtLoggingLevel severity, const
                                     const char* logid, const char* code_location,
                                     const char* message);
 
-// A null OrtStatus* is success; another one is the caller's to release.
+// A null OrtStatus* means success; any other has to be released by the caller.
 struct OrtApi {
   OrtStatus* (*CreateStatus)(OrtErrorCode code, const char* msg);
   OrtErrorCode (*GetErrorCode)(const OrtStatus* status);
@@ -329,13 +329,13 @@ struct OrtApi {
                                           void (*fn)(void*, size_t), size_t total, size_t num_batch,
                                           void* usr_data);
   void* slots_275[4];
-  // Since 1.18: to be called only with the table of kOrtShapeApiVersion.
+  // Since 1.18: only call it through the table of kOrtShapeApiVersion.
   OrtStatus* (*AddExternalInitializersFromFilesInMemory)(OrtSessionOptions* options,
                                                          const char* const* file_names,
                                                          char* const* buffers,
                                                          const size_t* lengths, size_t num_files);
   void* slots_280[110];
-  // Since 1.24: to be called only with the table of kOrtShapeApiVersion.
+  // Since 1.24: only call it through the table of kOrtShapeApiVersion.
   bool (*TensorTypeAndShape_HasShape)(const OrtTensorTypeAndShapeInfo* info);
   void* slots_391[16];
   OrtStatus* (*Session_GetEpGraphAssignmentInfo)(const OrtSession* session,
@@ -359,7 +359,7 @@ enum OrtCustomOpInputOutputCharacteristic : int {
   INPUT_OUTPUT_VARIADIC = 2,
 };
 
-// What a custom operator is to the runtime. It reads the members that `version` knows only: to
+// The runtime's view of a custom operator. It reads only the members that `version` covers: up to
 // InferOutputShapeFn and GetEndVersion with kOrtApiVersion.
 struct OrtCustomOp {
   uint32_t version;

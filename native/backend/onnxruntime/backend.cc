@@ -1,5 +1,5 @@
-// The ONNX Runtime backend: from a ModelSpec to a loaded model. Control plane, the loading thread.
-// The hot path is session.cc.
+// The ONNX Runtime backend: makes a loaded model from a ModelSpec. Control plane, the loading
+// thread. The hot path is session.cc.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ Error model_invalid(std::string message) {
   return make_error(ErrorCode::ModelInvalid, std::move(message));
 }
 
-// The model file's bytes; external data beside it is counted when it is read.
+// Returns the model file's size; external data next to it is counted when it is read.
 Result<int64_t> check_file(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {
@@ -41,7 +41,8 @@ Result<int64_t> check_file(const std::string& path) {
   if (S_ISDIR(info.st_mode)) {
     return model_invalid("model file " + path + ": is a directory, expected an ONNX file");
   }
-  if (!S_ISREG(info.st_mode)) return model_invalid("model file " + path + ": is no regular file");
+  if (!S_ISREG(info.st_mode))
+    return model_invalid("model file " + path + ": is not a regular file");
   if (access(path.c_str(), R_OK) != 0) {
     return model_invalid("model file " + path + ": " + std::strerror(errno));
   }
@@ -49,7 +50,7 @@ Result<int64_t> check_file(const std::string& path) {
   return static_cast<int64_t>(info.st_size);
 }
 
-// A model and the memory that its session reads: that goes after it.
+// A model and the memory that its session reads, which has to be freed after it.
 struct ModelWithWeights {
   std::unique_ptr<SharedWeights> weights;
   std::unique_ptr<OrtModel> model;
@@ -68,7 +69,7 @@ bool runs_on_gpu(std::span<const std::string> providers) {
   });
 }
 
-// The library's providers, best first by its own order. Empty when the call fails.
+// The library's providers in its own order, best first. Empty if the call fails.
 std::vector<std::string> available_providers(const OrtApi& api) {
   std::vector<std::string> names;
   char** list = nullptr;
@@ -114,7 +115,7 @@ OrtStatus* append_tensorrt(const OrtApi& api, OrtSessionOptions* session, const 
   return api.SessionOptionsAppendExecutionProvider_TensorRT_V2(session, options.get());
 }
 
-// The spelling that SessionOptionsAppendExecutionProvider knows; the runtime compares cases.
+// The spelling that SessionOptionsAppendExecutionProvider accepts (case-sensitive).
 const char* generic_name(const std::string& short_form) {
   constexpr const char* kNames[] = {"QNN",   "SNPE",     "XNNPACK", "OpenVINO", "CoreML",
                                     "AZURE", "VitisAI",  "WebGPU",  "JS",       "DML",
@@ -125,7 +126,7 @@ const char* generic_name(const std::string& short_form) {
   return nullptr;
 }
 
-// Adds one provider; `used` gets the library's name of it.
+// Adds one provider; `used` receives the library's name for it.
 // Errors: model_invalid naming the provider, and those that the library has.
 Status append_provider(const OrtRuntime& runtime, OrtSessionOptions* session,
                        const Provider& provider, std::vector<std::string>& used) {
@@ -142,7 +143,7 @@ Status append_provider(const OrtRuntime& runtime, OrtSessionOptions* session,
                          "\" is not in this ONNX Runtime library; available: " + list);
   }
   if (*known == kCpuProvider) {
-    if (provider.options.empty()) return ok_status();  // always there, always last
+    if (provider.options.empty()) return ok_status();  // always present, always last
     return model_invalid("execution provider \"" + provider.name + "\" takes no options, got \"" +
                          provider.options.front().first + "\"");
   }
@@ -167,7 +168,7 @@ Status append_provider(const OrtRuntime& runtime, OrtSessionOptions* session,
   return ok_status();
 }
 
-// With its option for CUDA graphs; what the configuration says of that itself counts.
+// Adds the provider's option for CUDA graphs, unless the configuration sets it itself.
 Provider recording(Provider provider) {
   const bool tensorrt = short_provider(provider.name) == "tensorrt";
   provider.options.insert(provider.options.begin(),
@@ -175,7 +176,7 @@ Provider recording(Provider provider) {
   return provider;
 }
 
-// Threads of the session: the shared pool, or its own when the spec asks for a number.
+// Sets the session's threads: the shared pool, or its own if the spec sets a number.
 OrtStatus* set_threads(const OrtRuntime& runtime, const ModelSpec& spec,
                        OrtSessionOptions* options) {
   const OrtApi& api = *runtime.api;
@@ -195,8 +196,8 @@ OrtStatus* set_threads(const OrtRuntime& runtime, const ModelSpec& spec,
   return failed;
 }
 
-// A configuration's session options: two switches of Triton's names, and ONNX Runtime's own keys,
-// which have a dot ("session.set_denormal_as_zero"). Source: Triton's ONNX Runtime backend.
+// Applies a configuration's session options: two switches with Triton's names, and ONNX Runtime's
+// keys, which contain a dot ("session.set_denormal_as_zero"). Source: Triton's backend.
 Status set_session_config(const OrtApi& api, const ModelSpec& spec, OrtSessionOptions* options) {
   for (const auto& [key, value] : spec.session_config) {
     OrtStatus* failed = nullptr;
@@ -224,8 +225,8 @@ Status set_session_config(const OrtApi& api, const ModelSpec& spec, OrtSessionOp
   return ok_status();
 }
 
-// The memory pattern is off: the runtime keeps one per combination of input shapes, for ever, and
-// the shapes are the clients' choice. It costs nothing (AMD EPYC, ORT 1.30: half_plus_three 1502 ns
+// Disables the memory pattern: the runtime keeps one for each combination of input shapes, forever,
+// and clients choose the shapes. It costs nothing (AMD EPYC, ORT 1.30: half_plus_three 1502 ns
 // without, 1616 with; MLP 784-512-10 at batch 32 117 us both).
 Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionOptions* options,
                    std::vector<std::string>& providers) {
@@ -254,7 +255,7 @@ Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionO
   if (Status set = set_session_config(api, spec, options); !set.ok()) return set;
   bool records = !spec.graph_rows.empty();
   for (const Provider& provider : spec.providers) {
-    // The first GPU provider records what it runs: all of the model, or the runtime refuses it.
+    // The first GPU provider records its runs; the runtime requires that it runs the whole model.
     const bool first = records && runs_on_gpu({&provider.name, 1});
     Status status =
         append_provider(runtime, options, first ? recording(provider) : provider, providers);
@@ -271,7 +272,7 @@ Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionO
   return ok_status();
 }
 
-// Error of a refused model: the runtime's text, less the path that ours begins with.
+// The error of a refused model: the runtime's text, without the path that our text begins with.
 Error refused(const OrtApi& api, OrtStatus* failed, const std::string& path) {
   const bool no_protobuf = api.GetErrorCode(failed) == ORT_INVALID_PROTOBUF;
   Error error = take_error(api, failed, ErrorCode::ModelInvalid, "model file " + path);
@@ -282,7 +283,7 @@ Error refused(const OrtApi& api, OrtStatus* failed, const std::string& path) {
   return error;
 }
 
-// Makes a session by `create`; once more where the device's other work refused it (see
+// Makes a session with `create`; retries once if other work of the device made it fail (see
 // gpu::met_recording).
 template <typename Create>
 OrtStatus* create_twice(const OrtApi& api, const Create& create) {
@@ -314,8 +315,8 @@ void name_classes(ReadModel& model, Signature& signature) {
   }
 }
 
-// What parts of the model that a provider compiled beforehand need: that provider, and the model's
-// folder, which a session that is made of bytes would not know.
+// Sets up what precompiled parts of the model need: their provider, and the model's folder, which a
+// session made from bytes would not know.
 Status admit_contexts(const OrtRuntime& runtime, const ModelSpec& spec, const ReadModel& model,
                       OrtSessionOptions* options) {
   if (model.contexts.empty()) return ok_status();
@@ -332,7 +333,7 @@ Status admit_contexts(const OrtRuntime& runtime, const ModelSpec& spec, const Re
   return take_error(api, failed, ErrorCode::ModelInvalid, "model file " + spec.path);
 }
 
-// An error of the providers' options, for whom a node of the model needs one of them.
+// Extends an error of the providers' options with the node of the model that needs one of them.
 Status about_contexts(Status status, const ReadModel& model, const std::string& path) {
   if (status.ok() || model.contexts.empty()) return status;
   const ContextNode& node = model.contexts.front();
@@ -397,7 +398,7 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   return std::shared_ptr<BackendModel>(loaded, loaded->model.get());
 }
 
-// The state's first values: copies, because a run replaces them.
+// The initial values of the state: copies, because a run replaces them.
 Result<std::shared_ptr<StateSet>> make_states(const OrtRuntime& runtime, const ModelSpec& spec,
                                               const SharedWeights& weights) {
   auto set = std::make_shared<StateSet>();
@@ -466,7 +467,7 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
                                     std::move(uses), std::move(gpu), spec.graph_rows);
 }
 
-// Whether a session of one can stand for the other: names and datatypes in the same order.
+// Whether a session of one can serve the other: same names and datatypes in the same order.
 bool same_tensors(const Signature& a, const Signature& b) {
   const auto same = [](const TensorSpec& x, const TensorSpec& y) {
     return x.name == y.name && x.dtype == y.dtype;
@@ -475,8 +476,8 @@ bool same_tensors(const Signature& a, const Signature& b) {
          std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), same);
 }
 
-// The first graph that is the same as graph `index`, or `index`: Keras writes two signatures, serve
-// and serving_default, of one content.
+// The first graph that equals graph `index`, or `index`: Keras writes two identical signatures,
+// serve and serving_default.
 size_t same_graph(const ModelSpec& spec, size_t index) {
   const GraphSpec& graph = spec.graphs[index];
   for (size_t i = 0; i < index; ++i) {

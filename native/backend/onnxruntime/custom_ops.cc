@@ -1,4 +1,5 @@
-// See custom_ops.h. Making kernels: control plane. Running them: hot path, any thread.
+// Registers our operators with the runtime. Making kernels: control plane. Running them: hot path,
+// any thread.
 #include "backend/onnxruntime/custom_ops.h"
 
 #include <atomic>
@@ -23,7 +24,7 @@ using operators::Operand;
 using operators::OperatorType;
 
 constexpr const char* kDomain = "serval";
-// An output's bytes; a shape may come from the input's values.
+// Limit on an output's bytes; a shape may be computed from the input's values.
 constexpr uint64_t kOutputBytesMax = uint64_t{1} << 31;
 
 OrtErrorCode status_code(ErrorCode code) {
@@ -71,7 +72,7 @@ class InfoAttributes final : public KernelAttributes {
     if (!found(api_.KernelInfoGetAttribute_string(info_, key.c_str(), value.data(), &bytes))) {
       return std::string(fallback);
     }
-    value.resize(bytes == 0 ? 0 : bytes - 1);  // less the NUL that ends it
+    value.resize(bytes == 0 ? 0 : bytes - 1);  // without its terminating NUL
     return value;
   }
   std::vector<int64_t> integers(std::string_view name) const override {
@@ -101,14 +102,14 @@ class InfoAttributes final : public KernelAttributes {
   const OrtKernelInfo* const info_;
 };
 
-// The operand that the tensor at `index` goes through; null past the last.
+// The operand that the tensor at `index` belongs to; null past the last.
 const Operand* operand_at(const std::vector<Operand>& operands, size_t index) {
   if (index < operands.size()) return &operands[index];
   if (operands.empty() || operands.back().form != Operand::Form::Variadic) return nullptr;
   return &operands.back();
 }
 
-// One run's tensors. Strings are copied out of the runtime in one call for each input, on demand.
+// The tensors of one run. Strings are copied out of the runtime on demand, with one call per input.
 class RunContext final : public KernelContext {
  public:
   // `shape_calls`: the library has the call of 1.24.
@@ -197,7 +198,7 @@ class RunContext final : public KernelContext {
       Shared& all = *static_cast<Shared*>(data);
       try {
         all.work(index);
-      } catch (...) {  // the runtime's threads know no exceptions
+      } catch (...) {  // exceptions must not reach the runtime's threads
         all.failed.store(true, std::memory_order_relaxed);
       }
     };
@@ -259,7 +260,7 @@ class RunContext final : public KernelContext {
     return view;
   }
 
-  // The runtime's value of an output, null where the graph leaves the output out.
+  // The runtime's value of an output; null if the graph omits the output.
   Result<OrtValue*> make_output(size_t index, DType dtype, const Shape& shape) {
     const std::optional<uint64_t> elements = shape.elements();
     const size_t bytes_each = dtype == DType::Bytes ? sizeof(std::string) : dtype_bytes(dtype);
@@ -274,7 +275,7 @@ class RunContext final : public KernelContext {
         api_.KernelContext_GetOutput(context_, index, shape.dims().data(), shape.rank(), &value);
     if (failed != nullptr) return take_error(api_, failed, ErrorCode::BackendFailed, "output");
     if (value == nullptr) return value;
-    // The type is the graph's; a wrong one would make us write past the memory's end.
+    // The type is the graph's; a wrong one would make us write past the end of the memory.
     TensorView made;
     Status status = describe(*value, made);
     if (!status.ok()) return std::move(status.error());
@@ -293,7 +294,8 @@ class RunContext final : public KernelContext {
   std::vector<ByteBuffer> unused_;
 };
 
-// A custom operator as the runtime knows it: `abi` is the first member, its address the object's.
+// A custom operator in the runtime's form: `abi` is the first member, so its address is the
+// object's.
 struct CustomOp {
   OrtCustomOp abi = {};
   OperatorType type;
@@ -308,7 +310,7 @@ struct NodeKernel {
 
 const CustomOp& of(const OrtCustomOp* op) { return *reinterpret_cast<const CustomOp*>(op); }
 
-// What `work` returns; no exception (memory) leaves it.
+// Returns what `work` returns; catches every exception (out of memory).
 template <typename Work>
 OrtStatus* guarded(const OrtApi& api, const OperatorType& type, Work work) {
   try {
@@ -321,7 +323,7 @@ OrtStatus* guarded(const OrtApi& api, const OperatorType& type, Work work) {
   }
 }
 
-// Counts and types of one side of a node against its operator's operands.
+// Checks the number and types of one side of a node against its operator's operands.
 Status check_side(const OrtApi& api, const OrtKernelInfo* info, const OperatorType& type,
                   bool inputs) {
   const std::vector<Operand>& operands = inputs ? type.inputs : type.outputs;
@@ -388,7 +390,7 @@ OrtStatus* run_kernel(void* kernel, OrtKernelContext* context) {
   });
 }
 
-// First version of an OrtCustomOp with aliases. They are asked for without the operator.
+// The first version of OrtCustomOp with aliases, which the runtime queries without the operator.
 constexpr uint32_t kAliasVersion = 18;
 
 template <size_t kInputs>
@@ -399,7 +401,7 @@ size_t last_input_alias(int** input, int** output) {
   return 1;
 }
 
-// The output shares the last input's memory: always, or where nothing else reads the input.
+// The output shares the last input's memory: always, or if nothing else reads the input.
 void alias_last_input(OrtCustomOp& abi, size_t inputs, bool always) {
   static constexpr size_t (*kAliases[])(int**, int**) = {
       last_input_alias<1>,
@@ -418,8 +420,8 @@ void alias_last_input(OrtCustomOp& abi, size_t inputs, bool always) {
   }
 }
 
-// An operator whose output's type the runtime finds itself. Source: custom_ops.cc, which asks one
-// free input of a required output, none of an optional one.
+// Declares an operator whose output type the runtime infers. Source: ONNX Runtime's custom_ops.cc,
+// which requires one free input for a required output, none for an optional one.
 void type_by_last_input(OrtCustomOp& abi) {
   abi.GetInputTypeCount = [](const OrtCustomOp* op) { return of(op).type.inputs.size(); };
   abi.GetInputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
@@ -442,7 +444,7 @@ OrtCustomOp abi_table() {
   abi.GetInputMemoryType = [](const OrtCustomOp*, size_t) { return OrtMemTypeDefault; };
   abi.GetVariadicInputMinArity = [](const OrtCustomOp*) { return 0; };
   abi.GetVariadicOutputMinArity = abi.GetVariadicInputMinArity;
-  abi.GetVariadicInputHomogeneity = abi.GetVariadicInputMinArity;  // 0: of several types
+  abi.GetVariadicInputHomogeneity = abi.GetVariadicInputMinArity;  // 0: types may differ
   abi.GetVariadicOutputHomogeneity = abi.GetVariadicInputMinArity;
   abi.CreateKernelV2 = create_kernel;
   abi.KernelComputeV2 = run_kernel;

@@ -1,14 +1,14 @@
-// Gives ONNX Runtime our operators (operators/operator.h) as custom operators of the domain
-// "serval", version 1. Control plane, except the kernels' runs; any thread.
+// Registers our operators (operators/operator.h) with ONNX Runtime as custom operators of the
+// domain "serval", version 1. Control plane, except the kernels' runs; any thread.
 //
-// To the runtime every operator takes and gives one variadic list of tensors of any type, because
-// its own rules allow one input of free type only and tie every free output to it. What an operator
-// really takes is checked here when its kernel is made (counts, and types where they are known) and
-// at each run. An output's type therefore comes from the graph alone: every output of a node of
-// ours must be a graph output or have a value_info with its element type; its shape may be left
-// out. Without it the load fails. (The guards' operators are the exception: their inputs are
-// required, and their output has the type of the last one.) An optional input is left out by a
-// shorter list of inputs: the runtime refuses the name "" there (an output may be called so).
+// The runtime sees every operator with one variadic list of inputs and one of outputs, of any type,
+// because its own rules allow only one input of free type and tie every free output to it. The
+// actual operands are checked here when a kernel is made (counts, and types if they are known) and
+// at each run. An output's type therefore comes from the graph alone: every output of one of our
+// nodes must be a graph output or have a value_info with its element type; its shape may be
+// omitted. Otherwise the load fails. (The guards' operators are the exception: their inputs are
+// required, and their output has the type of the last one.) An optional input is omitted by a
+// shorter list of inputs: the runtime refuses the name "" there (an output may have it).
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@
 
 namespace serval::ort {
 
-// Adds the domain to a session's options; one without operators of ours needs nothing of it. It is
-// made once and lives as long as the process. Errors: runtime_unavailable, where the runtime
+// Adds the domain to a session's options; a session without our operators does not need it. The
+// domain is made once and lives as long as the process. Errors: runtime_unavailable, if the runtime
 // refuses the domain.
 Status add_custom_ops(const OrtRuntime& runtime, OrtSessionOptions* options);
 
-// Held while a session with our domain is made. The runtime enters the domain into a list of the
-// whole process at the first one, checking before it adds without a lock: two first sessions at
-// once would fail one of them. Once one was made, turns cost nothing.
+// Serializes the creation of sessions with our domain. At the first one, the runtime enters the
+// domain into a list of the whole process, and checks before it adds without a lock: two first
+// sessions at once would fail one of them. After the first one this costs nothing.
 class SessionTurn {
  public:
   // `needed`: false for a session without our domain.
   explicit SessionTurn(bool needed = true);
-  // Says that the session was made.
+  // Reports that the session was made.
   void made();
 
  private:

@@ -1,4 +1,4 @@
-// See error.h. Control plane, any thread.
+// Converts the runtime's statuses to errors. Control plane, any thread.
 #include "backend/onnxruntime/error.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace serval::ort {
 namespace {
 
-// The latest log lines of this thread, for Error.detail. Plain memory: the runtime's own threads
-// log too, and none of them needs a destructor at its end.
+// The latest log lines of this thread, for Error.detail. Plain memory without a destructor, because
+// the runtime's own threads log too.
 struct LoggedText {
   size_t bytes;
   char text[2048];
@@ -26,7 +26,7 @@ std::string take_logged_text() {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// End of the bracketed text that opens at `at`; npos when it never closes.
+// End of the bracketed text that opens at `at`; npos if it never closes.
 size_t closing(std::string_view text, size_t at, char open, char close) {
   size_t depth = 0;
   for (size_t i = at; i < text.size(); ++i) {
@@ -42,8 +42,8 @@ void skip(std::string_view text, size_t& at, std::string_view part) {
 
 bool is_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Behind "/path/file.cc:83 Type name(arguments) const [with T = ...] " or "file.h:59 Name ", the
-// runtime's two ways to say where, at `at`; `at` when it is neither.
+// Returns the index after "/path/file.cc:83 Type name(arguments) const [with T = ...] " or
+// "file.h:59 Name ", the runtime's two forms of a code location, at `at`; `at` if it is neither.
 size_t behind_code_location(std::string_view text, size_t at) {
   size_t i = text.find_first_of(" :", at);
   if (i == std::string_view::npos || text[i] != ':') return at;
@@ -71,7 +71,7 @@ size_t behind_code_location(std::string_view text, size_t at) {
   return end;
 }
 
-// Behind "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : " that starts at `at`, or `at`.
+// Returns the index after "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : " at `at`, or `at`.
 size_t behind_error_prefix(std::string_view text, size_t at) {
   constexpr std::string_view kPrefix = "[ONNXRuntimeError] : ";
   if (!text.substr(at).starts_with(kPrefix)) return at;
@@ -84,12 +84,12 @@ size_t behind_error_prefix(std::string_view text, size_t at) {
   return i;
 }
 
-// What the runtime says around a kernel's reason; empty views where it names no node.
+// The runtime's text around a kernel's reason; empty views if it names no node.
 struct NodeFailure {
   std::string_view op, node, reason;
 };
 
-// Of nested graphs the innermost node, whose kernel it was. The views are into `text`.
+// For nested graphs, the innermost node, whose kernel failed. The views are into `text`.
 NodeFailure node_failure(std::string_view text) {
   constexpr std::string_view kRunning = "Non-zero status code returned while running ";
   constexpr std::string_view kName = " node. Name:'";
@@ -105,7 +105,8 @@ NodeFailure node_failure(std::string_view text) {
           text.substr(reason + kReason.size())};
 }
 
-// Whether no other request would have fared better: the machine, a device, or the runtime itself.
+// Whether every other request would have failed too: because of the machine, a device, or the
+// runtime itself.
 bool is_own_fault(OrtErrorCode code, std::string_view reason) {
   switch (code) {
     case ORT_FAIL:
@@ -126,7 +127,7 @@ bool is_own_fault(OrtErrorCode code, std::string_view reason) {
 
 constexpr size_t kInputsShown = 8;
 
-// "'x' [2,5] where [-1,4] is declared, 'y' [3]".
+// For example "'x' [2,5] where [-1,4] is declared, 'y' [3]".
 std::string shapes_text(std::span<const FedInput> inputs) {
   std::string text;
   for (size_t i = 0; i < std::min(inputs.size(), kInputsShown); ++i) {
@@ -195,7 +196,7 @@ Error run_error(const OrtApi& api, OrtStatus* status, std::span<const FedInput> 
                  refused ? "the model refuses its input" : "the model failed");
   if (!refused) return error;
   if (!words.empty()) {
-    error.message = words;  // as TensorFlow would say it
+    error.message = words;  // in TensorFlow's words
     return error;
   }
   if (!op.empty()) {
@@ -216,7 +217,7 @@ void collect_log(void*, OrtLoggingLevel, const char*, const char*, const char*,
                  const char* message) {
   LoggedText& logged = logged_text;
   const size_t bytes = std::strlen(message);
-  // A line that does not fit behind the older ones replaces them.
+  // A line that does not fit after the older ones replaces them.
   if (bytes + 1 > sizeof logged.text - logged.bytes) logged.bytes = 0;
   const size_t kept = std::min(bytes, sizeof logged.text - 1);
   std::memcpy(logged.text + logged.bytes, message, kept);

@@ -1,5 +1,5 @@
-// From ONNX Runtime's statuses and log lines to our Error, and the owner of its handles. Control
-// plane, except OrtHandle's destructor; any thread. Prints nothing.
+// Converts ONNX Runtime's statuses and log lines to Error, and owns its handles. Control plane,
+// except OrtHandle's destructor; any thread. Prints nothing.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace serval::ort {
 
-// Owns one object of the runtime's; kRelease is the table's function that frees it.
+// Owns one object of the runtime; kRelease is the table's function that frees it.
 template <typename T, void (*OrtApi::*kRelease)(T*)>
 class OrtHandle {
  public:
@@ -54,39 +54,38 @@ using ShapeInfoHandle =
 using MetadataHandle = OrtHandle<OrtModelMetadata, &OrtApi::ReleaseModelMetadata>;
 using ThreadingOptionsHandle = OrtHandle<OrtThreadingOptions, &OrtApi::ReleaseThreadingOptions>;
 
-// Error of `code`: message "<what>: <the runtime's text, cleaned>"; detail is the raw text and what
-// the runtime logged on this thread. Takes `status` (not null).
+// Makes an error with `code`: message "<what>: <the runtime's text, cleaned>"; detail is the raw
+// text and what the runtime logged on this thread. Takes `status` (not null).
 Error take_error(const OrtApi& api, OrtStatus* status, ErrorCode code, std::string_view what);
 
-// Frees a status (may be null) that no one shall hear of, and its log lines.
+// Frees a status (may be null) that is not reported, and its log lines.
 void drop_status(const OrtApi& api, OrtStatus* status);
 
 // The runtime's text without its source file names, C++ signatures, error prefix and line breaks.
 std::string clean_message(std::string_view text);
 
-// Stands around a kernel's words in a status (custom_ops.h), so that the runtime's own
-// words about it can be cut off.
+// Surrounds a kernel's words in a status (custom_ops.h), so that the runtime's own words around
+// them can be removed.
 inline constexpr char kKernelMark = '\x1f';
 
-// The words of the kernel that made a run (or a load) fail, out of the runtime's text about it;
-// empty where no kernel of ours did. The view is into `text`.
+// Extracts the words of our kernel that made a run (or a load) fail from the runtime's text; empty
+// if no kernel of ours did. The view is into `text`.
 std::string_view kernel_words(std::string_view text);
 
-// An input of a run that failed, as its model declares it and as it came.
+// An input of a failed run, with its declared and its actual shape.
 struct FedInput {
   const TensorSpec& spec;
   const Shape& shape;
 };
 
-// Why a run failed, and whose fault it is. What a node's kernel says of its data (shapes that do
-// not fit, an index out of bounds, a count too large) is the request's, because the same model
-// answers others: invalid_argument with operator, node, reason and all inputs' shapes. Memory,
-// devices, what is not implemented and kernels of ours that say so are the backend's:
-// backend_failed.
-// Takes `status` (not null).
+// The reason of a failed run, and its attribution. A failure that a node's kernel attributes to its
+// data (shapes that do not match, an index out of bounds, a count too large) is the request's,
+// because the same model serves other requests: invalid_argument with operator, node, reason and
+// all inputs' shapes. Memory, devices, missing implementations and kernels of ours that say so are
+// the backend's: backend_failed. Takes `status` (not null).
 Error run_error(const OrtApi& api, OrtStatus* status, std::span<const FedInput> inputs);
 
-// Gives the session's logger lines (severity error) to take_error() of the same thread.
+// Passes the session logger's lines (severity error) to take_error() on the same thread.
 void collect_log(void* param, OrtLoggingLevel severity, const char* category, const char* logid,
                  const char* code_location, const char* message);
 

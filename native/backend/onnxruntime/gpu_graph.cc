@@ -1,4 +1,5 @@
-// See gpu_graph.h; and OrtModel's runs on graphs. Hot path; any thread, each with its own scratch.
+// CUDA graphs of a session, and OrtModel's runs on them. Hot path; any thread, each with its own
+// scratch.
 #include "backend/onnxruntime/gpu_graph.h"
 
 #include <algorithm>
@@ -34,8 +35,8 @@ void GpuGraphs::drop(const GpuGraph* graph) {
   std::erase_if(graphs_, [graph](const auto& one) { return one.get() == graph; });
 }
 
-// After a run of these shapes whose outputs have the shapes that the model declares. Where there is
-// no memory for it, there is no graph.
+// Called after a run with these shapes whose outputs have the shapes that the model declares. If
+// there is no memory for it, no graph is made.
 void OrtModel::prepare_graph(std::span<const TensorView> inputs, OrtScratch& scratch) {
   if (!scratch.graphs_.has_room()) return;
   auto graph = std::make_unique<GpuGraph>(runtime_, *gpu_, session_.get(), input_names_.size());
@@ -63,12 +64,12 @@ Status OrtModel::run_graph(GpuGraph& graph, std::span<const TensorView> inputs, 
   if (status.ok()) status = fetch_outputs(scratch, broken);
   scratch.use_own();
   scratch.has_outputs_ = status.ok() && !broken;
-  scratch.shapes_known_ = false;  // of the run before on the scratch's own memory
+  scratch.shapes_known_ = false;  // they are those of the last run on the scratch's own memory
   if (!scratch.has_outputs_) scratch.drop_outputs();
   return status;
 }
 
-// What has a shape of its own each time, and text, is on no graph.
+// Outputs without fixed shapes, and text, cannot be in a graph.
 bool OrtModel::are_fixed(const OrtScratch& scratch) const {
   return std::ranges::all_of(scratch.output_indices_, [this](uint32_t index) {
     const TensorSpec& output = info_.signatures.front().outputs[index];
@@ -76,8 +77,8 @@ bool OrtModel::are_fixed(const OrtScratch& scratch) const {
   });
 }
 
-// Of inputs whose dims are known but for the batch, zeros: a run that sizes the outputs, and one
-// that is recorded. What fails here is no error: there is no graph of it then.
+// If all input dims but the batch are known, runs zeros twice: one run sizes the outputs, the next
+// is recorded. A failure here is no error: the graph is just not made.
 void OrtModel::warm_graph(uint32_t rows, OrtScratch& scratch) {
   const Signature& signature = info_.signatures.front();
   std::vector<TensorView> inputs;
@@ -104,7 +105,7 @@ void OrtModel::warm_graph(uint32_t rows, OrtScratch& scratch) {
   }
 }
 
-// Before its first request. Without the number the runtime would record whatever is run first.
+// Called before its first request. Without the number the runtime would record whatever runs first.
 void OrtModel::warm_graphs(OrtScratch& scratch) {
   OrtRunOptions* const options = scratch.run_options_.get();
   if (options == nullptr) return;
@@ -114,8 +115,9 @@ void OrtModel::warm_graphs(OrtScratch& scratch) {
   for (const uint32_t rows : graphs_->rows) warm_graph(rows, scratch);
 }
 
-// A run of which a graph can be made: by its graph, else plainly, and then there is to be one. A
-// graph that fails is forgotten, and the run is plain; with some of them no more are made.
+// A run that a graph can serve: uses its graph if there is one; otherwise runs plainly and then
+// makes one. A graph that fails is dropped and the run is plain; after several failures no more are
+// made.
 Status OrtModel::run_with_graphs(std::span<const TensorView> inputs, OrtScratch& scratch,
                                  const CancelFlag* cancel) {
   const bool wanted = graphs_->wants(inputs) && are_fixed(scratch);

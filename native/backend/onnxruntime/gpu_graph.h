@@ -1,6 +1,6 @@
-// CUDA graphs: a run of one set of shapes is recorded once and replayed from then on, which saves
-// the launch of each kernel. A replay reads and writes the addresses that were recorded, so each
-// graph has memory of the device for itself. Hot path; any thread, each with its own scratch.
+// CUDA graphs: a run with one set of shapes is recorded once and then replayed, which saves the
+// launch of each kernel. A replay uses the recorded addresses, so each graph has its own device
+// memory. Hot path; any thread, each with its own scratch.
 // Source: ONNX Runtime's CUDA provider, "Using CUDA Graphs"; its run option gpu_graph_id.
 #pragma once
 
@@ -16,9 +16,9 @@
 
 namespace serval::ort {
 
-// Graphs of one scratch: more shapes are run as ever.
+// Limit on the graphs of one scratch: runs with further shapes are plain.
 inline constexpr size_t kGraphsMax = 32;
-// Graphs of a model that may fail before no more are made: each costs a run.
+// The number of failed graphs after which a model makes no more: each failure costs a run.
 inline constexpr int kGraphFailuresMax = 8;
 // The run option's value for a run that neither records nor replays.
 inline constexpr int kNoGraph = -1;
@@ -26,20 +26,20 @@ inline constexpr int kNoGraph = -1;
 // Sets the run option. Errors: the runtime's.
 OrtStatus* set_graph(const OrtApi& api, OrtRunOptions* options, int id);
 
-// Of one model. Any thread.
+// The rules of one model. Any thread.
 struct GraphRules {
-  // Of which batches graphs are made; {0}: whatever the shapes, of a model without a batch.
+  // The batch sizes for which graphs are made; {0}: any shapes, for a model without a batch.
   const std::vector<uint32_t> rows;
-  // Sessions that record run one at a time: held around each run.
+  // Sessions that record run one at a time: locked around each run.
   std::mutex turn;
-  // Of one graph of one scratch: nothing else may replay it.
+  // Numbers one graph of one scratch, so that nothing else replays it.
   std::atomic<int> next_id{1};
   std::atomic<int> failures{0};
-  // A run broke what the model declares of its outputs, or too many graphs failed.
+  // A run contradicted the model's declared outputs, or too many graphs failed.
   std::atomic<bool> off{false};
 
   explicit GraphRules(std::vector<uint32_t> of) : rows(std::move(of)) {}
-  // Whether a run of these shapes is to have a graph.
+  // Whether a run with these shapes should have a graph.
   bool wants(std::span<const TensorView> inputs) const;
 };
 
@@ -55,10 +55,10 @@ struct GpuGraph {
   RunOptionsHandle options;
 };
 
-// Those of one scratch. One thread at a time.
+// The graphs of one scratch. One thread at a time.
 class GpuGraphs {
  public:
-  // Null: there is none of these shapes and outputs.
+  // Null: there is none for these shapes and outputs.
   GpuGraph* find(std::span<const TensorView> inputs, std::span<const uint32_t> outputs) const;
   bool has_room() const { return graphs_.size() < kGraphsMax; }
   void add(std::unique_ptr<GpuGraph> graph) { graphs_.push_back(std::move(graph)); }

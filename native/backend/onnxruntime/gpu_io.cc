@@ -1,4 +1,4 @@
-// See gpu_io.h. Hot path, any thread.
+// Copies tensors between host and device and binds them. Hot path, any thread.
 #include "backend/onnxruntime/gpu_io.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr ErrorCode kFailed = ErrorCode::BackendFailed;
 constexpr unsigned kBesideOthers = 1;  // cudaStreamNonBlocking
-// What cudaMalloc() aligns to, and kernels may count on.
+// The alignment of cudaMalloc(), which kernels may rely on.
 constexpr size_t kDeviceAlignment = 256;
 
 bool is_aligned(const void* address) {
@@ -26,7 +26,7 @@ bool is_nvidia(const Provider& provider) {
   return provider.name == "cuda" || provider.name == "tensorrt";
 }
 
-// Of its option; 0 where it has none, or no number.
+// The provider's device option; 0 if it is missing or not a number.
 int device_of(const Provider& provider) {
   int device = 0;
   for (const auto& [key, value] : provider.options) {
@@ -85,7 +85,7 @@ GpuIo::GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* ses
   if (status != 0) made_ = cuda_error(*device.calls, status, device.name + ": a stream");
 }
 
-// Blocks are freed behind this: with the device still current.
+// Blocks are freed after this, while the device is still current.
 GpuIo::~GpuIo() {
   gpu::use_device(*device_.calls, device_.device);
   if (stream_ != nullptr) device_.calls->destroy_stream(stream_);
@@ -111,8 +111,8 @@ Status GpuIo::copy(void* to, const void* from, size_t bytes, gpu::CudaCopy kind,
   return status == 0 ? ok_status() : cuda_error(*device_.calls, status, what + device_.name);
 }
 
-// Where the session may read a client's memory itself: not what it looks at before it relies on it,
-// as the client may write meanwhile.
+// The client's memory, if the session may read it directly: not for values that are checked before
+// they are used, because the client may write meanwhile.
 void* GpuIo::input_there(const TensorView& view) {
   const bool fits = view.device != nullptr && view.device->device() == device_.device &&
                     view.bytes != 0 && dtype_takes_any_bits(view.dtype) && is_aligned(view.data);
@@ -121,7 +121,8 @@ void* GpuIo::input_there(const TensorView& view) {
   return const_cast<uint8_t*>(view.data);
 }
 
-// Where it may write a client's memory itself: not over what it reads, or writes besides.
+// The client's memory, if the session may write it directly: not if it overlaps an input or another
+// output.
 void* GpuIo::output_there(const TensorView& like, const OutputPlace& place) {
   if (own_only_ || place.memory == nullptr || place.memory->device() != device_.device) {
     return nullptr;
@@ -136,7 +137,7 @@ void* GpuIo::output_there(const TensorView& like, const OutputPlace& place) {
   return there;
 }
 
-// Ordinary memory would be copied by the driver, in pieces and with this thread waiting.
+// The driver would copy pageable memory in pieces, with this thread waiting.
 Status GpuIo::send(size_t index, const TensorView& view, const std::string& name, GpuIo* other) {
   GpuTensor& tensor = inputs_[index];
   same_shapes_ &= tensor.has_shape(view.shape);
@@ -173,8 +174,8 @@ Status GpuIo::wait(const char* what) {
   return cuda_error(*device_.calls, status, device_.name + ": " + what);
 }
 
-// Bound with each run, when the bytes are there: an input that an operator on the CPU reads is
-// copied back by the runtime when it is bound.
+// Binds with each run, after the bytes have arrived: an input that a CPU operator reads is copied
+// back by the runtime when it is bound.
 Status GpuIo::bind_inputs(std::span<const char* const> names) {
   if (Status done = wait("inputs"); !done.ok()) return done;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -189,7 +190,8 @@ void GpuIo::clear_outputs() {
   if (binding_.get() != nullptr) api_.ClearBoundOutputs(binding_.get());
 }
 
-// Bound with each run: the runtime would take what it answered with for memory to write into.
+// Binds with each run: otherwise the runtime would reuse its last output value as memory to write
+// into.
 Status GpuIo::bind_output(size_t position, const char* name, const TensorView* like,
                           const OutputPlace& place) {
   while (outputs_.size() <= position) outputs_.emplace_back(api_, *device_.calls);
@@ -231,7 +233,7 @@ Status GpuIo::take_outputs(std::span<OrtValue*> values) {
                                  std::to_string(count));
 }
 
-// Where the graph hands an input through, the value is another one than was bound.
+// If the graph passes an input through, the value differs from the bound one.
 Status GpuIo::fetch(size_t position, OrtValue* value, const OutputPlace& place, TensorView& view) {
   const bool there = place.memory != nullptr && view.bytes <= place.bytes;
   uint8_t* const to =

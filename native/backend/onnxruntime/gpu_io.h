@@ -1,6 +1,6 @@
-// How a model on a GPU is fed: tensors go through pinned memory of the host to memory of the device
-// that is kept from run to run, and the session runs on that (an I/O binding). Hot path; any
-// thread, each with its own scratch.
+// Feeds a model on a GPU: tensors go through pinned host memory to device memory that is kept
+// between runs, and the session runs on that (an I/O binding). Hot path; any thread, each with its
+// own scratch.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ using BindingHandle = OrtHandle<OrtIoBinding, &OrtApi::ReleaseIoBinding>;
 // The device of one session. Immutable; outlives its GpuIos.
 class GpuDevice {
  public:
-  // The device of the first GPU provider. nullptr: none of NVIDIA's, or CUDA's runtime library is
-  // not there: the runtime then copies by itself.
+  // The device of the first GPU provider. nullptr: it is not NVIDIA's, or CUDA's runtime library is
+  // missing: the runtime then copies by itself.
   static std::unique_ptr<GpuDevice> of(const OrtRuntime& runtime,
                                        std::span<const Provider> providers);
   explicit GpuDevice(const OrtApi* api) : memory(api) {}
@@ -43,12 +43,12 @@ class GpuTensor {
   GpuTensor(const OrtApi& api, const gpu::CudaCalls& calls)
       : host(calls), device(calls), value(&api) {}
 
-  // Memory of the device for the elements of `like`, as a value of its type and shape: at `there`,
-  // or, where that is null, in `device`. Errors: CUDA's; the runtime's.
+  // Prepares device memory for the elements of `like`, as a value of its type and shape: at
+  // `there`, or, if that is null, in `device`. Errors: CUDA's; the runtime's.
   Status shape_to(const OrtRuntime& runtime, const GpuDevice& on, const TensorView& like,
                   void* there, const std::string& what);
 
-  // Whether its latest shape was this one.
+  // Whether it was last prepared for this shape.
   bool has_shape(const Shape& shape) const { return value.get() != nullptr && shape_ == shape; }
 
   gpu::HostBlock host;
@@ -60,15 +60,15 @@ class GpuTensor {
   void* place_ = nullptr;  // of the value
 };
 
-// Where an output of a run is: on the host, in memory that is kept for it, in memory that a client
-// shares (as it was asked for), or in what the runtime took of the device.
+// The location of a run's output: on the host, in kept device memory, in a client's shared memory
+// (as requested), or in device memory that the runtime allocated.
 enum class OutputSide : uint8_t { Host, Kept, Shared, Runtimes };
 
 // Memory and binding of one scratch. One thread at a time.
 class GpuIo {
  public:
-  // `own_only`: the session is given no memory but what is kept here (a recorded run reads and
-  // writes the same addresses each time); what clients share is copied on the device.
+  // `own_only`: the session only uses memory that is kept here (a recorded run uses the same
+  // addresses each time); shared client memory is copied on the device.
   GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs,
         bool own_only = false);
   ~GpuIo();
@@ -77,28 +77,28 @@ class GpuIo {
 
   // See BackendScratch::input_place.
   uint8_t* input_place(size_t index, size_t bytes);
-  // Makes the device this thread's. Errors: CUDA's; what went wrong when this was made.
+  // Makes the device current on this thread. Errors: CUDA's; any failure of the constructor.
   Status begin();
-  // Whether each input of this run has the shape that it had in the run before.
+  // Whether each input of this run has the same shape as in the previous run.
   bool same_shapes() const { return same_shapes_; }
-  // Starts copying an input; one that is in its place already, or in that of `other`, is copied
-  // once. One that lies on the device stays where it is, or is copied there.
+  // Starts copying an input; one that is already in its place, or in that of `other`, is copied
+  // once. One on the device is used in place, or copied there.
   Status send(size_t index, const TensorView& view, const std::string& name, GpuIo* other);
   // Waits for the inputs, and binds them. Errors: CUDA's, the runtime's.
   Status bind_inputs(std::span<const char* const> names);
-  // Binds one output: to memory of the device, where `like` has its type and shape, else to what
-  // the runtime makes of it: on the device where it is wanted there (`place`), else on the host.
+  // Binds one output: to device memory if `like` has its type and shape, otherwise to memory from
+  // the runtime: on the device if `place` asks for it, else on the host.
   Status bind_output(size_t position, const char* name, const TensorView* like,
                      const OutputPlace& place);
   OrtStatus* run(OrtSession* session, const OrtRunOptions* options);
-  // The values of all outputs, in the order of binding, owned by the caller.
+  // Returns the values of all outputs, in the order of binding; the caller owns them.
   Status take_outputs(std::span<OrtValue*> values);
-  // Starts copying an output that is on the device to its place, or to the host; `value`: what the
-  // runtime answered with. `view` has its type, shape and size, and says afterwards where it is.
+  // Starts copying an output that is on the device to its place, or to the host; `value`: the
+  // runtime's output value. `view` has its type, shape and size, and receives its location.
   Status fetch(size_t position, OrtValue* value, const OutputPlace& place, TensorView& view);
   // Waits for the outputs.
   Status finish();
-  // Forgets which outputs are bound.
+  // Unbinds all outputs.
   void clear_outputs();
   OutputSide side(size_t position) const { return sides_[position]; }
 
@@ -123,12 +123,12 @@ class GpuIo {
   Status made_;
   std::vector<GpuTensor> inputs_, outputs_;
   std::vector<OutputSide> sides_;                 // per output
-  std::vector<std::span<const uint8_t>> shared_;  // addresses that this run is given of clients
+  std::vector<std::span<const uint8_t>> shared_;  // client memory that this run uses
   bool same_shapes_ = false;
 };
 
-// How much of a device's memory is gone since this was made. Other loads meanwhile count too. One
-// thread at a time.
+// Measures how much device memory was consumed since it was made. Includes other loads at the same
+// time. One thread at a time.
 class DeviceMemory {
  public:
   // `gpu`: null = none; outlives this.

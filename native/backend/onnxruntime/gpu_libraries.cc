@@ -1,5 +1,6 @@
-// See gpu_libraries.h. The loader takes a library that is open for one that is needed by its
-// soname, so that neither LD_LIBRARY_PATH nor an entry in /etc/ld.so.conf.d is wanted.
+// Opens NVIDIA's libraries beside ONNX Runtime. The loader resolves a needed library by its soname
+// to one that is already open, so neither LD_LIBRARY_PATH nor an entry in /etc/ld.so.conf.d is
+// needed.
 #include "backend/onnxruntime/gpu_libraries.h"
 
 #include <dirent.h>
@@ -31,7 +32,7 @@ std::vector<std::string> gpu_libraries_in(const std::string& folder, bool tensor
   return names;
 }
 
-// One needs another: tried again while there is progress, so that no order has to be known.
+// Libraries need each other: retries while there is progress, so that no order has to be known.
 std::vector<std::string> open_all(const std::string& folder, std::vector<std::string> names) {
   size_t before = 0;
   do {
@@ -60,7 +61,8 @@ std::vector<std::string> open_gpu_libraries(const std::string& library_path, boo
   static auto* mutex = new std::mutex;
   static auto* known = new std::map<std::pair<std::string, bool>, std::vector<std::string>>;
   const size_t slash = library_path.rfind('/');
-  if (slash == std::string::npos) return {};  // the loader's to find, and so are the others
+  // the loader finds this library, and so it does the others
+  if (slash == std::string::npos) return {};
   const std::string folder = library_path.substr(0, slash);
   const std::lock_guard<std::mutex> lock(*mutex);
   const auto [place, fresh] = known->try_emplace({folder, tensorrt});

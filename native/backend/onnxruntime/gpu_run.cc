@@ -1,5 +1,5 @@
-// OrtModel's runs on a GPU: inputs to the device, the session on its binding, outputs back. Hot
-// path; any thread, each with its own scratch. The plain way is in session.cc.
+// OrtModel's runs on a GPU: copies inputs to the device, runs the session on its binding, copies
+// outputs back. Hot path; any thread, each with its own scratch. The plain way is in session.cc.
 #include <algorithm>
 #include <utility>
 
@@ -13,8 +13,7 @@ constexpr ErrorCode kFailed = ErrorCode::BackendFailed;
 
 }  // namespace
 
-// Text is no memory that a device could read, what is left out has no value to bind, and an output
-// is bound once.
+// A device cannot read text, an omitted input has no value to bind, and an output is bound once.
 bool OrtModel::fits_gpu(std::span<const TensorView> inputs,
                         std::span<const uint32_t> outputs) const {
   if (inputs.size() != input_names_.size()) return false;
@@ -37,8 +36,8 @@ Status OrtModel::send_inputs(std::span<const TensorView> inputs, OrtScratch& scr
   return status;
 }
 
-// Tensors that lie on a device, for a run that the device's memory is not bound to. What they hold
-// lives as long as the scratch, or until the next such run.
+// Copies device tensors to the host, for a run that device memory is not bound to. The copies live
+// as long as the scratch, or until the next such run.
 Status OrtModel::land(std::span<const TensorView>& inputs, OrtScratch& scratch) {
   scratch.landed_.assign(inputs.begin(), inputs.end());
   scratch.landed_bytes_.resize(inputs.size());
@@ -58,7 +57,7 @@ Status OrtModel::land(std::span<const TensorView>& inputs, OrtScratch& scratch) 
   return ok_status();
 }
 
-// Where output `position` is wanted; text is nowhere but on the host.
+// The place requested for output `position`; text is always on the host.
 const OutputPlace& OrtModel::place_of(const OrtScratch& scratch, size_t position) const {
   static constexpr OutputPlace kHost;
   const TensorSpec& spec = info_.signatures.front().outputs[scratch.output_indices_[position]];
@@ -66,8 +65,8 @@ const OutputPlace& OrtModel::place_of(const OrtScratch& scratch, size_t position
                                                                          : kHost;
 }
 
-// `own`: outputs whose shapes follow from the inputs' stay on the device, in memory that is kept or
-// that is a client's.
+// `own`: outputs whose shapes follow from the inputs' stay on the device, in kept memory or in a
+// client's.
 Status OrtModel::bind_outputs(OrtScratch& scratch, bool own) const {
   for (size_t i = 0; i < scratch.output_indices_.size(); ++i) {
     const bool kept = own && fixed_by_inputs_[scratch.output_indices_[i]];
@@ -103,7 +102,7 @@ Status OrtModel::run_bound(std::span<const TensorView> inputs, OrtScratch& scrat
   return run_error(api_, failed, fed);
 }
 
-// `broken`: an output on the device has another shape than the model declares.
+// `broken`: an output on the device does not have the shape that the model declares.
 Status OrtModel::fetch_outputs(OrtScratch& scratch, bool& broken) const {
   GpuIo& io = *scratch.io_;
   Status status = io.take_outputs(scratch.output_values_);
@@ -124,12 +123,12 @@ Status OrtModel::fetch_outputs(OrtScratch& scratch, bool& broken) const {
   return status;
 }
 
-// A session that records graphs runs in turns; others at once.
+// Locks out other runs if the session records graphs; otherwise runs are parallel.
 std::unique_lock<std::mutex> OrtModel::graph_turn() const {
   return graphs_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(graphs_->turn);
 }
 
-// A run that met the recording of another model's graph is tried once more: the device is well.
+// Retries a run that met the recording of another model's graph: the device is healthy.
 Status OrtModel::run_on_gpu(std::span<const TensorView> inputs, OrtScratch& scratch,
                             const CancelFlag* cancel) {
   const auto run = [&] {

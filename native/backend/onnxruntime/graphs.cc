@@ -1,4 +1,4 @@
-// See graphs.h: the graphs of one model, a session each.
+// Runs a model of several graphs, with a session for each.
 #include "backend/onnxruntime/graphs.h"
 
 #ifdef __SSE2__
@@ -8,7 +8,7 @@
 namespace serval::ort {
 namespace {
 
-// A scratch per signature, made when the signature is first run.
+// One scratch per signature, made when the signature is first run.
 class GraphsScratch final : public BackendScratch {
  public:
   explicit GraphsScratch(size_t graphs) : scratches_(graphs) {}
@@ -31,8 +31,8 @@ class GraphsScratch final : public BackendScratch {
   BackendScratch* current_ = nullptr;
 };
 
-// While one of these lives, this thread takes denormal numbers for 0 and gives 0 for them, as
-// TensorFlow's threads do. Costs about 10 ns. Source: tensorflow/core/platform/denormal.
+// While one of these exists, this thread flushes denormal inputs and results to 0, as TensorFlow's
+// threads do. Costs about 10 ns. Source: tensorflow/core/platform/denormal.
 class FlushDenormals {
  public:
 #ifdef __SSE2__

@@ -12,8 +12,8 @@ namespace serval::ort {
 
 class OrtGraphs final : public BackendModel {
  public:
-  // Takes the graphs, one per signature of `info`, in its order; signatures of the same content
-  // share one. `weights` is what the sessions read.
+  // Takes the graphs, one per signature of `info`, in its order; signatures with the same content
+  // share one. The sessions read `weights`.
   OrtGraphs(BackendModelInfo info, std::unique_ptr<SharedWeights> weights,
             std::vector<std::shared_ptr<OrtModel>> graphs)
       : info_(std::move(info)), weights_(std::move(weights)), graphs_(std::move(graphs)) {}
@@ -28,7 +28,8 @@ class OrtGraphs final : public BackendModel {
 
  private:
   const BackendModelInfo info_;
-  const std::unique_ptr<SharedWeights> weights_;  // before graphs_: goes after them
+  // declared before graphs_, so destroyed after them
+  const std::unique_ptr<SharedWeights> weights_;
   const std::vector<std::shared_ptr<OrtModel>> graphs_;
 };
 

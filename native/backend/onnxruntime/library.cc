@@ -1,4 +1,4 @@
-// See library.h. Control plane.
+// Loads the library and makes its environment. Control plane.
 #include "backend/onnxruntime/library.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ Error unavailable(std::string message) {
   return make_error(ErrorCode::RuntimeUnavailable, std::move(message));
 }
 
-// The minor number of "1.30.0", or -1 when the text is not of major version 1.
+// The minor number of "1.30.0", or -1 if the text is not of major version 1.
 int minor_version(std::string_view version) {
   int minor = -1;
   if (!version.starts_with("1.")) return -1;
@@ -44,8 +44,8 @@ Result<std::string> resolve_path(const std::string& given) {
     }
     path = variable;
   }
-  // A bare name is the loader's to find. A path is made canonical, so that two spellings of one
-  // file are one runtime; one that does not exist is left to dlopen, whose text says it best.
+  // A bare name is left to the loader. A path is made canonical, so that two spellings of one file
+  // are one runtime; one that does not exist is left to dlopen, whose error text is the best.
   if (path.find('/') == std::string::npos) return path;
   char* canonical = realpath(path.c_str(), nullptr);
   if (canonical == nullptr) return path;
@@ -54,7 +54,7 @@ Result<std::string> resolve_path(const std::string& given) {
   return path;
 }
 
-// The cores that this process may use; containers and taskset narrow them.
+// The number of cores that this process may use; containers and taskset reduce it.
 int usable_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -63,18 +63,19 @@ int usable_cores() {
   return hardware == 0 ? 1 : static_cast<int>(hardware);
 }
 
-// Official Linux builds since 1.29 send model names, graph hashes and machine data to their maker
-// unless this variable is set before the library makes its environment, and queue them in the
-// user's cache directory. A server must not do that unasked: always off. setenv() is not safe
-// beside other threads' getenv(), so a process that has set the variable itself, early, is left
-// alone.
+// Disables telemetry. Official Linux builds since 1.29 send model names, graph hashes and machine
+// data to their maker unless this variable is set before the library makes its environment, and
+// queue them in the user's cache directory. A server must not do that unasked: always off. setenv()
+// is unsafe while other threads call getenv(), so a variable that the process itself has set early
+// is left alone.
 // Source: ONNX Runtime's docs/Privacy.md, "Disabling telemetry".
 void forbid_telemetry() {
   const char* value = std::getenv(kTelemetryVariable);
   if (value == nullptr || std::string_view(value) != "1") setenv(kTelemetryVariable, "1", 1);
 }
 
-// Symbols stay local: the process may hold another ONNX Runtime (a Python or Node binding's).
+// Symbols stay local: the process may contain another ONNX Runtime (that of a Python or Node
+// binding).
 Result<const OrtApiBase*> open_library(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -95,11 +96,11 @@ Result<const OrtApiBase*> open_library(const std::string& path) {
   return base;
 }
 
-// The environment with the pool and the arena that all sessions share.
-// Spinning is off: an idle server's threads sleep, and a listener on the same core is not starved.
-// Measured (AMD EPYC, ORT 1.30): the shared arena costs a session nothing against an arena of its
-// own (half_plus_three 1616 ns and 1617 ns per bare Run). No arena at all would save 100 ns there,
-// but a chain of operators on 8 MB tensors takes 2.5 ms instead of 2.1, on 64 MB 130 ms not 50.
+// Makes the environment with the pool and the arena that all sessions share. Spinning is off: an
+// idle server's threads sleep, and a listener on the same core is not starved. Measured (AMD EPYC,
+// ORT 1.30): the shared arena costs a session nothing compared with its own arena (half_plus_three
+// 1616 ns and 1617 ns per bare Run). No arena at all would save 100 ns there, but a chain of
+// operators on 8 MB tensors takes 2.5 ms instead of 2.1, on 64 MB 130 ms instead of 50.
 OrtStatus* make_environment(OrtRuntime& runtime) {
   const OrtApi& api = *runtime.api;
   ThreadingOptionsHandle threading(&api);

@@ -1,4 +1,5 @@
-// See node_counts.h. Source: ONNX Runtime's C API, Session_GetEpGraphAssignmentInfo (1.24).
+// Reads the runtime's record of nodes per provider. Source: ONNX Runtime's C API,
+// Session_GetEpGraphAssignmentInfo (1.24).
 #include "backend/onnxruntime/node_counts.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// How many nodes of a model's graph each provider has, by the runtime's own record. Control plane;
-// the thread that loads.
+// The number of nodes of a model's graph on each provider, from the runtime's own record. Control
+// plane; the thread that loads.
 #pragma once
 
 #include "backend/backend.h"
@@ -7,12 +7,13 @@
 
 namespace serval::ort {
 
-// Has the session keep that record. Before it is made. Does nothing for libraries before 1.24.
+// Makes the session keep that record; call it before the session is made. Does nothing for
+// libraries before 1.24.
 // Errors: the runtime's.
 OrtStatus* record_nodes(const OrtRuntime& runtime, OrtSessionOptions* options);
 
-// By the runtime's names of providers, in its order; adds to what `counts` has. Nodes are counted
-// behind the basic optimizations; those that a provider compiles together count each. Nothing where
+// By the runtime's names of providers, in its order; adds to `counts`. Nodes are counted after the
+// basic optimizations; nodes that a provider compiles together count individually. Does nothing if
 // there is no record.
 void count_nodes(const OrtRuntime& runtime, const OrtSession& session,
                  std::vector<ProviderNodes>& counts);

@@ -1,4 +1,4 @@
-// See session.h. Hot path, any thread.
+// Runs batches on a session. Hot path, any thread.
 #include "backend/onnxruntime/session.h"
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 namespace serval::ort {
 namespace {
 
-uint8_t no_bytes = 0;  // where a tensor of no elements points
+uint8_t no_bytes = 0;  // address of tensors without elements
 
-// What an output of ours begins with before a run; a run that leaves it did not write the output.
+// The initial content of our output memory; if a run leaves it, the output was not written.
 constexpr uint8_t kUnwritten[8] = {0xa5, 0x5a, 0xa5, 0x5a, 0xa5, 0x5a, 0xa5, 0x5a};
 
-// Whether the output's shape is a function of the inputs' shapes, as the model declares it: every
-// dim is a number or a symbol of some input. An output that is an input by name is passed through
-// by the runtime, which does not write to memory given for it.
+// Whether the output's declared shape is a function of the inputs' shapes: every dim is a number or
+// a symbol of some input. An output that is an input by name is passed through by the runtime,
+// which does not write to memory given for it.
 bool is_fixed_by_inputs(const TensorSpec& output, const Signature& signature) {
   if (output.unknown_rank || output.dtype == DType::Bytes) return false;
   if (signature.find_input(output.name) >= 0) return false;
@@ -73,7 +73,7 @@ void OrtScratch::drop_input(Input& input) {
   input.string_bytes = 0;
 }
 
-// The graph's own value counts for this input.
+// The graph's default value is used for this input.
 void OrtScratch::leave_out(size_t index) {
   all_fed_ = false;
   if (input_values_[index] == nullptr) return;
@@ -82,7 +82,7 @@ void OrtScratch::leave_out(size_t index) {
   input_values_[index] = nullptr;
 }
 
-// The runtime looks between two operators, those of a loop's body too.
+// The runtime checks between two operators, including those of a loop's body.
 void OrtScratch::end_run() {
   if (options_ == nullptr) return;
   drop_status(api_, api_.RunOptionsSetTerminate(options_));
@@ -93,7 +93,7 @@ void OrtScratch::forget_end() {
   drop_status(api_, api_.RunOptionsUnsetTerminate(options_));
 }
 
-// Gives the runtime's output values back; our own stay.
+// Releases the runtime's output values; our own are kept.
 void OrtScratch::drop_outputs() {
   for (size_t i = 0; i < output_values_.size(); ++i) {
     if (output_values_[i] != nullptr && !own_outputs_[i].given) {
@@ -113,8 +113,8 @@ void OrtScratch::release_outputs() {
   }
 }
 
-// Gives memory of ours for an output of the shape of the run before. Any failure leaves the output
-// to the runtime.
+// Provides our memory for an output with the shape of the previous run. On any failure the runtime
+// allocates the output.
 void OrtScratch::give_own_output(const OrtRuntime& runtime, size_t position) {
   const TensorView& view = views_[position];
   OwnOutput& own = own_outputs_[position];
@@ -148,8 +148,8 @@ bool OrtScratch::own_outputs_were_written() const {
   });
 }
 
-// A view over the caller's bytes; the runtime does not write to inputs. Kept from run to run: a
-// listener's arena gives the same address again and again, which saves 95 ns each.
+// Makes a view over the caller's bytes; the runtime does not write to inputs. Kept between runs: a
+// listener's arena often returns the same address, which saves 95 ns each.
 OrtStatus* OrtScratch::bind_fixed(const OrtRuntime& runtime, const TensorView& view, size_t index) {
   Input& input = inputs_[index];
   const bool same_shape = input.value != nullptr && input.shape == view.shape;
@@ -166,8 +166,8 @@ OrtStatus* OrtScratch::bind_fixed(const OrtRuntime& runtime, const TensorView& v
   return failed;
 }
 
-// Copies the strings, by length, into a value of the runtime's; a value of the same shape is filled
-// again, its strings keep their capacity.
+// Copies the strings, by length, into a value of the runtime; a value of the same shape is
+// refilled, and its strings keep their capacity.
 OrtStatus* OrtScratch::bind_strings(const OrtRuntime& runtime, const TensorView& view,
                                     size_t index) {
   Input& input = inputs_[index];
@@ -191,7 +191,8 @@ OrtStatus* OrtScratch::bind_strings(const OrtRuntime& runtime, const TensorView&
     if (!text.empty()) std::memcpy(place, text.data(), text.size());
     total += text.size();
   }
-  input.string_bytes = std::max(input.string_bytes, total);  // capacity is not given back
+  // the runtime's strings keep their capacity
+  input.string_bytes = std::max(input.string_bytes, total);
   return nullptr;
 }
 
@@ -266,16 +267,16 @@ Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scr
                             ? scratch.bind_strings(runtime_, inputs[i], i)
                             : scratch.bind_fixed(runtime_, inputs[i], i);
     if (failed == nullptr) continue;
-    scratch.drop_input(scratch.inputs_[i]);  // the next run's shapes then count as changed
+    scratch.drop_input(scratch.inputs_[i]);  // so that the next run's shapes count as changed
     return take_error(api_, failed, ErrorCode::InvalidArgument, "input \"" + specs[i].name + "\"");
   }
   return ok_status();
 }
 
-// Outputs of a run whose inputs have the shapes of the run before have the shapes of the run before
-// where the model declares so; the runtime is then given memory of ours to write them into, which
-// saves allocations and calls: 1435 ns a run instead of 1700 on half_plus_three, where a bare Run
-// with the release of its output takes 1640 (AMD EPYC, one thread, ORT 1.30).
+// If the inputs have the same shapes as in the previous run, so have the outputs that the model
+// declares to depend on them; the runtime then writes them to our memory, which saves allocations
+// and calls: 1435 ns per run instead of 1700 on half_plus_three, where a bare Run with the release
+// of its output takes 1640 (AMD EPYC, one thread, ORT 1.30).
 void OrtModel::give_own_outputs(OrtScratch& scratch) const {
   if (!scratch.same_shapes_ || !scratch.shapes_known_) return;
   if (!reuse_outputs_.load(std::memory_order_relaxed)) return;
@@ -314,7 +315,7 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
   status = cancel == nullptr ? call_session(scratch, nullptr) : run_until_ended(scratch, *cancel);
   for (size_t i = 0; status.ok() && i < output_indices.size(); ++i) {
     OwnOutput& own = scratch.own_outputs_[i];
-    if (own.given) scratch.views_[i].data = own.memory.data();  // all else is as it was
+    if (own.given) scratch.views_[i].data = own.memory.data();  // everything else is unchanged
     else status = view_output(scratch, i);
   }
   scratch.has_outputs_ = scratch.shapes_known_ = status.ok();
@@ -322,7 +323,7 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
   return status;
 }
 
-// What fails after the flag was up failed because it was.
+// A failure after the flag was set is caused by the flag.
 Status OrtModel::run_until_ended(OrtScratch& scratch, const CancelFlag& cancel) {
   cancel.begin_run(scratch);
   Status status = call_session(scratch, &cancel);
@@ -333,7 +334,7 @@ Status OrtModel::run_until_ended(OrtScratch& scratch, const CancelFlag& cancel) 
   return make_error(ErrorCode::Cancelled, "the model's run was ended");
 }
 
-// The inputs that are there, with their names.
+// Selects the inputs that are present, with their names.
 void OrtModel::select_fed(OrtScratch& scratch) const {
   scratch.fed_names_.clear();
   scratch.fed_values_.clear();
@@ -363,8 +364,8 @@ OrtStatus* OrtModel::run_session(OrtScratch& scratch, const CancelFlag* cancel) 
                        scratch.output_names_, scratch.output_values_});
 }
 
-// A model that breaks its declared shapes (the runtime checks those of memory given to it), or
-// whose outputs are not all written, is run again without memory of ours, and never given it again.
+// A model that contradicts its declared shapes (the runtime checks those of memory given to it), or
+// whose outputs are not all written, is run again without our memory, and never gets it again.
 Status OrtModel::call_session(OrtScratch& scratch, const CancelFlag* cancel) {
   OrtStatus* failed = run_session(scratch, cancel);
   if (failed == nullptr && scratch.own_outputs_were_written()) return ok_status();
@@ -385,7 +386,7 @@ Status OrtModel::call_session(OrtScratch& scratch, const CancelFlag* cancel) {
   return run_error(api_, failed, fed);
 }
 
-// 3 ns with the call of 1.24, 52 ns without.
+// Takes 3 ns with the call of 1.24, 52 ns without.
 OrtStatus* OrtModel::read_type_and_shape(const OrtValue* value, OutputShape& shape) const {
   if (runtime_.has_shape_calls) {
     return api_.GetTensorElementTypeAndShapeDataReference(value, &shape.type, &shape.dims,
@@ -424,7 +425,7 @@ Status OrtModel::read_strings(const OrtValue* value, size_t count, StringOutput&
   return ok_status();
 }
 
-// Type, shape and size of an output.
+// Reads type, shape and size of an output.
 Status OrtModel::view_shape(OrtScratch& scratch, size_t position) const {
   const TensorSpec& spec = info_.signatures.front().outputs[scratch.output_indices_[position]];
   TensorView& view = scratch.views_[position];
@@ -446,7 +447,7 @@ Status OrtModel::view_shape(OrtScratch& scratch, size_t position) const {
   return ok_status();
 }
 
-// One that is on the host.
+// Views an output that is on the host.
 Status OrtModel::view_output(OrtScratch& scratch, size_t position) const {
   if (Status shaped = view_shape(scratch, position); !shaped.ok()) return shaped;
   const TensorSpec& spec = info_.signatures.front().outputs[scratch.output_indices_[position]];

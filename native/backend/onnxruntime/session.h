@@ -1,5 +1,5 @@
 // One loaded ONNX model: runs batches on its session. Hot path; any thread, each with its own
-// scratch. Must not log, load or look at files.
+// scratch. Must not log, load or access files.
 #pragma once
 
 #include <atomic>
@@ -19,26 +19,26 @@
 
 namespace serval::ort {
 
-// Larger outputs, and strings, a scratch does not keep memory for between runs.
+// A scratch keeps no memory between runs for larger outputs and for strings.
 inline constexpr size_t kKeptValueBytes = 64 * 1024;
 
-// A string output's copy: the runtime's strings are C++ objects of its own C++ library, so that
-// views of them would rest on its ABI. One call copies them all.
+// A copy of a string output: the runtime's strings are objects of its own C++ library, so views of
+// them would depend on its ABI. One call copies them all.
 struct StringOutput {
   ByteBuffer bytes;
   std::vector<size_t> offsets;
   std::vector<std::string_view> views;
 };
 
-// What the runtime says of an output value; `dims` may point into the value.
+// Type and shape of an output value; `dims` may point into the value.
 struct OutputShape {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   const int64_t* dims = nullptr;
   size_t rank = 0;
-  int64_t copied[kRankMax];  // only for libraries before 1.24
+  int64_t copied[kRankMax];  // only used for libraries before 1.24
 };
 
-// Memory of ours for one small output, and the runtime's value over it.
+// Our memory for one small output, and the runtime's value over it.
 struct OwnOutput {
   OrtValue* value = nullptr;
   ByteBuffer memory;
@@ -51,12 +51,12 @@ struct GraphNames {
   std::vector<std::string> inputs, outputs;
 };
 
-// See BackendScratch. Keeps the runtime's input values (a view made again over the same address and
-// shape is the same value), memory for small outputs (see OrtModel::run), and the options of its
-// run, through which that can be ended: those of the runtime's default would cost Run 25 ns more.
+// See BackendScratch. Keeps the runtime's input values (a view over the same address and shape
+// reuses its value), memory for small outputs (see OrtModel::run), and the options of its run,
+// through which the run can be ended; the default options would cost Run 25 ns more.
 class OrtScratch final : public BackendScratch, private RunEnder {
  public:
-  // `gpu`: of a model on a GPU, else null.
+  // `gpu`: for a model on a GPU, else null.
   OrtScratch(const OrtApi& api, size_t input_count, std::unique_ptr<GpuIo> gpu = nullptr);
   ~OrtScratch() override;
   OrtScratch(const OrtScratch&) = delete;
@@ -89,8 +89,8 @@ class OrtScratch final : public BackendScratch, private RunEnder {
   void leave_out(size_t index);
   void drop_input(Input& input);
   void drop_outputs();
-  void end_run() override;  // RunEnder's
-  // What the next run is on: a graph's, or the scratch's own.
+  void end_run() override;  // Implements RunEnder.
+  // Selects what the next run uses: a graph's memory, or the scratch's own.
   void use(GpuIo& io, OrtRunOptions* options) {
     io_ = &io;
     options_ = options;
@@ -103,17 +103,17 @@ class OrtScratch final : public BackendScratch, private RunEnder {
 
   const OrtApi& api_;
   const std::unique_ptr<GpuIo> gpu_;
-  RunOptionsHandle run_options_;  // holds null where memory is out: such a run cannot be ended
+  RunOptionsHandle run_options_;  // holds null if memory was out: such a run cannot be ended
   GpuGraphs graphs_;
-  bool says_no_graph_ = false;        // its own run options do: see OrtModel::make_scratch()
-  GpuIo* io_ = nullptr;               // of the present run; null: on no GPU
-  OrtRunOptions* options_ = nullptr;  // likewise
+  bool says_no_graph_ = false;        // set in its own run options: see OrtModel::make_scratch()
+  GpuIo* io_ = nullptr;               // of the current run; null: not on a GPU
+  OrtRunOptions* options_ = nullptr;  // of the current run
   std::vector<Input> inputs_;
-  std::vector<const OrtValue*> input_values_;  // null: left out
-  std::vector<const char*> fed_names_;         // of those that are there, where some are not
+  std::vector<const OrtValue*> input_values_;  // null: omitted
+  std::vector<const char*> fed_names_;         // names of the present inputs, if some are absent
   std::vector<const OrtValue*> fed_values_;
   bool all_fed_ = true;
-  bool same_shapes_ = false;   // this run's inputs have the shapes of the run before
+  bool same_shapes_ = false;   // this run's inputs have the same shapes as in the previous run
   bool shapes_known_ = false;  // views_ holds the shapes of a successful run of these outputs
   std::vector<uint32_t> output_indices_;
   std::vector<const char*> output_names_;
@@ -129,10 +129,10 @@ class OrtScratch final : public BackendScratch, private RunEnder {
 
 class OrtModel final : public BackendModel {
  public:
-  // Takes the session. `info` holds one signature. `cpu_only`: no provider but the CPU's.
-  // `names` empty: those of the signature. `states`: what runs read and assign besides, or null.
-  // `gpu`: the device that it runs on, where that is known. `graph_rows`: see GraphRules; empty =
-  // no graphs.
+  // Takes the session. `info` holds one signature. `cpu_only`: there is no provider but the CPU's.
+  // `names` empty: those of the signature. `states`: further values that runs read and assign, or
+  // null. `gpu`: the device that it runs on, if known. `graph_rows`: see GraphRules; empty = no
+  // graphs.
   OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info, bool cpu_only,
            GraphNames names = {}, std::unique_ptr<StateUses> states = nullptr,
            std::unique_ptr<GpuDevice> gpu = nullptr, std::vector<uint32_t> graph_rows = {});
@@ -182,14 +182,15 @@ class OrtModel final : public BackendModel {
   const OrtRuntime& runtime_;
   const OrtApi& api_;
   SessionHandle session_;
-  BackendModelInfo info_;  // constant once it is made
+  BackendModelInfo info_;  // constant after construction
   const GraphNames names_;
   std::vector<const char*> input_names_;
   const std::unique_ptr<StateUses> states_;
-  std::vector<char> fixed_by_inputs_;      // per output: the declared dims follow from the inputs'
-  std::atomic<bool> reuse_outputs_{true};  // false once the model broke that declaration
-  const std::unique_ptr<GpuDevice> gpu_;   // null: the runtime copies, if anybody does
-  std::atomic<bool> reuse_device_outputs_{true};  // as reuse_outputs_
+  std::vector<char> fixed_by_inputs_;  // per output: its declared dims follow from the inputs'
+  // set to false when the model contradicts that declaration
+  std::atomic<bool> reuse_outputs_{true};
+  const std::unique_ptr<GpuDevice> gpu_;          // null: the runtime copies, if necessary
+  std::atomic<bool> reuse_device_outputs_{true};  // like reuse_outputs_
   std::unique_ptr<GraphRules> graphs_;            // null: no CUDA graphs
 };
 

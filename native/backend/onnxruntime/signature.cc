@@ -1,4 +1,4 @@
-// See signature.h. Control plane.
+// Reads signature and metadata from a session. Control plane.
 #include "backend/onnxruntime/signature.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const char* value_kind(ONNXType type) {
   return "unknown";
 }
 
-// A name for the element types that we have no dtype for.
+// A name for element types without a dtype here.
 std::string element_type_name(ONNXTensorElementDataType type) {
   switch (type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64: return "complex64";
@@ -35,7 +35,7 @@ std::string element_type_name(ONNXTensorElementDataType type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4: return "int4";
     default: break;
   }
-  // Newer than the version of the API that we ask for: numbers of ONNX Runtime 1.30.
+  // Newer than the API version that we request: numbers of ONNX Runtime 1.30.
   constexpr std::string_view kNewer[] = {"float4e2m1", "uint2", "int2"};
   const int number = static_cast<int>(type);
   const auto after = static_cast<size_t>(number - ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4 - 1);
@@ -47,7 +47,7 @@ Error model_invalid(std::string message) {
   return make_error(ErrorCode::ModelInvalid, std::move(message));
 }
 
-// Text that the runtime allocated; frees it. Null is "".
+// Copies and frees text that the runtime allocated. Null is "".
 std::string take_text(const OrtRuntime& runtime, char* text) {
   if (text == nullptr) return {};
   std::string copy = text;
@@ -67,7 +67,8 @@ constexpr Side kInputs = {"input", &OrtApi::SessionGetInputCount, &OrtApi::Sessi
                           &OrtApi::SessionGetInputTypeInfo};
 constexpr Side kOutputs = {"output", &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName,
                            &OrtApi::SessionGetOutputTypeInfo};
-// Inputs that are initializers too. The runtime lists those apart, of models since IR version 4.
+// Inputs that are also initializers. The runtime lists them separately, for models since IR version
+// 4.
 constexpr Side kDefaults = {"input", &OrtApi::SessionGetOverridableInitializerCount,
                             &OrtApi::SessionGetOverridableInitializerName,
                             &OrtApi::SessionGetOverridableInitializerTypeInfo};
@@ -91,7 +92,7 @@ OrtStatus* read_dims(const OrtRuntime& runtime, const OrtTensorTypeAndShapeInfo*
   return status;
 }
 
-// What to do about a tensor that no protocol can carry.
+// The advice for a tensor that no protocol can carry.
 std::string instead_of(ONNXType kind, bool input) {
   if (input) {
     return kind == ONNX_TYPE_OPTIONAL
@@ -104,13 +105,14 @@ std::string instead_of(ONNXType kind, bool input) {
          "behind it; skl2onnx and onnxmltools: options={'zipmap': False} or zipmap=False)";
 }
 
-// What is read of one tensor. `kind` other than tensor: the rest is not read.
+// The properties of one tensor. If `kind` is not tensor, the rest is not read.
 struct ReadTensor {
   TensorSpec spec;
   ONNXType kind = ONNX_TYPE_UNKNOWN;
 };
 
-// Reads tensor `index`. A failed call gives `failed`; an element type that is not ours an error.
+// Reads tensor `index`. `failed` receives a failed call's status; an unsupported element type is an
+// error.
 Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const Side& side,
                    size_t index, ReadTensor& read) {
   const OrtApi& api = *runtime.api;
@@ -127,7 +129,7 @@ Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const S
   if (failed == nullptr) failed = api.GetOnnxTypeFromTypeInfo(type.get(), &read.kind);
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, what);
   if (read.kind != ONNX_TYPE_TENSOR) return ok_status();
-  const OrtTensorTypeAndShapeInfo* shape = nullptr;  // belongs to `type`
+  const OrtTensorTypeAndShapeInfo* shape = nullptr;  // owned by `type`
   ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   failed = api.CastTypeInfoToTensorInfo(type.get(), &shape);
   if (failed == nullptr) failed = api.GetTensorElementType(shape, &element);
@@ -149,7 +151,7 @@ Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const S
   return ok_status();
 }
 
-// How many there are.
+// Reads the number of tensors.
 Status count_of(const OrtRuntime& runtime, const OrtSession& session, const Side& side,
                 size_t& count) {
   OrtStatus* failed = (runtime.api->*side.count)(&session, &count);
@@ -173,7 +175,7 @@ Status read_inputs(const OrtRuntime& runtime, const OrtSession& session,
   return status;
 }
 
-// A default of a type that no client has stays what it is.
+// A default of a type that no client can send is always used.
 Status read_defaults(const OrtRuntime& runtime, const OrtSession& session,
                      std::vector<TensorSpec>& specs) {
   size_t count = 0;
@@ -187,7 +189,7 @@ Status read_defaults(const OrtRuntime& runtime, const OrtSession& session,
   return status;
 }
 
-// Outputs that are no tensors are left out where there are others.
+// Outputs that are not tensors are omitted if there are others.
 Status read_outputs(const OrtRuntime& runtime, const OrtSession& session,
                     std::vector<TensorSpec>& specs, std::vector<std::string>& notes) {
   size_t count = 0;
@@ -207,7 +209,7 @@ Status read_outputs(const OrtRuntime& runtime, const OrtSession& session,
   return model_invalid(std::move(notes.front()));
 }
 
-// The custom metadata map's pairs. Always frees the runtime's keys.
+// Reads the pairs of the custom metadata map. Always frees the runtime's keys.
 OrtStatus* read_pairs(const OrtRuntime& runtime, const OrtModelMetadata* metadata,
                       BackendModelInfo& info) {
   const OrtApi& api = *runtime.api;

@@ -1,5 +1,4 @@
-// What a loaded session says of itself: signature and metadata, read once at load. Control plane,
-// the loading thread.
+// Signature and metadata of a loaded session, read once at load. Control plane, the loading thread.
 #pragma once
 
 #include "backend/backend.h"
@@ -7,17 +6,17 @@
 
 namespace serval::ort {
 
-// Our dtype of an element type; Invalid where we have none.
+// Our dtype for an element type; Invalid if there is none.
 DType dtype_of(ONNXTensorElementDataType type);
-// Total over our dtypes (Invalid gives UNDEFINED). Hot path, any thread.
+// Defined for all our dtypes (Invalid gives UNDEFINED). Hot path, any thread.
 ONNXTensorElementDataType element_type_of(DType dtype);
 
 // The session's inputs and outputs as signature "serving_default". A library before 1.24 cannot
-// tell a scalar from a tensor of unknown rank: both are then given as unknown_rank, so that no good
-// request is refused here; the runtime checks again. Inputs with a default in the graph stand last
-// (may_be_absent). Outputs that are no tensors (sequence, map, optional, sparse) are left out,
-// which `notes` gets a sentence of. Errors: model_invalid naming the tensor and its type, where an
-// input, or every output, is no tensor, or an element type or rank is not ours.
+// distinguish a scalar from a tensor of unknown rank: both are reported as unknown_rank, so that no
+// valid request is refused here; the runtime checks again. Inputs with a default in the graph come
+// last (may_be_absent). Outputs that are not tensors (sequence, map, optional, sparse) are omitted,
+// which adds a sentence to `notes`. Errors: model_invalid naming the tensor and its type, if an
+// input, or every output, is not a tensor, or an element type or rank is unsupported.
 Result<Signature> read_signature(const OrtRuntime& runtime, const OrtSession& session,
                                  std::vector<std::string>& notes);
 

@@ -1,4 +1,4 @@
-// See state.h: variables of a loaded model.
+// Implements the variables of a loaded model.
 #include "backend/onnxruntime/state.h"
 
 #include <algorithm>
@@ -8,12 +8,12 @@ namespace serval::ort {
 
 namespace {
 
-// How long a cancelled run may go on waiting for its turn.
+// How long a cancelled run may continue to wait for its turn.
 constexpr std::chrono::milliseconds kCancelCheckInterval(5);
 
 bool lock_soon(std::unique_lock<std::timed_mutex>& lock) {
 #ifdef __SANITIZE_THREAD__
-  // GCC 12's TSan does not know pthread_mutex_clocklock, which try_lock_for calls.
+  // GCC 12's TSan does not support pthread_mutex_clocklock, which try_lock_for calls.
   return lock.try_lock_until(std::chrono::system_clock::now() + kCancelCheckInterval);
 #else
   return lock.try_lock_for(kCancelCheckInterval);

@@ -1,5 +1,5 @@
 // Variables that runs assign: the state of one loaded version, shared by its signatures. Runs that
-// touch it take turns. Any thread.
+// use it take turns. Any thread.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@
 
 namespace serval::ort {
 
-// The present values. Owns them.
+// The current values. Owns them.
 struct StateSet {
   std::timed_mutex mutex;
   std::vector<ValueHandle> values;  // guarded by mutex; never null
 };
 
-// What a run is given and gives, apart from state.
+// Inputs and outputs of a run, apart from state.
 struct RunArguments {
   const OrtRunOptions* options;
   const CancelFlag* cancel;  // or null
@@ -36,9 +36,9 @@ class StateUses {
   StateUses(std::shared_ptr<StateSet> set, std::vector<GraphState> uses)
       : set_(std::move(set)), uses_(std::move(uses)) {}
 
-  // Runs with the state's values as further inputs; what the graph assigns replaces them when the
-  // run succeeds, and not at all when it fails. Waits while another run of the set
-  // runs, unless this one is cancelled.
+  // Runs with the state's values as further inputs; the values that the graph assigns replace them
+  // if the run succeeds, and are discarded if it fails. Waits while another run of the set runs,
+  // unless this one is cancelled.
   OrtStatus* run(const OrtRuntime& runtime, OrtSession* session, const RunArguments& run);
 
  private:

@@ -1,6 +1,5 @@
-// See weights.h: weights that sessions share.
-// The bytes are read, not mapped: a file that is replaced or cut short while it serves then harms
-// nobody.
+// Loads weights that sessions share. The bytes are read, not mapped, so a file that is replaced or
+// truncated while it is in use does no harm.
 #include "backend/onnxruntime/weights.h"
 
 #include <fcntl.h>
@@ -25,9 +24,9 @@
 namespace serval::ort {
 namespace {
 
-// What a session copies stands in a protobuf message of its own, which cannot be over 2 GB.
+// Weights that a session copies are put in a protobuf message, which cannot exceed 2 GB.
 constexpr uint64_t kCopiedBytesMax = uint64_t{1900} << 20;
-constexpr size_t kReadBytes = size_t{4} << 20;  // what is read is checked while it is in the cache
+constexpr size_t kReadBytes = size_t{4} << 20;  // small, so that the CRC reads from the cache
 
 class File {
  public:
@@ -48,7 +47,7 @@ Error bad_weight(const Weight& weight, const std::string& path, const std::strin
                                                  std::to_string(weight.offset) + ": " + what);
 }
 
-// Fills `to` and computes the CRC on the way.
+// Fills `to` and computes the CRC at the same time.
 Status read_bytes(const Weight& weight, int file, const std::string& path, uint8_t* to,
                   uint32_t& crc) {
   uint64_t done = 0;
@@ -68,7 +67,7 @@ Status read_bytes(const Weight& weight, int file, const std::string& path, uint8
   return ok_status();
 }
 
-// Reads `to.size()` bytes from `offset` on; the number that there were.
+// Reads `to.size()` bytes from `offset`; returns the number of bytes available.
 Result<size_t> read_at(int file, uint64_t offset, std::span<uint8_t> to, const std::string& path) {
   size_t done = 0;
   while (done < to.size()) {
@@ -82,13 +81,13 @@ Result<size_t> read_at(int file, uint64_t offset, std::span<uint8_t> to, const s
   return done;
 }
 
-// Our dtype for a tensor's; Invalid for one that no client sends, and for strings.
+// Our dtype for a tensor's; Invalid for one that no client can send, and for strings.
 DType dtype_of_tensor(const OnnxTensor& tensor) {
   const DType dtype = dtype_of(static_cast<ONNXTensorElementDataType>(tensor.type));
   return dtype == DType::Bytes ? DType::Invalid : dtype;
 }
 
-// Where tensors of one model lie in their files.
+// Locates the tensors of one model in their files.
 class ExternalFinder {
  public:
   ExternalFinder(const std::string& path, ModelSpec& weights, std::vector<std::string>& locations)
@@ -96,7 +95,7 @@ class ExternalFinder {
     namespace fs = std::filesystem;
     std::error_code failed;
     folder_ = fs::path(path).parent_path();
-    // A model file that is a link may have its data beside what it leads to, as caches have it.
+    // A model file that is a link may have its data next to its target, as in caches.
     for (const fs::path& file : {fs::path(path), fs::canonical(path, failed)}) {
       const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
       roots_.push_back(fs::canonical(parent, failed));
@@ -173,7 +172,7 @@ class ExternalFinder {
     if (why.empty() && std::none_of(roots_.begin(), roots_.end(), holds)) {
       why = "is a link out of the model's folder";
     }
-    if (why.empty() && !fs::is_regular_file(real, failed)) why = "is no regular file";
+    if (why.empty() && !fs::is_regular_file(real, failed)) why = "is not a regular file";
     if (why.empty()) return real.string();
     (void)fail(tensor, location, why);
     return {};
@@ -202,12 +201,12 @@ class ExternalFinder {
 
 struct ExternalData {
   bool used = false;
-  std::string model;  // with the tensors that were put into it; empty: there are none
-  ModelSpec weights;  // the others, and their files
+  std::string model;  // with inlined tensors; empty: there are none
+  ModelSpec weights;  // the other tensors, and their files
   std::vector<std::string> locations;
 };
 
-// The whole content of a file.
+// Reads the whole content of a file.
 Status read_file(const std::string& path, ByteBuffer& content) {
   const auto problem = [&path](const char* text) {
     return make_error(ErrorCode::ModelInvalid, "model file " + path + ": " + text);
@@ -223,14 +222,14 @@ Status read_file(const std::string& path, ByteBuffer& content) {
   return got.value() == bytes ? ok_status() : problem("grew shorter while it was read");
 }
 
-// Takes the external data of a model out of its files.
+// Separates a model's external data from its bytes.
 Result<ExternalData> find_external(const std::string& path, Bytes model) {
   ExternalData data;
   const auto any = [&data](const OnnxTensor&, bool, std::string&) {
     data.used = true;
     return ExternalUse::Keep;
   };
-  // What cannot be read is the runtime's to refuse.
+  // An unreadable model is left to the runtime, which refuses it.
   if (!visit_external(model, any, nullptr) || !data.used) return data;
   ExternalFinder finder(path, data.weights, data.locations);
   bool inlined = false;
@@ -246,15 +245,15 @@ Result<ExternalData> find_external(const std::string& path, Bytes model) {
   return data;
 }
 
-// A flatbuffer of ONNX Runtime's, which the session would read unseen. Source: ort.fbs
-// (file_identifier "ORTM").
+// Whether the bytes are ONNX Runtime's flatbuffer format, which the session would load without our
+// checks. Source: ort.fbs (file_identifier "ORTM").
 bool is_runtime_format(Bytes file) {
   constexpr std::string_view kIdentifier = "ORTM";
   return file.size() >= 8 && std::memcmp(file.data() + 4, kIdentifier.data(), 4) == 0;
 }
 
-// Whether ONNX Runtime finds a file that is given in memory under this location: it does not find
-// "./w.bin", whose leading "./" it drops on one side only.
+// Whether ONNX Runtime finds a file in memory under this location: it does not find "./w.bin",
+// because it drops the leading "./" on one side only.
 bool is_plain(const std::string& location) {
   return std::filesystem::path(location).lexically_normal().string() == location;
 }
@@ -263,7 +262,7 @@ bool is_plain(const std::string& location) {
 
 namespace {
 
-// The bytes of a few integers in another file, which sizes may be computed from.
+// The bytes of a small integer tensor in another file, from which sizes may be computed.
 std::optional<Bytes> small(const ModelSpec& weights, std::string_view name,
                            std::deque<std::vector<uint8_t>>& kept) {
   constexpr uint64_t kSmallBytes = 64 << 10;
@@ -315,7 +314,7 @@ Result<ReadModel> read_model(const std::string& path) {
   model.custom_ops = guarded.value().custom_ops;
   model.fusions_off = fusions_to_disable(given);
   if (guarded.value().guards > 0) model.bytes = std::move(guarded.value().bytes);
-  // By the graph as it came: guards pass on what they guard.
+  // Uses the original graph: guards return their input unchanged.
   std::deque<std::vector<uint8_t>> kept;
   const auto read_constant = [&](std::string_view name) {
     return small(model.weights, name, kept);
@@ -367,7 +366,8 @@ Status SharedWeights::read(const ModelSpec& spec) {
   return ok_status();
 }
 
-// Each file's weights at their places in memory of its length, which costs what is read.
+// Loads each file's weights at their offsets into memory of the file's length, of which only the
+// pages that are read cost memory.
 Status SharedWeights::read_files(const ReadModel& model, OrtSessionOptions* options) {
   const std::vector<Weight>& weights = model.weights.weights;
   std::map<std::string, std::pair<ByteBuffer, File>> files;  // by location
@@ -383,7 +383,7 @@ Status SharedWeights::read_files(const ReadModel& model, OrtSessionOptions* opti
       }
       ByteBuffer memory;
       const size_t bytes = static_cast<size_t>(info.st_size);
-      if (memory.grow(bytes + 1) == nullptr) {  // an empty file has a place too
+      if (memory.grow(bytes + 1) == nullptr) {  // an empty file needs an address too
         return bad_weight(weight, path, "no memory for its file");
       }
       memory.truncate(bytes);

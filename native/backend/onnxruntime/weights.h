@@ -1,5 +1,5 @@
-// The constants that a model's graphs share: read from their files into memory, once for all
-// sessions, which read them there. Control plane, the loading thread; must outlive the sessions.
+// The constants that a model's graphs share: loaded from their files once for all sessions, which
+// read them in place. Control plane, the loading thread; must outlive the sessions.
 #pragma once
 
 #include <string>
@@ -14,43 +14,44 @@
 
 namespace serval::ort {
 
-// A model as the runtime gets it: from its file, or from `bytes` where those are not empty.
+// A model in the form in which the runtime gets it: its file, or `bytes` if they are not empty.
 struct ReadModel {
   std::string bytes;
-  bool custom_ops = false;             // it has operators of ours
+  bool custom_ops = false;             // it uses our operators
   ModelSpec weights;                   // its external data
-  std::vector<std::string> locations;  // what the model calls the file of each weight
+  std::vector<std::string> locations;  // the model's name for the file of each weight
   std::vector<ClassOutput> classes;    // outputs that were maps
-  std::string fusions_off;             // graph optimizers that would spoil it (onnx/fusions.h)
-  std::vector<ContextNode> contexts;   // what providers compiled beforehand
+  std::string fusions_off;             // graph optimizers that would break it (onnx/fusions.h)
+  std::vector<ContextNode> contexts;   // parts that providers compiled beforehand
   RowsProof rows;
 };
 
-// Reads the model file at `path`: finds its external data, makes tensors of classifiers' maps, and
-// puts in the guards that it needs.
-// External data lies in the folder of the file: a relative path without "..", no link out of it.
-// What a session cannot be given as an initializer (a tensor in a body or an attribute, a type that
-// no client sends) is put into the model's bytes.
-// Errors: model_invalid naming the tensor, its file, what was expected and found.
+// Reads the model file at `path`: locates its external data, makes tensors of classifiers' maps,
+// and inserts the guards that it needs. External data has to be in the folder of the file: a
+// relative path without "..", and no link that leads out of it. Tensors that a session does not
+// accept as initializers (in a body or an attribute, of a type that no client can send) are copied
+// into the model's bytes.
+// Errors: model_invalid naming the tensor, its file, the expected and the actual value.
 Result<ReadModel> read_model(const std::string& path);
 
-// Owns the memory. The runtime insists on that: it takes no tensor of its own as an initializer.
+// Owns the memory. The runtime requires that: it accepts no tensor of its own as an initializer.
 class SharedWeights {
  public:
   explicit SharedWeights(const OrtRuntime& runtime) : runtime_(runtime) {}
 
-  // Reads every weight of `spec`. Content that a CRC does not fit is refused.
-  // Errors: model_invalid naming the weight, the file, what was expected and found.
+  // Reads every weight of `spec`. Refuses content that does not match its CRC.
+  // Errors: model_invalid naming the weight, the file, the expected and the actual value.
   Status read(const ModelSpec& spec);
-  // Gives `options` the weights of one graph, as its initializers.
+  // Adds the weights of one graph to `options`, as its initializers.
   Status add_to(const ModelSpec& spec, const GraphSpec& graph, OrtSessionOptions* options) const;
-  // Both, for the one session of `model`. Where the library can, the session copies what it needs,
-  // and drop_copied() frees the rest.
+  // Both, for the single session of `model`. If the library supports it, the session copies what it
+  // needs, and drop_copied() frees the rest.
   Status read_all(const ReadModel& model, OrtSessionOptions* options);
-  // To be called when that session is made. Kernels keep weights in an order of their own, and the
-  // runtime frees what they need no longer, but not what is ours: it would be held twice.
+  // Call it after that session was made. Kernels keep weights in their own layout, and the runtime
+  // frees its originals, but not ours: the weights would be in memory twice.
   void drop_copied();
-  // Whether the rows of a graph's signature keep apart; what requests may leave out is constant.
+  // Whether the rows of a graph's signature are independent; inputs that requests may omit are
+  // constant.
   RowsProof prove_rows(const ModelSpec& spec, const GraphSpec& graph) const;
   const OrtValue* at(uint32_t index) const { return values_[index].get(); }
   int64_t bytes() const { return bytes_; }

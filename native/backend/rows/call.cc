@@ -1,11 +1,11 @@
-// See rule.h: a node's inputs and attributes as rules ask for them.
+// Gives rules access to a node's inputs and attributes (rule.h).
 #include <algorithm>
 
 #include "backend/rows/rule.h"
 
 namespace serval::rows {
 
-// The one throw: a rule is left from any depth, and Walk::run_node() catches it.
+// The only throw: leaves a rule from any depth; Walk::run_node() catches it.
 void stop(const Stop& reason) { throw reason; }
 void refuses(std::string why) { stop(Stop{Why{false, std::move(why)}, true}); }
 void couples(std::string why) { stop(Stop{Why{true, std::move(why)}}); }
@@ -62,7 +62,7 @@ std::optional<std::vector<int64_t>> Call::axes(std::string_view name, size_t inp
   return out;
 }
 
-// Types that hold every size and number of a row: not booleans, 8 or 16 bits.
+// Whether the type holds every size and row number: excludes booleans, 8 and 16 bits.
 bool keeps_integers(const Call& call) {
   if (call.op() == "Identity") return true;
   if (call.op() != "Cast") return false;

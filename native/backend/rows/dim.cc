@@ -1,4 +1,4 @@
-// See dim.h: products, their quotients and signs. Control plane; pure.
+// Implements products, their quotients and signs. Control plane; pure.
 #include "backend/rows/dim.h"
 
 #include <algorithm>

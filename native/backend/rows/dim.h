@@ -1,5 +1,5 @@
-// Sizes and integers that are known as products before a model runs: number * N * symbols, where N
-// is the number of rows of a batch. Control plane, the loading thread; pure.
+// Sizes and integers that are known symbolically before a model runs, as products: number * N *
+// symbols, where N is the number of rows of a batch. Control plane, the loading thread; pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace serval::rows {
 using Symbol = uint32_t;
 
 // A product. A symbol is an integer that is the same for a batch and for each row alone: a free
-// inner dim of an input, or a number that was computed from such dims.
+// trailing dim of an input, or a number computed from such dims.
 struct Dim {
   int64_t number = 1;
   int power = 0;                // of N
@@ -31,7 +31,7 @@ struct Dim {
     dim.power = 1;
     return dim;
   }
-  // A size that is too large to follow: it is equal to nothing, itself included.
+  // A size that is too large to represent: it is equal to nothing, not even itself.
   static Dim beyond() {
     Dim dim;
     dim.power = kBeyond;
@@ -54,9 +54,9 @@ struct Dim {
 
 using Dims = std::vector<Dim>;
 
-// Dim::beyond() where it is over 64 bits.
+// Dim::beyond() if it exceeds 64 bits.
 Dim operator*(const Dim& a, const Dim& b);
-// The exact quotient; nullopt where the divisor is not known to divide.
+// The exact quotient; nullopt if the divisor is not known to divide.
 std::optional<Dim> divide(const Dim& a, const Dim& b);
 // The same without N.
 Dim without_rows(Dim dim);
@@ -71,7 +71,7 @@ class Symbols {
     whole_.push_back(whole);
     return static_cast<Symbol>(whole_.size() - 1);
   }
-  // One symbol per name: what is computed twice is one number.
+  // Returns one symbol per name, so that a number computed twice is the same symbol.
   Symbol named(const std::string& name, bool positive_or_zero, bool whole = true) {
     const auto [at, added] = named_.try_emplace(name, 0);
     if (added) at->second = fresh(positive_or_zero, whole);
@@ -80,7 +80,7 @@ class Symbols {
   Dim fresh_dim() { return Dim::of_symbol(fresh(true)); }
   // Whether the product cannot be below 0.
   bool never_negative(const Dim& dim) const;
-  // Whether the product is an integer, whatever the type that it is computed in.
+  // Whether the product is an integer, in whatever type it is computed.
   bool whole(const Dim& dim) const;
 
  private:

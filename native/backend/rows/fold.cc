@@ -1,4 +1,4 @@
-// See fold.h: arithmetic on products of sizes, element by element. Control plane; pure.
+// Computes with products of sizes, element by element. Control plane; pure.
 #include "backend/rows/fold.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace serval::rows {
 namespace {
 
-// Two sums of products are one only where what is multiplied is the same.
+// A sum of two products is a product only if their symbols are the same.
 std::optional<Dim> sum(const Dim& a, const Dim& b, int64_t sign) {
   if (b.is(0)) return a;
   if (a.is(0)) return b * Dim(sign);
@@ -21,7 +21,7 @@ std::optional<Dim> sum(const Dim& a, const Dim& b, int64_t sign) {
   return out.number == 0 ? Dim(0) : out;
 }
 
-// -1, 0, 1; nullopt: not known. A batch has one row or more.
+// Returns -1, 0 or 1; nullopt: unknown. A batch has at least one row.
 std::optional<int> compare(const Symbols& symbols, const Dim& a, const Dim& b) {
   if (a == b) return 0;
   if (a.is_number() && b.is_number()) return a.number < b.number ? -1 : 1;
@@ -41,7 +41,7 @@ bool is_comparison(std::string_view op) {
          op == "GreaterOrEqual";
 }
 
-// A batch has one row or more: the product is below, at or above 0 as it is without them.
+// A batch has at least one row, so the product has the same sign without N.
 Dim sign_of(const Dim& dim) { return dim.is_beyond() ? dim : without_rows(dim); }
 
 std::optional<Dim> compared(const Symbols& symbols, std::string_view op, const Dim& a,
@@ -147,7 +147,7 @@ std::optional<Dim> as_truth(const Symbols& symbols, const Dim& cell) {
   return order ? std::optional(Dim(*order != 0)) : std::nullopt;
 }
 
-// Operators whose name and inputs do not say all.
+// Operators whose results depend on more than their name and inputs.
 bool has_more_than_its_name(std::string_view op) {
   return op == "BitShift" || op == "Clip" || op == "Pow" || op == "Mod" || op == "IntegerModulo";
 }
@@ -170,7 +170,7 @@ std::optional<Value> folded(Call& call) {
   if (values.empty() || (call.all_same() && has_more_than_its_name(call.op()))) {
     return std::nullopt;
   }
-  // Elements of several inputs meet one to one only where these are scalars and vectors.
+  // Elements of several inputs correspond one to one only if these are scalars and vectors.
   std::vector<Value> plain;
   std::vector<const Value*> shapes;
   plain.reserve(values.size());

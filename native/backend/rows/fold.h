@@ -8,14 +8,14 @@
 
 namespace serval::rows {
 
-// More integers than that are not followed one by one.
+// Tensors with more integers are not tracked element by element.
 inline constexpr size_t kCellsMax = 1024;
 
-// The elementwise operator on integers that are all known; nullopt: it depends on the number of
-// rows in a way that is no product with it.
+// Applies the elementwise operator to integers that are all known; nullopt: the result is not a
+// product, since it depends on the number of rows in another way.
 std::optional<Dim> fold(Symbols& symbols, std::string_view op, std::span<const Dim> args);
-// The whole node, where all inputs are a few known integers; nullopt: they are not. Throws where
-// the number of rows decides.
+// Evaluates the whole node if all inputs are a few known integers; nullopt: they are not. Throws if
+// the result depends on the number of rows.
 std::optional<Value> folded(Call& call);
 
 }  // namespace serval::rows

@@ -1,4 +1,4 @@
-// See rule.h: what two branches, steps or cases of one value have in common. Control plane; pure.
+// Finds what two branches, steps or cases of one value have in common. Control plane; pure.
 #include "backend/rows/rule.h"
 
 namespace serval::rows {

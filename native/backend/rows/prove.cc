@@ -1,4 +1,4 @@
-// See prove.h: inputs with their rows, and what the outputs came to. Control plane; pure.
+// Sets up the inputs with their rows, and judges the outputs. Control plane; pure.
 #include "backend/rows/prove.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ RowsProof unproved(bool couples, std::string text) {
   return {couples ? RowsVerdict::Coupled : RowsVerdict::Unproved, std::move(text)};
 }
 
-// An input that every request has: N rows, and free sizes by their symbols.
+// An input that every request has: N rows, and symbols for free sizes.
 std::optional<Value> rows_input(const GraphTensor& input, Symbols& symbols) {
   const TensorSpec& spec = *input.spec;
   if (spec.unknown_rank || spec.dims.empty() || spec.dims[0] >= 0) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<Value> rows_input(const GraphTensor& input, Symbols& symbols) {
   return Value::rows(std::move(dims), 0);
 }
 
-// Inputs that requests of a batch leave out are constants: those without an initializer too.
+// Inputs that requests of a batch omit are constants, including those without an initializer.
 void add_left_out(ort::Bytes model, std::unordered_map<std::string_view, Value>& inputs) {
   (void)for_fields(model, [&](const WireField& field) {
     if (field.tag != bytes_tag(ort::onnx_field::kModelGraph)) return true;
@@ -58,7 +58,7 @@ void add_left_out(ort::Bytes model, std::unordered_map<std::string_view, Value>&
 
 RowsProof judge(const std::string& name, const Value* value) {
   const std::string output = "output '" + name + "': ";
-  if (value == nullptr) return unproved(false, output + "no node answers it");
+  if (value == nullptr) return unproved(false, output + "no node produces it");
   if (value->kind == Kind::Mixed) return unproved(value->why->couples, value->why->text);
   if (value->kind == Kind::Same) {
     return unproved(false, output + "it is the same for all rows and has no axis of them");
@@ -81,7 +81,7 @@ RowsProof judge(const std::string& name, const Value* value) {
   return {RowsVerdict::Proved, {}};
 }
 
-// The tensors that a graph names.
+// The inputs and outputs that a graph declares.
 struct GraphEnds {
   std::vector<TensorSpec> inputs;  // without those that have a default value
   std::vector<std::string> outputs;
@@ -153,7 +153,7 @@ RowsProof prove(const Question& question) {
     }
     add_left_out(question.model, inputs);
     if (!walk.run_model(std::move(inputs))) return unproved(false, "the model cannot be read");
-    // A coupling says more than what nobody knows.
+    // A coupling is more specific than an unknown, so it takes precedence.
     RowsProof first{RowsVerdict::Proved, {}};
     for (const std::string& name : question.outputs) {
       RowsProof one = judge(name, walk.find(name));

@@ -1,6 +1,6 @@
-// Whether the rows of a batch keep apart in a model, read from its graph: the proof that requests
-// of different callers may be run together. Nothing is run. Control plane, the loading thread;
-// pure. docs/guides/batching.md says what is followed, rule.h how.
+// Determines from a model's graph whether the rows of a batch are independent: the proof that
+// requests of different callers may be run together. Runs nothing. Control plane, the loading
+// thread; pure. docs/guides/batching.md says what is supported, rule.h how it works.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@
 
 namespace serval::rows {
 
-// The bytes of a constant that is in another file; nullopt: not known. It may be called for small
-// integers only.
+// The bytes of a constant that is in another file; nullopt: unknown. Only called for small
+// integers.
 using ReadConstant = std::function<std::optional<ort::Bytes>(std::string_view name)>;
 
-// A tensor of a signature, as the graph names it.
+// A tensor of a signature, by its name in the graph.
 struct GraphTensor {
   std::string name;
   const TensorSpec* spec = nullptr;
@@ -28,14 +28,15 @@ struct GraphTensor {
 
 struct Question {
   ort::Bytes model;                 // a ModelProto
-  std::vector<GraphTensor> inputs;  // that every request has: rows on the first axis
+  std::vector<GraphTensor> inputs;  // inputs of every request, with rows on the first axis
   std::vector<std::string> outputs;
   ReadConstant read_constant;  // may be empty
 };
 
-// Proved: row i of every output depends on row i of the inputs alone, and is its own first axis.
+// Proved: row i of every output depends on row i of the inputs alone, and the output's first axis
+// is that of the rows.
 RowsProof prove(const Question& question);
-// The same of a model whose graph says itself what its inputs and outputs are.
+// The same for a model whose graph declares its own inputs and outputs.
 RowsProof prove_model(ort::Bytes model, const ReadConstant& read_constant);
 
 }  // namespace serval::rows

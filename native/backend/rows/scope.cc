@@ -1,4 +1,4 @@
-// See scope.h: values by name, from the first node to the last. Control plane; pure.
+// Evaluates a graph from the first node to the last, with values by name. Control plane; pure.
 #include "backend/rows/scope.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using ort::text_of;
 
 constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
 
-// Deeper bodies and longer models are not followed.
+// Deeper bodies and longer models are not analysed.
 constexpr size_t kDepthMax = 32, kNodesMax = 2'000'000;
 
 std::string node_text(const OnnxNode& node) {
@@ -48,7 +48,7 @@ bool is_integer(ort::OnnxType type) {
   }
 }
 
-// One level deeper while it lives.
+// One level deeper during its lifetime.
 class Level {
  public:
   explicit Level(size_t& depth) : depth_(++depth) {}
@@ -60,7 +60,7 @@ class Level {
   size_t& depth_;
 };
 
-// A longer text while it lives.
+// A longer text during its lifetime.
 class Longer {
  public:
   Longer(std::string& text, const std::string& more) : text_(text), size_(text.size()) {
@@ -75,7 +75,7 @@ class Longer {
   const size_t size_;
 };
 
-// An OperatorSetIdProto.
+// Reads an OperatorSetIdProto.
 void read_opset(Bytes bytes, Opsets& opsets) {
   std::string_view domain;
   int64_t version = 0;
@@ -131,7 +131,7 @@ bool Walk::run_model(std::unordered_map<std::string_view, Value> inputs) {
   return run_graph(graph_, ort::onnx_field::kGraphNode, top_, nullptr);
 }
 
-// Integers are read where there are few; a constant in another file is asked for.
+// Reads integers if there are few; requests a constant that is in another file.
 Value Walk::constant(const OnnxTensor& tensor) {
   const OnnxTensor& kept = tensors_.emplace_back(tensor);
   Value value = Value::same(Dims(kept.dims.begin(), kept.dims.end()));
@@ -174,7 +174,7 @@ bool Walk::run_graph(Bytes graph, uint32_t node_field, Scope& scope,
       if (!read_tensor(field.bytes, tensor)) return false;
       scope.values.try_emplace(tensor.name, constant(tensor));
     }
-    if (field.tag == bytes_tag(15)) {  // a sparse initializer: its values are a tensor with a name
+    if (field.tag == bytes_tag(15)) {  // a sparse initializer: its values are a named tensor
       (void)for_fields(field.bytes, [&](const WireField& inner) {
         OnnxTensor tensor;
         if (inner.tag == bytes_tag(1) && read_tensor(inner.bytes, tensor)) {
@@ -191,7 +191,7 @@ bool Walk::run_graph(Bytes graph, uint32_t node_field, Scope& scope,
     return true;
   });
   if (!read) return false;
-  // Nodes of the bodies keep their bytes, so that they may be run again.
+  // Nodes of the bodies keep their bytes, so that they can be run again.
   for (const OnnxNode& node : nodes) run_node(node, scope);
   return true;
 }
@@ -238,7 +238,7 @@ void Walk::run_node(const OnnxNode& node, Scope& scope) {
     if (function != functions_.end()) return run_function(node, function->second, scope, inputs);
     run_rule(node, scope, inputs);
   } catch (const Stop& stop) {
-    // What comes out of a body names its node already.
+    // An error from a body already names its node.
     const bool named = stop.why.text.starts_with("node ");
     set_outputs(node, scope,
                 named ? Value::mixed(std::make_shared<Why>(stop.why)) : mixed(node, stop.why));
@@ -247,7 +247,7 @@ void Walk::run_node(const OnnxNode& node, Scope& scope) {
   }
 }
 
-// Values of the graph around that a node's bodies read.
+// Finds the values of the enclosing graph that a node's bodies read.
 const Value* Walk::captured(const OnnxNode& node, const Scope& scope) const {
   const Value* found = nullptr;
   const std::function<void(Bytes)> look = [&](Bytes graph) {
@@ -318,7 +318,7 @@ void Walk::run_rule(const OnnxNode& node, Scope& scope, const std::vector<const 
   try {
     outputs = cases_of(node, scope, *rule, inputs);
   } catch (const Stop& reason) {
-    // A constant whose shape is not followed is a constant.
+    // The output of constants is a constant, even if its shape is unknown.
     if (!all_same(inputs) || has_body(node)) stop(reason);
     return set_outputs(node, scope, Value::same());
   }
@@ -331,9 +331,9 @@ void Walk::run_rule(const OnnxNode& node, Scope& scope, const std::vector<const 
   }
 }
 
-// An operator that refuses its inputs in one case has no answer in it: the other cases are all
-// that may come to be. Cases of several inputs are tried in all combinations, since nobody knows
-// which go together.
+// An operator that refuses its inputs in one case has no result in it, so only the other cases can
+// occur. Cases of several inputs are tried in all combinations, because it is unknown which occur
+// together.
 std::vector<Value> Walk::cases_of(const OnnxNode& node, Scope& scope, const Rule& rule,
                                   const std::vector<const Value*>& inputs) {
   constexpr size_t kCasesMax = 3;
@@ -342,7 +342,7 @@ std::vector<Value> Walk::cases_of(const OnnxNode& node, Scope& scope, const Rule
     if (inputs[i] != nullptr && inputs[i]->instead != nullptr) open.push_back(i);
   }
   if (open.empty() || rule.takes_either) return outputs_of(node, scope, rule, inputs);
-  if (open.size() > kCasesMax) unproven("too many inputs are one thing or another");
+  if (open.size() > kCasesMax) unproven("too many inputs have alternatives");
   std::vector<Value> plain;
   plain.reserve(open.size());
   for (const size_t at : open) plain.emplace_back(*inputs[at]).instead = nullptr;
@@ -429,7 +429,8 @@ std::vector<Value> Walk::run_body(Bytes graph, std::vector<Value> inputs, const 
   return values;
 }
 
-// A call of one of the model's own functions: its nodes, with the call's attributes in them.
+// A call of one of the model's own functions: runs its nodes, with the call's attributes
+// substituted.
 void Walk::run_function(const OnnxNode& node, const Function& function, Scope& scope,
                         const std::vector<const Value*>& inputs) {
   const Level level(depth_);
@@ -447,7 +448,7 @@ void Walk::run_function(const OnnxNode& node, const Function& function, Scope& s
   });
   if (!read) unproven("a function that cannot be read");
   for (OnnxNode& one : nodes) {
-    for (std::string_view& name : one.inputs) {  // an input that the call leaves out
+    for (std::string_view& name : one.inputs) {  // an input that the call omits
       const auto at = std::find(function.inputs.begin(), function.inputs.end(), name);
       if (at != function.inputs.end() && inner.find(name) == nullptr) name = {};
     }

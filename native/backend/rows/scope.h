@@ -15,7 +15,7 @@ namespace serval::rows {
 
 using Opsets = std::map<std::string_view, int64_t>;
 
-// Names of a graph over those of the graph around it.
+// The names of a graph, in addition to those of the enclosing graph.
 struct Scope {
   const Scope* outer = nullptr;
   const Opsets* opsets = nullptr;
@@ -34,12 +34,12 @@ class Walk {
  public:
   explicit Walk(const ReadConstant& read_constant) : read_constant_(read_constant) {}
 
-  // Reads the model's graph, functions and versions. False where it cannot be read.
+  // Reads the model's graph, functions and versions. False: it cannot be read.
   bool open(ort::Bytes model);
   Symbols& symbols() { return symbols_; }
-  // Follows the model's own graph with these inputs.
+  // Evaluates the model's own graph with these inputs.
   bool run_model(std::unordered_map<std::string_view, Value> inputs);
-  // After run_model(): null where there is none.
+  // After run_model(): null if there is none.
   const Value* find(std::string_view name) const { return top_.find(name); }
 
  private:
@@ -50,23 +50,24 @@ class Walk {
   };
 
   bool read_function(ort::Bytes bytes);
-  // Graphs and bodies: constants, then nodes. Names the outputs in order where asked.
+  // Evaluates graphs and bodies: constants, then nodes. Returns the named outputs in order if
+  // requested.
   bool run_graph(ort::Bytes graph, uint32_t node_field, Scope& scope,
                  std::vector<std::string_view>* outputs);
   void run_node(const ort::OnnxNode& node, Scope& scope);
   void run_rule(const ort::OnnxNode& node, Scope& scope, const std::vector<const Value*>& inputs);
-  // The outputs in each case of inputs that are one thing or another, joined.
+  // The joined outputs of all cases, for inputs that have alternatives.
   std::vector<Value> cases_of(const ort::OnnxNode& node, Scope& scope, const Rule& rule,
                               const std::vector<const Value*>& inputs);
-  // The outputs as the rule answers them.
+  // The outputs that the rule returns.
   std::vector<Value> outputs_of(const ort::OnnxNode& node, Scope& scope, const Rule& rule,
                                 const std::vector<const Value*>& inputs);
-  // A name of the node: another one in every call of the function that it is in.
+  // A name of the node: different in every call of the function that contains it.
   std::string place_of(const ort::OnnxNode& node) const;
   void run_function(const ort::OnnxNode& node, const Function& function, Scope& scope,
                     const std::vector<const Value*>& inputs);
   std::vector<Value> run_body(ort::Bytes graph, std::vector<Value> inputs, const Scope& around);
-  // Whether a name of a body or a node of it is of the graph around and differs between rows.
+  // Returns a value of the enclosing graph that a body reads and that differs between rows.
   const Value* captured(const ort::OnnxNode& node, const Scope& scope) const;
   Value constant(const ort::OnnxTensor& tensor);
   void set_outputs(const ort::OnnxNode& node, Scope& scope, const Value& value);
@@ -78,7 +79,7 @@ class Walk {
   std::map<std::string, Function> functions_;
   std::deque<ort::OnnxTensor> tensors_;
   Scope top_;
-  std::string calls_;  // of functions, around the node that is run
+  std::string calls_;  // the function calls around the current node
   size_t depth_ = 0, nodes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// See rule.h: how rows go through broadcasting, reshapes and products, and pieces through elements.
+// Tracks rows through broadcasting, reshapes and products, and pieces through elements (rule.h).
 #include <algorithm>
 
 #include "backend/rows/rule.h"
@@ -12,7 +12,7 @@ std::string dim_text(const Dim& dim) {
   return dim.number == 1 ? "N" : "N * " + std::to_string(dim.number);
 }
 
-// The dim that two dims of one axis are broadcast to.
+// The dim that results from broadcasting two dims of one axis.
 Dim broadcast_dim(Call& call, const Dim& a, const Dim& b) {
   if (a == b || b.is(1)) return a;
   if (a.is(1)) return b;
@@ -29,8 +29,8 @@ void meet(const Value& value, size_t axis, const Dim& rows, size_t rank) {
     if (aligned(value, value.axis, rank) != axis) {
       couples("rows of one input meet all rows of another: they are on different axes");
     }
-    // A batch runs only where both have as many entries, so each row has; else it is run again row
-    // by row. Sizes that are never equal are no reason to join.
+    // A batch runs only if both have equally many entries, and then each row has; otherwise it is
+    // run again row by row. Sizes that can never be equal are refused.
     const Dim& own = (*value.dims)[value.axis];
     const bool may_fit = own.power == rows.power && !(own.symbols.empty() && rows.symbols.empty());
     if (!(own == rows) && !may_fit) {
@@ -75,8 +75,8 @@ Value broadcast(Call& call, std::span<const Value* const> values) {
   return Value::rows(std::move(dims), axis);
 }
 
-// Pieces of one group meet one by one, as elements of one row do: each row has as many of one as of
-// the other. A single element for all meets every piece.
+// Pieces of one group meet one by one, like elements of one row: each row has equally many in both.
+// A single element for all meets every piece.
 Value pieces_of(Call& call) {
   const Value* pieces = nullptr;
   for (size_t i = 0; i < call.count(); ++i) {
@@ -115,7 +115,8 @@ Value reshaped(Call& call, const Value& from, const Dims& target) {
   if (axis == target.size()) {
     couples("the new shape has no axis that grows with the batch");
   }
-  // Rows are the major part of their new axis where what is before it is what was before.
+  // Rows are the major part of their new axis if the dims before it have the same product as
+  // before.
   if (!(product(target, 0, axis) == product(*from.dims, 0, from.axis))) {
     couples("the new shape takes rows apart: " + dim_text(product(*from.dims, 0, from.axis)) +
             " entries before the axis of the rows become " + dim_text(product(target, 0, axis)));
@@ -130,7 +131,7 @@ struct Labelled {
   std::string labels;
 };
 
-// The label of the rows; throws where two inputs differ.
+// The label of the rows' axis; throws if two inputs differ.
 char label_of_rows(std::span<const Labelled> inputs) {
   char rows = 0;
   Dim entries;

@@ -1,4 +1,4 @@
-// See rule.h: all rules in one list, to look up and to print.
+// Combines all rules in one list, for lookup and for the documentation.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -50,7 +50,7 @@ std::string rules_as_markdown() {
       row->second.push_back(domain.empty() ? op : domain + "." + op);
     }
   }
-  std::string text = "| operators | rows keep apart where |\n| --- | --- |\n";
+  std::string text = "| operators | rows are independent if |\n| --- | --- |\n";
   for (auto& [key, ops] : rows) {
     std::sort(ops.begin(), ops.end());
     std::string names;

@@ -1,4 +1,4 @@
-// Bytes of an owner that is no buffer or arena, counted in the budget until it is destroyed. One
+// Charges bytes of an owner other than a buffer or arena to the budget until it is destroyed. One
 // thread at a time.
 #pragma once
 
@@ -15,8 +15,8 @@ class CountedBytes {
   CountedBytes& operator=(const CountedBytes&) = delete;
   ~CountedBytes() { less(bytes_); }
 
-  // Counts more in `budget` (nullptr: nowhere), which is the same every time; false where that
-  // refuses it.
+  // Charges more to `budget` (nullptr: nothing), which has to be the same each time; false if the
+  // budget refuses.
   [[nodiscard]] bool more(MemoryBudget* budget, uint64_t bytes) {
     if (budget == nullptr) return true;
     if (!budget->take(bytes)) return false;

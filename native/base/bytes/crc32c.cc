@@ -1,4 +1,4 @@
-// See crc32c.h. About 8 bytes in three cycles where the CPU has the instruction.
+// Computes CRC-32C: about 8 bytes in three cycles if the CPU has the instruction.
 #include "base/bytes/crc32c.h"
 
 #include <array>

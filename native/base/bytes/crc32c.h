@@ -7,10 +7,10 @@
 
 namespace serval {
 
-// Of `bytes`, continued from `crc` (0 at the beginning).
+// The CRC of `bytes`, continued from `crc` (0 at the start).
 uint32_t crc32c(std::span<const uint8_t> bytes, uint32_t crc = 0);
 
-// The form in which TensorFlow writes a CRC into files that are themselves checked.
+// Masks a CRC as TensorFlow does in files that have their own checksum.
 // Source: tensorflow-import.md 2.1 "Mask".
 constexpr uint32_t mask_crc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 

@@ -1,4 +1,4 @@
-// See deflate.h. zlib, statically linked.
+// Compresses with zlib, statically linked.
 #include "base/bytes/deflate.h"
 
 #include <zlib.h>
@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;
 constexpr int kGzipBits = MAX_WBITS + 16;
-constexpr int kMemoryLevel = 8;  // zlib's own default
+constexpr int kMemoryLevel = 8;  // zlib's default
 
-// A stream that a thread uses again: to make one costs more than to pack a short answer.
+// A reusable stream per thread: creating one costs more than compressing a short response.
 class Deflater {
  public:
   Deflater() = default;
@@ -21,7 +21,7 @@ class Deflater {
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
 
-  // Null: memory is out.
+  // Null: out of memory.
   z_stream* begin(Coding coding, uint32_t level) {
     if (level_ == level && deflateReset(&z_) == Z_OK) return &z_;
     end();
@@ -40,19 +40,19 @@ class Deflater {
   }
 
   z_stream z_{};
-  uint32_t level_ = 0;  // 0 = there is none
+  uint32_t level_ = 0;  // 0 = no stream yet
 };
 
 }  // namespace
 
 bool append_packed(Coding coding, uint32_t level, std::span<const uint8_t> plain, size_t bytes_max,
                    ByteBuffer& out) {
-  if (level == 0 || plain.size() > UINT32_MAX) return false;  // what zlib counts
+  if (level == 0 || plain.size() > UINT32_MAX) return false;  // the range of zlib's counters
   static thread_local Deflater gzip, zlib;
   Deflater& deflater = coding == Coding::Gzip ? gzip : zlib;
   z_stream* z = deflater.begin(coding, std::min<uint32_t>(level, Z_BEST_COMPRESSION));
   if (z == nullptr) return false;
-  z->next_in = const_cast<uint8_t*>(plain.data());  // zlib only reads it
+  z->next_in = const_cast<uint8_t*>(plain.data());  // zlib does not write to it
   z->avail_in = static_cast<uInt>(plain.size());
   const size_t begin = out.size();
   int code = Z_OK;

@@ -1,5 +1,5 @@
-// Packs an answer into gzip, or the zlib format that HTTP calls "deflate". Packed answers only; any
-// thread.
+// Compresses a response to gzip, or to the zlib format that HTTP calls "deflate". Compressed
+// responses only; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace serval {
 
-// Appends `plain` packed. `level`: zlib's, 1 to 9. False: memory is out, or it would come to more
-// than `bytes_max` bytes, or `plain` has 4 GiB; `out` is as before then.
+// Appends the compressed `plain`. `level`: zlib's, 1 to 9. False: out of memory, or the result
+// would exceed `bytes_max` bytes, or `plain` has 4 GiB; `out` is then unchanged.
 bool append_packed(Coding coding, uint32_t level, std::span<const uint8_t> plain, size_t bytes_max,
                    ByteBuffer& out);
 

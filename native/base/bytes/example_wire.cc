@@ -1,4 +1,4 @@
-// See example_wire.h. Hot path, any thread.
+// Parses tf.train.Example messages. Hot path, any thread.
 #include "base/bytes/example_wire.h"
 #include "base/bytes/views.h"
 
@@ -29,7 +29,7 @@ uint64_t mix(std::string_view key) {
   return hash ^ hash >> 29;
 }
 
-// One entry of the features map: exactly a key and a value, in either order.
+// Reads one entry of the features map: exactly a key and a value, in either order.
 bool read_entry(std::span<const uint8_t> entry, std::string_view& key, FeatureBytes& value) {
   WireCursor cursor(entry);
   bool has_key = false, has_value = false;
@@ -89,7 +89,7 @@ bool count_strings(std::span<const uint8_t> run, uint32_t& count) {
   return true;
 }
 
-// Numbers: the first tag says whether one packed run follows (what stands behind it is ignored) or
+// Numbers: the first tag says whether one packed run follows (anything after it is ignored) or
 // single values.
 bool open_numbers(std::span<const uint8_t> values, FeatureList& list) {
   const uint8_t single = list.kind == DType::Fp32 ? kFixed32Tag : kVarintTag;
@@ -99,7 +99,7 @@ bool open_numbers(std::span<const uint8_t> values, FeatureList& list) {
   if (list.packed) {
     ++cursor.at;
     if (!cursor.bytes(list.run)) return false;
-    uint64_t count = list.run.size() / sizeof(float);  // a rest is passed over
+    uint64_t count = list.run.size() / sizeof(float);  // an incomplete last value is ignored
     if (list.kind == DType::Int64) {
       count = 0;
       if (count_varints(list.run, count, 0x7f) != nullptr) return false;
@@ -256,7 +256,7 @@ void read_strings(const FeatureList& list, std::string_view* out) {
   for (uint32_t i = 0; i < list.count; ++i) {
     std::span<const uint8_t> value;
     ++cursor.at;
-    if (!cursor.bytes(value)) return;  // open_list() has passed it
+    if (!cursor.bytes(value)) return;  // cannot fail: open_list() has checked it
     out[i] = {reinterpret_cast<const char*>(value.data()), value.size()};
   }
 }

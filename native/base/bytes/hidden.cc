@@ -1,4 +1,4 @@
-// Characters that a reader does not see: Unicode categories, and their escapes. Any thread; pure.
+// Detects invisible characters by Unicode category, and escapes them. Any thread; pure.
 #include "base/bytes/hidden.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See inflate.h. zlib, statically linked.
+// Decompresses with zlib, statically linked.
 #include "base/bytes/inflate.h"
 
 #include <zlib.h>
@@ -32,7 +32,7 @@ struct Inflater::Stream {
 Inflater::Inflater(Coding coding, std::span<const uint8_t> packed, uint64_t bytes_max)
     : coding_(coding), bytes_max_(bytes_max), stream_(std::make_unique<Stream>()) {
   z_stream& z = stream_->z;
-  z.next_in = const_cast<uint8_t*>(packed.data());  // zlib only reads it
+  z.next_in = const_cast<uint8_t*>(packed.data());  // zlib does not write to it
   z.avail_in = static_cast<uInt>(packed.size());
   stream_->open = inflateInit2(&z, window_bits(coding, packed)) == Z_OK;
 }
@@ -46,7 +46,7 @@ Error Inflater::malformed(const char* reason) const {
                         reason);
 }
 
-// One stream is at its end: more of gzip's members may follow. Source: RFC 1952 2.2.
+// A stream has ended: further gzip members may follow. Source: RFC 1952 2.2.
 Status Inflater::ended() {
   z_stream& z = stream_->z;
   if (z.avail_in == 0) {
@@ -57,18 +57,18 @@ Status Inflater::ended() {
     inflateReset(&z);
     return {};
   }
-  return malformed((std::to_string(z.avail_in) + " bytes behind its end").c_str());
+  return malformed((std::to_string(z.avail_in) + " bytes after its end").c_str());
 }
 
 Status Inflater::step(ByteBuffer& out, size_t bytes) {
-  const Error no_memory =
-      make_error(ErrorCode::MemoryFull, "no memory for a request body of more than " +
-                                            std::to_string(out.size()) + " bytes once unpacked");
+  const Error no_memory = make_error(ErrorCode::MemoryFull,
+                                     "no memory for a request body of more than " +
+                                         std::to_string(out.size()) + " bytes after decompression");
   if (!stream_->open) return no_memory;
   z_stream& z = stream_->z;
   const size_t begin = out.size();
   while (!done_ && out.size() - begin < bytes) {
-    // One byte past the limit shows that it is passed.
+    // One extra byte shows that the limit is exceeded.
     const uint64_t left = bytes_max_ - out.size();
     const auto room = static_cast<size_t>(left < kPieceBytes ? left + 1 : kPieceBytes);
     uint8_t* place = out.room(room);
@@ -80,7 +80,7 @@ Status Inflater::step(ByteBuffer& out, size_t bytes) {
     if (out.size() > bytes_max_) {
       return make_error(ErrorCode::BodyTooLarge,
                         "request body is over the limit of " + std::to_string(bytes_max_) +
-                            " bytes once unpacked (" + name_of(coding_) + ")");
+                            " bytes after decompression (" + name_of(coding_) + ")");
     }
     switch (code) {
       case Z_STREAM_END:
@@ -92,7 +92,7 @@ Status Inflater::step(ByteBuffer& out, size_t bytes) {
         break;
       case Z_NEED_DICT: return malformed("Missing dictionary");
       case Z_MEM_ERROR: return no_memory;
-      default: return malformed(z.msg != nullptr ? z.msg : "broken stream");
+      default: return malformed(z.msg != nullptr ? z.msg : "corrupt stream");
     }
   }
   return {};

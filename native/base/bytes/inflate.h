@@ -1,5 +1,5 @@
-// Unpacks a compressed request body or gRPC message (gzip, deflate) piece by piece into a buffer,
-// so that limits and budgets hold while it grows. Hot path, compressed bodies only; one thread at a
+// Decompresses a request body or gRPC message (gzip, deflate) stepwise into a buffer, so that
+// limits and budgets are enforced while it grows. Hot path, compressed bodies only; one thread at a
 // time.
 #pragma once
 
@@ -17,16 +17,17 @@ using Coding = fb::PackedCoding;
 
 class Inflater {
  public:
-  // Borrows `packed`, at most 4 GiB, until it is done. `bytes_max`: what may come out.
-  // "deflate" is the zlib format; some clients send the bare stream, whose first byte differs.
+  // Borrows `packed`, at most 4 GiB, until it is done. `bytes_max`: limit of the decompressed size.
+  // "deflate" is the zlib format; some clients send the raw stream, which is recognized by its
+  // first byte.
   Inflater(Coding coding, std::span<const uint8_t> packed, uint64_t bytes_max);
   ~Inflater();
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Appends about `bytes` more to `out`, which holds what came before and nothing else.
-  // Errors: body_too_large, malformed_body (cut, broken, wrong trailer, bytes behind its end; the
-  // words are zlib's), memory_full. After one it is of no use.
+  // Appends about `bytes` more to `out`, which must hold exactly the output of the previous steps.
+  // Errors: body_too_large, malformed_body (truncated, corrupt, wrong trailer, bytes after its end;
+  // in zlib's words), memory_full. Unusable after an error.
   Status step(ByteBuffer& out, size_t bytes);
   bool done() const { return done_; }
 

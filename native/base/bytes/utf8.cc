@@ -1,4 +1,4 @@
-// simdjson checks UTF-8 many bytes at a time. Hot path, any thread.
+// Checks UTF-8 with simdjson, many bytes at a time. Hot path, any thread.
 #include "base/bytes/utf8.h"
 
 #include <simdjson.h>

@@ -1,5 +1,5 @@
-// Well-formed UTF-8: whether bytes are, and for text that leaves the server whatever a client or a
-// folder was named. Hot path, any thread; pure.
+// Checks for valid UTF-8, and helpers that make text sent by the server valid, whatever a client or
+// a folder is named. Hot path, any thread; pure.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace serval {
 
-// True where `text` is valid UTF-8 (no surrogates, no overlong forms).
+// Whether `text` is valid UTF-8 (no surrogates, no overlong forms).
 bool is_valid_utf8(std::string_view text);
 
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
 
-// Bytes of the character that begins at text[at] (at < size); 0 when it is not well formed (stray
-// or missing continuation, overlong, surrogate, beyond U+10FFFF).
+// Bytes of the character that begins at text[at] (at < size); 0 if it is malformed (stray or
+// missing continuation, overlong, surrogate, beyond U+10FFFF).
 inline size_t utf8_length_at(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) -> uint32_t {
     return at + i < text.size() ? static_cast<uint8_t>(text[at + i]) : 0;
@@ -34,11 +34,11 @@ inline size_t utf8_length_at(std::string_view text, size_t at) {
   return in_range && continues(1) && continues(2) && continues(3) ? 4 : 0;
 }
 
-// The first `bytes_max` bytes at most, not ending inside a character.
+// The first `bytes_max` bytes at most, cut between characters.
 inline std::string_view cut_utf8(std::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   size_t end = bytes_max;
-  // A character has three continuation bytes at most; a longer run is no character.
+  // A character has at most three continuation bytes; a longer run is invalid anyway.
   for (size_t back = 0; back < 4 && end > 0; ++back, --end) {
     if ((static_cast<uint8_t>(text[end]) & 0xC0) != 0x80) return text.substr(0, end);
   }

@@ -1,4 +1,4 @@
-// Bytes seen as text and the other way round: views, nothing is copied. Hot path, any thread.
+// Views bytes as text and text as bytes, without copying. Hot path, any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Without the spaces and tabs of a header at either end.
+// Removes a header's spaces and tabs at both ends.
 inline std::string_view trimmed(std::string_view text) {
   const size_t start = text.find_first_not_of(" \t");
   if (start == std::string_view::npos) return {};

@@ -1,4 +1,4 @@
-// What the readers of the two protocols' messages share: lists in the arena, counts of packed
+// Helpers shared by the readers of both protocols' messages: lists in the arena, counts of packed
 // values. Hot path, any thread.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace serval {
 
-// `count` value-initialised items in `arena`; false when memory is out.
+// Allocates `count` value-initialised items in `arena`; false if memory is out.
 template <typename T>
 bool make_list(Arena& arena, size_t count, std::span<T>& list) {
   T* items = arena.allocate_array<T>(count);
@@ -30,8 +30,8 @@ inline Status check_list_size(const char* list, size_t count) {
                           " entries; the limit is " + std::to_string(kInputsMax));
 }
 
-// Calls take(field) for each field `number` of a message, in wire order, until one answers false;
-// then that is the result. All has been read before: nothing can be wrong with the form.
+// Calls take(field) for each field `number` of a message, in wire order, until one returns false,
+// which is then the result. The message has been validated before.
 template <typename Take>
 bool each_wire_field(std::span<const uint8_t> message, uint32_t number, Take take) {
   WireFault none;
@@ -43,7 +43,8 @@ bool each_wire_field(std::span<const uint8_t> message, uint32_t number, Take tak
   return true;
 }
 
-// Adds the number of values in a packed run of this type; false at a fault, which the reader keeps.
+// Adds the number of values in a packed run of this type; false at a fault, which the reader
+// records.
 inline bool count_packed(WireReader& reader, WireType type, std::span<const uint8_t> run,
                          uint64_t& count) {
   if (type == WireType::Varint) {

@@ -1,6 +1,6 @@
-// Reads protobuf wire format: one field after the other, every byte bounds-checked, nothing thrown,
-// no recursion. Hot path, any thread. Borrows the bytes; knows no message.
-// Ours rather than protozero's reader: that one throws, and finds unknown groups out of order.
+// Reads the protobuf wire format: one field after the other, every byte bounds-checked, nothing
+// thrown, no recursion. Hot path, any thread. Borrows the bytes; knows no message. Used instead of
+// protozero's reader, which throws and does not check the order of unknown groups.
 // Source: protobuf.dev "Encoding".
 #pragma once
 
@@ -24,7 +24,7 @@ enum class WireType : uint32_t {
   Fixed32 = 5
 };
 
-// A field's number and wire type as they stand on the wire: what a switch compares.
+// Combines a field's number and wire type as on the wire, for use in a switch.
 constexpr uint32_t wire_tag(uint32_t number, WireType type) {
   return number << 3 | static_cast<uint32_t>(type);
 }
@@ -32,10 +32,10 @@ constexpr uint32_t wire_tag(uint32_t number, WireType type) {
 // Groups (proto2) are skipped; protobuf's own decoders stop at the same depth.
 inline constexpr size_t kWireGroupDepthMax = 100;
 
-// The first thing that is wrong with a message. `reason` is null while nothing is.
+// The first fault of a message. `reason` is null if there is none.
 struct WireFault {
   const char* reason = nullptr;
-  size_t offset = 0;  // in the outermost message
+  size_t offset = 0;  // within the outermost message
 };
 
 struct WireField {
@@ -47,8 +47,8 @@ struct WireField {
   WireType type() const { return static_cast<WireType>(tag & 7u); }
 };
 
-// Steps over the bytes that are left of a message, for who has no words for what is wrong with
-// them. Each answers false at bytes that are cut off, or no varint.
+// Steps over the remaining bytes of a message, without recording faults. Each returns false if the
+// bytes are truncated or not a varint.
 struct WireCursor {
   const uint8_t* at;
   const uint8_t* end;
@@ -58,7 +58,7 @@ struct WireCursor {
 
   bool done() const { return at == end; }
 
-  // At most ten bytes; bits over 64 are dropped.
+  // Reads at most ten bytes; drops bits over 64.
   bool varint(uint64_t& value) {
     if (at != end && *at < 0x80) {
       value = *at++;
@@ -90,13 +90,13 @@ struct WireCursor {
     return true;
   }
 
-  // A length and that many bytes.
+  // Reads a length and that many bytes.
   bool bytes(std::span<const uint8_t>& bytes) {
     uint64_t length = 0;
     return varint(length) && take(length, bytes);
   }
 
-  // Passes over the value of a field with this tag; groups are refused.
+  // Skips the value of a field with this tag; refuses groups.
   bool skip(uint64_t tag) {
     uint64_t number = 0;
     std::span<const uint8_t> passed;
@@ -112,16 +112,16 @@ struct WireCursor {
   }
 };
 
-// The fields of a message, with the first fault noted.
+// Reads the fields of a message and records the first fault.
 class WireReader {
  public:
-  // `origin`: first byte of the outermost message, for offsets. The first fault is kept.
+  // `origin`: first byte of the outermost message, for offsets. Records the first fault only.
   WireReader(std::span<const uint8_t> bytes, const uint8_t* origin, WireFault& fault)
       : cursor_(bytes), origin_(origin), fault_(fault) {}
 
-  // The next field with its value; false at the end or at a fault (then fault.reason is set).
-  // A caller ignores tags it does not know: that skips unknown fields and, as protobuf does, known
-  // numbers of another wire type. Groups are skipped here.
+  // Reads the next field with its value; false at the end or at a fault (then fault.reason is set).
+  // A caller ignores unknown tags: that skips unknown fields and, as protobuf does, known numbers
+  // with another wire type. Groups are skipped here.
   bool next(WireField& field) {
     while (!cursor_.done()) {
       const uint8_t* start = cursor_.at;
@@ -140,13 +140,13 @@ class WireReader {
 
   bool at_end() const { return cursor_.done(); }
 
-  // Takes a string field; proto3 wants UTF-8.
+  // Reads a string field; proto3 requires UTF-8.
   bool text(const WireField& field, std::string_view& out) {
     out = {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
     return is_text(out) || fail("string that is not valid UTF-8", field.bytes.data());
   }
 
-  // Notes the first fault; always false.
+  // Records the first fault; always returns false.
   bool fail(const char* reason, const uint8_t* at) {
     if (fault_.reason == nullptr) fault_ = {reason, static_cast<size_t>(at - origin_)};
     return false;
@@ -180,7 +180,7 @@ class WireReader {
     return cursor_.fixed<T>(value) || fail("fixed-size value cut off", start);
   }
 
-  // The value behind a tag that stood at `start`; not of a group.
+  // Reads the value after a tag at `start`; not for groups.
   bool read_value(WireField& field, const uint8_t* start) {
     switch (field.type()) {
       case WireType::Varint: return read_varint(field.value);
@@ -198,7 +198,7 @@ class WireReader {
     return fail("unknown wire type", start);
   }
 
-  // Reads on to the end of group `number`, whose tag stood at `start`.
+  // Skips to the end of group `number`, whose tag is at `start`.
   [[gnu::noinline]] bool skip_group(uint32_t number, const uint8_t* start) {
     std::array<uint32_t, kWireGroupDepthMax> open;
     size_t depth = 1;
@@ -225,15 +225,15 @@ class WireReader {
   WireFault& fault_;
 };
 
-// Counts the varints of a packed run, 8 bytes at a time, and checks each: ended, and its tenth byte
-// at most `tenth_max` (above 1 it has bits over 64, which are dropped). After it the run can be
-// decoded without checks. nullptr, or the start of the bad varint.
+// Counts the varints of a packed run, 8 bytes at a time, and checks that each is terminated and its
+// tenth byte is at most `tenth_max` (above 1 it has bits over 64, which are dropped). Afterwards
+// the run can be decoded without checks. Returns nullptr, or the start of the bad varint.
 inline const uint8_t* count_varints(std::span<const uint8_t> run, uint64_t& count,
                                     uint8_t tenth_max = 1) {
   constexpr uint64_t kTopBits = 0x8080808080808080u;
   const uint8_t* at = run.data();
   const uint8_t* const end = at + run.size();
-  size_t open = 0;  // bytes of the varint that is open at `at`
+  size_t open = 0;  // bytes of the varint that is unfinished at `at`
   for (; end - at >= 8; at += 8) {
     uint64_t word;
     std::memcpy(&word, at, 8);
@@ -256,15 +256,15 @@ inline const uint8_t* count_varints(std::span<const uint8_t> run, uint64_t& coun
   return open == 0 ? nullptr : end - open;
 }
 
-// The low seven bits of each of eight bytes, joined to 56 bits.
+// Joins the low seven bits of each of eight bytes to 56 bits.
 inline uint64_t join_sevens(uint64_t word) {
   word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
   word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
   return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
 }
 
-// One varint of a run that count_varints() passed and that ends at `end`; `at` moves behind it.
-// Lengths in a run are hard to predict: eight bytes are joined without a branch on the length.
+// Reads one varint of a run that passed count_varints() and ends at `end`; advances `at`. Lengths
+// in a run are hard to predict, so eight bytes are joined without a branch on the length.
 inline uint64_t checked_varint(const uint8_t*& at, const uint8_t* end) {
   if (end - at >= 8) {
     uint64_t word;

@@ -1,5 +1,5 @@
-// Sizes and bytes of protobuf wire format, for messages whose size is known before they are
-// written. Hot path, any thread. Knows no message.
+// Computes sizes and writes bytes of the protobuf wire format, for messages whose size is known
+// before they are written. Hot path, any thread. Knows no message.
 #pragma once
 
 #include <bit>
@@ -11,23 +11,23 @@
 
 namespace serval {
 
-// protobuf's own bound on a message.
+// protobuf's own limit on a message.
 inline constexpr uint64_t kWireMessageBytesMax = 2147483647;
 
 constexpr uint64_t varint_bytes(uint64_t value) {
   return (static_cast<uint64_t>(std::bit_width(value | 1)) * 9 + 64) / 64;
 }
 
-// A length-delimited field of `length` bytes, tag and length included. `number` is below 16: its
-// tag takes one byte.
+// Size of a length-delimited field of `length` bytes, including tag and length. `number` is below
+// 16: its tag takes one byte.
 constexpr uint64_t wire_field_bytes(uint64_t length) { return 1 + varint_bytes(length) + length; }
 
-// A string field; proto3 leaves out empty ones.
+// Size of a string field; proto3 omits empty ones.
 constexpr uint64_t wire_text_bytes(std::string_view text) {
   return text.empty() ? 0 : wire_field_bytes(text.size());
 }
 
-// Writes at `at`, in room that has been sized.
+// Writes at `at`, into space that has been reserved.
 struct WireWriter {
   uint8_t* at;
 
@@ -44,7 +44,7 @@ struct WireWriter {
     if (count != 0) std::memcpy(at, bytes, count);
     at += count;
   }
-  // Written even when it is empty: elements of repeated fields, map keys.
+  // Written even if it is empty: elements of repeated fields, map keys.
   void bytes(uint32_t number, std::string_view text) {
     head(number, text.size());
     raw(text.data(), text.size());

@@ -11,15 +11,15 @@
 
 namespace serval {
 
-// A constant that the graphs of a model share: raw little-endian elements in a file.
+// A constant shared by the graphs of a model: raw little-endian elements in a file.
 struct Weight {
-  std::string name;  // the initializer, in every graph that has it
+  std::string name;  // the initializer's name in every graph that uses it
   fb::DType datatype = fb::DType::Invalid;
   std::vector<int64_t> dims;
   uint32_t file = 0;  // index into ModelSpec.weight_files
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  std::optional<uint32_t> masked_crc32c;  // of exactly these bytes; absent: not checked
+  std::optional<uint32_t> masked_crc32c;  // over exactly these bytes; absent: not checked
 };
 
 template <typename Table, typename Visit>
@@ -47,17 +47,17 @@ void each_member(const Table& from, GraphState& to, Visit visit) {
   visit(from.output(), to.output);
 }
 
-// TensorFlow Serving's batching parameters and Triton's dynamic_batching both become this. A row is one entry along the first dim.
+// The common form of TensorFlow Serving's batching parameters and Triton's dynamic_batching. A row is one entry along the first dim.
 struct BatchPolicy {
   fb::BatchMode mode = fb::BatchMode::Off;
-  uint32_t rows_max = 0;  // largest batch that is run
+  uint32_t rows_max = 0;  // largest batch
   uint32_t request_rows_max = 0;  // larger requests are refused; 0 = any
-  std::vector<uint32_t> preferred_rows;  // ascending; a batch of such a size leaves at once
+  std::vector<uint32_t> preferred_rows;  // ascending; a batch of such a size starts at once
   std::vector<uint32_t> allowed_rows;  // ascending; batches are padded up to the next one
-  uint32_t delay_us = 0;  // how long the oldest request may wait for company
+  uint32_t delay_us = 0;  // how long the oldest request may wait for others
   bool split = false;  // requests over rows_max are run in pieces
-  bool pad_inner = false;  // inner dims are zero-padded to the largest instead of kept apart
-  bool preserve_ordering = false;  // answers leave in the order the requests came
+  bool pad_inner = false;  // trailing dims are zero-padded to the largest instead of separated
+  bool preserve_ordering = false;  // responses keep the order of the requests
   bool only_if_batchable = false;  // Off unless the first dim of every input and output is free.
 };
 
@@ -102,11 +102,11 @@ void each_member(const Table& from, PriorityQueuePolicy& to, Visit visit) {
   visit(from.policy(), to.policy);
 }
 
-// What a configuration says of one input or output, in the model's own order or not.
+// A configuration's settings of one input or output, in any order.
 struct TensorOverride {
   std::string name;
-  std::vector<int64_t> dims;  // as clients see it, the batch dim included; -1 = free
-  std::vector<int64_t> model_dims;  // what the model gets instead (reshape); empty = dims
+  std::vector<int64_t> dims;  // the clients' shape, including the batch dim; -1 = free
+  std::vector<int64_t> model_dims;  // the model's shape (reshape); empty = dims
   std::vector<std::string> labels;  // outputs: classification labels by index
 };
 
@@ -129,7 +129,7 @@ void each_member(const Table& from, Provider& to, Visit visit) {
   visit(from.options(), to.options);
 }
 
-// How many nodes of a model's graph a provider has, by ONNX Runtime's name of it.
+// The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it.
 struct ProviderNodes {
   std::string provider;
   uint32_t nodes = 0;

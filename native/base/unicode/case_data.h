@@ -1,5 +1,5 @@
-// Unicode's case mappings (version 13's data, as TensorFlow 2.21 answers), and which characters
-// decide what a capital sigma at a word's end becomes. Constant data only; read by letters.cc.
+// Unicode's case mappings (version 13's data, which TensorFlow 2.21 uses), and the characters that
+// decide how a capital sigma at a word's end is mapped. Constant data only; read by letters.cc.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace serval::case_data {
 
-// Each `step`-th character of first..last becomes itself plus `delta`.
+// Each `step`-th character of first..last is mapped to itself plus `delta`.
 struct Run {
   char32_t first, last;
   uint32_t step;
@@ -18,7 +18,7 @@ struct Range {
   char32_t first, last;
 };
 
-// A character that becomes two or three; unused places are 0.
+// A character that is mapped to two or three; unused entries are 0.
 struct Expansion {
   char32_t from;
   std::array<char32_t, 3> to;
@@ -296,7 +296,7 @@ inline constexpr Range kCased[] = {
     {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189},
 };
 
-// Characters that are looked past (accents, apostrophes, format characters).
+// Characters that are skipped (accents, apostrophes, format characters).
 inline constexpr Range kIgnorable[] = {
     {0x27, 0x27},       {0x2E, 0x2E},       {0x3A, 0x3A},       {0x5E, 0x5E},
     {0x60, 0x60},       {0xA8, 0xA8},       {0xAD, 0xAD},       {0xAF, 0xAF},

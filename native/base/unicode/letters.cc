@@ -1,4 +1,4 @@
-// Upper and lower case (letters.h). Hot path; pure.
+// Maps upper and lower case (letters.h). Hot path; pure.
 #include "base/unicode/letters.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using case_data::Expansion;
 using case_data::Range;
 using case_data::Run;
 
-// Runs with step 2 interleave, so the entry before the nearest may be the one.
+// Runs with step 2 interleave, so the entry before the nearest may be the right one.
 char32_t mapped(std::span<const Run> runs, char32_t c) {
   auto entry = std::upper_bound(runs.begin(), runs.end(), c,
                                 [](char32_t value, const Run& run) { return value < run.first; });
@@ -34,7 +34,8 @@ bool contains(std::span<const Range> ranges, char32_t c) {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// Whether the nearest character before, at the end of `text`, that is not looked past has a case.
+// Whether the nearest preceding character at the end of `text`, skipping ignorable ones, has a
+// case.
 bool letter_precedes(std::string_view text) {
   for (size_t limit = 256; !text.empty() && limit != 0; --limit) {
     size_t at = text.size() - 1;
@@ -46,9 +47,8 @@ bool letter_precedes(std::string_view text) {
   return false;
 }
 
-// Whether the next character that is not looked past has a case. Long runs of ignorable characters
-// behind many sigmas would take time in the square of their length; 256 bytes are further than any
-// word's.
+// Whether the next character, skipping ignorable ones, has a case. Long runs of ignorable
+// characters after many sigmas would take quadratic time; 256 bytes are longer than any word's run.
 bool letter_follows(std::string_view text) {
   text = text.substr(0, 256);
   while (!text.empty()) {
@@ -60,7 +60,7 @@ bool letter_follows(std::string_view text) {
   return false;
 }
 
-// How many bytes in front are ASCII.
+// The length of the ASCII prefix.
 size_t ascii_prefix(std::string_view text) {
   size_t n = 0;
   while (n < text.size() && static_cast<unsigned char>(text[n]) < 0x80) ++n;

@@ -1,5 +1,5 @@
-// The proleptic Gregorian calendar: days and what they are called. Hot and control plane; pure, any
-// thread. What texts dates have is each protocol's and format's own.
+// The proleptic Gregorian calendar: conversions between day numbers and dates. Hot and control
+// plane; pure, any thread. The text form of dates is defined by each protocol and format.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ inline constexpr int64_t kDaySeconds = 86'400;
 inline constexpr int64_t kSecondMicros = 1'000'000;
 inline constexpr int64_t kDayMicros = kDaySeconds * kSecondMicros;
 
-// Days whose microseconds 64 bits hold: about 292,000 years either way.
+// The range of days whose microseconds fit 64 bits: about 292,000 years in both directions.
 inline constexpr int64_t kMicrosDaysMax = INT64_MAX / kDayMicros;
 
-// Whether they hold each of a day's microseconds, in any time zone.
+// Whether 64 bits hold each of a day's microseconds, in any time zone.
 constexpr bool has_micros(int64_t days) {
   return days <= kMicrosDaysMax - 2 && days >= 2 - kMicrosDaysMax;
 }
 
-// The first microsecond of a day; of days beyond those the nearest that there is.
+// The first microsecond of a day; for days out of range, the nearest representable one.
 constexpr int64_t micros_of_days(int64_t days) {
   if (days > kMicrosDaysMax) return INT64_MAX;
   return days < -kMicrosDaysMax ? INT64_MIN : days * kDayMicros;
@@ -29,7 +29,7 @@ struct Civil {
   int month = 1, day = 1;
 };
 
-// Towards minus infinity; `by` is above 0.
+// Rounds towards minus infinity; `by` is above 0.
 constexpr int64_t floor_divide(int64_t value, int64_t by) {
   const int64_t quotient = value / by;
   return value % by < 0 ? quotient - 1 : quotient;
@@ -51,14 +51,14 @@ constexpr int days_in_month(int64_t year, int month) {
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }
 
-// Whether there is such a day; of any year.
+// Whether the date exists; for any year.
 constexpr bool is_civil(const Civil& date) {
   return date.month >= 1 && date.month <= 12 && date.day >= 1 &&
          date.day <= days_in_month(date.year, date.month);
 }
 
 // Days since 1970-01-01. Counted in eras of 400 years that begin in March, so that the leap day is
-// a year's last.
+// the last of a year.
 constexpr int64_t days_of(const Civil& date) {
   const int64_t year = date.year - (date.month <= 2 ? 1 : 0);
   const int64_t era = floor_divide(year, 400);

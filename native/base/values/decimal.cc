@@ -1,4 +1,4 @@
-// See decimal.h. Hot path; any thread.
+// Converts decimals. Hot path; any thread.
 #include "base/values/decimal.h"
 
 #include <charconv>
@@ -11,7 +11,7 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-constexpr int64_t kExponentMax = 100'000;  // beyond it a number is 0 or too large, whatever it says
+constexpr int64_t kExponentMax = 100'000;  // a number with a larger exponent is 0 or too large
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -60,7 +60,7 @@ bool split(std::string_view text, Parts& parts) {
 DecimalFault read_decimal(std::string_view text, unsigned precision, unsigned scale, Int128& out) {
   Parts parts;
   if (!split(text, parts)) return DecimalFault::NoNumber;
-  // Digits are kept up to the one of the scale; of the rest only the first counts (half up).
+  // Keeps digits up to the scale; of the rest only the first matters (round half up).
   const size_t count = parts.whole.size() + parts.fraction.size();
   const auto digit_at = [&](size_t i) {
     const char digit =
@@ -115,7 +115,7 @@ double decimal_to_double(Int128 unscaled, unsigned scale) {
                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   constexpr Int128 kExact = Int128{1} << 53;
   if (scale < std::size(kPowers) && unscaled > -kExact && unscaled < kExact) {
-    return static_cast<double>(unscaled) / kPowers[scale];  // both exact: rounded once
+    return static_cast<double>(unscaled) / kPowers[scale];  // both are exact, so it is rounded once
   }
   char text[kDecimalTextMax];
   const char* end = write_decimal(text, unscaled, scale);

@@ -1,4 +1,5 @@
-// Kinds of a plan's types (plan.fbs). Found by their argument: is_real(type). Any thread.
+// Classes of a plan's types (plan.fbs). Found by argument-dependent lookup: is_real(type). Any
+// thread.
 #pragma once
 
 #include "base/generated/plan_names.h"

@@ -1,6 +1,6 @@
 // Hot path. Decodes REST bodies of classify and regress with TensorFlow Serving's checks, in its
-// order and words; writes the Examples into one block of the arena. Any thread. Source:
-// tfserving.md 1.3, 1.7; upstream's util/json_tensor.cc.
+// order and words; writes the Examples into one block of the arena. Any thread.
+// Source: tfserving.md 1.3, 1.7; upstream's util/json_tensor.cc.
 #include "codec/examples/json.h"
 
 #include "base/copies.h"

@@ -1,6 +1,6 @@
 // TensorFlow Serving's REST classify and regress: converts JSON examples to serialized
-// tensorflow.Example messages, and results to JSON. Hot path; pure. Source: tfserving.md 1.3, 1.7,
-// 1.10, 9.
+// tensorflow.Example messages, and results to JSON. Hot path; pure.
+// Source: tfserving.md 1.3, 1.7, 1.10, 9.
 #pragma once
 
 #include "codec/request.h"
@@ -23,8 +23,8 @@ Status decode_v1_classify(std::span<const uint8_t> body, bool check_method,
                           std::span<const Signature> signatures, const Limits& limits, Arena& arena,
                           DecodedRequest& out, bool& named);
 
-// Encodes {"results": ...}. Labels that are not UTF-8 become {"b64": ...} (tfserving.md 9). Errors:
-// invalid_argument in upstream's words.
+// Encodes {"results": ...}. Labels that are not UTF-8 become {"b64": ...} (tfserving.md 9).
+// Errors: invalid_argument in upstream's words.
 Status encode_v1_results(Method method, const Signature& signature, const DecodedRequest& request,
                          std::span<const TensorView> outputs, const Limits& limits,
                          ByteBuffer& out);

@@ -25,9 +25,9 @@ struct TfTask {
   std::string_view signature() const;  // the resolved name
 };
 
-// Reads the tasks of a MultiInferenceRequest into `tasks`; the first one names the model. Errors:
-// malformed_body with the byte; invalid_argument (over kTasksMax; the first task has no name, a
-// name exceeds kNameBytesMax).
+// Reads the tasks of a MultiInferenceRequest into `tasks`; the first one names the model.
+// Errors: malformed_body with the byte; invalid_argument (over kTasksMax; the first task has no
+// name, a name exceeds kNameBytesMax).
 Status read_tf_tasks(std::span<const uint8_t> message, std::vector<TfTask>& tasks);
 
 // Makes TensorFlow Serving's checks of the tasks, in its order and words, then checks that the
@@ -42,8 +42,9 @@ Status decode_tf_task(std::span<const uint8_t> message, Method method, std::stri
                       const Limits& limits, Arena& arena, DecodedRequest& out);
 
 // Appends a task's ClassificationResponse or RegressionResponse to the MultiInferenceResponse
-// `out`, which is unchanged on an error. `response` was written by encode_tf_results(). Errors:
-// body_too_large (limits.response_bytes_max); memory_full; internal (`response` is malformed).
+// `out`, which is unchanged on an error. `response` was written by encode_tf_results().
+// Errors: body_too_large (limits.response_bytes_max); memory_full; internal (`response` is
+// malformed).
 Status append_tf_result(Method method, std::span<const uint8_t> response, const Limits& limits,
                         ByteBuffer& out);
 

@@ -53,13 +53,13 @@ Status read_dims(const TensorSpec& spec, Column& column) {
   }
   if (spec.dims.empty()) {
     return invalid_argument("classify: " + input_text(spec) +
-                            " has no dimension for rows, so that no Example fits; ask predict");
+                            " has no dimension for rows, so Examples cannot be used; use predict");
   }
   for (size_t i = 1; i < spec.dims.size(); ++i) {
     if (spec.dims[i] < 0 && column.free_dim >= 0) {
       return invalid_argument("classify: " + input_text(spec) +
-                              " has several free dimensions behind the first: a feature is a flat "
-                              "list and says nothing of them; ask predict");
+                              " has several free trailing dimensions, which a flat list of values "
+                              "cannot describe; use predict");
     }
     if (spec.dims[i] < 0) column.free_dim = static_cast<int>(i);
     else column.fixed *= static_cast<uint64_t>(spec.dims[i]);
@@ -150,7 +150,7 @@ Status check_example(size_t example, std::string_view bytes, const ExampleFeatur
     if (!found) return missing_feature(example, bytes, *column.spec);
     if (column.absent) {
       return invalid_argument(place(example, *column.spec) +
-                              "expected it in all examples or in none, and example 0 has it not");
+                              "expected it in all examples or in none; example 0 does not have it");
     }
     FeatureList list;
     if (Status fits = open_feature(example, features.columns[c], column, list); !fits.ok()) {

@@ -14,8 +14,8 @@ namespace serval {
 // size found in the first example. Whole numbers fill any numeric input whose range holds them,
 // reals only FP16, BF16, FP32 and FP64, bytes only BYTES; BOOL accepts 0 and 1. An input that may
 // be absent has to be present in all examples or in none. Features that are not inputs are ignored.
-// Memory: `arena` and the Examples'. Errors: invalid_argument naming the example, the feature, the
-// input and its shape; memory_full.
+// Memory: `arena` and the Examples'.
+// Errors: invalid_argument naming the example, the feature, the input and its shape; memory_full.
 Status examples_to_inputs(const Signature& signature, Arena& arena, DecodedRequest& request);
 
 // The same directly from JSON: `examples` is an array of objects that passed check_example() and

@@ -1,5 +1,6 @@
 // The requirements of classify and regress on a signature, over gRPC and REST. Hot path, any
-// thread. Source: tfserving.md 1.7 "Signature rules", "Errors".
+// thread.
+// Source: tfserving.md 1.7 "Signature rules", "Errors".
 #pragma once
 
 #include "codec/request.h"

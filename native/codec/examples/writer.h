@@ -1,5 +1,6 @@
 // Converts parsed JSON to tensorflow.Example messages: sizes first, then bytes. Hot path, any
-// thread. Source: tfserving.md 1.7 "Feature value", 2 "Example", "Feature".
+// thread.
+// Source: tfserving.md 1.7 "Feature value", 2 "Example", "Feature".
 #pragma once
 
 #include <string>
@@ -10,7 +11,8 @@
 namespace serval {
 
 // Checks that `value` can be an Example, and prepares it: decodes b64 objects into body.arena and
-// stores the bytes as the text of their nodes. Errors: invalid_argument in upstream's words.
+// stores the bytes as the text of their nodes.
+// Errors: invalid_argument in upstream's words.
 Status check_example(PlainBody& body, const JsonNode& value);
 
 // Bytes of the Example for a checked value.

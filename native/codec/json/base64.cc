@@ -1,5 +1,5 @@
-// Encodes and decodes base64, standard alphabet (RFC 4648). Hot path; pure, any thread. Source:
-// tfserving.md 1.5 "b64".
+// Encodes and decodes base64, standard alphabet (RFC 4648). Hot path; pure, any thread.
+// Source: tfserving.md 1.5 "b64".
 #include <array>
 #include <cstring>
 

@@ -29,7 +29,7 @@ inline constexpr std::string_view kMissFraction = "Miss fraction part in number.
 inline constexpr std::string_view kMissExponent = "Miss exponent in number.";
 // Not from upstream: limits of JsonRules, and faults that are not the request's.
 inline constexpr std::string_view kTooDeep = "nested too deeply";
-inline constexpr std::string_view kTextBehind = "text behind the document";
+inline constexpr std::string_view kTextBehind = "text after the document";
 inline constexpr std::string_view kNoMemory = "out of memory";
 }  // namespace json_reason
 

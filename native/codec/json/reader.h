@@ -89,8 +89,9 @@ struct JsonRules {
 };
 
 // Parses `text` into `out`; null only checks it. Strings with escapes are decoded into `arena`,
-// others are views of `text`. Errors: what rules.error makes of the first fault; body_too_large
-// beyond kJsonNodesMax nodes (a node takes about 100 bytes); memory_full.
+// others are views of `text`.
+// Errors: what rules.error makes of the first fault; body_too_large beyond kJsonNodesMax nodes (a
+// node takes about 100 bytes); memory_full.
 Status parse_json(std::string_view text, Arena& arena, const JsonRules& rules, JsonDocument* out);
 
 }  // namespace serval

@@ -43,7 +43,8 @@ bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin
                        uint64_t row);
 
 // Standard alphabet; padding may be missing but not excessive; white space is skipped. The view is
-// null if the text is invalid. Source: tfserving.md 1.5 b64. Decodes into the arena.
+// null if the text is invalid.
+// Source: tfserving.md 1.5 b64. Decodes into the arena.
 struct Base64Result {
   bool ok = false;
   std::string_view bytes;

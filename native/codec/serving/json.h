@@ -10,8 +10,9 @@ namespace serval {
 // (JSON, top-level object, signature_name), then the result is model_not_found with an empty
 // message (the caller words it). body: kBodyPadding bytes after it must be readable. Tensors are
 // allocated from `arena` (or are views of the body if the bytes can be used directly). Shapes are
-// NOT checked against the signature here (the engine does that). Errors: malformed_body,
-// invalid_argument, signature_not_found, unimplemented; texts as upstream's.
+// NOT checked against the signature here (the engine does that).
+// Errors: malformed_body, invalid_argument, signature_not_found, unimplemented; texts as
+// upstream's.
 Status decode_v1_predict(std::span<const uint8_t> body, std::span<const Signature> signatures,
                          const Limits& limits, Arena& arena, DecodedRequest& out);
 

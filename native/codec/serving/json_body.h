@@ -8,8 +8,8 @@
 namespace serval {
 
 // TensorFlow Serving's error texts: "JSON Parse error: <reason> at offset: <n>"; for an empty text
-// "JSON Parse error: The document is empty". Text after the document is ignored. Source:
-// tfserving.md 1.10.
+// "JSON Parse error: The document is empty". Text after the document is ignored.
+// Source: tfserving.md 1.10.
 extern const JsonRules kTfJsonRules;
 
 // A parsed body. Borrows everything but the document.

@@ -1,6 +1,7 @@
 // The plain V1 predict decoder: TensorFlow Serving's checks, in its order, in its words. It decides
 // every error, and tests compare the fast decoder with it. Control plane of the hot path; any
-// thread. Source: tfserving.md 1.3, 1.5, 1.10, 9; upstream's util/json_tensor.cc.
+// thread.
+// Source: tfserving.md 1.3, 1.5, 1.10, 9; upstream's util/json_tensor.cc.
 #include <algorithm>
 
 #include "codec/json/echo.h"

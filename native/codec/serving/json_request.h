@@ -24,8 +24,8 @@ inline int find_signature(std::span<const Signature> signatures, std::string_vie
   return -1;
 }
 
-// Requests all outputs, in the signature's order: V1 has no way to choose. Source: tfserving.md 1.4
-// "no way to pass an output filter over REST".
+// Requests all outputs, in the signature's order: V1 has no way to choose.
+// Source: tfserving.md 1.4 "no way to pass an output filter over REST".
 inline void request_all_outputs(const Signature& signature, DecodedRequest& out) {
   for (size_t i = 0; i < signature.outputs.size(); ++i) {
     out.outputs.push_back({static_cast<uint32_t>(i), false});

@@ -15,9 +15,9 @@ class PlainTensor {
   PlainTensor(const TensorSpec& spec, uint64_t values, size_t rank_max)
       : spec_(&spec), values_(values), rank_max_(rank_max) {}
 
-  // Adds one value: a scalar, or lists nested to any depth below rank_max. Errors: invalid_argument
-  // (type, range, ragged lists, or a count or shape that differs from the first value's);
-  // unimplemented if the dtype has no JSON form.
+  // Adds one value: a scalar, or lists nested to any depth below rank_max.
+  // Errors: invalid_argument (type, range, ragged lists, or a count or shape that differs from the
+  // first value's); unimplemented if the dtype has no JSON form.
   Status append(const PlainBody& body, const JsonNode& value);
 
   // The number of append() calls.

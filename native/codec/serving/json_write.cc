@@ -1,6 +1,6 @@
 // Writes V1 predict responses: {"predictions": ...} by row, {"outputs": ...} by column, compact.
-// Hot path; pure, any thread. Recursion is bounded by kRankMax. Source: tfserving.md 1.6, 9 (bytes
-// that are not UTF-8, compact JSON, all dtypes).
+// Hot path; pure, any thread. Recursion is bounded by kRankMax.
+// Source: tfserving.md 1.6, 9 (bytes that are not UTF-8, compact JSON, all dtypes).
 #include <algorithm>
 
 #include "base/bytes/utf8.h"

@@ -1,6 +1,7 @@
 // Hot path. Decodes a PredictRequest against a model's signatures with TensorFlow Serving's checks,
 // in its order and words. Any thread. wire_read.cc checks the wire format before anything here uses
-// the model. Source: tfserving.md 1.10, 2; upstream's predict_util.cc, cc/saved_model/util.cc.
+// the model.
+// Source: tfserving.md 1.10, 2; upstream's predict_util.cc, cc/saved_model/util.cc.
 #include "codec/serving/wire.h"
 
 #include <algorithm>

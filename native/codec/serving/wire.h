@@ -17,9 +17,9 @@ struct TfModelRef {
   std::string_view label;
 };
 
-// Reads top-level fields and ModelSpec only. A repeated message field is merged. Errors:
-// malformed_body ("... at byte N"); invalid_argument `Missing ModelSpec`, `ModelSpec has no name
-// specified.`, names over kNameBytesMax.
+// Reads top-level fields and ModelSpec only. A repeated message field is merged.
+// Errors: malformed_body ("... at byte N"); invalid_argument `Missing ModelSpec`, `ModelSpec has no
+// name specified.`, names over kNameBytesMax.
 Status peek_tf(std::span<const uint8_t> message, TfModelRef& out);
 
 // Decodes a PredictRequest: signature by ModelSpec.signature_name, inputs by alias (of duplicate
@@ -29,8 +29,9 @@ Status peek_tf(std::span<const uint8_t> message, TfModelRef& out);
 // `arena`. TensorProto rules of tfserving.md 2 "TensorProto reading rules". dtype_text in errors is
 // TensorFlow's ("float"). A dtype other than the signature's: invalid_argument in the words of
 // TensorFlow's session ("... expects float but int64 is provided" form, see tfserving.md; name
-// alias and both dtypes). Errors: texts of tfserving.md 1.10 (signature, size, name, alias, tensor
-// parsing, output alias); signature_not_found `Serving signature key "<s>" not found.`.
+// alias and both dtypes).
+// Errors: texts of tfserving.md 1.10 (signature, size, name, alias, tensor parsing, output alias);
+// signature_not_found `Serving signature key "<s>" not found.`.
 Status decode_tf_predict(std::span<const uint8_t> message, std::span<const Signature> signatures,
                          const Limits& limits, Arena& arena, DecodedRequest& out);
 
@@ -38,7 +39,8 @@ Status decode_tf_predict(std::span<const uint8_t> message, std::span<const Signa
 // example_list_with_context} becomes one rank-1 string tensor of serialized Examples (each preceded
 // by the context bytes), the signature's only input. Views of the message if there is no context.
 // `method`: Classify or Regress; outputs are those of `classes`/`scores` or `outputs`.
-// `check_method`: --enable_signature_method_name_check. Errors: tfserving.md 1.7; `Input is empty.`
+// `check_method`: --enable_signature_method_name_check.
+// Errors: tfserving.md 1.7; `Input is empty.`
 Status decode_tf_examples(std::span<const uint8_t> message, Method method, bool check_method,
                           std::span<const Signature> signatures, const Limits& limits, Arena& arena,
                           DecodedRequest& out);

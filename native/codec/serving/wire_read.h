@@ -51,18 +51,18 @@ struct WireTfPredict {
   const WireTfInput* find(std::string_view alias) const;
 };
 
-// Reads all of a PredictRequest. Records are allocated from `arena`. Errors: malformed_body with
-// the byte; invalid_argument when a list is over kInputsMax; internal.
+// Reads all of a PredictRequest. Records are allocated from `arena`.
+// Errors: malformed_body with the byte; invalid_argument when a list is over kInputsMax; internal.
 Status read_tf_predict(std::span<const uint8_t> message, Arena& arena, WireTfPredict& out);
 
-// Reads a PredictRequest and finds the signature that it names, "" for serving_default. Errors:
-// body_too_large; those of read_tf_predict(); signature_not_found.
+// Reads a PredictRequest and finds the signature that it names, "" for serving_default.
+// Errors: body_too_large; those of read_tf_predict(); signature_not_found.
 Status open_tf_predict(std::span<const uint8_t> message, std::span<const Signature> signatures,
                        const Limits& limits, Arena& arena, WireTfPredict& wire,
                        uint32_t& signature_index);
 
-// The outputs in its output_filter, in that order; none if the filter is empty. Errors:
-// invalid_argument (unknown or duplicate output).
+// The outputs in its output_filter, in that order; none if the filter is empty.
+// Errors: invalid_argument (unknown or duplicate output).
 Status take_output_filter(const WireTfPredict& wire, const Signature& signature,
                           DecodedRequest& out);
 
@@ -77,8 +77,8 @@ struct WireTfExamples {
 };
 
 // Reads the Input of a ClassificationRequest, a RegressionRequest or a MultiInferenceRequest
-// (`name`). Does not parse the Examples; the code that parses them reports their faults. Errors:
-// malformed_body with the byte.
+// (`name`). Does not parse the Examples; the code that parses them reports their faults.
+// Errors: malformed_body with the byte.
 Status read_tf_examples(std::span<const uint8_t> message, const char* name, WireTfExamples& out);
 
 // Fills `examples` (out.examples of them) with views of the message, and `context` with

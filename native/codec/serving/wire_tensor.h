@@ -64,10 +64,10 @@ Status wire_tensor_type(const WireTensor& wire, std::string_view name, const TfT
 
 // Makes a tensor: a view of the message if possible, otherwise in memory from `arena`. `name`: the
 // alias for errors. `fill_left`: bytes that values may still take beyond those in the message (the
-// last value repeats, or zeros); reduced by the amount used. Errors: invalid_argument `tensor
-// parsing error: <name>` (the log's detail has the reason), an 8- or 16-bit integer or a bool out
-// of range; unimplemented (a dtype that the engine does not have); body_too_large (fill_left);
-// internal (memory).
+// last value repeats, or zeros); reduced by the amount used.
+// Errors: invalid_argument `tensor parsing error: <name>` (the log's detail has the reason), an 8-
+// or 16-bit integer or a bool out of range; unimplemented (a dtype that the engine does not have);
+// body_too_large (fill_left); internal (memory).
 Status decode_wire_tensor(const WireTensor& wire, std::string_view name, uint64_t& fill_left,
                           Arena& arena, TensorView& out);
 

@@ -199,7 +199,7 @@ Status Binder::lay_out(RequestTensor& tensor) {
   for (size_t i = 0; i < shape.rank(); ++i) {
     if (shape[i] >= 0 || (i == 2 && shape[i] == -1)) continue;
     if (shape.rank() == 2 && shape[1] == -1) {
-      return wrong("-1 stands only as the last of three dimensions: send [" +
+      return wrong("-1 is only allowed as the last of three dimensions: send [" +
                    std::to_string(shape[0]) + ",1,-1]");
     }
     return wrong("dimension " + number(i) +

@@ -14,18 +14,19 @@
 namespace serval::table {
 
 // Fills out.inputs, one per field. `tensors`: all tensors of the request, with their parameters;
-// their datatypes are valid. Errors: those of the decoders (codec/table/table.h).
+// their datatypes are valid.
+// Errors: those of the decoders (codec/table/table.h).
 Status bind_tensors(std::span<RequestTensor> tensors, TensorSource& source,
                     const TableSchema& table, bool strict, Arena& arena, DecodedRequest& out);
 
 // Fills the views of fields that have none (dtype Invalid) with `rows` missing values; for a table
 // without fields, adds one view that holds the number of rows. Records in out.left_out those that
-// some outputs need: check_left_out(). Errors: invalid_argument naming the fields that are always
-// required.
+// some outputs need: check_left_out().
+// Errors: invalid_argument naming the fields that are always required.
 Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena, DecodedRequest& out);
 
-// Checks that the omitted fields are not needed, once out.outputs is known. Errors:
-// invalid_argument naming those that the outputs need.
+// Checks that the omitted fields are not needed, once out.outputs is known.
+// Errors: invalid_argument naming those that the outputs need.
 Status check_left_out(const TableSchema& table, const DecodedRequest& out);
 
 // Whether any of the tensors uses a feature that plain V2 does not have. Source: tabular.md 2.4

@@ -171,7 +171,7 @@ Status FieldMaker::settle_type() {
   from_ = natural_type(tensor_, wanted);
   if (from_ == Type::Any) {
     return invalid_argument(where() + ": datatype " + std::string(dtype_name(tensor_.dtype)) +
-                            " is none that a tabular model takes");
+                            " is not supported by tabular models");
   }
   cells_ = tensor_.has_cells || (!field_.any && has_cells(field_));
   if (field_.any) {

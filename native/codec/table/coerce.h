@@ -15,12 +15,13 @@ inline bool has_cells(const FieldSpec& field) {
 
 // Fills `out` with the field's values from `tensor`: of its cells, index `place` of each row.
 // Values that need no conversion and belong to one field stay views. `text_is_checked`: text is
-// known to be UTF-8. Errors: invalid_argument naming tensor, field and row.
+// known to be UTF-8.
+// Errors: invalid_argument naming tensor, field and row.
 Status make_field(const RequestTensor& tensor, uint64_t place, const FieldSpec& field,
                   const TableSchema& table, bool text_is_checked, Arena& arena, TensorView& out);
 
-// Reads the lengths of a ragged tensor's cells as 32 bits from its companion's elements. Errors:
-// invalid_argument naming the companion (a negative length), body_too_large.
+// Reads the lengths of a ragged tensor's cells as 32 bits from its companion's elements.
+// Errors: invalid_argument naming the companion (a negative length), body_too_large.
 Status read_lengths(const RequestTensor& companion, uint64_t cells, Arena& arena,
                     const uint32_t*& lengths, uint64_t& total);
 

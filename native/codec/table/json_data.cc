@@ -105,7 +105,7 @@ Error DataReader::wrong_value(const std::string& place, const char* p) const {
 
 Error DataReader::null_in_cell(uint64_t index) const {
   return invalid_argument(input_text(tensor_) + ", element " + std::to_string(index) +
-                          ": null stands for a whole vector or array, never in one");
+                          ": null replaces a whole vector or array, not an element of one");
 }
 
 // Whether a null is one element, as in vectors that we write: the data are not lists of cells.

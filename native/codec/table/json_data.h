@@ -1,5 +1,6 @@
 // Reads the "data" of one tensor of a tabular V2 request, and single values of V1. Hot path; any
-// thread. Source: tabular.md 2.5.
+// thread.
+// Source: tabular.md 2.5.
 #pragma once
 
 #include "codec/table/json_steps.h"
@@ -14,8 +15,8 @@ bool read_data(std::string_view data, uint64_t elements, uint32_t depth_max, Are
                RequestTensor& tensor, Status& fault);
 
 // Reads nested lists, rows of fields of elements, for a tensor of shape [R,F,-1]; with one field, a
-// row may be the cell itself. `data` is JSON. Also fills tensor.lengths. Errors: invalid_argument
-// naming the input and the row.
+// row may be the cell itself. `data` is JSON. Also fills tensor.lengths.
+// Errors: invalid_argument naming the input and the row.
 Status read_nested_data(std::string_view data, Arena& arena, RequestTensor& tensor);
 
 // A byte of a BOOL tensor.

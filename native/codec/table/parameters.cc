@@ -181,7 +181,7 @@ bool next_feature(std::string_view& rest, bool first, Arena& arena, std::string_
     if (!take_quoted(rest, arena, name)) problem = "expected a closing quotation mark";
     trim_front(rest);
     if (problem.empty() && !rest.empty() && rest[0] != ',') {
-      problem = "expected a comma behind a quoted name";
+      problem = "expected a comma after a quoted name";
     }
   } else {
     const size_t comma = rest.find(',');

@@ -17,8 +17,8 @@ struct ParameterValue {
   std::string_view text;  // Text: the value; otherwise as written in the request
 };
 
-// Applies one of a tensor's parameters; ignores others. `where` names the tensor in errors. Errors:
-// invalid_argument.
+// Applies one of a tensor's parameters; ignores others. `where` names the tensor in errors.
+// Errors: invalid_argument.
 Status set_tensor_parameter(std::string_view key, const ParameterValue& value,
                             const RequestTensor& tensor, TensorParameters& out);
 // Call after the last parameter. Errors: invalid_argument (precision or scale without the other; a
@@ -38,17 +38,18 @@ Status set_request_parameter(std::string_view key, const ParameterValue& value,
 
 // Calls take(name) for each name in a comma-separated list; blanks around a name are removed,
 // quoted names ("a,b", with "" for a quotation mark) are used literally. Decoded text goes to
-// `arena`. Errors: invalid_argument naming the tensor (an empty name, an unterminated quotation);
-// the errors of take().
+// `arena`.
+// Errors: invalid_argument naming the tensor (an empty name, an unterminated quotation); the errors
+// of take().
 template <typename Take>
 Status each_feature(const RequestTensor& tensor, Arena& arena, Take take);
 
-// Parses `text` ("0,7") into `nulls`, one byte per cell. Errors: invalid_argument naming the
-// tensor.
+// Parses `text` ("0,7") into `nulls`, one byte per cell.
+// Errors: invalid_argument naming the tensor.
 Status read_null_indices(const RequestTensor& tensor, uint64_t cells, uint8_t* nulls);
 
-// Reads the next name of a list of features and advances `rest`; false at the end. Errors: in
-// `problem`, which is empty if there is none.
+// Reads the next name of a list of features and advances `rest`; false at the end.
+// Errors: in `problem`, which is empty if there is none.
 bool next_feature(std::string_view& rest, bool first, Arena& arena, std::string_view& name,
                   std::string& problem);
 

@@ -94,7 +94,7 @@ class TensorSource {
 
 // Follows the tensor's name: rows are assembled from fields, which cannot be in shared memory.
 inline constexpr std::string_view kNoSharedMemory =
-    ": shared memory is for models of tensors; this one takes fields";
+    ": shared memory is only supported for tensor models; this model has fields";
 
 inline std::string quoted(std::string_view name) { return "'" + echo_text(name) + "'"; }
 

@@ -58,7 +58,7 @@ Status make_even(const TensorSpec& input, TensorView& tensor) {
     return invalid_argument("input " + quoted(input.name) + ", row " + std::to_string(row) +
                             ": expected " + std::to_string(lengths[0]) +
                             " elements as in row 0, got " + std::to_string(lengths[row]) +
-                            ": the model takes tensors, whose rows have one length");
+                            ": the model has tensor inputs, whose rows have equal length");
   }
   tensor.lengths = nullptr;
   tensor.shape.set(1, rows != 0 ? int64_t{lengths[0]} : std::max<int64_t>(input.dims[1], 0));
@@ -80,7 +80,7 @@ Result<TableSchema> fields_of_tensors(const Signature& signature) {
   if (!problems.empty()) {
     return make_error(
         ErrorCode::ModelInvalid,
-        "parameter 'extended_v2': not every input can be fields of rows: " + problems);
+        "parameter 'extended_v2': some inputs cannot be presented as fields: " + problems);
   }
   made.outputs.resize(signature.outputs.size());
   made.sort_fields();
@@ -92,7 +92,7 @@ Status make_tensors(const Signature& signature, DecodedRequest& request) {
   if (groups || request.table.null_for_invalid) {
     return invalid_argument("parameter '" +
                             std::string(groups ? table::kGroupOutputsKey : table::kOnInvalidKey) +
-                            "': the model answers tensors, not rows of fields");
+                            "': the model returns tensors, not rows of fields");
   }
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const TensorSpec& input = signature.inputs[i];

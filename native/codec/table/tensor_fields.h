@@ -1,7 +1,7 @@
 // The tabular extension for a tensor model (ONNX) whose configuration enables it: presents its
 // inputs as fields, and converts fields back to its inputs. Everything between works as for a
-// tabular model. Fields: control plane, once per load; inputs: hot path. Any thread. Source:
-// tabular.md 2.1 X1 "may opt in by config".
+// tabular model. Fields: control plane, once per load; inputs: hot path. Any thread.
+// Source: tabular.md 2.1 X1 "may opt in by config".
 #pragma once
 
 #include "base/table_schema.h"
@@ -14,9 +14,9 @@ namespace serval {
 Result<TableSchema> fields_of_tensors(const Signature& signature);
 
 // Converts what decode_table_wire() or decode_table_v2_json() read to the shapes of the model's
-// inputs. Hot path; any thread. Copies nothing. Errors: invalid_argument for what a tensor cannot
-// hold (missing values, rows of different length, with input and row), and parameters that ask for
-// it.
+// inputs. Hot path; any thread. Copies nothing.
+// Errors: invalid_argument for what a tensor cannot hold (missing values, rows of different length,
+// with input and row), and parameters that ask for it.
 Status make_tensors(const Signature& signature, DecodedRequest& request);
 
 }  // namespace serval

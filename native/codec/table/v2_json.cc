@@ -378,7 +378,7 @@ Status Decoder::read_nested(size_t index, RequestTensor& tensor) {
 Status Decoder::bind() {
   if (!binary_.empty()) {
     return invalid_argument("binary data: " + std::to_string(binary_.size()) +
-                            " bytes left over behind the last tensor");
+                            " bytes left over after the last tensor");
   }
   const std::span<RequestTensor> given(tensors_, count_);
   Status done = bind_tensors(given, *this, table_, asked_.strict, arena_, out_);

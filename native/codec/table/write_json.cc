@@ -19,7 +19,7 @@ using namespace table;
 
 Error memory_out(const ByteBuffer& out) {
   return make_error(ErrorCode::MemoryFull,
-                    "no memory for the response behind byte " + std::to_string(out.size()));
+                    "no memory for the response after byte " + std::to_string(out.size()));
 }
 
 // The form of numbers that JSON cannot write: the strings "NaN", "Infinity" (V2: as accepted in
@@ -65,8 +65,8 @@ Status append_text(ByteBuffer& out, const AnswerTensor& tensor, size_t at) {
 }
 
 // Appends elements [begin, end) of a tensor, with commas between them and no brackets; those of
-// missing rows (`nulls`, as in AnswerTensor) are null. Errors: invalid_argument (text that is not
-// UTF-8), body_too_large, memory_full.
+// missing rows (`nulls`, as in AnswerTensor) are null.
+// Errors: invalid_argument (text that is not UTF-8), body_too_large, memory_full.
 Status append_values(ByteBuffer& out, const AnswerTensor& tensor, size_t begin, size_t end,
                      NumberForm form, uint64_t bytes_max, const uint8_t* nulls) {
   const TensorView& view = tensor.view;

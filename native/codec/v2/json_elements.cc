@@ -1,5 +1,6 @@
-// Converts JSON values to tensor elements, one by one, with a reason for each refusal. Source:
-// v2-protocol.md 1.2 (literals), section 0 (no wrapping, 64-bit integers exact). Any thread.
+// Converts JSON values to tensor elements, one by one, with a reason for each refusal.
+// Source: v2-protocol.md 1.2 (literals), section 0 (no wrapping, 64-bit integers exact). Any
+// thread.
 #include "codec/v2/json_elements.h"
 
 #include <cmath>

@@ -111,7 +111,7 @@ Status read_binary_section(const Signature& signature, std::span<const BinaryInp
   }
   if (left.empty()) return {};
   return invalid_argument("binary data: " + number(left.size()) +
-                          " bytes left over behind the last tensor");
+                          " bytes left over after the last tensor");
 }
 
 bool whole_number(std::string_view text, uint64_t& out) {

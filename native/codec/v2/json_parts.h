@@ -1,6 +1,7 @@
 // Helpers shared by the fast and the plain decoder of V2 JSON: the split of the body, the binary
 // section, the raw form, and conversion of numbers to 32 and 16 bit floats. Hot path; pure, any
-// thread. Source: v2-protocol.md 1.1-1.3.
+// thread.
+// Source: v2-protocol.md 1.1-1.3.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // The plain decoder of V2 infer bodies: checks the JSON first, then reads it member by member, and
-// words every error. Used only for requests that the fast decoder rejected; any thread. Source:
-// v2-protocol.md 1.1-1.3 ("suggested" statuses), the published V2 protocol. Decisions where those
-// are silent: a duplicate known member is refused; an optional member that is null is absent; null
-// is not a parameter value; other members are ignored.
+// words every error. Used only for requests that the fast decoder rejected; any thread.
+// Source: v2-protocol.md 1.1-1.3 ("suggested" statuses), the published V2 protocol. Decisions where
+// those are silent: a duplicate known member is refused; an optional member that is null is absent;
+// null is not a parameter value; other members are ignored.
 #include <array>
 
 #include "codec/json/echo.h"

@@ -1,6 +1,6 @@
 // Finds the queue parameters of a V2 infer body without reading the rest. Hot path; pure, any
-// thread. Allocates nothing unless a parameter is wrong. Source: v2-protocol.md 2 "schedule
-// policy".
+// thread. Allocates nothing unless a parameter is wrong.
+// Source: v2-protocol.md 2 "schedule policy".
 #include "codec/v2/json_parts.h"
 #include "codec/v2/json_walk.h"
 

@@ -1,8 +1,8 @@
 // Walks over V2 JSON: finds members and elements by quotes and brackets, 32 bytes at a time; their
 // values are views of the text. Used by the peek, which checks nothing, and the plain decoder,
 // which has called check_json() before. Hot path; any thread. Borrows the text; kBodyPadding bytes
-// after its end can be read. Nothing recurses, nothing is allocated. Source: v2-protocol.md 1.1
-// "malformed or truncated JSON": 400.
+// after its end can be read. Nothing recurses, nothing is allocated.
+// Source: v2-protocol.md 1.1 "malformed or truncated JSON": 400.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,8 @@ namespace serval::v2 {
 
 // Checks that the whole text is one JSON value in valid UTF-8, nested at most depth_max + 3 levels
 // (so that tensor data, which begins at the fourth, may be nested depth_max levels), surrounded by
-// blanks only. Errors: malformed_body ("malformed JSON at byte N: expected ..., got ...").
+// blanks only.
+// Errors: malformed_body ("malformed JSON at byte N: expected ..., got ...").
 Status check_json(std::string_view text, uint32_t depth_max, Arena& arena);
 
 // The text from its root value on; empty if there is none.

@@ -1,5 +1,5 @@
-// Encodes V2 infer responses: JSON, then the binary tensors. Hot path; pure, any thread. Source:
-// v2-protocol.md 1.2, 1.3, the published V2 protocol's "Inference Response JSON Object".
+// Encodes V2 infer responses: JSON, then the binary tensors. Hot path; pure, any thread.
+// Source: v2-protocol.md 1.2, 1.3, the published V2 protocol's "Inference Response JSON Object".
 #include <cstring>
 
 #include "base/bytes/utf8.h"
@@ -15,7 +15,7 @@ namespace {
 
 Status no_memory(const ByteBuffer& out) {
   return make_error(ErrorCode::MemoryFull,
-                    "no memory for the response behind byte " + std::to_string(out.size()));
+                    "no memory for the response after byte " + std::to_string(out.size()));
 }
 
 Status too_large(uint64_t bytes, const Limits& limits) {

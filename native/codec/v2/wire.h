@@ -41,8 +41,8 @@ Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
 
 // Appends a ModelStreamInferResponse that carries an error: error_message, and infer_response{id}
 // with the parameter triton_final_response. Replaces bytes that are not UTF-8: clients refuse a
-// message that holds such a string. Source: v2-protocol.md 11 "tritonclient grpc". False: out of
-// memory.
+// message that holds such a string.
+// Source: v2-protocol.md 11 "tritonclient grpc". False: out of memory.
 bool encode_wire_v2_stream_error(std::string_view id, std::string_view message, ByteBuffer& out);
 
 }  // namespace serval

@@ -103,13 +103,13 @@ struct WireRequest {
   std::span<std::span<const uint8_t>> raw_data;  // in wire order
 };
 
-// Reads all of `message`. Records are allocated from `arena`. Errors: malformed_body with the byte;
-// invalid_argument when a list is over kInputsMax.
+// Reads all of `message`. Records are allocated from `arena`.
+// Errors: malformed_body with the byte; invalid_argument when a list is over kInputsMax.
 Status read_wire_request(std::span<const uint8_t> message, Arena& arena, WireRequest& out);
 
 // The same, plus the checks that do not need a model: the sizes of the message and of its id, the
-// parameters that place tensors in shared memory, the place in the queue. Errors: also
-// body_too_large.
+// parameters that place tensors in shared memory, the place in the queue.
+// Errors: also body_too_large.
 Status read_sound_wire_request(std::span<const uint8_t> message, const Limits& limits, Arena& arena,
                                WireRequest& out);
 
@@ -117,8 +117,8 @@ Status read_sound_wire_request(std::span<const uint8_t> message, const Limits& l
 // Errors: invalid_argument.
 Status check_wire_raw_data(const WireRequest& wire);
 
-// Reads the parameter classification for RequestedOutput: 0 if it is missing. Errors:
-// invalid_argument (not a whole number, or 0).
+// Reads the parameter classification for RequestedOutput: 0 if it is missing.
+// Errors: invalid_argument (not a whole number, or 0).
 Status read_wire_classes(const WireOutput& wanted, uint32_t& classes);
 
 // The malformed_body error for a fault.

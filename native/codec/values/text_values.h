@@ -1,5 +1,5 @@
-// Numbers and booleans as text, as PMML's fields accept them. Hot path; pure, any thread. Source:
-// tabular.md 2.1 X25 "PMML also parses strings".
+// Numbers and booleans as text, as PMML's fields accept them. Hot path; pure, any thread.
+// Source: tabular.md 2.1 X25 "PMML also parses strings".
 #pragma once
 
 #include <cstdint>

@@ -7,13 +7,14 @@
 #include "backend/isolated/isolated.h"
 #include "base/clock.h"
 #include "base/threads.h"
+#include "engine/control/metrics.h"
 #include "engine/control/request_log/batch.h"
 #include "engine/control/spec/codec.h"
-#include "engine/lane/lane.h"
-#include "engine/model/instance.h"
+#include "engine/model/refusals.h"
+#include "engine/model/running_scope.h"
 #include "engine/model/serve.h"
-#include "stats/metrics_text.h"
-#include "stats/metrics_writer.h"
+#include "engine/request/completion.h"
+#include "engine/request/guarded.h"
 
 namespace serval {
 
@@ -98,32 +99,32 @@ void Engine::set_traces(const TraceRules& rules) {
       [this](Model& model) { model.trace_sampler().store(tracer_.sampler_of(model.spec().name)); });
 }
 
-void Engine::add_lane(const std::shared_ptr<Lane>& lane) {
+void Engine::add_lane(const std::shared_ptr<Home>& home) {
   std::lock_guard lock(mutex_);
-  lanes_.push_back(lane);
+  lanes_.push_back(home);
 }
 
-void Engine::remove_lane(Lane* lane) {
+void Engine::remove_lane(const Home& home) {
   std::lock_guard lock(mutex_);
-  std::erase_if(lanes_, [&](const std::weak_ptr<Lane>& entry) {
-    const std::shared_ptr<Lane> held = entry.lock();
-    return held == nullptr || held.get() == lane;
+  std::erase_if(lanes_, [&](const std::weak_ptr<Home>& entry) {
+    const std::shared_ptr<Home> held = entry.lock();
+    return held == nullptr || held.get() == &home;
   });
 }
 
 void Engine::poke_lanes(bool drop_kept) {
-  std::vector<std::weak_ptr<Lane>> lanes;
+  std::vector<std::weak_ptr<Home>> lanes;
   {
     std::lock_guard lock(mutex_);
     lanes = lanes_;
   }
-  for (const std::weak_ptr<Lane>& entry : lanes) {
-    if (const std::shared_ptr<Lane> lane = entry.lock()) lane->poke(drop_kept);
+  for (const std::weak_ptr<Home>& entry : lanes) {
+    if (const std::shared_ptr<Home> home = entry.lock()) home->poke(drop_kept);
   }
 }
 
-void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Lane> lane) {
-  request.lane = std::move(lane);
+void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Home> home) {
+  request.home = std::move(home);
   const bool started = loads_.start(
       [this, spec = std::move(spec), &request]() mutable { run_load(std::move(spec), request); });
   if (!started) finish_request(request, no_thread("load"));
@@ -191,8 +192,8 @@ void Engine::run_load(ModelSpec spec, Request& request) {
   }
 }
 
-void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Lane> lane) {
-  request.lane = std::move(lane);
+void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Home> home) {
+  request.home = std::move(home);
   const bool started = unloads_.start([this, handle, &request] { run_unload(handle, request); });
   if (!started) finish_request(request, no_thread("unload"));
 }
@@ -234,8 +235,8 @@ void Engine::run_unload(uint32_t handle, Request& request) {
 }
 
 void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message,
-                     Request& request, std::shared_ptr<Lane> lane) {
-  request.lane = std::move(lane);
+                     Request& request, std::shared_ptr<Home> home) {
+  request.home = std::move(home);
   const bool started =
       loads_.start([this, handle, protocol, message = std::move(message), &request] {
         Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
@@ -285,8 +286,8 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
   return done;
 }
 
-void Engine::take_request_log(Request& request, std::shared_ptr<Lane> lane) {
-  request.lane = std::move(lane);
+void Engine::take_request_log(Request& request, std::shared_ptr<Home> home) {
+  request.home = std::move(home);
   const bool started = quick_.start([this, &request] {
     const Status taken = guarded([&] { return run_take_request_log(request); });
     if (taken.ok()) finish_request(request);
@@ -298,169 +299,22 @@ void Engine::take_request_log(Request& request, std::shared_ptr<Lane> lane) {
 Status Engine::run_take_request_log(Request& request) {
   const RequestLog::Taken taken = request_log_.take(kRequestLogTakeBytes);
   request.response.clear();
-  Status written = write_request_log(taken, *table(), request.lane->settings(), request.response);
+  Status written = write_request_log(taken, *table(), request.home->settings(), request.response);
   if (!written.ok()) request_log_.drop(taken.entries.size());
   return written;
 }
 
-void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane) {
-  request.lane = std::move(lane);
+void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Home> home) {
+  request.home = std::move(home);
   const bool started = quick_.start([this, kind, &request] { run_metrics(kind, request); });
   if (!started) finish_request(request, no_thread("metrics"));
 }
 
-namespace {
-
-// One of each name and version: while a version's new content replaces the old, both are loaded;
-// the one that requests get counts, before that the older one.
-std::vector<Model*> counted_models(const EngineTable& table) {
-  std::vector<Model*> models;
-  std::map<std::pair<std::string_view, int64_t>, size_t> places;
-  table.models.each([&](Model& model) {
-    const ModelSpec& spec = model.spec();
-    const auto [place, fresh] = places.try_emplace({spec.name, spec.version}, models.size());
-    if (fresh) {
-      models.push_back(&model);
-    } else if (table.routes->leads_to(spec.name, spec.version, model.handle())) {
-      models[place->second] = &model;
-    }
-  });
-  return models;
-}
-
-}  // namespace
-
-namespace {
-
-void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
-  writer.family("serval_memory_limit_bytes", "gauge", "What requests and answers may hold in all");
-  writer.plain_sample("serval_memory_limit_bytes", std::to_string(budget.limit()));
-  writer.family("serval_memory_used_bytes", "gauge", "What requests and answers hold");
-  writer.plain_sample("serval_memory_used_bytes", std::to_string(budget.used()));
-  writer.family("serval_memory_refused_total", "counter", "Times that the limit refused memory");
-  writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
-}
-
-// Of this process and those of isolated models together; nothing before a model runs on a GPU.
-// Source: v2-protocol.md 10.
-void write_pinned_metrics(const std::vector<IsolatedReading>& processes, MetricsWriter& writer) {
-  gpu::PinnedReading pool = gpu::PinnedPool::process().read();
-  pool.fallbacks += isolated_fallbacks();
-  for (const IsolatedReading& one : processes) {
-    pool.total_bytes += one.pinned.total_bytes;
-    pool.used_bytes += one.pinned.used_bytes;
-    pool.fallbacks += one.pinned.fallbacks;
-  }
-  if (pool.total_bytes == 0 && pool.fallbacks == 0) return;
-  writer.family("nv_pinned_memory_pool_total_bytes", "gauge",
-                "Pinned memory pool total memory size");
-  writer.plain_sample("nv_pinned_memory_pool_total_bytes", std::to_string(pool.total_bytes));
-  writer.family("nv_pinned_memory_pool_used_bytes", "gauge", "Pinned memory pool used memory size");
-  writer.plain_sample("nv_pinned_memory_pool_used_bytes", std::to_string(pool.used_bytes));
-  writer.family("serval_pinned_memory_fallbacks_total", "counter",
-                "Times that the pool of pinned memory had no room and ordinary memory was taken");
-  writer.plain_sample("serval_pinned_memory_fallbacks_total", std::to_string(pool.fallbacks));
-}
-
-// Beside the budget: weights are in no request's memory.
-void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
-  int64_t bytes = 0;
-  table.models.each([&](Model& model) { bytes += model.info().file_bytes; });
-  writer.family("serval_model_file_bytes", "gauge",
-                "Files of all loaded models, weights in files of their own included");
-  writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
-}
-
-// Of models on GPUs; nothing where there are none.
-void write_device_bytes(const EngineTable& table, MetricsWriter& writer) {
-  bool began = false;
-  table.models.each([&](Model& model) {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < model.replica_count(); ++i) {
-      bytes += model.replica(i).backend().info().device_bytes;
-    }
-    if (bytes <= 0) return;
-    if (!std::exchange(began, true)) {
-      writer.family("serval_model_device_memory_bytes", "gauge",
-                    "Memory of its GPUs that was gone behind the load of a model");
-    }
-    writer.sample("serval_model_device_memory_bytes",
-                  metric_label("model", model.spec().name) + "," +
-                      metric_label("version", model.version_text()),
-                  static_cast<uint64_t>(bytes));
-  });
-}
-
-void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
-  writer.family("serval_trace_requests_total", "counter", "Requests that were traced");
-  writer.plain_sample("serval_trace_requests_total", std::to_string(tracer.recorded()));
-  writer.family("serval_trace_dropped_total", "counter",
-                "Traced requests whose trace was lost: the buffer was full, or nobody took it");
-  writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
-}
-
-// Processes of isolated models, where there are or were any; of a model on several devices each
-// with its device. While a model is loaded anew there are two of one name: the newer one counts.
-void write_isolated_metrics(const std::vector<IsolatedReading>& readings, MetricsWriter& writer) {
-  const auto deaths = isolated_deaths();
-  if (readings.empty() && deaths.empty()) return;
-  std::map<std::string, const IsolatedReading*> processes;
-  for (const IsolatedReading& one : readings) {
-    if (one.models.empty()) continue;
-    const std::string models = metric_label("models", one.models);
-    processes[one.device.empty() ? models : models + "," + metric_label("device", one.device)] =
-        &one;
-  }
-  const auto gauge = [&](std::string_view name, std::string_view help, const auto& value) {
-    writer.family(name, "gauge", help);
-    for (const auto& [labels, one] : processes) {
-      writer.sample(name, labels, static_cast<uint64_t>(value(*one)));
-    }
-  };
-  gauge("serval_isolated_up", "Whether the process of these models runs them",
-        [](const IsolatedReading& one) { return one.up; });
-  gauge("serval_isolated_pid", "The process of these models; 0 = there is none now",
-        [](const IsolatedReading& one) { return one.pid; });
-  gauge("serval_isolated_resident_bytes", "Memory of the process of these models",
-        [](const IsolatedReading& one) { return one.resident_bytes; });
-  writer.family("serval_isolated_deaths_total", "counter",
-                "Times that the process of a model ended, by signal (exit = by itself)");
-  for (const auto& [key, count] : deaths) {
-    writer.sample("serval_isolated_deaths_total",
-                  metric_label("model", key.first) + "," + metric_label("signal", key.second),
-                  count);
-  }
-}
-
-}  // namespace
-
 void Engine::run_metrics(MetricsKind kind, Request& request) {
   const std::shared_ptr<const EngineTable> current = table();
-  std::vector<ModelMetrics> models;
-  for (Model* model : counted_models(*current)) {
-    ModelMetrics& one = models.emplace_back();
-    one.name = model->spec().name;
-    one.version = model->spec().version;
-    one.load_us = model->load_us();
-    one.reading = model->read_stats();
-  }
+  const MetricsSources sources{*current, *budget_, request_log_.totals(), tracer_, server_stats_};
   request.response.clear();
-  const bool written = kind == MetricsKind::Triton
-                           ? write_triton_metrics(models, request.response)
-                           : write_tensorflow_metrics(models, request.response);
-  MetricsWriter writer(request.response);
-  if (kind == MetricsKind::Triton) {
-    write_memory_metrics(*budget_, writer);
-    const std::vector<IsolatedReading> processes = isolated_readings();
-    write_pinned_metrics(processes, writer);
-    write_request_log_metrics(request_log_.totals(), writer);
-    write_model_bytes(*current, writer);
-    write_device_bytes(*current, writer);
-    if (tracer_.was_on()) write_trace_metrics(tracer_, writer);
-    write_isolated_metrics(processes, writer);
-    server_stats_.write(writer);
-  }
-  if (written && writer.ok()) finish_request(request);
+  if (write_metrics(kind, sources, request.response)) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));
 }
 

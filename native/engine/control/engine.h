@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "base/memory_budget.h"
+#include "engine/control/metrics.h"
 #include "engine/control/task_threads.h"
 #include "engine/model/model.h"
 #include "engine/observe/tracer.h"
+#include "engine/request/home.h"
 #include "engine/shm/regions.h"
-#include "engine/tables/model_table.h"
-#include "engine/tables/route_table.h"
+#include "engine/tables/engine_table.h"
 #include "engine/watch/deadline_timer.h"
 #include "engine/watch/inline_watch.h"
 #include "engine/watch/memory_trimmer.h"
@@ -25,8 +26,6 @@
 #include "stats/server_stats.h"
 
 namespace serval {
-
-class Lane;
 
 struct EngineOptions {
   std::string onnxruntime_library;
@@ -37,18 +36,6 @@ struct EngineOptions {
   uint64_t memory_limit = UINT64_MAX;  // bytes that requests may hold in all
   uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;  // of the host, for GPUs; 0 = none
   StartThread start_thread = serval::start_thread;     // for instances
-};
-
-// Whose names a metrics text uses.
-using MetricsKind = fb::MetricsKind;
-
-// What listeners see. Replaced whole.
-struct EngineTable {
-  uint64_t epoch = 0;
-  ModelTable models;
-  std::shared_ptr<const RouteTable> routes;
-
-  const std::shared_ptr<Model>* find(uint32_t handle) const { return models.find(handle); }
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -62,25 +49,25 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // The process's engine; made with `options` by the first caller, gone with the last holder.
   static std::shared_ptr<Engine> acquire(const EngineOptions& options);
 
-  // Starts a load; `request` (a control ticket of `listener`) completes with ModelInfo bytes or the
-  // error. Takes the spec.
-  void load(ModelSpec spec, Request& request, std::shared_ptr<Lane> lane);
+  // Starts a load; `request` (a control ticket of the lane `home`) completes with ModelInfo bytes
+  // or the error. Takes the spec.
+  void load(ModelSpec spec, Request& request, std::shared_ptr<Home> home);
   // Starts an unload; completes when the last request is done and the memory is released. Warm-ups
   // of the model are ended at once; requests that run longer than EngineOptions::unload_ms_max, and
   // those behind them, are answered ModelNotReady.
   // Errors (by completion): model_not_found.
-  void unload(uint32_t handle, Request& request, std::shared_ptr<Lane> lane);
+  void unload(uint32_t handle, Request& request, std::shared_ptr<Home> home);
   void publish_routes(RouteChange change);
   // Runs one request message on every session of a loaded model; the last one's answer completes
   // it. Not counted in statistics. Takes the message. Errors (by completion): model_not_found,
   // those of serve(); cancelled or model_not_ready where the ticket is cancelled or the model
   // unloaded meanwhile.
   void warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message, Request& request,
-               std::shared_ptr<Lane> lane);
+               std::shared_ptr<Home> home);
   // Completes with the metrics of all models as Prometheus text.
-  void metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane);
+  void metrics(MetricsKind kind, Request& request, std::shared_ptr<Home> home);
   // Completes with RequestLogBatch bytes: what was logged and is not taken yet, the oldest first.
-  void take_request_log(Request& request, std::shared_ptr<Lane> lane);
+  void take_request_log(Request& request, std::shared_ptr<Home> home);
 
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
@@ -103,8 +90,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   std::shared_ptr<const EngineTable> table();
 
-  void add_lane(const std::shared_ptr<Lane>& lane);
-  void remove_lane(Lane* lane);
+  // Lanes that are notified of a new table.
+  void add_lane(const std::shared_ptr<Home>& home);
+  void remove_lane(const Home& home);
 
  private:
   void run_load(ModelSpec spec, Request& request);
@@ -132,7 +120,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::mutex mutex_;
   std::shared_ptr<const EngineTable> table_;  // guarded by mutex_
   uint32_t next_handle_ = 1;                  // guarded by mutex_
-  std::vector<std::weak_ptr<Lane>> lanes_;    // guarded by mutex_
+  std::vector<std::weak_ptr<Home>> lanes_;    // guarded by mutex_
   TaskThreads loads_;                         // loads and warm-ups
   TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them
   TaskThreads quick_;    // metrics: never behind either

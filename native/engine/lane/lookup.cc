@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/request/completion.h"
+#include "engine/request/outcome.h"
 
 namespace serval {
 

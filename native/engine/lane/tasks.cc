@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "engine/lane/lane.h"
 #include "engine/lane/lookup.h"
-#include "engine/model/instance.h"
 #include "engine/model/record.h"
+#include "engine/model/refusals.h"
+#include "engine/request/outcome.h"
 
 namespace serval {
 
@@ -41,56 +41,50 @@ void copy_error(const Request& failed, Request& out) {
 
 }  // namespace
 
-Answer Lane::infer_tasks(const Arrival& arrival) {
-  std::vector<TfTask>& tasks = task_memory_.tasks;
+Answer Tasks::accept(const Arrival& arrival) {
+  std::vector<TfTask>& tasks = tasks_;
   if (Status read = read_tf_tasks(arrival.bytes, tasks); !read.ok()) {
-    return answer_error(arrival, read.error());
+    return replies_.answer(arrival, read.error());
   }
-  const Result<uint32_t> handle = find_servable(tasks[0].model, *table().routes);
-  if (!handle.ok()) return answer_error(arrival, handle.error());
-  const std::shared_ptr<Model>* model = table().find(handle.value());
-  if (model == nullptr) return answer_error(arrival, gone(handle.value()));
+  const Result<uint32_t> handle = find_servable(tasks[0].model, *state_.table().routes);
+  if (!handle.ok()) return replies_.answer(arrival, handle.error());
+  const std::shared_ptr<Model>* model = state_.table().find(handle.value());
+  if (model == nullptr) return replies_.answer(arrival, gone(handle.value()));
   if (Status checked = check_tf_tasks(tasks, (*model)->signatures()); !checked.ok()) {
     explain_signature(**model, checked.error());
-    return answer_error(arrival, checked.error(), handle.value());
+    return replies_.answer(arrival, checked.error(), handle.value());
   }
-  if (engine_->tracer().on()) begin_trace(**model);
+  traces_.begin(**model);
   const Stopwatch watch;
   size_t done = 0;
-  const std::optional<Answer> answer = run_tasks_here(arrival, **model, done);
-  task_memory_.answer.response.shrink(kAnswerKeepBytes);
+  const std::optional<Answer> answer = run_here(arrival, **model, done);
+  answer_.response.shrink(kAnswerKeepBytes);
   if (answer.has_value()) {
-    log_tasks(**model, arrival.bytes, answer->code, slots_.first(), watch.elapsed_ns());
+    log_tasks(**model, arrival.bytes, answer->code, state_.slots.first(), watch.elapsed_ns());
   }
   const Answer whole =
-      answer.has_value() ? *answer : queue_tasks(arrival, *model, done, watch.elapsed_ns());
-  trace_.reset();
+      answer.has_value() ? *answer : queue(arrival, *model, done, watch.elapsed_ns());
+  traces_.drop();
   return whole;
-}
-
-// Of a traced call each task is a span of its own; the first is the one that its client is told of.
-std::unique_ptr<Trace> Lane::task_trace(size_t at) const {
-  if (trace_ == nullptr) return nullptr;
-  return at == 0 ? std::make_unique<Trace>(*trace_) : Tracer::beside(*trace_);
 }
 
 // Runs tasks one after the other as long as the policy says so; the results of the first `done`
 // are in slot 0. Nothing where there are more: they are to be queued.
-std::optional<Answer> Lane::run_tasks_here(const Arrival& arrival, Model& model, size_t& done) {
+std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model, size_t& done) {
   const Stopwatch watch;
-  Request& whole = slots_.first();
-  Request& one = task_memory_.answer;
+  Request& whole = state_.slots.first();
+  Request& one = answer_;
   whole.response.clear();
   whole.json_bytes_out = 0;
-  for (; done < task_memory_.tasks.size(); ++done) {
-    const TfTask& task = task_memory_.tasks[done];
+  for (; done < tasks_.size(); ++done) {
+    const TfTask& task = tasks_[done];
     const Protocol protocol = protocol_of(task);
     if (!runs_inline(model, protocol, arrival.bytes.size())) return std::nullopt;
     const std::string_view signature = task.signature();
     const ServeInput input{protocol, arrival.bytes, -1, nullptr, &signature};
     const uint64_t limit_ns =
         arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, watch.elapsed_ns());
-    one.trace = task_trace(done);
+    one.trace = traces_.of_task(done);
     if (!inline_runner_.run(model, input, 0, limit_ns, one)) return std::nullopt;
     one.trace.reset();
     model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
@@ -98,20 +92,21 @@ std::optional<Answer> Lane::run_tasks_here(const Arrival& arrival, Model& model,
       copy_error(one, whole);
       return Answer{whole.code, false, 0};
     }
-    Status added = append_tf_result(task.method(), one.response.bytes(), settings_, whole.response);
-    if (!added.ok()) return answer_error(arrival, added.error(), model.handle());
+    Status added =
+        append_tf_result(task.method(), one.response.bytes(), state_.settings, whole.response);
+    if (!added.ok()) return replies_.answer(arrival, added.error(), model.handle());
   }
   return Answer{};
 }
 
 // Queues the tasks from `first` on, behind the results of those before, which are in slot 0.
-Answer Lane::queue_tasks(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
-                         uint64_t spent_ns) {
-  const Result<Request*> taken_in = take_in(arrival);
-  if (!taken_in.ok()) return answer_error(arrival, taken_in.error(), model->handle());
-  Request& whole = *taken_in.value();
+Answer Tasks::queue(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
+                    uint64_t spent_ns) {
+  const Result<Request*> accepted = queueing_.accept(arrival);
+  if (!accepted.ok()) return replies_.answer(arrival, accepted.error(), model->handle());
+  Request& whole = *accepted.value();
   const auto group = std::make_shared<TaskGroup>();
-  const ByteBuffer& results = slots_.first().response;
+  const ByteBuffer& results = state_.slots.first().response;
   whole.response.clear();
   Status begun = read_tf_tasks(whole.bytes(), group->tasks);
   if (begun.ok() && !whole.response.append(results.data(), results.size())) {
@@ -125,26 +120,26 @@ Answer Lane::queue_tasks(const Arrival& arrival, const std::shared_ptr<Model>& m
   whole.queued = Stopwatch();
   whole.stage = Request::Stage::Tasks;
   for (size_t at = first; at < group->tasks.size() && begun.ok(); ++at) {
-    begun = queue_task(group, at, model, arrival.timeout_us, spent_ns);
+    begun = queue_one(group, at, model, arrival.timeout_us, spent_ns);
   }
-  if (begun.ok()) return {ErrorCode::Ok, true, ticket_of(whole)};
+  if (begun.ok()) return {ErrorCode::Ok, true, state_.slots.ticket_of(whole)};
   put_error(begun.error(), whole);
   whole.code = begun.error().code;
-  end_tasks(*group);
-  if (group->working != 0) return {ErrorCode::Ok, true, ticket_of(whole)};
-  copy_error(whole, slots_.first());
-  release(whole);
-  return {slots_.first().code, false, 0};
+  end(*group);
+  if (group->working != 0) return {ErrorCode::Ok, true, state_.slots.ticket_of(whole)};
+  copy_error(whole, state_.slots.first());
+  state_.slots.release(whole);
+  return {state_.slots.first().code, false, 0};
 }
 
 // Errors: queue_full (no slot left, or the queue is full); model_not_ready.
-Status Lane::queue_task(const std::shared_ptr<TaskGroup>& group, size_t at,
+Status Tasks::queue_one(const std::shared_ptr<TaskGroup>& group, size_t at,
                         const std::shared_ptr<Model>& model, uint64_t timeout_us,
                         uint64_t spent_ns) {
-  Request* part = slots_.open();
+  Request* part = state_.slots.open();
   if (part == nullptr) {
-    log_error({Protocol::TfMultiInference, group->whole->bytes(), -1, 0, nullptr, {}}, no_slot(),
-              model->handle());
+    replies_.log({Protocol::TfMultiInference, group->whole->bytes(), -1, 0, nullptr, {}}, no_slot(),
+                 model->handle());
     return no_slot();
   }
   const TfTask& task = group->tasks[at];
@@ -152,50 +147,50 @@ Status Lane::queue_task(const std::shared_ptr<TaskGroup>& group, size_t at,
   part->pinned = group->whole->bytes();
   part->group = group;
   part->task_signature = task.signature();
-  begin_queued(*part, model, {protocol_of(task), {}, -1, timeout_us, nullptr, {}}, spent_ns);
-  part->trace = task_trace(at);
-  Status pushed = push(*part, model);
+  queueing_.begin(*part, model, {protocol_of(task), {}, -1, timeout_us, nullptr, {}}, spent_ns);
+  part->trace = traces_.of_task(at);
+  Status pushed = queueing_.push(*part, model);
   if (pushed.ok()) {
     group->parts[at].request = part;
     ++group->working;
     return pushed;
   }
   end_request(*model, *part, pushed.error());
-  part->lane.reset();
-  release(*part);
+  part->home.reset();
+  state_.slots.release(*part);
   return pushed;
 }
 
 // Takes the tasks back that have not ended. What the request is answered is written already.
-void Lane::end_tasks(TaskGroup& group) {
+void Tasks::end(TaskGroup& group) {
   group.over = true;
   for (TaskGroup::Part& part : group.parts) {
     if (part.request == nullptr) continue;
     if (part.answered) {
-      release(*part.request);
+      state_.slots.release(*part.request);
     } else {
-      if (!take_back(*part.request)) continue;
+      if (!queueing_.withdraw(*part.request)) continue;
       --group.working;
     }
     part.request = nullptr;
   }
 }
 
-bool Lane::cancel_tasks(Request& whole) {
+bool Tasks::cancel(Request& whole) {
   const std::shared_ptr<TaskGroup> group = whole.group;
   if (!group->over) {
-    const Error left = make_error(ErrorCode::Cancelled, "the client went away");
+    const Error left = client_left();
     put_error(left, whole);
     whole.code = left.code;
-    end_tasks(*group);
+    end(*group);
   }
   if (group->working != 0) return false;
-  release(whole);
+  state_.slots.release(whole);
   return true;
 }
 
 // A task that was completed. Answers the request that it is of where nobody works on it any more.
-Request* Lane::finish_task(Request& done) {
+Request* Tasks::finish(Request& done) {
   const std::shared_ptr<TaskGroup> group = done.group;
   Request& whole = *group->whole;
   const bool logged = done.model->tap() != nullptr && done.model->tap()->on();
@@ -206,9 +201,9 @@ Request* Lane::finish_task(Request& done) {
   part.answered = true;
   if (!group->over && done.code != ErrorCode::Ok) {
     copy_error(done, whole);
-    end_tasks(*group);
+    end(*group);
   } else if (group->over) {
-    release(done);
+    state_.slots.release(done);
     part.request = nullptr;
   } else {
     add_results(*group);
@@ -222,19 +217,19 @@ Request* Lane::finish_task(Request& done) {
 }
 
 // Puts the results into the answer that are next in it.
-void Lane::add_results(TaskGroup& group) {
+void Tasks::add_results(TaskGroup& group) {
   Request& whole = *group.whole;
   for (; group.next < group.parts.size() && group.parts[group.next].answered; ++group.next) {
     TaskGroup::Part& part = group.parts[group.next];
     const Status added =
         append_tf_result(group.tasks[group.next].method(), part.request->response.bytes(),
-                         settings_, whole.response);
+                         state_.settings, whole.response);
     if (!added.ok()) {
       put_error(added.error(), whole);
       whole.code = added.error().code;
-      return end_tasks(group);
+      return end(group);
     }
-    release(*part.request);
+    state_.slots.release(*part.request);
     part.request = nullptr;
   }
 }

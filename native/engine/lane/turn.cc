@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/model/instance.h"
+#include "engine/model/queued.h"
 #include "engine/model/record.h"
+#include "engine/model/refusals.h"
 
 namespace serval {
 
@@ -51,7 +52,7 @@ void TurnRequests::run_here(Model& model, Request& request) {
     if (push_request(held, request, Entry::Again) == RequestQueue::Push::Taken) return;
     end_request(model, request, gone(model.handle()));
   }
-  request.lane.reset();
+  request.home.reset();
   completions_.complete_here(request);
 }
 

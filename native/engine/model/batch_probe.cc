@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "batch/gather.h"
 #include "batch/probe_rows.h"
-#include "engine/model/instance.h"
+#include "engine/request/guarded.h"
 
 namespace serval {
 

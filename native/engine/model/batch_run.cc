@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "engine/lane/lane.h"
 #include "engine/model/batcher.h"
-#include "engine/model/instance.h"
+#include "engine/model/refusals.h"
+#include "engine/model/running_scope.h"
+#include "engine/request/guarded.h"
+#include "engine/request/home.h"
 #include "engine/shm/tensors.h"
 
 namespace serval {
@@ -23,7 +25,7 @@ InputPlaces* places_of(Replica& replica, BackendScratch& scratch) {
 Status Batcher::run_backend(const Member& like, std::span<const TensorView> inputs,
                             Replica& replica, BackendScratch& scratch, const CancelFlag* cancel,
                             uint64_t bytes_held) {
-  RunOptions options = run_options(like.decoded, cancel, like.request->lane->settings());
+  RunOptions options = run_options(like.decoded, cancel, like.request->home->settings());
   options.output_bytes_max -= std::min(options.output_bytes_max, bytes_held);
   Status ran = guarded([&] {
     return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices, scratch,
@@ -129,7 +131,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
     const Stopwatch watch;
     done = guarded([&] {
       return encode_answer(request.protocol, model_, member.decoded, member.output_indices,
-                           member.outputs, request.lane->settings(), member.arena, request);
+                           member.outputs, request.home->settings(), member.arena, request);
     });
     member.times.output_ns = watch.elapsed_ns();
   }
@@ -165,7 +167,7 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
     } else {
       done = guarded([&] {
         return encode_answer(request.protocol, model_, member->decoded, member->output_indices,
-                             member->outputs, request.lane->settings(), member->arena, request);
+                             member->outputs, request.home->settings(), member->arena, request);
       });
     }
     member->times.input_ns += shared.input_ns;
@@ -244,7 +246,7 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
   std::erase_if(batch.members, [&](Member* member) {
     if (!member->request->cancel.cancelled()) return false;
     batch.rows -= member->rows;
-    finish(*member, make_error(ErrorCode::Cancelled, "the client went away"), batch.finished);
+    finish(*member, client_left(), batch.finished);
     gone.push_back(member);
     return true;
   });

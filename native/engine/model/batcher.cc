@@ -4,8 +4,11 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "engine/lane/lane.h"
-#include "engine/model/instance.h"
+#include "engine/model/queued.h"
+#include "engine/model/refusals.h"
+#include "engine/request/completion.h"
+#include "engine/request/guarded.h"
+#include "engine/request/home.h"
 #include "engine/shm/tensors.h"
 
 namespace serval {
@@ -58,11 +61,11 @@ void Batcher::admit(Request* request) {
   member->queue_ns = request->queued.elapsed_ns();  // until it is decoded; grows until it is run
   std::vector<Request*> finished;
   if (request->cancel.cancelled()) {
-    finish(*member, make_error(ErrorCode::Cancelled, "the client went away"), finished);
+    finish(*member, client_left(), finished);
   } else {
     const ServeInput input = input_of(*request, &request->cancel);
     Status decoded = guarded([&] {
-      return decode_request(input, model_, request->lane->settings(), member->arena,
+      return decode_request(input, model_, request->home->settings(), member->arena,
                             member->decoded);
     });
     member->times.input_ns = watch.elapsed_ns();

@@ -5,9 +5,11 @@
 #include <climits>
 #include <system_error>
 
-#include "engine/lane/lane.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
+#include "engine/model/queued.h"
+#include "engine/model/refusals.h"
+#include "engine/request/completion.h"
 
 namespace serval {
 
@@ -100,10 +102,7 @@ void Model::attend() {
   if (problem.empty()) return;
   queue_.unclaim();  // the next request tries again
   for (Request* request : queue_.strand()) {
-    finish_refused(
-        *this, *request,
-        make_error(ErrorCode::QueueFull,
-                   "model '" + spec_.name + "': no thread could be started to run it: " + problem));
+    finish_refused(*this, *request, no_instance(*this, problem));
   }
 }
 
@@ -125,6 +124,13 @@ std::string Model::start_instance() {
   return "";
 }
 
+uint64_t Model::expire() {
+  std::vector<Request*> late;
+  queue_.expire(late);
+  finish_late(*this, late);
+  return std::min(queue_.next_expiry_ns(), running_.expire());
+}
+
 void Model::wake() {
   attend();
   queue_.notify();
@@ -140,9 +146,7 @@ void Model::run_place(size_t index) {
 
 void Model::refuse_waiting() {
   for (Request* request : queue_.close()) {
-    finish_request(*request, make_error(ErrorCode::ModelNotReady,
-                                        "model '" + spec_.name + "' version " + version_text_ +
-                                            " was unloaded while the request waited"));
+    finish_request(*request, unloaded_waiting(*this));
   }
 }
 

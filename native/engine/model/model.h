@@ -19,6 +19,7 @@
 #include "engine/model/request_queue.h"
 #include "engine/model/shapes.h"
 #include "engine/observe/request_log.h"
+#include "engine/watch/deadline_timer.h"
 #include "engine/watch/running.h"
 #include "stats/access_log.h"
 #include "stats/model_stats.h"
@@ -26,7 +27,6 @@
 namespace serval {
 
 class Batcher;
-class DeadlineTimer;
 class TraceSampler;
 class Tracer;
 class SharedRegions;
@@ -58,8 +58,6 @@ class Replica {
   std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
   std::atomic<int> running_{0};
 };
-
-class DeadlineTimer;
 
 class Model;
 
@@ -97,7 +95,7 @@ struct ModelServices {
   const SharedRegions* shared_regions = nullptr;  // what requests may name; null = none
 };
 
-class Model {
+class Model final : public Timed {
  public:
   // `shapes`: made from the backend's signatures and the spec. `finding`: of probe_batching().
   Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
@@ -159,8 +157,7 @@ class Model {
   std::atomic<int>& busy() { return busy_; }
   // What its requests are traced by; null without a tracer. Set when rules change.
   std::atomic<TraceSampler*>& trace_sampler() { return trace_sampler_; }
-  // When the deadline timer looks at the queue next; kNever = not.
-  std::atomic<uint64_t>& looks_at_ns() { return looks_at_ns_; }
+  uint64_t expire() override;
 
  private:
   const uint32_t handle_;
@@ -182,7 +179,6 @@ class Model {
   ModelStats stats_;
   std::atomic<int> busy_{0};
   std::atomic<TraceSampler*> trace_sampler_{nullptr};
-  std::atomic<uint64_t> looks_at_ns_{kNever};
   std::unique_ptr<Batcher> batcher_;
   // An instance's place, from which its replica follows.
   struct Place {

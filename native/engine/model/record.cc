@@ -2,8 +2,8 @@
 #include "engine/model/record.h"
 
 #include "engine/observe/tracer.h"
-#include "engine/request/completion.h"
 #include "engine/request/missing.h"
+#include "engine/request/outcome.h"
 
 namespace serval {
 
@@ -59,7 +59,9 @@ void record_request(Model& model, const ServedRequest& served) {
         static_cast<uint8_t>(served.protocol), outcome_of(served.code), queue_ns, times.input_ns,
         times.infer_ns, times.output_ns, served.total_ns, times.rows});
   }
-  if (served.trace != nullptr) services.tracer->record(*served.trace, model, served);
+  if (served.trace != nullptr) {
+    services.tracer->record(*served.trace, model.spec().name, model.version_text(), served);
+  }
   if (services.access_log == nullptr ||
       !services.access_log->sample(served.code != ErrorCode::Ok)) {
     return;

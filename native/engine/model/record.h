@@ -7,34 +7,11 @@
 
 #include "base/error.h"
 #include "engine/model/model.h"
+#include "engine/observe/served.h"
 #include "engine/request/request.h"
 #include "stats/access_log.h"
 
 namespace serval {
-
-// Nanoseconds of the steps of one request, as they were reached.
-struct ServeTimes {
-  uint64_t input_ns = 0, infer_ns = 0, output_ns = 0;
-  uint32_t rows = 1;
-};
-
-// How far a request came on its way: its id once it was decoded, how long it waited before.
-struct Progress {
-  std::string_view id;
-  uint64_t queue_ns = 0;
-  ServeTimes times;
-};
-
-// What is recorded of one.
-struct ServedRequest {
-  Protocol protocol;
-  ErrorCode code;
-  size_t request_bytes, response_bytes;
-  uint64_t total_ns;
-  Progress progress;
-  std::string_view reason = {};  // why it failed
-  const Trace* trace = nullptr;  // null: it is not traced
-};
 
 // As logs call it.
 std::string_view protocol_name(Protocol protocol);

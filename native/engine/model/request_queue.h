@@ -8,17 +8,16 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <limits>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/policies.h"
 #include "engine/request/request.h"
+#include "engine/request/time_limit.h"
 
 namespace serval {
 
-inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 // A consumer with nothing to do for so long ends: a thousand idle models have no threads.
 inline constexpr std::chrono::nanoseconds kConsumerIdle = std::chrono::seconds(30);
 

@@ -14,9 +14,10 @@
 #include "codec/table/tensor_fields.h"
 #include "codec/v2/json.h"
 #include "codec/v2/wire.h"
-#include "engine/model/instance.h"
-#include "engine/request/completion.h"
+#include "engine/model/refusals.h"
+#include "engine/request/guarded.h"
 #include "engine/request/missing.h"
+#include "engine/request/outcome.h"
 #include "engine/shm/tensors.h"
 
 namespace serval {

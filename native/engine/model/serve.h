@@ -6,6 +6,7 @@
 #include "codec/request.h"
 #include "engine/model/model.h"
 #include "engine/model/record.h"
+#include "engine/request/settings.h"
 
 namespace serval {
 
@@ -18,12 +19,6 @@ struct ServeMemory {
   ServeTimes times;
 
   explicit ServeMemory(MemoryBudget* budget = nullptr) { arena.charge_to(budget); }
-};
-
-// What of the process's configuration a request is served by.
-struct ServeSettings : Limits {
-  bool tf_tensor_content = false;  // --enable_serialization_as_tensor_content
-  bool tf_check_method = false;    // --enable_signature_method_name_check
 };
 
 struct ServeInput {

@@ -8,8 +8,6 @@
 #include "base/bytes/utf8.h"
 #include "base/clock.h"
 #include "base/generated/engine_generated.h"
-#include "engine/model/model.h"
-#include "engine/model/record.h"
 
 namespace serval {
 
@@ -118,15 +116,16 @@ std::unique_ptr<Trace> Tracer::beside(const Trace& first) {
   return trace;
 }
 
-void Tracer::record(const Trace& trace, const Model& model, const ServedRequest& served) {
+void Tracer::record(const Trace& trace, const std::string& model, const std::string& version,
+                    const ServedRequest& served) {
   recorded_.fetch_add(1, std::memory_order_relaxed);
   const Progress& progress = served.progress;
   // From when it came: what it spent on a run that was given up, before it was queued, it waited.
   const uint64_t total_ns = std::max(now_ns() - trace.start_ns, served.total_ns);
   const uint64_t before_ns = progress.queue_ns != 0 ? total_ns - served.total_ns : 0;
   Record record{trace,
-                model.spec().name,
-                model.version_text(),
+                model,
+                version,
                 std::string(cut_utf8(progress.id, kTraceIdBytesShown)),
                 served.protocol,
                 served.code,

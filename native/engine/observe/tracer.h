@@ -16,13 +16,11 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "engine/observe/sampler.h"
+#include "engine/observe/served.h"
 #include "engine/request/protocol.h"
 #include "engine/request/trace.h"
 
 namespace serval {
-
-class Model;
-struct ServedRequest;
 
 // Untaken records; what comes above is counted as dropped. A record is at most about 2 KB.
 inline constexpr size_t kTraceRecordsMax = 4096;
@@ -70,7 +68,8 @@ class Tracer {
   static std::unique_ptr<Trace> beside(const Trace& first);
 
   // Keeps what there is to say of a request that has ended. Any thread.
-  void record(const Trace& trace, const Model& model, const ServedRequest& served);
+  void record(const Trace& trace, const std::string& model, const std::string& version,
+              const ServedRequest& served);
   // All records since the last call and the rules' counts, as a TraceTake. False: out of memory.
   bool take(ByteBuffer& out);
   // Traces that were taken and could not be written or sent.

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "codec/v2/wire.h"
-#include "engine/lane/lane.h"
+#include "engine/request/home.h"
+#include "engine/request/outcome.h"
 
 namespace serval {
 
@@ -73,46 +73,15 @@ const std::deque<Request*>& CompletionQueue::wait_for_all() {
   return completed_;
 }
 
-void put_error(const Error& error, Request& out) {
-  out.response.clear();
-  out.json_bytes_out = error.missing.size();
-  if (out.response.append(error.missing) && out.response.append(error.message)) return;
-  out.response.clear();
-  out.json_bytes_out = 0;
-}
-
-void store_error(Protocol protocol, std::span<const uint8_t> message, const Error& error,
-                 Request& out) {
-  out.json_bytes_out = 0;
-  out.response.clear();
-  out.code = ErrorCode::Ok;
-  if (protocol == Protocol::V2GrpcStream) {
-    WireModelRef ref;
-    const bool readable = peek_wire_v2(message, ref).ok();
-    const std::string_view id = readable ? ref.id : std::string_view();
-    if (encode_wire_v2_stream_error(id, error.message, out.response)) return;
-  }
-  put_error(error, out);
-  out.code = error.code;
-}
-
-void store_outcome(Request& request, const Status& status) {
-  request.code = ErrorCode::Ok;
-  if (status.ok()) return;
-  const bool queued = request.stage == Request::Stage::Queued;
-  store_error(queued ? request.protocol : Protocol::V1Predict, request.bytes(), status.error(),
-              request);
-}
-
 void complete_all(std::span<Request* const> requests) {
   for (size_t first = 0; first < requests.size();) {
-    // A request may be reused the moment complete() lets go of it: hold the lane here.
-    const std::shared_ptr<Lane> lane = std::move(requests[first]->lane);
+    // A request may be reused as soon as complete() has queued it: keep the home here.
+    const std::shared_ptr<Home> home = std::move(requests[first]->home);
     size_t end = first + 1;
-    while (end < requests.size() && requests[end]->lane == lane) {
-      requests[end++]->lane.reset();
+    while (end < requests.size() && requests[end]->home == home) {
+      requests[end++]->home.reset();
     }
-    lane->complete(requests.subspan(first, end - first));
+    home->completions().complete(requests.subspan(first, end - first));
     first = end;
   }
 }

@@ -1,4 +1,5 @@
-// How an answer gets back to its lane. Hot path (queued requests); any thread.
+// The way of finished requests back to the thread of their lane. Hot path (queued requests); any
+// thread.
 #pragma once
 
 #include <condition_variable>
@@ -44,14 +45,6 @@ class CompletionQueue {
   bool closed_ = false;             // guarded by mutex_
 };
 
-// Writes what is missing and the text of an error into the response of `out`.
-void put_error(const Error& error, Request& out);
-// Writes an error into `out`: the code, what is missing and the text. On a stream, where it is what
-// `message` is answered, the reply that carries it, with the code Ok. Thread: whoever has `out`.
-void store_error(Protocol protocol, std::span<const uint8_t> message, const Error& error,
-                 Request& out);
-// Writes the outcome of a request into it. Thread: whoever finished it.
-void store_outcome(Request& request, const Status& status);
 // Hands requests whose outcome is stored back to their lanes, those of one at once.
 void complete_all(std::span<Request* const> requests);
 void complete_one(Request& request);

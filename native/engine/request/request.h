@@ -17,7 +17,7 @@
 
 namespace serval {
 
-class Lane;
+class Home;
 class Model;
 struct TaskGroup;
 
@@ -40,7 +40,7 @@ struct Request {
   std::shared_ptr<TaskGroup> group;  // of a MultiInferenceRequest and of each of its tasks
   std::string_view task_signature;   // of such a task: what it runs
   std::shared_ptr<Model> model;
-  std::shared_ptr<Lane> lane;  // set while queued: keeps the listener alive
+  std::shared_ptr<Home> home;  // set while queued: keeps its lane alive
   CancelFlag cancel;
   size_t running_at = 0;         // its place there
   Stopwatch queued;              // since when it waits

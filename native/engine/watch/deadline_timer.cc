@@ -1,15 +1,12 @@
-// See deadline_timer.h. Thread: its own, but watch().
+// The timer of time limits. Thread: its own; is_earlier() and add(): any thread.
 #include "engine/watch/deadline_timer.h"
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "engine/model/instance.h"
-#include "engine/model/model.h"
 
 namespace serval {
 
@@ -22,27 +19,27 @@ DeadlineTimer::~DeadlineTimer() {
   if (thread_.joinable()) thread_.join();
 }
 
-void DeadlineTimer::watch(const std::shared_ptr<Model>& model, uint64_t at_ns) {
-  std::atomic<uint64_t>& looks_at = model->looks_at_ns();
-  uint64_t due = looks_at.load(std::memory_order_relaxed);
+bool DeadlineTimer::is_earlier(Timed& timed, uint64_t at_ns) {
+  uint64_t due = timed.checked_at_ns_.load(std::memory_order_relaxed);
   do {
-    if (due <= at_ns) return;
-  } while (!looks_at.compare_exchange_weak(due, at_ns, std::memory_order_relaxed));
+    if (due <= at_ns) return false;
+  } while (!timed.checked_at_ns_.compare_exchange_weak(due, at_ns, std::memory_order_relaxed));
+  return true;
+}
+
+void DeadlineTimer::add(const std::shared_ptr<Timed>& timed, uint64_t at_ns) {
   std::lock_guard lock(mutex_);
   if (stopping_) return;
-  due_.push({at_ns, model});
+  due_.push({at_ns, timed});
   // Without a thread the next request tries again.
   if (!thread_.joinable() && !start_thread_in(thread_, [this] { run(); })) return;
   changed_.notify_one();
 }
 
-void DeadlineTimer::look(const std::shared_ptr<Model>& model) {
-  model->looks_at_ns().store(kNever, std::memory_order_relaxed);
-  std::vector<Request*> late;
-  model->queue().expire(late);
-  finish_late(*model, late);
-  const uint64_t next = std::min(model->queue().next_expiry_ns(), model->running().expire());
-  if (next != kNever) watch(model, next);
+void DeadlineTimer::check(const std::shared_ptr<Timed>& timed) {
+  timed->checked_at_ns_.store(kNever, std::memory_order_relaxed);
+  const uint64_t next = timed->expire();
+  if (next != kNever) watch(timed, next);
 }
 
 void DeadlineTimer::run() {
@@ -61,7 +58,7 @@ void DeadlineTimer::run() {
     }
     due_.pop();
     lock.unlock();
-    if (const std::shared_ptr<Model> model = next.model.lock()) look(model);
+    if (const std::shared_ptr<Timed> timed = next.timed.lock()) check(timed);
     lock.lock();
   }
 }

@@ -3,6 +3,7 @@
 // limit. Control of the hot path's queue; any thread may watch().
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -12,9 +13,24 @@
 #include <utility>
 #include <vector>
 
+#include "engine/request/time_limit.h"
+
 namespace serval {
 
-class Model;
+// Requests with time limits, as the timer sees them: a model.
+class Timed {
+ public:
+  // Answers requests whose limit has passed while they waited, and ends runs whose deadline has.
+  // Returns now_ns() at which to check again; kNever = not. Thread: the timer's.
+  virtual uint64_t expire() = 0;
+
+ protected:
+  ~Timed() = default;
+
+ private:
+  friend class DeadlineTimer;
+  std::atomic<uint64_t> checked_at_ns_{kNever};  // when the timer checks next; kNever = not
+};
 
 class DeadlineTimer {
  public:
@@ -23,17 +39,23 @@ class DeadlineTimer {
   DeadlineTimer(const DeadlineTimer&) = delete;
   DeadlineTimer& operator=(const DeadlineTimer&) = delete;
 
-  // Looks at what waits and runs at `at_ns` (of now_ns()) unless an earlier look is due anyway.
-  void watch(const std::shared_ptr<Model>& model, uint64_t at_ns);
+  // Checks `timed` at `at_ns` (of now_ns()), unless an earlier check is due anyway. Hot path
+  // (queued requests with a limit). Any thread.
+  template <typename T>
+  void watch(const std::shared_ptr<T>& timed, uint64_t at_ns) {
+    if (is_earlier(*timed, at_ns)) add(timed, at_ns);
+  }
 
  private:
   struct Due {
     uint64_t at_ns;
-    std::weak_ptr<Model> model;
+    std::weak_ptr<Timed> timed;
     bool operator>(const Due& other) const { return at_ns > other.at_ns; }
   };
+  static bool is_earlier(Timed& timed, uint64_t at_ns);
+  void add(const std::shared_ptr<Timed>& timed, uint64_t at_ns);
   void run();
-  void look(const std::shared_ptr<Model>& model);
+  void check(const std::shared_ptr<Timed>& timed);
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,11 +1,10 @@
-// See running.h. Hot path (queued requests), any thread.
+// The requests that run, and how their runs are ended. Hot path (queued requests), any thread.
 #include "engine/watch/running.h"
 
 #include <algorithm>
 
 #include "base/clock.h"
-#include "engine/model/model.h"
-#include "engine/watch/deadline_timer.h"
+#include "engine/request/time_limit.h"
 
 namespace serval {
 
@@ -58,18 +57,6 @@ void RunningRequests::end_all(EndCause cause) {
   all_ended_ = cause;
   for (Request* request : running_) end_unwanted(*request);
 }
-
-RunningScope::RunningScope(Model& model, std::span<Request* const> requests)
-    : running_(model.running()), requests_(requests) {
-  running_.add(requests);
-  DeadlineTimer* timer = model.services().timer;
-  if (timer == nullptr) return;
-  for (Request* request : requests) {
-    if (request->deadline_ns != 0) timer->watch(request->model, request->deadline_ns);
-  }
-}
-
-RunningScope::~RunningScope() { running_.remove(requests_); }
 
 BatchRun::BatchRun(std::span<Request* const> requests)
     : requests_(requests), wanted_(requests.size()) {

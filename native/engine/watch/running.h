@@ -33,20 +33,6 @@ class RunningRequests {
   EndCause all_ended_ = EndCause::None;       // guarded by mutex_
 };
 
-// Counts requests among their model's running ones while this lives. Watches their deadlines.
-class RunningScope {
- public:
-  // Borrows the requests.
-  RunningScope(Model& model, std::span<Request* const> requests);
-  ~RunningScope();
-  RunningScope(const RunningScope&) = delete;
-  RunningScope& operator=(const RunningScope&) = delete;
-
- private:
-  RunningRequests& running_;
-  const std::span<Request* const> requests_;
-};
-
 // Ends a run that answers several requests when none of them is waited for any more: their flags
 // tell it, and it puts up `flag()`. Thread: the one that runs; the flags' may tell it.
 class BatchRun final : private RunEnder {

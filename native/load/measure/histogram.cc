@@ -1,4 +1,4 @@
-// See histogram.h. Any thread.
+// Implements the latency histogram. Any thread.
 #include "load/measure/histogram.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Latencies of many requests in few numbers: counts by size, 128 to each doubling (0.8 % wide).
+// A compact histogram of many latencies: counts by size, 128 buckets per doubling (0.8 % wide).
 // Pure; one thread.
 #pragma once
 
@@ -28,9 +28,10 @@ class Histogram {
     double middle_ns;
     uint64_t count;
   };
-  // Those that are not empty, in ascending order.
+  // The non-empty buckets, in ascending order.
   std::vector<Bucket> buckets() const;
-  // The latency that this part (0.99) of all did not exceed, within half a bucket; 0 without any.
+  // The latency that this fraction (0.99) of all did not exceed, within half a bucket; 0 if it is
+  // empty.
   double quantile_ns(double part) const;
 
   static size_t bucket_of(uint64_t ns) {

@@ -1,4 +1,4 @@
-// See loop.h. The load's thread.
+// Schedules the requests of a measurement. The load's thread.
 #include "load/measure/loop.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace serval::load {
 namespace {
 
-constexpr size_t kWaitingMax = 1u << 20;  // requests of an open loop that wait for a connection
+constexpr size_t kWaitingMax = 1u << 20;  // requests of an open loop waiting for a connection
 
 std::string seconds_text(uint64_t ns) {
   char text[32];

@@ -1,11 +1,12 @@
 // One measurement: when requests are sent, and which of their responses count. Pure, with the time
 // as an argument; the load's thread.
 //
-// closed: a response begins the next request; latencies are those of responses that come in the
-// measured time. open: requests are due by the clock, however slow responses are; latencies are
-// those of requests that were due in the measured time, counted from that moment, also where the
-// client itself was late: requests that wait because the server is slow are not left out
-// (coordinated omission).
+// closed: a response triggers the next request; measures the responses that arrive in the measured
+// time.
+//
+// open: requests are due by the clock, however slow responses are; measures the requests that were
+// due in the measured time, from that moment, even if the client itself was late: requests that
+// wait because the server is slow are not left out (coordinated omission).
 #pragma once
 
 #include <array>
@@ -20,9 +21,9 @@
 
 namespace serval::load {
 
-// Kinds of failures. Status: the response says so, or is not the one expected. Reset: the server
-// ended the stream, or refused it as it shuts down. Lost: the connection broke. Late: no response
-// came within the limit.
+// Kinds of failures. Status: the response reports an error, or is not the expected one. Reset: the
+// server ended the stream, or refused it while shutting down. Lost: the connection broke. Late: no
+// response arrived within the limit.
 enum class Failure : uint8_t { Status, Reset, Lost, Late };
 inline constexpr size_t kFailureKinds = 4;
 
@@ -32,18 +33,18 @@ struct Measured {
   std::array<uint64_t, kFailureKinds> failures{};
   std::string first_error;
   Histogram latencies;
-  Histogram late;  // open: from the moment when a request was due to when it was sent
+  Histogram late;  // open: from when a request was due until it was sent
   uint64_t elapsed_ns = 0;
   uint64_t response_bytes = 0;  // of the last response
-  double busy = 0;              // part of the measured time in which the thread ran
+  double busy = 0;              // fraction of the measured time in which the thread ran
 };
 
 class Sender {
  public:
   virtual ~Sender() = default;
-  // True where a request can be sent now.
+  // Whether a request can be sent now.
   virtual bool free() = 0;
-  // Its outcome comes by Loop::answered() or Loop::failed(), with `due_ns`, later.
+  // Its outcome arrives later through Loop::answered() or Loop::failed(), with `due_ns`.
   virtual void send(uint64_t due_ns) = 0;
 };
 
@@ -52,28 +53,28 @@ class Loop {
   // `sender` outlives it.
   Loop(const Plan& plan, uint64_t begins_ns, Sender& sender);
 
-  // Sends what is to be sent by now.
+  // Sends the requests that are due by now.
   void pump(uint64_t now_ns);
   void answered(uint64_t due_ns, uint64_t now_ns, uint64_t response_bytes);
   void failed(uint64_t due_ns, uint64_t now_ns, Failure kind, std::string_view error);
-  // A stream's next request was sent beside pump().
+  // A stream's next request was sent outside of pump().
   void sent_again() {
     ++in_flight_;
     ++begun_;
   }
-  // When pump() or over() is to be called again though nothing came.
+  // When to call pump() or over() again if nothing arrives.
   uint64_t next_ns(uint64_t now_ns) const;
-  // True once all responses came, or are awaited no longer.
+  // True once all responses have arrived, or are no longer awaited.
   bool over(uint64_t now_ns) const;
-  // Requests without a response have failed then.
+  // Ends the measurement: requests without a response count as failed.
   Measured finish();
 
   uint64_t measured_ns() const { return measured_ns_; }
   uint64_t ends_ns() const { return ends_ns_; }
-  // Closed loop: whether another request follows the one that was answered now.
+  // Closed loop: whether another request follows the one just answered.
   bool goes_on(uint64_t now_ns) const {
     if (plan_.requests > 0) return begun_ < plan_.requests;
-    // Where late responses count, all that may be in flight are sent, however short the time is.
+    // If late responses count, the full concurrency is sent, however short the time is.
     return now_ns < ends_ns_ || (plan_.counts_late && begun_ < plan_.concurrency);
   }
 
@@ -91,7 +92,7 @@ class Loop {
   std::deque<uint64_t> waiting_;  // open: due, and not sent yet
   uint64_t in_flight_ = 0;
   uint64_t begun_ = 0;
-  uint64_t owed_ = 0;  // open: those that were due in the measured time and have no response
+  uint64_t owed_ = 0;  // open: requests due in the measured time that have no response
   uint64_t last_ns_ = 0;
   Measured result_;
 };

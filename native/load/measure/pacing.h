@@ -9,7 +9,7 @@ namespace serval::load {
 
 class Pacing {
  public:
-  // `rate`: arrivals a second, above 0. The first one is within a gap after `begins_ns`.
+  // `rate`: arrivals per second, above 0. The first one is within a gap after `begins_ns`.
   Pacing(double rate, bool poisson, uint64_t seed, uint64_t begins_ns)
       : mean_ns_(1e9 / rate), poisson_(poisson), state_(seed), begins_ns_(begins_ns) {
     at_ns_ = random() * mean_ns_;
@@ -20,8 +20,8 @@ class Pacing {
   void advance() { at_ns_ += poisson_ ? -std::log(1 - random()) * mean_ns_ : mean_ns_; }
 
  private:
-  // From 0 to below 1. Source: Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators
-  // (SplitMix64).
+  // A number from 0 to below 1. Source: Steele, Lea, Flood, Fast Splittable Pseudorandom Number
+  // Generators (SplitMix64).
   double random() {
     state_ += 0x9e3779b97f4a7c15;
     uint64_t mixed = state_;

@@ -1,4 +1,4 @@
-// See connecting.h. The load's thread.
+// Connects sockets to the target. The load's thread.
 #include "load/wire/connecting.h"
 
 #include <netdb.h>
@@ -61,7 +61,7 @@ int begin_connect(const Address& address, std::string& why) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const auto* const bytes = reinterpret_cast<const sockaddr*>(&address.bytes);
   if (connect(socket, bytes, address.size) == 0 || errno == EINPROGRESS) return socket;
-  // The queue of a unix socket is full.
+  // EAGAIN: the accept queue of a unix socket is full.
   why = errno == EAGAIN ? std::string() : error_text(errno);
   close(socket);
   return -1;

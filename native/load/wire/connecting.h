@@ -15,12 +15,12 @@ struct Address {
   socklen_t size = 0;
 };
 
-// Where the target is, in the order in which the system prefers; none: `why` says why.
+// The target's addresses, in the system's order of preference; empty: `why` has the reason.
 std::vector<Address> addresses_of(const Target& target, std::string& why);
 
-// A socket that connects, without waiting; -1: `why` says why not; "": later it may.
+// Begins to connect a socket without blocking; -1: `why` has the reason; "": it may work later.
 int begin_connect(const Address& address, std::string& why);
-// Once it is writable: "", or why it is not connected.
+// Call it once it is writable: "", or the reason why it is not connected.
 std::string connect_problem(int socket);
 
 }  // namespace serval::load

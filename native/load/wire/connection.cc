@@ -1,4 +1,4 @@
-// See connection.h. Hot path; the load's thread.
+// Connects, reads and writes one connection of a load. Hot path; the load's thread.
 #include "load/wire/connection.h"
 
 #include <utility>

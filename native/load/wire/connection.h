@@ -1,5 +1,5 @@
-// One connection of a load, without its protocol: it connects, does TLS, writes what waits, reads
-// what came. Hot path; the load's thread.
+// One connection of a load, without its protocol: connects, does the TLS handshake, writes pending
+// bytes, reads received ones. Hot path; the load's thread.
 #pragma once
 
 #include <cstdint>
@@ -21,33 +21,33 @@ namespace serval::load {
 
 class Connection;
 
-inline constexpr size_t kErrorBytesMax = 2048;  // of a response that is an error
+inline constexpr size_t kErrorBytesMax = 2048;  // kept of an error response
 
-// One request under way. The client owns it; the connection uses it from begin() to the event that
+// One current request. The client owns it; the connection uses it from begin() to the event that
 // ends it.
 struct Call {
-  TimerNode limit;  // first: a timer is its call
+  TimerNode limit;  // first member, so that a timer can be cast to its call
   Connection* connection = nullptr;
-  size_t place = 0;  // in the connection's list
+  size_t place = 0;  // index in the connection's list
   uint64_t due_ns = 0;
   bool idle = false;  // a stream between two requests
   uint32_t tries = 1;
-  size_t body = 0;  // index in the traffic's
+  size_t body = 0;  // index in the traffic's bodies
   // HTTP/2.
   int32_t stream = 0;
   size_t sent = 0;
-  size_t received = 0;  // of the response's body; gRPC: of one message with its prefix
+  size_t received = 0;  // bytes of the response's body; for gRPC, of one message with its prefix
   uint32_t messages = 0;
   uint32_t message_bytes = 0;
   int status = 0;
-  bool refused = false;   // `error` is the text of a response that is an error
-  bool complete = false;  // the whole response came
+  bool refused = false;   // `error` is the text of an error response
+  bool complete = false;  // the whole response was received
   std::string said_status;
   std::string error;
   uint8_t prefix[5] = {};
 };
 
-// The events of connections, for the client. `call` is the client's again.
+// Events of connections, for the client, which may reuse `call` afterwards.
 class ConnectionEvents {
  public:
   virtual ~ConnectionEvents() = default;
@@ -55,7 +55,7 @@ class ConnectionEvents {
   virtual void has_room(Connection& connection) = 0;
   virtual void answered(Call& call, uint64_t response_bytes) = 0;
   virtual void failed(Call& call, Failure kind, std::string_view error) = 0;
-  // The server leaves without having read the request, which may be sent elsewhere.
+  // The server closed without having read the request, which may be sent elsewhere.
   virtual void unread(Call& call, std::string_view error) = 0;
 };
 
@@ -70,41 +70,41 @@ struct Prepared {
 
 class Connection {
  public:
-  // `socket` is connecting; owned. `tls`: null = plain. All of them outlive it, `prepared` until
-  // another one is used.
+  // Owns `socket`, which is connecting. `tls`: null = plain. All arguments outlive it, `prepared`
+  // until it is replaced.
   Connection(int socket, const TlsClient* tls, const Prepared& prepared, ConnectionEvents& events);
   virtual ~Connection() = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   int socket() const { return channel_->socket(); }
-  // Why it is of no use any more, or "".
+  // The reason why it is unusable, or "".
   const std::string& problem() const { return problem_; }
-  // Requests could be sent once; it accepts no more, while the last ones end.
+  // It has been open; it accepts no more requests while the last ones end.
   bool was_open() const { return opened_; }
   bool is_going() const { return going_; }
-  // The socket has to be writable for it to go on.
+  // Whether it waits for the socket to be writable.
   bool wants_write() const;
   size_t in_flight() const { return calls_.size(); }
   bool has_unwritten() const { return !output_.empty(); }
-  // The requests that begin from now on. None is under way.
+  // Sets the traffic for requests from now on; no request is in progress.
   virtual void use(const Prepared& prepared) { prepared_ = &prepared; }
   // How many more requests may begin.
   size_t room() const { return opened_ && !going_ && problem_.empty() ? free_streams() : 0; }
 
-  // Goes on with what the socket is ready for. `room`: memory for reading.
+  // Does what the socket is ready for. `room`: memory for reading.
   void advance(std::span<uint8_t> room);
-  // Begins a call; nothing is written before flush(). room() is above 0.
+  // Begins a call; nothing is written before flush(). Requires room() above 0.
   void begin(Call& call);
   // GrpcStream: the next request of a stream whose last one was answered.
   virtual void send_again(Call&) {}
   void flush();
   // Ends a call that took too long, without an event.
   virtual void give_up(Call& call) = 0;
-  // The calls under way, which are the client's again.
+  // Removes and returns the current calls, which belong to the client again.
   std::vector<Call*> take_calls() { return std::exchange(calls_, {}); }
 
-  // The client's own: places in its lists, and the address that was tried.
+  // Used by the client: positions in its lists, and the address that was tried.
   bool flush_wanted = false;
   bool counted_open = false;
   bool gone = false;
@@ -117,16 +117,17 @@ class Connection {
   virtual void connected() = 0;
   virtual void submit(Call& call) = 0;
   virtual void read(std::span<const uint8_t> bytes) = 0;
-  // The server ended the connection; what is under way is lost, but for what ends with it.
+  // The server ended the connection; current calls are lost, except those whose response ends with
+  // it.
   virtual void ended() {}
-  // Fills the output from what waits in the protocol.
+  // Fills the output with the protocol's pending bytes.
   virtual void fill() {}
   virtual size_t free_streams() const = 0;
 
   void opened();
   void fail(std::string why);
   void going() { going_ = true; }
-  // GrpcStream: the call stays under way.
+  // GrpcStream: the call continues.
   void answer(Call& call, uint64_t response_bytes);
   void refuse(Call& call, Failure kind, std::string_view error);
   void leave_unread(Call& call, std::string_view error);
@@ -148,7 +149,7 @@ class Connection {
   State state_ = State::Connecting;
   bool opened_ = false;
   bool going_ = false;
-  bool write_broken_ = false;  // what the server said before is still to be read
+  bool write_broken_ = false;  // the server's last bytes still have to be read
   std::string problem_;
 };
 

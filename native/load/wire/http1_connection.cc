@@ -1,4 +1,4 @@
-// A connection of HTTP/1.1 with keep-alive, one request at a time, responses read by llhttp. Hot
+// An HTTP/1.1 connection with keep-alive, one request at a time, responses parsed by llhttp. Hot
 // path; the load's thread. Source: RFC 9112.
 #include <llhttp.h>
 
@@ -37,7 +37,7 @@ class Http1Connection final : public Connection {
 
   void read(std::span<const uint8_t> bytes) override {
     const auto* const begin = reinterpret_cast<const char*>(bytes.data());
-    if (calls_.empty()) return fail("the server sent bytes that nobody asked for");
+    if (calls_.empty()) return fail("the server sent unexpected bytes");
     const llhttp_errno_t error = llhttp_execute(&parser_, begin, bytes.size());
     if (error == HPE_OK || !problem().empty()) return;
     fail(std::string("the response is not HTTP/1.1: ") + llhttp_errno_name(error));
@@ -77,10 +77,10 @@ class Http1Connection final : public Connection {
     Http1Connection& self = of(parser);
     if (self.calls_.empty()) return -1;
     Call& call = *self.calls_.front();
-    // 100 Continue and its like are no responses.
+    // 100 Continue and other interim responses do not count.
     if (call.status < kFirstFinalStatus) return 0;
     if (llhttp_should_keep_alive(parser) == 0 || self.has_unwritten()) {
-      // Before the call ends, so that the next one goes elsewhere.
+      // Set before the call ends, so that the next one uses another connection.
       self.going();
     }
     self.finish(call);

@@ -1,6 +1,6 @@
-// A connection of HTTP/2: nghttp2's client session. Bodies leave from where they are; of responses
-// only what says how they ended is kept. Hot path; the load's thread. Source: RFC 9113; gRPC over
-// HTTP2 (PROTOCOL-HTTP2.md).
+// An HTTP/2 connection: nghttp2's client session. Bodies are sent in place; of responses only the
+// outcome is kept. Hot path; the load's thread. Source: RFC 9113; gRPC over HTTP2
+// (PROTOCOL-HTTP2.md).
 #include <arpa/inet.h>
 #include <nghttp2/nghttp2.h>
 
@@ -12,9 +12,9 @@
 namespace serval::load {
 namespace {
 
-constexpr int32_t kWindowBytes = INT32_MAX;  // the server never waits for us
+constexpr int32_t kWindowBytes = INT32_MAX;  // so large that the server never waits for us
 constexpr size_t kFrameHeadBytes = 9;
-constexpr int32_t kLastStream = 0x7ffffff0;  // another connection carries what comes after it
+constexpr int32_t kLastStream = 0x7ffffff0;  // later streams use another connection
 constexpr size_t kPrefixBytes = 5;           // of a gRPC message: a flag and the length
 constexpr uint32_t kRoomMax = 1u << 20;
 
@@ -35,7 +35,7 @@ int hex_digit(char digit) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// The text of grpc-message, which is percent-encoded.
+// Decodes grpc-message, which is percent-encoded.
 std::string decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -103,10 +103,10 @@ class Http2Connection final : public Connection {
   void judge_call(Call& call);
 
   nghttp2_session* session_ = nullptr;
-  std::vector<std::vector<nghttp2_nv>> headers_;  // for each body
+  std::vector<std::vector<nghttp2_nv>> headers_;  // per body
 };
 
-// The functions that nghttp2 calls; `user` is the connection, a stream's own pointer its call.
+// The functions that nghttp2 calls; `user` is the connection, a stream's user data its call.
 struct Http2Connection::Callbacks {
   static Http2Connection& of(void* user) { return *static_cast<Http2Connection*>(user); }
   static Call* call_of(nghttp2_session* session, int32_t stream) {
@@ -118,7 +118,7 @@ struct Http2Connection::Callbacks {
     return static_cast<ssize_t>(size);
   }
 
-  // DATA: as much of the body as the windows and the server's frame size allow.
+  // Sends DATA: as much of the body as the windows and the server's frame size allow.
   static ssize_t read(nghttp2_session* session, int32_t stream, uint8_t*, size_t size,
                       uint32_t* flags, nghttp2_data_source*, void* user) {
     const Call* const call = call_of(session, stream);
@@ -203,7 +203,7 @@ struct Http2Connection::Callbacks {
   }
 };
 
-// Requests begin when the server's SETTINGS have come, with its limit of streams.
+// Requests begin after the server's SETTINGS have arrived, with its limit of streams.
 void Http2Connection::connected() {
   nghttp2_session_client_new(&session_, Callbacks::all(), this);
   const nghttp2_settings_entry settings[] = {
@@ -302,7 +302,7 @@ void Http2Connection::message_part(Call& call, std::span<const uint8_t>& bytes) 
   bytes = {};
 }
 
-// A response before the whole request: the rest of it is not sent.
+// The response ended before the whole request was sent: the rest is not sent.
 void Http2Connection::end_came(Call& call) {
   call.complete = true;
   if (call.sent == body_of(call).size()) return;
@@ -337,7 +337,7 @@ void Http2Connection::judge_call(Call& call) {
   std::string error;
   const bool says_ok = call.said_status.empty() || call.said_status == "0";
   if (call.said_status.empty() || (says_ok && call.status != 200)) {
-    error = "no gRPC answer, status " + std::to_string(call.status);
+    error = "no gRPC response, status " + std::to_string(call.status);
   } else if (call.said_status != "0") {
     error = "gRPC status " + call.said_status + ": " + call.error;
   } else if (prepared_->traffic.judged == Judged::GrpcStream) {

@@ -1,4 +1,4 @@
-// See output.h. The load's thread.
+// Collects and writes pending bytes. The load's thread.
 #include "load/wire/output.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace serval::load {
 namespace {
 
 constexpr size_t kCopyBytesMax = 4096;
-constexpr size_t kPartsMax = 64;  // of one write
+constexpr size_t kPartsMax = 64;  // per write
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Bytes that wait to be written: small parts in one string, large ones where they are. The load's
-// thread.
+// Bytes waiting to be written: small parts are copied into one string, large ones are referenced.
+// The load's thread.
 #pragma once
 
 #include <sys/uio.h>
@@ -18,14 +18,14 @@ class Output {
  public:
   bool empty() const { return next_ == parts_.size(); }
   void copy(std::string_view bytes);
-  // Copies what is small; else `bytes` stay until they are written.
+  // Copies small parts; larger `bytes` must not change until they are written.
   void borrow(std::string_view bytes);
   // Writes as much as the channel accepts.
   Moved::State write_to(Channel& channel);
 
  private:
   struct Part {
-    const char* borrowed;  // null: the next bytes of copied_
+    const char* borrowed;  // null: the next bytes are in copied_
     size_t size;
   };
   void drop(size_t written);

@@ -1,4 +1,4 @@
-// See tls_client.h. The load's thread.
+// Sets up TLS for the load client. The load's thread.
 #include "load/wire/tls_client.h"
 
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@ bool is_address(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), &room) == 1;
 }
 
-// Adds every certificate of the PEM text; how many there were.
+// Adds every certificate of the PEM text; returns their number.
 int add_roots(const OpenSsl& ssl, SSL_CTX* context, const std::string& pem) {
   X509_STORE* const store = ssl.SSL_CTX_get_cert_store(context);
   ssl.X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
@@ -65,7 +65,8 @@ Status TlsClient::set_up() {
   ssl.ERR_clear_error();
   context_ = ssl.SSL_CTX_new(ssl.TLS_client_method());
   if (context_ == nullptr) return invalid_argument("cannot use TLS: no memory");
-  // As the listener's channel expects it: partial writes from any address, reads of some records.
+  // The same modes as the listener's channel requires: partial writes from any address, reads of
+  // several records.
   ssl.SSL_CTX_ctrl(context_, SSL_CTRL_MODE,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER, nullptr);
   ssl.SSL_CTX_ctrl(context_, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, nullptr);

@@ -1,5 +1,5 @@
-// The client's end of encrypted connections, over OpenSSL of the process and the channel that
-// listeners use. The load's thread.
+// The client's end of encrypted connections, using the process's OpenSSL and the listeners' channel
+// class. The load's thread.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ namespace serval::load {
 
 class TlsClient {
  public:
-  // Errors: invalid_argument: roots that are no PEM, or no OpenSSL in the process.
+  // Errors: invalid_argument: the roots are not PEM, or the process has no OpenSSL.
   static Result<std::unique_ptr<TlsClient>> make(const Target& target);
-  // For make(); both outlive it.
+  // Called by make(); both arguments outlive it.
   TlsClient(const OpenSsl& functions, const Target& target);
   ~TlsClient();
   TlsClient(const TlsClient&) = delete;
@@ -26,12 +26,12 @@ class TlsClient {
 
   struct Connecting {
     std::unique_ptr<Channel> channel;
-    SSL* ssl;  // the channel's; null where memory was out, then the handshake fails
+    SSL* ssl;  // owned by the channel; null if memory was out, then the handshake fails
   };
-  // The channel of a connected socket, which it owns. The server's certificate has to be for the
-  // target's host.
+  // Makes the channel of a connected socket, which it owns. The server's certificate has to be
+  // valid for the target's host.
   Connecting connect(int socket) const;
-  // After the handshake: "", or why the protocol is not the target's.
+  // Call it after the handshake: "", or why the protocol is not the target's.
   std::string disagreement(const SSL* ssl) const;
 
  private:

@@ -1,4 +1,4 @@
-// Bitcast: a tensor's bytes as elements of another type. Hot path, any thread.
+// Bitcast: reinterprets a tensor's bytes as elements of another type. Hot path, any thread.
 // Source: tensorflow/core/kernels/bitcast_op.cc, array_ops.cc.
 #include "operators/groups.h"
 #include "operators/kernel_io.h"
@@ -6,7 +6,8 @@
 namespace serval::operators {
 namespace {
 
-// Wider elements take the last dim, which has as many as make up one; narrower ones add a dim.
+// A wider element type removes the last dim, whose entries form one element; a narrower one adds a
+// dim.
 class Bitcast final : public Kernel {
  public:
   explicit Bitcast(DType to) : to_(to) {}

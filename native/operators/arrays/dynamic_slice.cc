@@ -1,6 +1,6 @@
-// DynamicUpdateSlice: a tensor with a part of it replaced, at a place that the run says; the place
-// is moved to where the part is inside of the tensor. Caches of text generators are written so, one
-// step of many, in the tensor's own memory where the runtime may. Hot path, any thread.
+// DynamicUpdateSlice: replaces a part of a tensor at an offset given at run time, which is clamped
+// so that the part is inside the tensor. Text generators update their caches with it, one step of
+// many, in the tensor's own memory if the runtime allows it. Hot path, any thread.
 // Source: XLA's DynamicUpdateSlice (openxla.org/xla/operation_semantics).
 #include "operators/groups.h"
 #include "operators/kernel_io.h"
@@ -8,13 +8,13 @@
 namespace serval::operators {
 namespace {
 
-// Copies rows of `update` (rank 1 or more) into `out`, a tensor of `shape`, at `starts`; all is
-// inside.
+// Copies rows of `update` (rank 1 or more) into `out`, a tensor of `shape`, at `starts`; everything
+// is inside.
 void write_part(std::span<uint8_t> out, const Shape& shape, const TensorView& update,
                 std::span<const int64_t> starts) {
   const size_t rank = shape.rank();
   const size_t width = dtype_bytes(update.dtype);
-  // The axes behind `last` are taken whole: one copy for all of them.
+  // The axes after `last` are complete, so one copy covers them.
   size_t last = rank - 1;
   size_t inner = width;
   while (last > 0 && update.shape[last] == shape[last]) {
@@ -43,7 +43,7 @@ void write_part(std::span<uint8_t> out, const Shape& shape, const TensorView& up
   }
 }
 
-// (update, starts, input) -> input with update in it.
+// (update, starts, input) -> input with `update` written into it.
 class DynamicUpdateSlice final : public Kernel {
  public:
   Status run(KernelContext& context) const override {

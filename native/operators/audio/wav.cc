@@ -1,6 +1,6 @@
-// DecodeWav and EncodeWav, as TensorFlow's operators of these names: 16 bits PCM. Hot path, any
-// thread. Any bytes may come in: every length is checked.
-// Attributes: `desired_channels`, `desired_samples` (-1: those of the file).
+// DecodeWav and EncodeWav, as TensorFlow's operators of these names: 16-bit PCM. Hot path, any
+// thread. Input may be arbitrary bytes: every length is checked. Attributes: `desired_channels`,
+// `desired_samples` (-1: those of the file).
 // Source: tensorflow/core/lib/wav/wav_io.cc, tensorflow/core/kernels/{decode,encode}_wav_op.cc.
 #include <algorithm>
 #include <cmath>
@@ -21,10 +21,10 @@ struct Sound {
   uint64_t frames = 0;
   uint32_t channels = 0;
   uint32_t rate = 0;
-  std::string_view samples;  // frames * channels of 16 bits
+  std::string_view samples;  // frames * channels samples of 16 bits
 };
 
-// Reads a file from its front; the first fault is kept.
+// Reads a file from its start; the first fault is kept.
 class WavReader {
  public:
   WavReader(std::string_view bytes, KernelIo& io) : rest_(bytes), io_(io) {}
@@ -59,7 +59,7 @@ class WavReader {
     io_.require(found == wanted, "Header mismatch: Expected " + std::string(wanted) +
                                      " but found " + std::string(found));
   }
-  // What may come before the format.
+  // Whether the chunk may precede the format.
   static bool is_known(std::string_view chunk) {
     constexpr std::string_view kKnown[] = {"JUNK", "bext", "iXML", "qlty",
                                            "mext", "levl", "link", "axml"};
@@ -89,7 +89,7 @@ class WavReader {
     io_.require(by_frame == frame, "Bad bytes per sample in WAV header: Expected " +
                                        std::to_string(frame) + " but got " +
                                        std::to_string(by_frame));
-    const uint32_t second = frame * sound.rate;  // wraps around, as there
+    const uint32_t second = frame * sound.rate;  // wraps around, as in TensorFlow
     io_.require(by_second == second, "Bad bytes per second in WAV header: Expected " +
                                          std::to_string(second) + " but got " +
                                          std::to_string(by_second));
@@ -105,7 +105,7 @@ class WavReader {
                                          "' is too large: " + std::to_string(size) +
                                          " bytes, but the limit is " + std::to_string(kChunkMax));
       if (chunk != "data") {
-        // A chunk that reaches beyond the end is the last one.
+        // A chunk that extends beyond the end is the last one.
         rest_.remove_prefix(std::min<uint64_t>(size, rest_.size()));
         continue;
       }
@@ -151,7 +151,7 @@ class DecodeWav final : public Kernel {
   }
 
  private:
-  // Frames after the end are silent; channels that the file lacks are its last one.
+  // Frames after the end are silent; missing channels repeat the last one.
   static float sample(const Sound& sound, uint64_t frame, uint64_t channel) {
     if (frame >= sound.frames) return 0.0f;
     const uint64_t from = std::min<uint64_t>(channel, sound.channels - 1);
@@ -212,7 +212,7 @@ class EncodeWav final : public Kernel {
     put(to, bytes, 4);
     return to;
   }
-  // Halves are rounded away from 0; what is beyond 16 bits is the end of them.
+  // Rounds halves away from 0; clamps to 16 bits.
   static std::string body(std::span<const float> samples) {
     std::string to;
     to.reserve(samples.size() * kSampleBytes);

@@ -1,4 +1,4 @@
-// CTCBeamSearchDecoder: the likeliest label sequences of a batch. Hot path, any thread.
+// CTCBeamSearchDecoder: the most likely label sequences of a batch. Hot path, any thread.
 // Source: tensorflow/core/kernels/ctc_decoder_ops.cc.
 #include "operators/decoders/beam.h"
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr size_t kPathsMax = 65'536;
 
-// Inputs: scores (float or double), lengths (int32). Outputs: for each path indices, then for each
-// values, then for each shapes; the scores of the paths [rows, paths]. Attributes: `beam_width`,
+// Inputs: scores (float or double), lengths (int32). Outputs: indices of each path, then values of
+// each, then shapes of each; the scores of the paths [rows, paths]. Attributes: `beam_width`,
 // `top_paths`, `merge_repeated`.
 class BeamDecoder final : public Kernel {
  public:

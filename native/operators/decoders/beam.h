@@ -1,5 +1,5 @@
-// A beam search over one sequence of scores: the labels that CTC's alignments add up to. Blanks are
-// the last class. Hot path, any thread.
+// A beam search over one sequence of scores: finds the labels whose CTC alignments have the largest
+// sum. The last class is the blank. Hot path, any thread.
 // Source: tensorflow/core/util/ctc/ctc_beam_search.h.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace serval::operators {
 
-// Beginnings that a search keeps for one sequence: about 64 bytes each.
+// Limit on the prefixes that a search keeps for one sequence: about 64 bytes each.
 inline constexpr size_t kBeginningsMax = size_t{1} << 21;
 
 template <typename T>
@@ -30,11 +30,11 @@ class BeamSearch {
   BeamSearch(const BeamSearch&) = delete;
   BeamSearch& operator=(const BeamSearch&) = delete;
 
-  // Takes the scores of one time, one for each class. False where it would keep too many
-  // beginnings.
+  // Applies the scores of one time step, one for each class. False: it would keep too many
+  // prefixes.
   bool step(std::span<const T> scores);
 
-  // The best paths and their scores. Errors: invalid_argument where there are fewer.
+  // Returns the best paths and their scores. Errors: invalid_argument if there are fewer.
   Status best_paths(size_t count, bool merges, std::vector<Labels>& paths, std::span<T> scores);
 
  private:
@@ -42,20 +42,20 @@ class BeamSearch {
   static constexpr Place kRoot = 0, kNowhere = -1;
   static constexpr T kNone = -std::numeric_limits<T>::infinity();
 
-  // Logarithms of probabilities: of the labels so far, of those that end in a blank, and of those
-  // that end in the label itself.
+  // Logarithms of probabilities: of the labels so far, of those ending in a blank, and of those
+  // ending in the label itself.
   struct Chance {
     T total = kNone, blank = kNone, label = kNone;
   };
-  // A beginning of the path: its parent's and one label more. The tree holds those of the beam and
-  // what leads to them.
+  // A prefix of a path: its parent's labels and one more. The tree holds the prefixes in the beam
+  // and their ancestors.
   struct Beginning {
     Place parent = kNowhere, child = kNowhere, next = kNowhere, previous = kNowhere;
     int32_t label = -1;
     bool in_beam = false, was_in_beam = false;
     Chance before, now;
   };
-  // Scores that are no numbers come last.
+  // Scores that are NaN come last.
   struct Better {
     const std::vector<Beginning>* kept;
     bool operator()(Place a, Place b) const {
@@ -82,13 +82,13 @@ class BeamSearch {
   const size_t width_;
   std::vector<Beginning> kept_;
   std::vector<Place> free_;
-  // Of the beginning that branches: its children by label.
+  // For the prefix that branches: its children by label.
   std::vector<Place> known_;
   Best<Place, Better> beam_;
 };
 
-// The logarithm of the sum of two probabilities; of doubles, too, in single precision, as
-// TensorFlow has it.
+// The logarithm of the sum of two probabilities; in single precision even for doubles, as in
+// TensorFlow.
 template <typename T>
 T BeamSearch<T>::either(T a, T b) {
   if (a == kNone) return b;
@@ -115,7 +115,7 @@ bool BeamSearch<T>::step(std::span<const T> scores) {
   return fits;
 }
 
-// The logarithm of what the scores' exponentials add up to.
+// The logarithm of the sum of the scores' exponentials.
 template <typename T>
 T BeamSearch<T>::sum_of_all(std::span<const T> scores) {
   T highest = scores[0], sum = 0;
@@ -124,7 +124,7 @@ T BeamSearch<T>::sum_of_all(std::span<const T> scores) {
   return highest + std::log(sum);
 }
 
-// The same labels at this time: their last one once more, or a blank.
+// Keeps the same labels at this time: repeats the last one, or adds a blank.
 template <typename T>
 void BeamSearch<T>::go_on(Place place, std::span<const T> scores, T offset) {
   Beginning& one = at(place);
@@ -141,7 +141,7 @@ void BeamSearch<T>::go_on(Place place, std::span<const T> scores, T offset) {
   push(place);
 }
 
-// One label more, whichever is good enough for the beam. False where too many are kept.
+// Extends by one label wherever the result is good enough for the beam. False: too many are kept.
 template <typename T>
 bool BeamSearch<T>::branch(Place place, std::span<const T> scores, T offset) {
   if (!is_candidate(at(place).before)) return true;
@@ -200,7 +200,7 @@ void BeamSearch<T>::push(Place place) {
   forget(*left);
 }
 
-// Takes out what is not in the beam and leads to nothing in it.
+// Removes prefixes that are not in the beam and lead to nothing in it.
 template <typename T>
 void BeamSearch<T>::forget(Place place) {
   while (place != kRoot) {

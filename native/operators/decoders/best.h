@@ -1,5 +1,5 @@
-// The best few of what is pushed, in the order that TensorFlow's gtl::TopN keeps them in: where
-// scores are equal, that order says who stays. Hot path, any thread.
+// The best few of the pushed items, in the order in which TensorFlow's gtl::TopN keeps them: for
+// equal scores that order decides which stay. Hot path, any thread.
 // Source: tensorflow/core/lib/gtl/top_n.h.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace serval::operators {
 
-// `Better` is a strict weak order, also of scores that are no numbers.
+// `Better` is a strict weak order, including scores that are NaN.
 template <typename Item, typename Better>
 class Best {
  public:
@@ -21,7 +21,8 @@ class Best {
   size_t size() const { return std::min(items_.size(), limit_); }
   const Item& operator[](size_t i) const { return items_[i]; }
 
-  // The item that leaves for this one, which may be this one itself; none while there is room.
+  // Returns the item that this one displaces, which may be this one itself; none while there is
+  // space.
   std::optional<Item> push(Item item) {
     if (limit_ == 0) return item;
     if (order_ == Order::Heap) {
@@ -40,7 +41,7 @@ class Best {
     return leave();
   }
 
-  // There is one.
+  // Requires at least one item.
   const Item& worst() {
     if (order_ == Order::AsPushed) {
       size_t at = 0;
@@ -53,7 +54,7 @@ class Best {
     return items_.front();
   }
 
-  // All of them, the best first; none is left.
+  // Removes and returns all items, the best first.
   std::vector<Item> take() {
     std::vector<Item> taken = std::exchange(items_, {});
     if (order_ == Order::Heap) {
@@ -67,7 +68,7 @@ class Best {
   }
 
  private:
-  // Of a heap the last item is one that has left.
+  // In a heap, the last item is one that has been removed.
   enum class Order : uint8_t { AsPushed, WorstFirst, Heap };
 
   Item leave() {

@@ -1,4 +1,4 @@
-// CTCGreedyDecoder: the best class of each time. Hot path, any thread.
+// CTCGreedyDecoder: the best class of each time step. Hot path, any thread.
 // Source: tensorflow/core/kernels/ctc_decoder_ops.cc.
 #include "operators/decoders/paths.h"
 #include "operators/groups.h"

@@ -1,5 +1,5 @@
-// What the CTC decoders share: the checked scores of a batch of sequences, and label sequences as
-// sparse tensors. Hot path, any thread.
+// Helpers shared by the CTC decoders: the checked scores of a batch of sequences, and label
+// sequences as sparse tensors. Hot path, any thread.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace serval::operators {
 // The decoded labels of one sequence.
 using Labels = std::vector<int64_t>;
 
-// Scores [times, rows, classes] and how many times each row has (1 .. times, or none).
+// Scores [times, rows, classes] and the length of each row (1 .. times, or none).
 template <typename T>
 struct Scores {
   std::span<const T> values;
@@ -50,8 +50,8 @@ Scores<T> read_scores(KernelIo& io) {
   return scores;
 }
 
-// Writes paths[row][path] as sparse tensors [rows, longest]: outputs 0 .. top - 1 are indices, then
-// come as many of values and of shapes.
+// Writes paths[row][path] as sparse tensors [rows, longest]: outputs 0 .. top - 1 are indices,
+// followed by the same number of values and of shapes.
 void write_paths(KernelIo& io, std::span<const std::vector<Labels>> paths, size_t top);
 
 }  // namespace serval::operators

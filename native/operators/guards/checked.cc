@@ -1,6 +1,6 @@
-// Checked1 to Checked4: stand before a node that does not survive some inputs, look at those that
-// it depends on and pass the last of theirs on, without a copy where the runtime gives the same
-// memory for both. Hot path, any thread.
+// Checked1 to Checked4: run before a node that crashes on some inputs, check the inputs that it
+// depends on, and return their own last input, without a copy if the runtime gives both the same
+// memory. Hot path, any thread.
 #include "operators/guards/checked.h"
 
 #include <cstring>
@@ -13,8 +13,9 @@ namespace {
 
 constexpr size_t kPlacesMax = 4;
 
-// Attributes beside the guarded node's own: `serval_operator`, `serval_node`, `serval_places` (of
-// the inputs in the guarded node) and `serval_inputs` (their names, a list of texts).
+// Attributes in addition to the guarded node's own: `serval_operator`, `serval_node`,
+// `serval_places` (positions of the inputs in the guarded node) and `serval_inputs` (their names, a
+// list of texts).
 class Checked final : public Kernel {
  public:
   Checked(std::string node, std::vector<int64_t> places, std::vector<std::string> names,
@@ -27,7 +28,7 @@ class Checked final : public Kernel {
   Status run(KernelContext& context) const override {
     KernelIo io(context);
     TensorView views[kPlacesMax];
-    // The second bound is the compiler's: Checked is made of no more places.
+    // The second bound is for the compiler: Checked is never made with more places.
     for (size_t i = 0; i < places_.size() && i < kPlacesMax; ++i) views[i] = io.view(i);
     if (io.failed()) return io.take();
     const Complaint wrong = rule_->check(GuardedInputs(places_, {views, places_.size()}));

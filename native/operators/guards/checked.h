@@ -1,4 +1,4 @@
-// What a guard says of one node: the rules of checked.cc by operator. Hot path, any thread.
+// The checks of a guard for one node: the rules for checked.cc, by operator. Hot path, any thread.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace serval::operators {
 
-// The guarded node's inputs, by their place in it; one that is absent has dtype Invalid.
+// The guarded node's inputs, by their position in it; an absent one has dtype Invalid.
 class GuardedInputs {
  public:
   GuardedInputs(std::span<const int64_t> places, std::span<const TensorView> views)
@@ -29,21 +29,21 @@ class GuardedInputs {
   const std::span<const TensorView> views_;
 };
 
-// What is wrong with a node's inputs: which of them, and the rest of the sentence. Empty: nothing.
+// A fault of a node's inputs: which input, and the rest of the sentence. Empty: none.
 struct Complaint {
   int64_t place = 0;
   std::string rule;
   bool empty() const { return rule.empty(); }
 };
 
-// One operator's rule, with the node's attributes read.
+// One operator's rule, with the node's attributes already read.
 class GuardRule {
  public:
   virtual ~GuardRule() = default;
   virtual Complaint check(const GuardedInputs& inputs) const = 0;
 };
 
-// Null for an operator without a rule. Errors: model_invalid, where an attribute is refused.
+// Null for an operator without a rule. Errors: model_invalid, if an attribute is refused.
 Result<std::unique_ptr<GuardRule>> make_guard_rule(std::string_view op,
                                                    const KernelAttributes& attributes);
 

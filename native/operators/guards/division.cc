@@ -1,9 +1,9 @@
-// IntegerDivide, IntegerModulo, IntegerPower: ONNX's Div and Mod where the processor's own would
-// end the process, by 0 and of the smallest integer by -1. Floats are computed as ONNX does, for
-// graphs whose types are not known before they run. IntegerPower is TensorFlow's: it wraps around
-// and refuses exponents below 0. Hot path, any thread. Source: ONNX Div and Mod; the smallest
-// integer divided by -1 wraps around, as TensorFlow's does (tensorflow/core/kernels/cwise_ops.h,
-// safe_div_or_mod_op).
+// IntegerDivide, IntegerModulo, IntegerPower: ONNX's Div and Mod for the cases in which the
+// processor's own instruction would end the process: division by 0, and of the smallest integer by
+// -1. Floats are computed as ONNX does, for graphs whose types are unknown before they run.
+// IntegerPower is TensorFlow's: it wraps around and refuses exponents below 0. Hot path, any
+// thread. Source: ONNX Div and Mod; the smallest integer divided by -1 wraps around, as
+// TensorFlow's does (tensorflow/core/kernels/cwise_ops.h, safe_div_or_mod_op).
 #include <cmath>
 #include <string>
 #include <utility>
@@ -51,7 +51,7 @@ T compute_real(Form form, T x, T y) {
   return rest;
 }
 
-// The steps of an operand through the output, 0 where it is broadcast.
+// The strides of an operand along the output's dims, 0 where it is broadcast.
 std::vector<size_t> strides_of(const Shape& operand, const Shape& out) {
   std::vector<size_t> strides(out.rank(), 0);
   size_t step = 1;
@@ -63,7 +63,7 @@ std::vector<size_t> strides_of(const Shape& operand, const Shape& out) {
   return strides;
 }
 
-// ONNX's multidirectional broadcasting; false where the shapes do not fit.
+// ONNX's multidirectional broadcasting; false if the shapes are incompatible.
 bool broadcast(const Shape& x, const Shape& y, Shape& out) {
   const size_t rank = std::max(x.rank(), y.rank());
   for (size_t i = 0; i < rank; ++i) {
@@ -76,7 +76,7 @@ bool broadcast(const Shape& x, const Shape& y, Shape& out) {
   return true;
 }
 
-// Calls work(i, j): the elements of x and y for each one of the output, in order.
+// Calls work(i, j) with the elements of x and y for each output element, in order.
 template <typename Work>
 void for_pairs(const Shape& x, const Shape& y, const Shape& out, Work work) {
   const uint64_t count = out.elements().value_or(0);

@@ -1,11 +1,11 @@
-// Operators before and behind nodes of ONNX that have an answer for no rows, which ONNX Runtime's
-// kernels do not give. Hot path, any thread.
-// TopKCount, TopKShape: TopK's kernel ends the process. It survives being asked for no elements;
-// its outputs, which are empty either way, then get the dim that they would have had.
-// SomeIndices, NoFeatures: ArrayFeatureExtractor's refuses to take nothing. It is asked for the
-// first feature, which is then taken away. Most classifiers of scikit-learn end in it.
-// Source: ONNX TopK (the outputs' shape is the input's, but `k` along the axis), and
-// ArrayFeatureExtractor (the output's is the data's, but the number of indices as the last dim).
+// Operators before and after ONNX nodes that have a defined result for zero rows which ONNX
+// Runtime's kernels do not produce. Hot path, any thread. TopKCount, TopKShape: TopK's kernel ends
+// the process. It survives a request for no elements; its outputs, which are empty either way, then
+// get the dim that they should have. SomeIndices, NoFeatures: ArrayFeatureExtractor's kernel
+// refuses to select nothing. It is asked for the first feature, which is then removed. Most
+// classifiers of scikit-learn end with it.
+// Source: ONNX TopK (the outputs' shape is the input's, with `k` along the axis), and
+// ArrayFeatureExtractor (the output's is the data's, with the number of indices as the last dim).
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -16,7 +16,7 @@
 namespace serval::operators {
 namespace {
 
-// The number in `k`; nullopt where it is none, which the runtime refuses.
+// The number in `k`; nullopt if it is not a number, which the runtime refuses.
 std::optional<int64_t> count_in(const TensorView& k) {
   if (k.dtype != DType::Int64 || k.shape.rank() != 1 || k.shape[0] != 1) return std::nullopt;
   int64_t count = 0;
@@ -24,14 +24,14 @@ std::optional<int64_t> count_in(const TensorView& k) {
   return count;
 }
 
-// The axis of a shape that an attribute means; its rank where it means none.
+// The axis of a shape for an attribute's value; its rank if that is out of range.
 size_t axis_of(int64_t axis, const Shape& shape) {
   const int64_t rank = static_cast<int64_t>(shape.rank());
   if (axis < 0) axis += rank;
   return static_cast<size_t>(axis < 0 || axis > rank ? rank : axis);
 }
 
-// Gives `from` on, in its own memory where the runtime says so; of `shape`, whose elements are
+// Returns `from`, in its own memory if the runtime provides it, with `shape`, whose elements are
 // those of `from` or none.
 void pass_on(KernelIo& io, const TensorView& from, const Shape& shape) {
   if (from.dtype == DType::Bytes) {
@@ -44,7 +44,7 @@ void pass_on(KernelIo& io, const TensorView& from, const Shape& shape) {
   if (copies) std::memcpy(out.data(), from.data, out.size());
 }
 
-// (data, k) -> k, or 0 where the data has no rows and k elements would be an answer.
+// (data, k) -> k, or 0 if the data has no rows and k elements would be a valid result.
 class TopKCount final : public Kernel {
  public:
   explicit TopKCount(int64_t axis) : axis_(axis) {}
@@ -68,7 +68,7 @@ class TopKCount final : public Kernel {
   const int64_t axis_;
 };
 
-// (k, output of TopK) -> the output; an empty one with k along its axis.
+// (k, output of TopK) -> the output; an empty output with k along its axis.
 class TopKShape final : public Kernel {
  public:
   explicit TopKShape(int64_t axis) : axis_(axis) {}
@@ -89,7 +89,7 @@ class TopKShape final : public Kernel {
   const int64_t axis_;
 };
 
-// (indices) -> a copy of them, or the index 0 where there are none.
+// (indices) -> a copy of them, or the index 0 if there are none.
 class SomeIndices final : public Kernel {
  public:
   Status run(KernelContext& context) const override {
@@ -104,7 +104,7 @@ class SomeIndices final : public Kernel {
   }
 };
 
-// (indices, features) -> the features; none where there are no indices.
+// (indices, features) -> the features; none if there are no indices.
 class NoFeatures final : public Kernel {
  public:
   Status run(KernelContext& context) const override {

@@ -1,5 +1,5 @@
-// The rules of guarded operators: what ONNX Runtime's kernels of these names do not survive.
-// Hot path, any thread. docs/explanation/robustness.md lists them.
+// The rules of guarded operators: inputs that crash ONNX Runtime's kernels of these names. Hot
+// path, any thread. docs/explanation/robustness.md lists them.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace serval::operators {
 namespace {
 
-// A transform's length. Longer ones take seconds; none ends before it is done.
+// Limit on a transform's length. Longer ones take seconds and cannot be cancelled.
 constexpr int64_t kTransformMax = int64_t{1} << 24;
 
 Error refused_attribute(std::string_view op, std::string_view name, int64_t value,
@@ -18,13 +18,13 @@ Error refused_attribute(std::string_view op, std::string_view name, int64_t valu
                        std::string(expected) + ", got " + std::to_string(value));
 }
 
-// Of a tensor of any type, also one that we have no name for; false where it is absent.
+// For a tensor of any type, including types without a dtype here; false if it is absent.
 bool has_zero_dim(const TensorView& view) {
   const auto dims = view.shape.dims();
   return std::find(dims.begin(), dims.end(), 0) != dims.end();
 }
 
-// The number of a tensor of one integer; nullopt for another tensor.
+// The number in a tensor of one integer; nullopt for any other tensor.
 std::optional<int64_t> number_in(const TensorView& view) {
   const bool one = view.shape.elements() == 1u;
   if (one && view.dtype == DType::Int64) {
@@ -40,7 +40,7 @@ std::optional<int64_t> number_in(const TensorView& view) {
   return std::nullopt;
 }
 
-// No dim of the inputs at these places is 0.
+// Requires that no dim of the inputs at these places is 0.
 class NoZeroDims final : public GuardRule {
  public:
   explicit NoZeroDims(std::vector<int64_t> places) : places_(std::move(places)) {}
@@ -55,8 +55,8 @@ class NoZeroDims final : public GuardRule {
   const std::vector<int64_t> places_;
 };
 
-// A convolution of [batch, channels, ...] without channels never ends. An empty batch has no answer
-// to compute.
+// A convolution of [batch, channels, ...] without channels never ends. An empty batch computes
+// nothing, so it is allowed.
 class SomeChannels final : public GuardRule {
  public:
   explicit SomeChannels(int64_t weights) : weights_(weights) {}
@@ -87,10 +87,10 @@ class SomeHeads final : public GuardRule {
   }
 };
 
-// Resize and Upsample copy as many scales, sizes and corners as they are given.
+// Resize and Upsample copy as many scales, sizes and corners as they are given, without a check.
 class ListsOfRank final : public GuardRule {
  public:
-  // `places`: of the lists; an entry of `per_dim` is how many elements each dim has there.
+  // `places`: of the lists; each entry's `per_dim` is the number of list elements for each dim.
   ListsOfRank(std::vector<std::pair<int64_t, int64_t>> lists, size_t axes)
       : lists_(std::move(lists)), axes_(axes) {}
   Complaint check(const GuardedInputs& inputs) const override {

@@ -44,7 +44,7 @@ Status read_header(std::string_view bytes, Header& header) {
   if (header.width * header.height >= kPixelsMax) {
     return invalid_argument("Total possible pixel bytes must be less than 2^30");
   }
-  // The pixels fill the rest of the file exactly.
+  // Requires that the pixels fill the rest of the file exactly.
   const int64_t extra =
       static_cast<int64_t>(bytes.size()) - header.pixels_at - header.stride() * header.height;
   if (extra != 0) {
@@ -55,7 +55,7 @@ Status read_header(std::string_view bytes, Header& header) {
   return ok_status();
 }
 
-// BGR(A) or grey to RGB(A).
+// Converts BGR(A) or grey to RGB(A).
 void convert_row(const uint8_t* from, const Header& header, int64_t channels, uint8_t* to) {
   for (int64_t x = 0; x < header.width; ++x, from += header.channels, to += channels) {
     const bool grey = header.channels == 1;

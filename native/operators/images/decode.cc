@@ -1,6 +1,6 @@
 // The image operators: DecodeJpeg, DecodeAndCropJpeg, DecodePng, DecodeBmp, DecodeGif, DecodeImage,
-// ExtractJpegShape. All but the last go by the bytes rather than by their names, within what
-// TensorFlow allows each. Hot path. Source: TensorFlow 2.21's answers.
+// ExtractJpegShape. All but the last detect the format from the bytes rather than by their name,
+// within TensorFlow's limits for each. Hot path. Source: results of TensorFlow 2.21.
 #include <cmath>
 #include <cstring>
 
@@ -45,7 +45,7 @@ struct Settings {
   images::JpegSettings jpeg;
 };
 
-// TensorFlow's scale for 16 bits is 256, not 257, where a format has 8 bits.
+// TensorFlow scales 8 bits to 16 by 256, not 257.
 void widen(std::span<const uint8_t> from, std::span<uint8_t> to) {
   for (size_t i = 0; i < from.size(); ++i) {
     const auto value = static_cast<uint16_t>(from[i] * 256);
@@ -148,8 +148,8 @@ class DecodeImage : public Kernel {
     return ok_status();
   }
 
-  // Decodes into the output, through a buffer where the elements are of another type.
-  // `bits` of the decoder's elements: 8 or 16. `frames_first`: the output has four dims.
+  // Decodes into the output, through a buffer if the elements have another type. `bits` of the
+  // decoder's elements: 8 or 16. `frames_first`: the output has four dims.
   template <typename Decode>
   Status store(KernelContext& context, int bits, bool frames_first, Decode decode) const {
     std::vector<uint8_t> buffer;
@@ -239,7 +239,7 @@ class DecodeImage : public Kernel {
     if (set_.which == Operator::Bmp || set_.which == Operator::CropJpeg) {
       return wrong_operator("GIF", "decode_gif");
     }
-    // The operators of other formats take a GIF of one frame.
+    // The operators of other formats accept a GIF of one frame.
     const bool still = set_.which == Operator::Jpeg || set_.which == Operator::Png;
     const bool frames_first = !still && set_.expand_animations;
     return store(context, 8, frames_first, [&](const images::Allocate& allocate) {

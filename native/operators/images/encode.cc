@@ -1,6 +1,6 @@
-// PNG by libpng, JPEG by libjpeg-turbo, into memory. The libraries leave by longjmp where they find
-// a fault: between setjmp and there no object may live that has a destructor, so all state is in
-// one struct of the caller's.
+// Encodes PNG with libpng and JPEG with libjpeg-turbo, into memory. The libraries longjmp on a
+// fault: no object with a destructor may be alive between setjmp and that point, so all state is in
+// one struct of the caller.
 #include "operators/images/encode.h"
 
 #include <csetjmp>
@@ -71,7 +71,7 @@ struct JpegEncoding {
   JpegEncoding& operator=(const JpegEncoding&) = delete;
   ~JpegEncoding() {
     jpeg_destroy_compress(&library);
-    std::free(memory);  // by the library's malloc
+    std::free(memory);  // allocated by the library's malloc
   }
 };
 

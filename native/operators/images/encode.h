@@ -1,4 +1,4 @@
-// Pixels to files: what EncodePng and EncodeJpeg write. Hot path; pure but for memory.
+// Encodes pixels as files: the encoders of EncodePng and EncodeJpeg. Hot path; pure but for memory.
 // Source: tensorflow/core/lib/{png/png_io,jpeg/jpeg_mem}.cc.
 #pragma once
 
@@ -14,7 +14,7 @@ struct Pixels {
   int64_t height = 0, width = 0, channels = 0;
 };
 
-// 1 to 4 channels of 8 bits, or of 16 where `wide`. `compression`: -1 (zlib's own) to 9.
+// 1 to 4 channels of 8 bits, or of 16 if `wide`. `compression`: -1 (zlib's default) to 9.
 Result<std::string> encode_png(const Pixels& pixels, bool wide, int compression);
 
 struct JpegOptions {

@@ -11,7 +11,7 @@ namespace {
 using images::JpegOptions;
 using images::Pixels;
 
-// The elements of an image as the encoders take them; refuses what is too large or empty.
+// The elements of an image in the encoders' form; refuses images that are too large or empty.
 Pixels pixels_of(KernelIo& io, const TensorView& view) {
   Pixels pixels;
   const size_t rank = view.shape.rank();

@@ -1,6 +1,6 @@
-// GIF: all frames, or the first. Own decoder, bounds-checked. Hot path; pure but for its buffers.
-// Frames that follow a damaged one are left out, as TensorFlow does; how a frame is to be disposed
-// of is not looked at: the next one is drawn over it.
+// GIF: all frames, or the first. Our own decoder, bounds-checked. Hot path; pure but for its
+// buffers. Frames after a damaged one are dropped, as in TensorFlow; a frame's disposal method is
+// ignored: the next one is drawn over it.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace serval::operators::images {
 
 namespace {
 
-// Bytes in order; reading past the end gives nullopt from then on.
+// Reads bytes in order; returns nullopt from then on after reading past the end.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : rest_(bytes) {}
@@ -29,7 +29,7 @@ class Bytes {
     if (!taken) return std::nullopt;
     return static_cast<uint8_t>((*taken)[0]);
   }
-  // Sub-blocks up to the empty one that ends them; false when it is missing.
+  // Skips sub-blocks up to the empty one that ends them; false if it is missing.
   bool skip_blocks() {
     for (;;) {
       const auto length = byte();
@@ -54,11 +54,11 @@ constexpr int kOpaque = -1;
 struct Frame {
   size_t left = 0, top = 0, width = 0, height = 0;
   Colors colors;
-  int transparent = kOpaque;     // this index leaves the picture as it is
-  std::vector<uint8_t> indices;  // row by row, interlacing undone
+  int transparent = kOpaque;     // pixels with this index leave the image unchanged
+  std::vector<uint8_t> indices;  // row by row, without interlacing
 };
 
-// The codes of one frame: bits from sub-blocks, the lowest first.
+// Reads the codes of one frame: bits from sub-blocks, the lowest first.
 class Codes {
  public:
   explicit Codes(Bytes& bytes) : bytes_(bytes) {}
@@ -75,7 +75,7 @@ class Codes {
     bit_count_ -= width;
     return code;
   }
-  // The rest of the data must be there, whatever it says.
+  // Skips the rest of the data, which must be complete, whatever its content.
   bool finish() { return ended_ || bytes_.skip_blocks(); }
 
  private:
@@ -96,12 +96,12 @@ class Codes {
 
 constexpr uint32_t kCodesMax = 4096;
 
-// Lempel-Ziv-Welch: every code stands for an earlier code's text and one more byte.
+// Lempel-Ziv-Welch: every code represents an earlier code's text and one more byte.
 class Unpacker {
  public:
   explicit Unpacker(uint32_t literal_bits) : literal_bits_(literal_bits) { clear(); }
 
-  // Exactly `count` pixels; false when they do not come: ended_early() says in what way.
+  // Decodes exactly `count` pixels; false if there are fewer: ended_early() gives the reason.
   bool unpack(Codes& codes, size_t count, std::vector<uint8_t>& out) {
     const uint32_t clear_code = 1u << literal_bits_;
     while (out.size() < count) {
@@ -142,7 +142,7 @@ class Unpacker {
   bool append(uint32_t code, size_t count, std::vector<uint8_t>& out) {
     const bool is_new = code == next_ && last_ != kCodesMax && next_ < kCodesMax;
     if (code >= next_ && !is_new) return false;
-    // The new code's text is the last one's and its own first byte.
+    // The new code's text is the last one's plus its own first byte.
     const uint32_t known = is_new ? last_ : code;
     const size_t begin = out.size();
     const size_t length = std::min<size_t>(length_of(known), count - begin);
@@ -156,7 +156,7 @@ class Unpacker {
       ++next_;
     }
     last_ = code;
-    // The writer of the file is one code ahead: the width grows once its table needs it.
+    // The encoder is one code ahead: the width grows once its table needs it.
     if (next_ == (1u << width_) && width_ < 12) ++width_;
     return true;
   }
@@ -168,7 +168,8 @@ class Unpacker {
   std::array<uint8_t, kCodesMax> suffix_{};
 };
 
-// Rows come every eighth from 0, every eighth from 4, every fourth from 2, every second from 1.
+// Rows are stored as every eighth from 0, every eighth from 4, every fourth from 2, every second
+// from 1.
 void undo_interlacing(Frame& frame) {
   constexpr size_t kFirst[] = {0, 4, 2, 1}, kStep[] = {8, 8, 4, 2};
   std::vector<uint8_t> rows(frame.indices.size());
@@ -182,14 +183,14 @@ void undo_interlacing(Frame& frame) {
   frame.indices = std::move(rows);
 }
 
-// The count of colours is in the low three bits.
+// The number of colours is in the low three bits.
 std::optional<Colors> read_colors(Bytes& bytes, uint8_t flags) {
   if ((flags & 0x80) == 0) return Colors();
   return bytes.take(size_t{3} << ((flags & 7) + 1));
 }
 
-// An extension, behind its introducer; one that describes the next frame may name a transparent
-// colour. False: cut off.
+// Reads an extension, after its introducer; one that describes the next frame may set a transparent
+// colour. False: truncated.
 bool read_extension(Bytes& bytes, int& transparent) {
   const auto label = bytes.byte();
   if (!label) return false;
@@ -205,7 +206,7 @@ bool read_extension(Bytes& bytes, int& transparent) {
   return bytes.skip_blocks();
 }
 
-// What one frame adds to the work; behind an image separator. Empty text: well.
+// Reads one frame, after an image separator. Empty text: success.
 std::string read_frame(Bytes& bytes, Colors global, size_t pixels_left, Frame& frame) {
   const auto head = bytes.take(9);
   if (!head) return "Failed to read from given file";
@@ -233,7 +234,7 @@ std::string read_frame(Bytes& bytes, Colors global, size_t pixels_left, Frame& f
   return {};
 }
 
-// All frames up to the first damaged one. Empty text: at least one is there.
+// Reads all frames up to the first damaged one. Empty text: there is at least one.
 std::string read_frames(Bytes& bytes, std::vector<Frame>& frames) {
   const auto head = bytes.take(6) ? bytes.take(7) : std::nullopt;
   if (!head) return "failed to open gif file: No screen descriptor detected";
@@ -263,7 +264,7 @@ std::string read_frames(Bytes& bytes, std::vector<Frame>& frames) {
   return "failed to slurp gif file: " + problem;
 }
 
-// Draws a frame over the picture. Empty text: well.
+// Draws a frame over the image. Empty text: success.
 std::string draw(const Frame& frame, size_t index, size_t width, size_t height, uint8_t* picture) {
   if (frame.colors.empty()) return "missing color map for frame " + std::to_string(index);
   const size_t right = std::min(frame.left + frame.width, width);
@@ -293,7 +294,7 @@ Status decode_gif(std::string_view bytes, bool all_frames, const Allocate& alloc
   std::vector<Frame> frames;
   std::string problem = read_frames(reader, frames);
   if (!problem.empty()) return invalid(problem);
-  // As large as the largest frame; what the header says of the screen is not looked at.
+  // Uses the size of the largest frame; ignores the screen size in the header.
   size_t width = 0, height = 0;
   for (const Frame& frame : frames) {
     width = std::max(width, frame.width);

@@ -1,5 +1,5 @@
-// JPEG by libjpeg-turbo. The library leaves by longjmp where it finds a fault: between setjmp and
-// there no object may live that has a destructor, so all state is in one struct of the caller's.
+// Decodes JPEG with libjpeg-turbo. The library longjmps on a fault: no object with a destructor may
+// be alive between setjmp and that point, so all state is in one struct of the caller.
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
@@ -16,16 +16,16 @@ namespace serval::operators::images {
 
 namespace {
 
-// A progressive file of a few kilobytes may name thousands of scans over a large image, each of
-// them as much work as the image; real encoders use about ten.
+// Limit on scans: a progressive file of a few kilobytes may name thousands of scans over a large
+// image, each of them as much work as the image; real encoders use about ten.
 constexpr int kScansMax = 500;
 
-// A file that is not to be completed where it is cut off holds a bit for each 8x8 block of pixels
-// at the least, fewer only for subsampled colours: one whose header promises more than this many
-// pixels per byte is refused before there is memory for them.
+// Limit on pixels per byte of a file that is not to be recovered if truncated: it holds at least
+// one bit for each 8x8 block of pixels, fewer only for subsampled colours. A file whose header
+// promises more is refused before memory is allocated.
 constexpr int64_t kPixelsPerByteMax = 4096;
 
-// Everything one decoding needs.
+// The state of one decoding.
 struct Decoding {
   jpeg_decompress_struct library{};
   jpeg_error_mgr errors{};
@@ -34,11 +34,11 @@ struct Decoding {
   std::jmp_buf fault{};
   std::string_view bytes;
   bool recover = false;
-  // How often the library went over the same bytes again, and from where.
+  // number of times that the library re-read the same bytes, and from where
   int again = 0;
   const JOCTET* again_from = nullptr;
   bool is_made = false;
-  // What the rows go through where they are not the output's own.
+  // Buffer for rows that are not written directly to the output.
   std::vector<uint8_t> row;
 
   ~Decoding() {
@@ -66,12 +66,12 @@ void init_source(j_decompress_ptr library) {
 
 constexpr JOCTET kEnd[2] = {0xFF, JPEG_EOI};
 
-// One block of pixels never takes as many bytes; a search for a marker would go on for ever.
+// No block of pixels takes this many bytes; a search for a marker would never end.
 constexpr int kAgainMax = 65536;
 
-// Where bytes are left the library has read them since it last said where it is: it may go over
-// them again in a file that is to be recovered (TensorFlow's answers hang on that), and stops
-// elsewhere (rows that are there may do). Where none are left: one made-up end marker, or a fault.
+// If bytes remain, the library has read them since it last reported its position: it may re-read
+// them in a file that is to be recovered (TensorFlow's results depend on that), and stops otherwise
+// (the rows so far may suffice). If none remain: supplies one end marker, or reports a fault.
 boolean fill_source(j_decompress_ptr library) {
   Decoding& decoding = decoding_of(library);
   if (!decoding.bytes.empty() && decoding.source.bytes_in_buffer != 0) {
@@ -105,7 +105,7 @@ void skip_source(j_decompress_ptr library, long count) {
 
 void term_source(j_decompress_ptr) {}
 
-// After the caller's setjmp. Reads the header.
+// Call it after the caller's setjmp. Reads the header.
 void open(Decoding& decoding) {
   decoding.library.err = jpeg_std_error(&decoding.errors);
   decoding.errors.error_exit = on_error;
@@ -124,15 +124,15 @@ void open(Decoding& decoding) {
   jpeg_read_header(&decoding.library, TRUE);
 }
 
-// What the steps below hand to each other; plain values, as longjmp wants it.
+// The values passed between the steps below; plain data, because of longjmp.
 struct Plan {
   int channels = 0;
   int64_t height = 0, width = 0;  // of the output
   int64_t skipped_rows = 0;
-  int64_t skipped_columns = 0;  // in each row that the library gives
+  int64_t skipped_columns = 0;  // in each row from the library
 };
 
-// Settings, the output's size, the crop. False: refused.
+// Applies settings, output size and crop. False: refused.
 bool start(Decoding& decoding, const JpegSettings& settings, Plan& plan) {
   jpeg_decompress_struct& library = decoding.library;
   plan.channels = settings.channels;
@@ -162,7 +162,7 @@ bool start(Decoding& decoding, const JpegSettings& settings, Plan& plan) {
   }
   plan.height = crop.height;
   plan.width = crop.width;
-  // The library moves the left edge to where one of its blocks begins.
+  // The library moves the left edge to the start of one of its blocks.
   auto left = static_cast<JDIMENSION>(crop.x), wide = static_cast<JDIMENSION>(crop.width);
   jpeg_crop_scanline(&library, &left, &wide);
   plan.skipped_columns = crop.x - left;
@@ -170,7 +170,7 @@ bool start(Decoding& decoding, const JpegSettings& settings, Plan& plan) {
   return plan.skipped_rows == crop.y;
 }
 
-// Inks to light. Adobe's files hold the inks inverted.
+// Converts inks to light. Adobe's files store the inks inverted.
 void convert_inks(const uint8_t* from, int64_t pixels, bool adobe, uint8_t* to) {
   for (; pixels > 0; --pixels, from += 4, to += 3) {
     const int black = adobe ? from[3] : 255 - from[3];
@@ -180,8 +180,8 @@ void convert_inks(const uint8_t* from, int64_t pixels, bool adobe, uint8_t* to) 
   }
 }
 
-// Ends the decoding as TensorFlow does: what is behind the rows is read, and a fault there fails
-// the image.
+// Ends the decoding as TensorFlow does: reads the data after the rows, where a fault fails the
+// image.
 void finish(Decoding& decoding, const Plan& plan, bool cropped) {
   jpeg_decompress_struct& library = decoding.library;
   if (cropped && library.output_scanline < library.output_height) {
@@ -191,8 +191,8 @@ void finish(Decoding& decoding, const Plan& plan, bool cropped) {
   jpeg_finish_decompress(&library);
 }
 
-// The rows; false on a fault that leaves too little. Rows that do not come are black, or the last
-// one again where truncated files are to be recovered.
+// Reads the rows; false on a fault that leaves too little. Missing rows are black, or repeat the
+// last one if truncated files are to be recovered.
 bool read_rows(Decoding& decoding, const JpegSettings& settings, const Plan& plan, uint8_t* out) {
   jpeg_decompress_struct& library = decoding.library;
   const bool inks = library.out_color_space == JCS_CMYK;
@@ -230,8 +230,8 @@ Error bad_jpeg() {
   return invalid_argument("jpeg::Uncompress failed. Invalid JPEG data or crop window.");
 }
 
-// The two halves of a decoding, each with its own setjmp: memory is asked for between them, where
-// objects may live.
+// The two halves of a decoding, each with its own setjmp: memory is allocated between them, where
+// objects with destructors may be alive.
 bool start_safely(Decoding& decoding, const JpegSettings& settings, Plan& plan) {
   if (setjmp(decoding.fault) != 0) return false;
   open(decoding);

@@ -1,5 +1,5 @@
-// Stands in for the C library's stderr inside libjpeg and libpng (CMakeLists.txt renames it there).
-// Their messages go to handlers of ours, so nothing reads it.
+// Replaces the C library's stderr inside libjpeg and libpng (CMakeLists.txt renames it there).
+// Their messages go to our handlers, so nothing reads it.
 #include <cstdio>
 
 extern "C" {

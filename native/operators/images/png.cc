@@ -1,5 +1,5 @@
-// PNG by libpng. The library leaves by longjmp where it finds a fault: between setjmp and there no
-// object may live that has a destructor, so all state is in one struct of the caller's.
+// Decodes PNG with libpng. The library longjmps on a fault: no object with a destructor may be
+// alive between setjmp and that point, so all state is in one struct of the caller.
 #include <csetjmp>
 #include <cstring>
 
@@ -18,7 +18,7 @@ struct Decoding {
   std::jmp_buf fault{};
   int channels = 0;
   int passes = 1;
-  bool widens = false;  // 8 bits in the file, 16 wanted
+  bool widens = false;  // the file has 8 bits, the output 16
 
   ~Decoding() {
     if (library != nullptr) png_destroy_read_struct(&library, &info, nullptr);
@@ -37,7 +37,7 @@ void read_bytes(png_structp library, png_bytep to, size_t count) {
   decoding.bytes.remove_prefix(count);
 }
 
-// Tells the library what to make of the pixels.
+// Configures the library's conversion of pixels.
 void choose_transforms(Decoding& decoding, int channels, bool wide) {
   png_structp library = decoding.library;
   const int color = png_get_color_type(library, decoding.info);
@@ -78,7 +78,7 @@ bool start(Decoding& decoding, int channels, bool wide) {
   decoding.info = png_create_info_struct(decoding.library);
   if (decoding.info == nullptr) return false;
   png_set_read_fn(decoding.library, &decoding, read_bytes);
-  // Dimensions are checked below in TensorFlow's words; chunks that are kept stay small.
+  // Dimensions are checked below in TensorFlow's words; stored chunks stay small.
   png_set_user_limits(decoding.library, 0x7fffffff, 0x7fffffff);
   png_set_chunk_malloc_max(decoding.library, 8u << 20);
   png_read_info(decoding.library, decoding.info);
@@ -88,7 +88,7 @@ bool start(Decoding& decoding, int channels, bool wide) {
 
 bool read_rows(Decoding& decoding, uint8_t* out, size_t stride, size_t rows) {
   if (setjmp(decoding.fault) != 0) return false;
-  // The rows of an interlaced image are completed pass by pass.
+  // An interlaced image is completed pass by pass.
   for (int pass = 0; pass < decoding.passes; ++pass) {
     for (size_t i = 0; i < rows; ++i) png_read_row(decoding.library, out + i * stride, nullptr);
   }
@@ -96,7 +96,7 @@ bool read_rows(Decoding& decoding, uint8_t* out, size_t stride, size_t rows) {
   return true;
 }
 
-// Each byte of a row's front half as 16 bits, in place: from the last to the first.
+// Widens each byte of a row's front half to 16 bits, in place: from the last to the first.
 void widen(uint8_t* row, size_t elements) {
   for (size_t i = elements; i-- > 0;) {
     const uint8_t value = row[i];
@@ -124,8 +124,8 @@ Status decode_png(std::string_view bytes, int channels, bool wide, const Allocat
   const size_t elements = static_cast<size_t>(width) * static_cast<size_t>(decoding.channels);
   const size_t row_bytes = png_get_rowbytes(decoding.library, decoding.info);
   const size_t stride = elements * (wide ? 2 : 1);
-  // What is behind the header can shrink to a thousandth, not more: an image without data for its
-  // size is refused before there is memory for it.
+  // Image data compresses to a thousandth at best: an image with too little data for its size is
+  // refused before memory is allocated.
   const bool hollow = static_cast<uint64_t>(height) * row_bytes / 1100 > bytes.size();
   const Error invalid = invalid_argument("Invalid PNG data, size " + std::to_string(bytes.size()));
   if (row_bytes != (decoding.widens ? elements : stride) || hollow) return invalid;

@@ -1,5 +1,5 @@
-// ComplexAbs and Angle: the length and the direction of complex numbers, given as their real and
-// their imaginary parts. Hot path, any thread.
+// ComplexAbs and Angle: the absolute value and the angle of complex numbers, given as their real
+// and imaginary parts. Hot path, any thread.
 #include <algorithm>
 #include <cmath>
 
@@ -11,11 +11,11 @@ namespace {
 
 constexpr size_t kTaskElements = 1 << 15;
 
-// Of floats in double, where no square overflows.
+// Floats are computed in double, in which no square overflows.
 struct Length {
   static float of(float re, float im) {
     const double a = re, b = im;
-    if (std::isinf(re) || std::isinf(im)) return INFINITY;  // also beside a NaN
+    if (std::isinf(re) || std::isinf(im)) return INFINITY;  // even if the other part is NaN
     return static_cast<float>(std::sqrt(a * a + b * b));
   }
   static double of(double re, double im) { return std::hypot(re, im); }

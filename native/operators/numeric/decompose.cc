@@ -1,7 +1,7 @@
 // Svd, Qr and SelfAdjointEigV2 of batches of matrices, as TensorFlow's operators of these names,
-// float and double. Hot path, any thread.
-// Attributes: `compute_uv` and `full_matrices` (Svd), `full_matrices` (Qr), `compute_v`.
-// Where a decomposition is not unique (signs of vectors), Eigen's choice is TensorFlow's too.
+// float and double. Hot path, any thread. Attributes: `compute_uv` and `full_matrices` (Svd),
+// `full_matrices` (Qr), `compute_v`. If a decomposition is not unique (signs of vectors), Eigen's
+// choice is TensorFlow's too.
 // Source: tensorflow/core/kernels/linalg.
 #include <limits>
 
@@ -26,7 +26,7 @@ class Svd final : public FloatingKernel<Svd> {
     const int64_t rank = std::min(dims.rows, dims.columns);
     const int64_t left = full_ ? dims.rows : rank, right = full_ ? dims.columns : rank;
     const std::span<T> values = io.output<T>(0, with_last_dims(view.shape, {rank}));
-    const Shape none;  // as TensorFlow: a scalar that means nothing
+    const Shape none;  // as in TensorFlow: a meaningless scalar
     const std::span<T> u =
         io.output<T>(1, vectors_ ? with_last_dims(view.shape, {dims.rows, left}) : none);
     const std::span<T> v =
@@ -47,7 +47,7 @@ class Svd final : public FloatingKernel<Svd> {
         return nullptr;
       }
       const MatrixIn<T> from = matrix_at(in, dims, i);
-      // It would look for a value that does not change, and find none.
+      // The iteration would not converge on values that are not finite.
       if (!from.allFinite()) return not_finite(values, u, v, i, dims, rank, left, right);
       const Eigen::BDCSVD<RowMajor<T>> svd(from, options);
       matrix_out(values, rank, 1, i) = svd.singularValues();
@@ -115,7 +115,7 @@ class SelfAdjointEigen final : public FloatingKernel<SelfAdjointEigen> {
     const std::span<T> values = io.output<T>(0, with_last_dims(view.shape, {dims.rows}));
     const std::span<T> v = io.output<T>(1, vectors_ ? view.shape : Shape());
     if (io.failed()) return io.take();
-    if (!vectors_) v[0] = T(0);  // a scalar that means nothing
+    if (!vectors_) v[0] = T(0);  // a meaningless scalar
     if (dims.rows == 0) return io.take();
     const int options = vectors_ ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly;
     return for_matrices(context, dims.count, 10 * cube(dims.rows), [&](size_t i) -> const char* {

@@ -1,8 +1,8 @@
 // Fourier transforms as TensorFlow's operators of these names: FFT, IFFT, RFFT, IRFFT and their 2D
-// and 3D forms, along the last one, two or three dims. Hot path, any thread.
-// A complex tensor is two: its real parts and its imaginary parts.
-// Inputs: FFT, IFFT: real parts, imaginary parts; RFFT: numbers, fft_length (int32, one for each of
-// the dims); IRFFT: real parts, imaginary parts, fft_length. Input beyond fft_length is not read.
+// and 3D forms, along the last one, two or three dims. Hot path, any thread. A complex tensor is
+// represented by two: its real parts and its imaginary parts. Inputs: FFT, IFFT: real parts,
+// imaginary parts; RFFT: numbers, fft_length (int32, one for each of the dims); IRFFT: real parts,
+// imaginary parts, fft_length. Input beyond fft_length is ignored.
 // Source: tensorflow/core/kernels/fft_ops.cc.
 #include <array>
 #include <atomic>
@@ -17,7 +17,7 @@ namespace serval::operators {
 namespace {
 
 constexpr size_t kDimsMax = 3;
-// Elements of a task: some ten microseconds of work.
+// Elements per task: about ten microseconds of work.
 constexpr size_t kTaskElements = 1 << 14;
 constexpr size_t kTasksMax = 64;
 
@@ -26,17 +26,17 @@ struct Form {
   size_t dims = 1;
 };
 
-// The extents of one transform, last dims of the tensors. A complex extent is that of the half
-// that a real transform keeps; `in` is what the input has, which may be more than is read.
+// The extents of one transform, the last dims of the tensors. A complex extent is that of the half
+// that a real transform keeps; `in` is the extent of the input, which may be more than is read.
 struct Extents {
   std::array<size_t, kDimsMax> in = {1, 1, 1}, logical = {1, 1, 1}, complex = {1, 1, 1};
-  size_t count = 0;  // of transforms
+  size_t count = 0;  // number of transforms
   static size_t product(const std::array<size_t, kDimsMax>& dims) {
     return dims[0] * dims[1] * dims[2];
   }
 };
 
-// What one thread needs: a line for each dim, and the complex elements of one transform.
+// The state of one thread: a line for each dim, and the complex elements of one transform.
 template <typename T>
 struct Workspace {
   std::array<std::unique_ptr<FourierLine<T>>, kDimsMax> lines;
@@ -62,8 +62,8 @@ struct Workspace {
   }
 };
 
-// Workspaces between runs: twiddle factors cost as much as a transform. Those of the last extents
-// only, one for each thread that was ever busy at once.
+// Workspaces kept between runs, because twiddle factors cost as much as a transform. Only for the
+// last extents, one for each thread that was ever busy at the same time.
 template <typename T>
 class Workspaces {
  public:
@@ -91,7 +91,7 @@ class Workspaces {
   std::vector<std::unique_ptr<Workspace<T>>> free_;
 };
 
-// The tensors of one run: whole ones; a null imaginary part is that of real numbers.
+// The tensors of one run, complete; a null imaginary part means real numbers.
 template <typename T>
 struct Parts {
   const T* in_real = nullptr;
@@ -100,7 +100,7 @@ struct Parts {
   T* out_imaginary = nullptr;
 };
 
-// One transform of the tensors, the `index`th.
+// Transforms the `index`th part of the tensors.
 template <typename T>
 class Transform {
  public:
@@ -114,7 +114,8 @@ class Transform {
     const size_t in = index * Extents::product(extents_.in);
     if (form_.real && !form_.inverse) read_real(parts_.in_real + in);
     else read_complex(parts_.in_real + in, parts_.in_imaginary + in);
-    // The last dim of real numbers comes first, or last: half of it is kept between.
+    // The last dim of real numbers is transformed first, or last: only half of it is kept in
+    // between.
     const size_t axes = form_.real ? kDimsMax - 1 : kDimsMax;
     for (size_t axis = kDimsMax - form_.dims; axis < axes; ++axis) turn(axis);
     if (form_.real && form_.inverse) {
@@ -128,7 +129,7 @@ class Transform {
   }
 
  private:
-  // Calls row(place in the input, place in the grid) for each of the grid's rows.
+  // Calls row(offset in the input, offset in the grid) for each of the grid's rows.
   template <typename Row>
   void rows(Row row) {
     const auto& [in, complex] = std::tie(extents_.in, extents_.complex);
@@ -209,7 +210,7 @@ class Fourier final : public Kernel {
   mutable Workspaces<double> doubles_;
 };
 
-// The lengths that fft_length asks for, and the output's last dims.
+// Reads the lengths in fft_length, and the output's last dims.
 void Fourier::set_logical(KernelIo& io, const TensorView& in, Extents& extents, Shape& out) const {
   const size_t lengths_index = form_.inverse ? 2 : 1;
   const TensorView asked = io.view(lengths_index);

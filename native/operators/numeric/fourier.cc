@@ -1,4 +1,4 @@
-// See fourier.h. Hot path, any thread: whichever runs the kernel.
+// Implements Fourier transforms of one length. Hot path, any thread: the one that runs the kernel.
 #include "operators/numeric/fourier.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace serval::operators {
 namespace {
 
-// kissfft takes p steps for each element and prime factor p; from here on a convolution is quicker.
+// kissfft takes p steps for each element and prime factor p; from this factor on a convolution is
+// faster.
 constexpr size_t kFactorMax = 48;
 
 bool has_small_factors(size_t length) {
@@ -28,7 +29,7 @@ template <typename T>
 struct FourierLine<T>::Engine {
   Eigen::FFT<T> fft;
   std::vector<Complex> line, other;  // scratch of length()
-  // Bluestein's: empty where the length has small factors.
+  // For Bluestein's algorithm: empty if the length has small factors.
   std::vector<Complex> chirp;   // exp(-i pi k^2 / length)
   std::vector<Complex> turned;  // the transform of its conjugate, padded
   std::vector<Complex> padded, product;
@@ -96,7 +97,7 @@ void FourierLine<T>::inverse(const Complex* in, Complex* out) {
 template <typename T>
 void FourierLine<T>::real_forward(const T* in, Complex* out) {
   Engine& engine = *engine_;
-  if (engine.chirp.empty() && length_ % 4 == 0) {  // a transform of half the length
+  if (engine.chirp.empty() && length_ % 4 == 0) {  // uses a transform of half the length
     engine.fft.fwd(out, in, static_cast<Eigen::Index>(length_));
     return;
   }

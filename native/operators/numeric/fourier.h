@@ -1,5 +1,5 @@
-// Discrete Fourier transforms of one length, over Eigen's kissfft: lengths with small factors
-// directly, others by Bluestein's convolution, so that none takes more than n log n. Hot path.
+// Discrete Fourier transforms of one length, using Eigen's kissfft: lengths with small factors
+// directly, others by Bluestein's convolution, so that each takes at most n log n. Hot path.
 #pragma once
 
 #include <complex>
@@ -9,10 +9,10 @@
 
 namespace serval::operators {
 
-// Lengths beyond it are refused by who asks for a line: kissfft counts in ints.
+// Callers refuse longer transforms: kissfft counts in ints.
 inline constexpr int64_t kFourierLengthMax = int64_t{1} << 27;
 
-// Not for two threads at once: each has scratch memory of its own. Nothing is scaled.
+// Not thread-safe: each has its own scratch memory. Results are not scaled.
 template <typename T>
 class FourierLine {
  public:
@@ -29,7 +29,7 @@ class FourierLine {
   void inverse(const Complex* in, Complex* out);
   // `out`: the first length() / 2 + 1 coefficients; the others are their conjugates.
   void real_forward(const T* in, Complex* out);
-  // `in`: as real_forward gives them; imaginary parts that a real line cannot have count as 0.
+  // `in`: as from real_forward(); imaginary parts that a real line cannot have count as 0.
   void real_inverse(const Complex* in, T* out);
 
  private:

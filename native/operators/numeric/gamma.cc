@@ -1,8 +1,7 @@
 // Functions of several numbers as TensorFlow's operators of these names: Igamma, Igammac, Zeta,
 // Polygamma (two numbers, tensors of one shape), Betainc (three, tensors of one shape or scalars);
-// and RoundFloat8, a float as a type of 8 bits has it. Hot path, any thread.
-// Floats are computed in double and rounded once. Source: tensorflow/core/kernels/{cwise_ops.h,
-// betainc_op.cc}.
+// and RoundFloat8, which rounds a float to an 8-bit type. Hot path, any thread. Floats are computed
+// in double and rounded once. Source: tensorflow/core/kernels/{cwise_ops.h, betainc_op.cc}.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr size_t kTaskElements = 1 << 10;
 
-// Calls work(i) for each element, on several threads where there are many.
+// Calls work(i) for each element, on several threads if there are many.
 template <typename Work>
 Status for_elements(KernelContext& context, size_t count, Work work) {
   if (count == 0) return ok_status();
@@ -59,7 +58,7 @@ class Betainc final : public FloatingKernel<Betainc> {
     constexpr std::array<const char*, 3> kNames = {"a", "b", "x"};
     std::array<TensorView, 3> views;
     std::array<std::span<const T>, 3> in;
-    size_t shaped = 0;  // the first that is no scalar
+    size_t shaped = 0;  // the first that is not a scalar
     for (size_t i = 0; i < views.size(); ++i) {
       views[i] = io.view(i);
       in[i] = io.elements<T>(views[i]);
@@ -82,8 +81,8 @@ class Betainc final : public FloatingKernel<Betainc> {
   }
 };
 
-// A type of 8 bits: digits after the point, the least exponent of a number with all of them, the
-// largest number, and what is beyond it.
+// An 8-bit type: digits after the point, the smallest exponent of a normal number, the largest
+// number, and the value for larger ones.
 struct Float8 {
   int digits;
   int least_exponent;
@@ -93,7 +92,7 @@ struct Float8 {
 constexpr Float8 kE4M3FN = {3, -6, 448.0f, std::numeric_limits<float>::quiet_NaN()};
 constexpr Float8 kE5M2 = {2, -14, 57344.0f, std::numeric_limits<float>::infinity()};
 
-// The nearest number of the type, of two equally near the even one.
+// The nearest number of the type, ties to even.
 float rounded(float x, const Float8& type) {
   if (std::isnan(x) || x == 0) return x;
   if (std::isinf(x)) return std::copysign(type.beyond, x);

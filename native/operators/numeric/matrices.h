@@ -1,4 +1,5 @@
-// Batches of matrices along the last two dims, as kernels over Eigen read and write them. Hot path.
+// Batches of matrices along the last two dims, in the form that kernels over Eigen read and write.
+// Hot path.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +17,14 @@ using MatrixIn = Eigen::Map<const RowMajor<T>>;
 template <typename T>
 using MatrixOut = Eigen::Map<RowMajor<T>>;
 
-// A tensor of matrices: where they are and how many.
+// A tensor of matrices: their dims and number.
 struct MatrixDims {
   int64_t rows = 0, columns = 0;
   size_t count = 0;
   size_t elements() const { return static_cast<size_t>(rows) * static_cast<size_t>(columns); }
 };
 
-// The dims of input `index`; refuses ranks below 2. TensorFlow's words.
+// The dims of input `index`; refuses ranks below 2 in TensorFlow's words.
 inline MatrixDims matrix_dims(KernelIo& io, const TensorView& view, size_t index) {
   MatrixDims dims;
   const size_t rank = view.shape.rank();
@@ -38,7 +39,7 @@ inline MatrixDims matrix_dims(KernelIo& io, const TensorView& view, size_t index
   return dims;
 }
 
-// The batch dims of a shape with other last dims.
+// The batch dims of a shape, with other last dims.
 inline Shape with_last_dims(const Shape& shape, std::initializer_list<int64_t> last) {
   Shape out;
   for (size_t i = 0; i + 2 < shape.rank(); ++i) (void)out.push_back(shape[i]);
@@ -46,7 +47,7 @@ inline Shape with_last_dims(const Shape& shape, std::initializer_list<int64_t> l
   return out;
 }
 
-// Where matrix `index` of a contiguous tensor begins.
+// The start of matrix `index` in a contiguous tensor.
 template <typename T>
 MatrixIn<T> matrix_at(std::span<const T> from, const MatrixDims& dims, size_t index) {
   return MatrixIn<T>(from.data() + index * dims.elements(), dims.rows, dims.columns);
@@ -57,8 +58,8 @@ MatrixOut<T> matrix_out(std::span<T> to, int64_t rows, int64_t columns, size_t i
   return MatrixOut<T>(to.data() + index * elements, rows, columns);
 }
 
-// Runs work(i) -> error text or nullptr for each of `count` matrices, on several threads where
-// they are worth it; the first (by index) that fails is the request's error. `steps`: of one.
+// Runs work(i) -> error text or nullptr for each of `count` matrices, on several threads if that
+// pays; the first failure (by index) is the request's error. `steps`: cost of one.
 template <typename Work>
 Status for_matrices(KernelContext& context, size_t count, double steps, Work work) {
   constexpr double kTaskSteps = 1 << 16;
@@ -82,14 +83,14 @@ Status for_matrices(KernelContext& context, size_t count, double steps, Work wor
   return ok_status();
 }
 
-// A number of steps as the cube of a matrix's side.
+// An estimate of steps: the cube of a matrix's side.
 inline double cube(int64_t side) {
   const double length = static_cast<double>(side);
   return length * length * length;
 }
 
-// The kernel of a float or double operator: run_as<T> of the first input's type. (Declared as a
-// base to keep the two instances of each operator apart from the choice between them.)
+// The kernel of a float or double operator: calls run_as<T> for the first input's type. (A base
+// class, to keep the two instances of each operator apart from the choice between them.)
 template <typename Derived>
 class FloatingKernel : public Kernel {
  public:

@@ -43,7 +43,7 @@ class Lu final : public FloatingKernel<Lu> {
   }
 };
 
-// A pivot that neither a right-hand side nor 1 overflows by when it is divided: a small one is
+// Returns a pivot by which neither a right-hand side nor 1 overflows when divided: a small one is
 // moved away from 0 by `step`, doubled each time, or scaled up with the row.
 template <typename T, typename Row>
 void keep_away_from_zero(T step, T& pivot, Row& row) {
@@ -67,7 +67,8 @@ void keep_away_from_zero(T step, T& pivot, Row& row) {
   }
 }
 
-// One system. The three diagonals: above (its last is not read), on, below (its first is not read).
+// One system. The three diagonals: above (its last element is not read), main, below (its first is
+// not read).
 template <typename T>
 class Tridiagonal {
  public:
@@ -105,7 +106,7 @@ class Tridiagonal {
     for (Eigen::Index i = n_ - 1; i >= 0; --i) x_.row(i) = without_later(i) / u_(i, 0);
   }
 
-  // Rows are swapped by their sizes relative to their own scale; pivots near 0 are perturbed.
+  // Swaps rows by their sizes relative to their own scale; perturbs pivots near 0.
   void perturbed() {
     first_row();
     T largest = std::max(std::abs(u_(0, 0)), std::abs(u_(0, 1)));

@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kNotInvertible = "Input matrix is not invertible.";
 
-// Whether an LU or a triangle has a 0 on its diagonal. (Not: a NaN; its answer is NaN.)
+// Whether an LU or a triangle has a 0 on its diagonal. (A NaN does not count; the result is then
+// NaN.)
 template <typename Matrix>
 bool has_zero_pivot(const Matrix& matrix) {
   for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
@@ -45,7 +46,7 @@ class Cholesky final : public FloatingKernel<Cholesky> {
       MatrixOut<T> to = matrix_out(out, dims.rows, dims.columns, i);
       if (decomposition.info() == Eigen::Success) {
         to = decomposition.matrixL();
-      } else {  // as TensorFlow 2: a triangle of NaNs, no error
+      } else {  // as in TensorFlow 2: a triangle of NaNs, no error
         to.setZero();
         to.template triangularView<Eigen::Lower>().setConstant(std::numeric_limits<T>::quiet_NaN());
       }
@@ -78,7 +79,7 @@ class Inverse final : public FloatingKernel<Inverse> {
   const bool adjoint_;
 };
 
-// Sign and logarithm of the determinant, from the pivots: their product may be no number.
+// Sign and logarithm of the determinant from the pivots, because their product may overflow.
 template <typename T>
 std::pair<T, T> log_determinant(const MatrixIn<T>& matrix) {
   if (matrix.rows() == 0) return {T(1), T(0)};
@@ -88,7 +89,7 @@ std::pair<T, T> log_determinant(const MatrixIn<T>& matrix) {
     const T pivot = lu.matrixLU()(i, i);
     sum += std::log(std::abs(pivot));
     if (pivot < 0) sign = -sign;
-    else if (!(pivot > 0)) sign = pivot == 0 ? T(0) : pivot;  // a NaN stays one
+    else if (!(pivot > 0)) sign = pivot == 0 ? T(0) : pivot;  // keeps a NaN
   }
   if (std::isnan(sum)) return {sum, sum};
   if (!std::isfinite(sum)) return {T(0), sum > 0 ? sum : -std::numeric_limits<T>::infinity()};
@@ -149,7 +150,7 @@ class Solve final : public FloatingKernel<Solve> {
   const bool adjoint_;
 };
 
-// Which matrix of two batches that broadcast belongs to matrix `index` of the result.
+// The index of a broadcast batch's matrix that belongs to matrix `index` of the result.
 size_t batch_index(const Shape& out, const Shape& in, size_t index) {
   size_t at = 0, step = 1;
   for (size_t i = 0; i < out.rank(); ++i) {
@@ -164,7 +165,7 @@ size_t batch_index(const Shape& out, const Shape& in, size_t index) {
   return at;
 }
 
-// The shape of two that broadcast; refuses others.
+// The shape of two batches that broadcast; refuses others.
 Shape broadcast_batch(KernelIo& io, const Shape& a, const Shape& b) {
   const size_t rank = std::max(a.rank(), b.rank());
   Shape out;

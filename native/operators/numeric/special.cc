@@ -17,20 +17,20 @@ constexpr size_t kTaskElements = 1 << 12;
 
 using Function = double (*)(double);
 
-// Also at the ends, where the inverse of the distribution is infinite, and outside of them: NaN.
+// Handles the ends, where the inverse of the distribution is infinite, and values outside: NaN.
 double ndtri(double x) {
   if (!(x >= 0 && x <= 1)) return NAN;
   return Eigen::numext::ndtri(x);
 }
 double inverse_erf(double x) { return ndtri(0.5 * x + 0.5) * (std::numbers::sqrt2 / 2); }
-// Where 1 + x loses the digits of a small x, erf is its own slope.
+// For small x, 1 + x loses digits, so erf is approximated by its slope.
 double erfinv(double x) {
   constexpr double kSmall = 1e-7;
   if (std::abs(x) < kSmall) return x * std::sqrt(std::numbers::pi) / 2;
   return inverse_erf(x);
 }
 
-// Functions that can be named as template arguments.
+// Functions that can be template arguments.
 double bessel_i0(double x) { return Eigen::numext::bessel_i0(x); }
 double bessel_i0e(double x) { return Eigen::numext::bessel_i0e(x); }
 double bessel_i1(double x) { return Eigen::numext::bessel_i1(x); }
@@ -61,7 +61,7 @@ class Special final : public FloatingKernel<Special<function>> {
   }
 };
 
-// The next number from the first input's towards the second's, of one shape.
+// The next representable number from the first input towards the second; the inputs have one shape.
 class NextAfter final : public FloatingKernel<NextAfter> {
  public:
   template <typename T>

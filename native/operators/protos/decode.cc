@@ -1,6 +1,6 @@
-// DecodeProto: fields of serialized protobuf messages as tensors, padded to the longest of the
-// batch, as TensorFlow's DecodeProtoV2. Hot path, any thread. Any bytes may come in: every length
-// is checked. Source: tensorflow/core/kernels/decode_proto_op.cc.
+// DecodeProto: converts fields of serialized protobuf messages to tensors, padded to the longest of
+// the batch, as TensorFlow's DecodeProtoV2. Hot path, any thread. Input may be arbitrary bytes:
+// every length is checked. Source: tensorflow/core/kernels/decode_proto_op.cc.
 #include <array>
 #include <bit>
 #include <cstring>
@@ -18,7 +18,7 @@ using protos::Wire;
 
 constexpr int kGroupsMax = 100;
 
-// Walks a message; once something is wrong it is at its end.
+// Walks over a message; after a fault it is at its end.
 class Walker {
  public:
   explicit Walker(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
@@ -52,7 +52,8 @@ class Walker {
     broken_ = true;
     at_ = end_;
   }
-  // What follows a tag, and for a group all up to its end. `depth`: groups that are open.
+  // Skips the value after a tag; for a group, everything up to its end. `depth`: number of open
+  // groups.
   void skip(Wire wire, uint32_t number, int depth = 0) {
     switch (wire) {
       case Wire::Varint: (void)varint(); return;
@@ -63,7 +64,7 @@ class Walker {
       default: fail();
     }
   }
-  // The content of the group that has begun.
+  // The content of the group that has just begun.
   std::string_view group(uint32_t number, int depth = 1) {
     const char* const begin = at_;
     while (depth <= kGroupsMax && !done()) {
@@ -87,7 +88,7 @@ class Walker {
   bool broken_ = false;
 };
 
-// A number of a field as it is on the wire, or the view of a text.
+// A field's number as on the wire, or the view of a text.
 struct Raw {
   uint64_t bits = 0;
   std::string_view text;
@@ -114,7 +115,7 @@ int64_t zigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
-// The number that a field's bits mean, as its widest type.
+// Interprets a field's bits as a number of its widest type.
 int64_t integer_of(uint64_t bits, Type type) {
   switch (type) {
     case Type::Int32:
@@ -139,7 +140,7 @@ void store(uint8_t* to, const Raw& raw, const Field& field) {
     if (field.dtype == DType::Fp64) return put(static_cast<double>(value));
     return put(value);
   }
-  // TensorFlow reads packed int32s into an int64 tensor as if they had no sign.
+  // TensorFlow reads packed int32s into an int64 tensor as unsigned.
   const bool unsign = raw.packed && field.type == Type::Int32 && field.dtype == DType::Int64;
   const int64_t value = integer_of(bits, unsign ? Type::Uint32 : field.type);
   switch (dtype_bytes(field.dtype)) {
@@ -149,8 +150,8 @@ void store(uint8_t* to, const Raw& raw, const Field& field) {
   }
 }
 
-// Calls found(field index, value) for each value of a wanted field. Returns whether the message is
-// one to its last byte.
+// Calls found(field index, value) for each value of a requested field. Returns whether the message
+// is valid to its last byte.
 template <typename Found>
 bool walk(std::string_view message, std::span<const Field> fields, Found found) {
   Walker walker(message);
@@ -218,7 +219,7 @@ class DecodeProto final : public Kernel {
   }
 
  private:
-  // How many values each message has, and of each field the most, but at least one.
+  // Counts the values of each message, and for each field the maximum, at least one.
   std::vector<size_t> count(KernelIo& io, std::span<const std::string_view> messages,
                             std::span<int32_t> sizes) const {
     std::vector<size_t> widths(fields_.size(), 1);
@@ -239,7 +240,7 @@ class DecodeProto final : public Kernel {
     return widths;
   }
 
-  // Calls put(place, value) for each value of a field, the place counted over all messages.
+  // Calls put(index, value) for each value of a field, with the index counted over all messages.
   template <typename Put>
   void values_of(size_t field, std::span<const std::string_view> messages, size_t width,
                  Put put) const {

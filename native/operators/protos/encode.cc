@@ -1,5 +1,5 @@
-// EncodeProto: serialized protobuf messages from tensors of their fields, as TensorFlow's operator
-// of this name. Hot path, any thread. Source: tensorflow/core/kernels/encode_proto_op.cc.
+// EncodeProto: makes serialized protobuf messages from tensors of their fields, as TensorFlow's
+// operator of this name. Hot path, any thread. Source: tensorflow/core/kernels/encode_proto_op.cc.
 #include <algorithm>
 #include <cstring>
 
@@ -48,7 +48,7 @@ double real_at(const TensorView& view, size_t index) {
                                    : element<double>(view, index);
 }
 
-// A number without its tag.
+// Appends a number without its tag.
 void put_number(std::string& to, const Field& field, const TensorView& view, size_t index) {
   switch (field.type) {
     case Type::Double: return put_fixed(to, real_at(view, index));
@@ -75,7 +75,7 @@ void put_number(std::string& to, const Field& field, const TensorView& view, siz
   }
 }
 
-// `count` values from element `first` on.
+// Appends `count` values, starting with element `first`.
 void put_field(std::string& to, const Field& field, const TensorView& view, size_t first,
                size_t count) {
   const Wire wire = protos::wire_of(field.type);
@@ -130,7 +130,7 @@ class EncodeProto final : public Kernel {
     std::vector<std::string> messages(count);
     for (size_t m = 0; m < count; ++m) {
       for (const size_t i : order_) {
-        // A size below 0 is a list without elements, as there.
+        // A size below 0 is an empty list, as in TensorFlow.
         const int32_t size = sizes[m * fields_.size() + i];
         if (size == 0) continue;
         put_field(messages[m], fields_[i], values[i], m * width(values[i]),
@@ -147,7 +147,7 @@ class EncodeProto final : public Kernel {
     return static_cast<size_t>(view.shape[view.shape.rank() - 1]);
   }
 
-  // The shape that all values share but for their last dim, and sizes too.
+  // The shape that all values share except for their last dim, and the sizes too.
   static Shape checked_batch(KernelIo& io, const TensorView& sizes,
                              std::span<const TensorView> values) {
     Shape batch;

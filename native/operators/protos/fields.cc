@@ -1,11 +1,11 @@
-// The fields of a node. Control plane: read once.
+// Reads the fields of a node. Control plane: once per kernel.
 #include "operators/protos/fields.h"
 
 namespace serval::operators::protos {
 
 namespace {
 
-// ONNX's numbers of the element types that fields have.
+// The dtypes of fields by ONNX's element type numbers.
 DType dtype_of(int64_t onnx) {
   switch (onnx) {
     case 1: return DType::Fp32;

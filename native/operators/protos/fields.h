@@ -1,6 +1,6 @@
-// The fields of a protobuf message that a graph reads or writes, as attributes of a node say them:
+// The fields of a protobuf message that a graph reads or writes, from a node's attributes:
 // `numbers`, `types` (FieldDescriptorProto.Type), `repeated`, `packed`, `dtypes` (ONNX element
-// types), `defaults` (strings and bytes as they are, numbers as the bytes of their output element).
+// types), `defaults` (strings and bytes unchanged, numbers as the bytes of their output element).
 // Control plane: read once.
 #pragma once
 

@@ -1,5 +1,5 @@
-// EditDistance, SparseToSparseSetOperation. A group is what a sparse tensor has in one place of all
-// dims but the last. Hot path, any thread.
+// EditDistance, SparseToSparseSetOperation. A group is the content of a sparse tensor at one
+// position of all dims but the last. Hot path, any thread.
 // Source: tensorflow/core/kernels/edit_distance_op.cc, set_kernels.cc.
 #include "operators/sparse/groups_of_values.h"
 
@@ -33,7 +33,7 @@ std::vector<Group> groups_of(const SparsePlaces& places) {
   return made;
 }
 
-// Walks through two lists of groups in order: the next place, and the groups that are there.
+// Merges two ordered lists of groups: the next position, and the groups present there.
 class Merge {
  public:
   Merge(std::span<const Group> first, std::span<const Group> second)
@@ -60,7 +60,8 @@ class Merge {
   size_t i_ = 0, j_ = 0;
 };
 
-// Calls work(values of input 1, values of input 4), of one type. False: of another type.
+// Calls work(values of input 1, values of input 4), which have one type. False: the type is
+// unsupported.
 template <typename Work>
 bool for_values(KernelIo& io, Work work) {
   const TensorView first = io.view(1), second = io.view(4);
@@ -76,7 +77,7 @@ bool for_values(KernelIo& io, Work work) {
   });
 }
 
-// Refuses a tensor without dims, or whose values do not fit its indices.
+// Refuses a tensor without dims, or whose values do not match its indices.
 bool check(KernelIo& io, const SparsePlaces& places, size_t values, std::string_view name) {
   if (io.failed()) return false;
   const Shape& shape = io.view(values).shape;
@@ -103,7 +104,8 @@ size_t distance(std::span<const T> a, std::span<const T> b) {
   return row.back();
 }
 
-// Inputs: hypothesis (indices, values, shape), truth. Output: distances, of all dims but the last.
+// Inputs: hypothesis (indices, values, shape), truth. Output: distances, with all dims but the
+// last.
 class EditDistance final : public Kernel {
  public:
   explicit EditDistance(bool normalize) : normalize_(normalize) {}
@@ -187,7 +189,7 @@ void combine(SetOperation operation, const std::set<T>& a, const std::set<T>& b,
   }
 }
 
-// Indices in order, none twice, all inside.
+// Checks that indices are sorted, unique and in range.
 bool check_order(KernelIo& io, const SparsePlaces& places) {
   if (!check_places(io, places)) return false;
   for (size_t i = 1; i < places.count; ++i) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kElementsMax = kRowsMax;
 
-// Row splits: begin with 0, never fall, end with the number of rows below.
+// Checks row splits: they begin with 0, never decrease, and end with the number of rows below.
 bool check_splits(KernelIo& io, std::span<const int64_t> splits, int64_t below) {
   io.require(!splits.empty(), "ragged splits must have at least 1 element");
   if (io.failed()) return false;
@@ -38,7 +38,7 @@ class RaggedToTensor final : public Kernel {
   const std::vector<Partition> types_;
 };
 
-// Row ids to row splits of `rows` rows.
+// Converts row ids to row splits of `rows` rows.
 std::vector<int64_t> splits_of(KernelIo& io, std::span<const int64_t> ids, int64_t rows) {
   std::vector<int64_t> splits(static_cast<size_t>(rows) + 1);
   int64_t last = 0;
@@ -53,7 +53,7 @@ std::vector<int64_t> splits_of(KernelIo& io, std::span<const int64_t> ids, int64
   return splits;
 }
 
-// Every partition as row splits.
+// Returns every partition as row splits.
 std::vector<std::vector<int64_t>> RaggedToTensor::read_levels(KernelIo& io,
                                                               int64_t value_count) const {
   std::vector<std::vector<int64_t>> levels;
@@ -88,8 +88,8 @@ std::vector<std::vector<int64_t>> RaggedToTensor::read_levels(KernelIo& io,
   return levels;
 }
 
-// The output's shape: what `shape` says, the widest row where it says -1, or nothing at all (-1 as
-// a scalar).
+// Makes the output's shape: the dims in `shape`, with the widest row where it says -1, or nothing
+// given at all (-1 as a scalar).
 bool RaggedToTensor::make_shape(KernelIo& io, std::span<const std::vector<int64_t>> levels,
                                 const TensorView& values, Shape& shape) const {
   const TensorView shape_view = io.view(0);
@@ -118,7 +118,7 @@ bool RaggedToTensor::make_shape(KernelIo& io, std::span<const std::vector<int64_
   return to_shape(io, dims, shape);
 }
 
-// Fills `rows` (one for each innermost place of the output) with value rows; -1 = default.
+// Fills `rows` (one for each innermost position of the output) with value rows; -1 = default.
 void place_values(std::span<const std::vector<int64_t>> levels, const Shape& shape, size_t level,
                   int64_t row, size_t at, std::span<int64_t> rows) {
   if (level == levels.size()) {

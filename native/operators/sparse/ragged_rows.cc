@@ -97,7 +97,7 @@ struct RowRun {
   int64_t begin = 0, end = 0;
 };
 
-// Replaces runs of rows by the runs of what the rows hold; answers the gathered rows' splits.
+// Replaces runs of rows by the runs of their content; returns the gathered rows' splits.
 std::vector<int64_t> descend(KernelIo& io, std::span<const int64_t> splits,
                              std::vector<RowRun>& runs) {
   const int64_t rows = static_cast<int64_t>(splits.size()) - 1;

@@ -76,8 +76,8 @@ Status sparse_reshape(KernelContext& context) {
   return io.take();
 }
 
-// Inputs: indices, values, dense shape, default. Outputs: indices, values, empty rows, where each
-// given value went. Rows come in order, a row's values in the order given.
+// Inputs: indices, values, dense shape, default. Outputs: indices, values, empty rows, the new
+// position of each given value. Rows are in order, a row's values in the order given.
 Status sparse_fill_empty_rows(KernelContext& context) {
   KernelIo io(context);
   const SparsePlaces places = read_places(io, 0, 2, "SparseFillEmptyRows");
@@ -117,7 +117,7 @@ Status sparse_fill_empty_rows(KernelContext& context) {
     next[r + 1] = next[r] + std::max<size_t>(next[r + 1], 1);
   }
   const size_t total = next[rows];
-  // Source rows: the given values and, behind them, the default.
+  // Source rows: the given values followed by the default.
   std::vector<int64_t> from(total, -1);
   const auto indices =
       io.output<int64_t>(0, shape_of({static_cast<int64_t>(total), static_cast<int64_t>(rank)}));
@@ -156,7 +156,7 @@ class SparseToDense final : public Kernel {
   Status run(KernelContext& context) const override;
 
  private:
-  // The flat places of all indices.
+  // The flat offsets of all indices.
   std::vector<size_t> flat_places(KernelIo& io, const TensorView& view, const Shape& shape) const;
   const bool validates_;
 };

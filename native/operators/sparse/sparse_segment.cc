@@ -1,7 +1,7 @@
 // SparseSegmentReduce: TensorFlow's SparseSegmentSum, ...Mean, ...SqrtN and their WithNumSegments
-// forms: embedding lookups without the gathered rows in between. Hot path, any thread.
-// Inputs: data [n, ...]; indices [k]; segment ids [k], sorted; the number of segments (optional).
-// Attribute `reduction`: sum, mean or sqrtn. Rows without members are 0.
+// forms: embedding lookups without storing the gathered rows. Hot path, any thread. Inputs: data
+// [n, ...]; indices [k]; segment ids [k], sorted; the number of segments (optional). Attribute
+// `reduction`: sum, mean or sqrtn. Rows without members are 0.
 #include <cmath>
 
 #include "operators/groups.h"

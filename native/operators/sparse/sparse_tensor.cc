@@ -1,4 +1,4 @@
-// See sparse_tensor.h. Hot path, any thread.
+// Reads and checks sparse tensors. Hot path, any thread.
 #include "operators/sparse/sparse_tensor.h"
 
 namespace serval::operators {

@@ -1,5 +1,5 @@
-// What operators on sparse tensors share: checked indices and the simplest form of a kernel. Hot
-// path, any thread.
+// Helpers shared by operators on sparse tensors: checked indices and the simplest form of a kernel.
+// Hot path, any thread.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace serval::operators {
 
-// A kernel without attributes, or with one integer of them.
+// A kernel without attributes, or with one integer attribute.
 template <Status (*kRun)(KernelContext&)>
 class PlainKernel final : public Kernel {
  public:
@@ -20,7 +20,7 @@ Result<std::unique_ptr<Kernel>> make_plain(const KernelAttributes&) {
   return std::unique_ptr<Kernel>(std::make_unique<PlainKernel<kRun>>());
 }
 
-// A sparse tensor's indices [n, rank] and its dense shape. Not all indices are in range.
+// A sparse tensor's indices [n, rank] and its dense shape. Indices may be out of range.
 struct SparsePlaces {
   std::span<const int64_t> indices;
   std::span<const int64_t> dims;
@@ -38,8 +38,8 @@ bool check_places(KernelIo& io, const SparsePlaces& places);
 // "[1,2]"
 std::string list_text(std::span<const int64_t> values);
 
-// Elements of a shape given as a vector. Errors: invalid_argument for negative dims, for an
-// overflow, or a rank over ours.
+// Converts a vector to a shape. Errors: invalid_argument for negative dims, an overflow, or a rank
+// over kRankMax.
 bool to_shape(KernelIo& io, std::span<const int64_t> dims, Shape& shape);
 
 }  // namespace serval::operators

@@ -1,5 +1,5 @@
-// ReduceMax, ReduceMin: ONNX's operators of the same names over floats, but for NaN: an extreme of
-// elements of which one is NaN is NaN, as TensorFlow has it. Hot path, any thread.
+// ReduceMax, ReduceMin: ONNX's operators of the same names over floats, except for NaN: the extreme
+// of elements that include a NaN is NaN, as in TensorFlow. Hot path, any thread.
 // Source: tensorflow/core/kernels/reduction_ops_max.cc (Eigen's MaxReducer, which propagates NaN).
 #include <array>
 #include <limits>
@@ -21,12 +21,13 @@ T extreme(T a, T b) {
   else return b < a ? b : a;
 }
 
-// The extreme of `count` elements that lie beside each other.
+// The extreme of `count` adjacent elements.
 template <typename T, bool kMax>
 T of_row(const T* from, size_t count) {
-  constexpr size_t kLanes = 16;  // of independent maxima: the compiler makes vectors of them
+  constexpr size_t kLanes = 16;  // number of independent maxima, so that the compiler vectorizes
   std::array<T, kLanes> found;
-  using Flag = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;  // as wide as T, for vectors
+  // as wide as T, for vectorization
+  using Flag = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   std::array<Flag, kLanes> is_nan{};
   found.fill(kStart<T, kMax>);
   size_t i = 0;
@@ -50,27 +51,27 @@ T of_row(const T* from, size_t count) {
   return any_nan ? std::numeric_limits<T>::quiet_NaN() : best;
 }
 
-// Takes a row of elements into the extremes of their places.
+// Combines a row of elements with the extremes at their positions.
 template <typename T, bool kMax>
 void take_row(const T* from, size_t count, T* to) {
   for (size_t j = 0; j < count; ++j) {
     const T value = from[j];
-    // A NaN that is there stays: no comparison with it holds.
+    // Keeps an existing NaN, because every comparison with it is false.
     to[j] = value != value ? value : extreme<kMax>(to[j], value);
   }
 }
 
-// Elements of a task that runs beside others: less is not worth a thread.
+// Minimum elements per parallel task: less is not worth a thread.
 constexpr size_t kElementsPerTask = 1 << 15;
 
-// A tensor's dims in groups of neighbours that are all reduced, or all kept.
+// A tensor's dims, grouped into neighbours that are all reduced or all kept.
 struct Group {
   size_t count = 1;
   bool reduced = false;
-  size_t stride = 0;  // of the output, where kept
+  size_t stride = 0;  // in the output, if kept
 };
 
-// One pass over the input in its order.
+// One pass over the input in memory order.
 template <typename T, bool kMax>
 void reduce_groups(std::span<const Group> groups, std::span<const T> input, std::span<T> out) {
   std::fill(out.begin(), out.end(), kStart<T, kMax>);

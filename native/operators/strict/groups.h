@@ -1,4 +1,4 @@
-// The groups of operators that are strict where ONNX's are not, for operators.cc. Control plane.
+// Groups of operators that are stricter than ONNX's, for operators.cc. Control plane.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// CheckIndices, CheckTuples: pass indices on, unless one of them names no element. ONNX's own
-// operators count indices below 0 from the end. Hot path, any thread.
+// CheckIndices, CheckTuples: return indices unchanged, unless one of them is out of range. ONNX's
+// own operators count negative indices from the end. Hot path, any thread.
 // Source: tensorflow/core/kernels/{gather_functor,gather_nd_op,scatter_nd_op}.cc.
 #include <limits>
 
@@ -10,20 +10,20 @@
 namespace serval::operators {
 namespace {
 
-// Hands the last input on, in its own memory where the runtime gives it.
+// Returns the last input, in its own memory if the runtime provides it.
 void pass(KernelIo& io, const TensorView& input) {
   const std::span<uint8_t> out = io.raw_output(0, input.dtype, input.shape);
   if (io.failed() || out.empty() || out.data() == input.data) return;
   std::memcpy(out.data(), input.data, out.size());
 }
 
-// The first element that is below 0 or not below `bound`; the count of elements where none is.
+// The first element that is below 0 or not below `bound`; the number of elements if there is none.
 template <typename T>
 size_t first_outside(std::span<const T> values, int64_t bound, bool negative_ok) {
   using Unsigned = std::make_unsigned_t<T>;
   const int64_t most = std::min<int64_t>(bound, std::numeric_limits<T>::max());
   const auto limit = static_cast<Unsigned>(most);
-  // An index that is the type's largest number is below a larger bound.
+  // If the bound exceeds the type's range, even the largest index is below it.
   const bool all_fit = bound > std::numeric_limits<T>::max();
   const auto outside = [&](T value) {
     if (value < 0) return !negative_ok;
@@ -42,7 +42,8 @@ size_t first_outside(std::span<const T> values, int64_t bound, bool negative_ok)
 
 // Inputs: the bound (one int64), indices (int32 or int64). Attributes `below` and `beyond`: the
 // texts for an index below 0 and one that is not below the bound, with {place}, {index}, {bound},
-// {last} (the bound less 1) and {at} (the index's number); `negative_ok`: any index below 0 passes.
+// {last} (the bound less 1) and {at} (the index's number); `negative_ok`: any index below 0 is
+// accepted.
 class CheckIndices final : public Kernel {
  public:
   explicit CheckIndices(const KernelAttributes& attributes)
@@ -81,8 +82,8 @@ class CheckIndices final : public Kernel {
   const bool negative_ok_;
 };
 
-// Inputs: a tensor's shape (int64), indices [..., depth] (int32 or int64), each row of which names
-// an element or a slice of such a tensor. Attributes: `of` ("param shape"), `node`.
+// Inputs: a tensor's shape (int64), indices [..., depth] (int32 or int64), each row of which
+// addresses an element or a slice of such a tensor. Attributes: `of` ("param shape"), `node`.
 class CheckTuples final : public Kernel {
  public:
   explicit CheckTuples(const KernelAttributes& attributes)

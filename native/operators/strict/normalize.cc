@@ -1,6 +1,6 @@
-// NormalizeStrings: ONNX's StringNormalizer without the machine's locales, which ONNX Runtime's
-// kernel asks for en_US.UTF-8 when it is made. Hot path, any thread.
-// Source: ONNX StringNormalizer; ONNX Runtime 1.30's answers with that locale.
+// NormalizeStrings: ONNX's StringNormalizer without the machine's locales; ONNX Runtime's kernel
+// requires en_US.UTF-8 when it is created. Hot path, any thread.
+// Source: ONNX StringNormalizer; results of ONNX Runtime 1.30 with that locale.
 #include <unordered_set>
 
 #include "operators/kernel_io.h"
@@ -14,7 +14,7 @@ namespace {
 
 enum class Change : uint8_t { None, Lower, Upper };
 
-// Appends the text in another case. False where it is not UTF-8.
+// Appends the text in another case. False: it is not UTF-8.
 bool append_changed(std::string_view text, Change change, CaseRules rules, std::string& out) {
   while (!text.empty()) {
     const Decoded decoded = decode_utf8(text);
@@ -29,8 +29,8 @@ bool append_changed(std::string_view text, Change change, CaseRules rules, std::
   return true;
 }
 
-// Input: strings [n] or [1, n]. Output: those that are no stop words, in the case asked for; one
-// empty string where none is left. Attributes: `case_change_action`, `is_case_sensitive`, `locale`,
+// Input: strings [n] or [1, n]. Output: those that are not stop words, in the requested case; one
+// empty string if none is left. Attributes: `case_change_action`, `is_case_sensitive`, `locale`,
 // `stopwords` (a list of texts).
 class NormalizeStrings final : public Kernel {
  public:
@@ -38,7 +38,7 @@ class NormalizeStrings final : public Kernel {
     compared_ = exact ? Change::None : change == Change::Upper ? Change::Upper : Change::Lower;
   }
 
-  // False where it is not UTF-8.
+  // False: it is not UTF-8.
   bool add_stop_word(std::string_view word) {
     std::string text;
     if (!append_changed(word, compared_, rules_, text)) return false;

@@ -1,5 +1,5 @@
-// WithoutNan, MaxPoolWithArgmax: maxima of windows as TensorFlow's kernels have them where an
-// element is NaN. Hot path, any thread.
+// WithoutNan, MaxPoolWithArgmax: maxima of windows as in TensorFlow's kernels if an element is NaN.
+// Hot path, any thread.
 // Source: tensorflow/core/kernels/{pooling_ops_common.h,maxpooling_op.cc}.
 #include <limits>
 
@@ -10,8 +10,8 @@
 namespace serval::operators {
 namespace {
 
-// Input: floats or doubles. Output: the same, NaN and what is below it as the lowest number, with
-// which TensorFlow's maxima begin. In its own memory where nothing else reads the input.
+// Input: floats or doubles. Output: the same, with NaN and anything lower replaced by the lowest
+// finite number, with which TensorFlow's maxima begin. In place if nothing else reads the input.
 Status without_nan(KernelContext& context) {
   KernelIo io(context);
   const TensorView input = io.view(0);
@@ -35,9 +35,9 @@ struct Axis {
   int64_t end(int64_t at) const { return std::min(at * stride - before + window, size); }
 };
 
-// Input: images [n, h, w, c]. Outputs: the largest element of each window, and where it is: the
-// first of equal ones; a NaN only where it is the window's first. Attributes: `kernel`, `strides`,
-// `same` (padding), `with_batch` (places count through all images).
+// Input: images [n, h, w, c]. Outputs: the largest element of each window, and its position: the
+// first of equal ones; a NaN only if it is the window's first. Attributes: `kernel`, `strides`,
+// `same` (padding), `with_batch` (positions count through all images).
 class MaxPoolWithArgmax final : public Kernel {
  public:
   explicit MaxPoolWithArgmax(const KernelAttributes& attributes)

@@ -1,6 +1,6 @@
-// Require, SliceEnds, PadsOf, BroadcastDims, ReductionAxes, InvertPermutation: what TensorFlow
-// refuses of sizes, ranges and places, where ONNX's operators answer something. Hot path, any
-// thread. Source: tensorflow/core/kernels/{slice_op,pad_op,mirror_pad_op,broadcast_to_op}.cc.
+// Require, SliceEnds, PadsOf, BroadcastDims, ReductionAxes, InvertPermutation: refuse the sizes,
+// ranges and positions that TensorFlow refuses but ONNX's operators accept. Hot path, any thread.
+// Source: tensorflow/core/kernels/{slice_op,pad_op,mirror_pad_op,broadcast_to_op}.cc.
 #include "operators/kernel_io.h"
 #include "operators/strict/groups.h"
 #include "operators/strict/support.h"
@@ -17,8 +17,8 @@ std::string number_text(double value) {
   return text;
 }
 
-// Inputs: flags (bool), numbers to show, a value. Output: the value, unless a flag is set.
-// Attribute `text`: what is wrong then, with {0}, {1} ... for the numbers.
+// Inputs: flags (bool), numbers for the text, a value. Output: the value, unless a flag is set.
+// Attribute `text`: the error then, with {0}, {1} ... for the numbers.
 class Require final : public Kernel {
  public:
   explicit Require(const KernelAttributes& attributes)
@@ -63,8 +63,8 @@ class Require final : public Kernel {
   const std::string text_;
 };
 
-// Inputs: a tensor's dims, where a slice of it begins, its sizes (-1: to the end). Output: where
-// the slice ends.
+// Inputs: a tensor's dims, the begin of a slice, its sizes (-1: to the end). Output: the end of the
+// slice.
 Status slice_ends(KernelContext& context) {
   KernelIo io(context);
   const std::vector<int64_t> dims = io.integers(0), begin = io.integers(1), size = io.integers(2);
@@ -130,7 +130,7 @@ class PadsOf final : public Kernel {
   const int64_t mirror_;
 };
 
-// Inputs: a tensor's dims, those that it is broadcast to. Output: the latter.
+// Inputs: a tensor's dims, and the dims to broadcast to. Output: the latter.
 Status broadcast_dims(KernelContext& context) {
   KernelIo io(context);
   const std::vector<int64_t> from = io.integers(0), to = io.integers(1);
@@ -174,7 +174,7 @@ Status reduction_axes(KernelContext& context) {
   return io.take();
 }
 
-// Input: the numbers below its length, each once. Output: where each is.
+// Input: a permutation. Output: its inverse.
 Status invert_permutation(KernelContext& context) {
   KernelIo io(context);
   const TensorView input = io.view(0);

@@ -8,9 +8,9 @@
 namespace serval::operators {
 namespace {
 
-// Inputs: indices [..., depth] (int64, all inside), updates, a tensor. Output: the tensor with the
-// larger (attribute `smaller`: the smaller) of its elements and the updates; what does not compare
-// changes nothing. In the tensor's own memory where nothing else reads it.
+// Inputs: indices [..., depth] (int64, all in range), updates, a tensor. Output: the tensor with
+// the larger (attribute `smaller`: the smaller) of its elements and the updates; a NaN, which does
+// not compare, changes nothing. In place if nothing else reads the tensor.
 class ScatterExtreme final : public Kernel {
  public:
   explicit ScatterExtreme(const KernelAttributes& attributes)
@@ -70,8 +70,8 @@ class ScatterExtreme final : public Kernel {
   const bool smaller_;
 };
 
-// Inputs: sorted rows [n, m], values [n, k]. Output: how many elements of its row are below each
-// value (attribute `upper`: or equal to it), found by halving. Attribute `index_type`.
+// Inputs: sorted rows [n, m], values [n, k]. Output: for each value, the number of smaller elements
+// in its row (attribute `upper`: or equal), found by binary search. Attribute `index_type`.
 class SearchSorted final : public Kernel {
  public:
   explicit SearchSorted(const KernelAttributes& attributes)

@@ -1,4 +1,4 @@
-// Case of single characters (simple_case.h). Hot path; pure.
+// Maps the case of single characters (simple_case.h). Hot path; pure.
 #include "operators/strict/simple_case.h"
 
 #include "base/unicode/letters.h"
@@ -8,10 +8,10 @@ namespace {
 
 constexpr char32_t kDotlessI = 0x131;
 
-// Letters that Unicode got after version 13, or whose only upper case is a title case letter.
+// Letters added to Unicode after version 13, or whose only upper case is a title case letter.
 struct Pairs {
   char32_t first, last;  // lower case
-  int32_t upper;         // what is added for the other case
+  int32_t upper;         // difference to the other case
 };
 constexpr Pairs kTitles[] = {{0x1F80, 0x1F87, 8}, {0x1F90, 0x1F97, 8}, {0x1FA0, 0x1FA7, 8},
                              {0x1FB3, 0x1FB3, 9}, {0x1FC3, 0x1FC3, 9}, {0x1FF3, 0x1FF3, 9}};

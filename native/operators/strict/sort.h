@@ -1,5 +1,5 @@
-// Sorting by a comparison that NaN makes contradictory: the steps of the C++ library's sort (GNU's,
-// with which TensorFlow is built), so that the order of what it cannot compare is the same, but no
+// Sorts by a comparison that NaN makes inconsistent: takes the same steps as GNU's C++ library,
+// with which TensorFlow is built, so that elements that do not compare get the same order, but no
 // step leaves the range. Hot path, any thread.
 #pragma once
 
@@ -57,7 +57,7 @@ class StrictSort {
     }
   }
 
-  // Between `begin` and `end`, of which the element before `begin` is the pivot.
+  // Partitions `begin` to `end`; the element before `begin` is the pivot.
   int32_t* partition(int32_t* const begin, int32_t* const end, const int32_t* pivot) {
     int32_t *first = begin, *last = end;
     while (true) {

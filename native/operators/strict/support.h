@@ -1,5 +1,5 @@
-// What the strict operators share: error texts with numbers in them, kernels without state. Any
-// thread.
+// Helpers shared by the strict operators: error texts with numbers in them, kernels without state.
+// Any thread.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace serval::operators {
 
-// A text in which "{name}" stands for a number or a place.
+// A text in which "{name}" is a placeholder for a number or a position.
 class FilledText {
  public:
   explicit FilledText(std::string text) : text_(std::move(text)) {}
@@ -30,7 +30,8 @@ class FilledText {
   std::string text_;
 };
 
-// "[1,2]": the place of element `flat` in a tensor of `rank` leading dims of `shape`; "" of rank 0.
+// "[1,2]": the position of element `flat` in a tensor of `rank` leading dims of `shape`; "" for
+// rank 0.
 inline std::string place_text(const Shape& shape, size_t rank, size_t flat) {
   std::string text;
   for (size_t axis = rank; axis-- > 0;) {

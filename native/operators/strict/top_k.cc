@@ -1,5 +1,5 @@
-// TopK: the k largest elements of each row and their places, as TensorFlow finds them; of equal
-// ones the first. Its algorithms are kept, because they decide where NaN ends up. Hot path, any
+// TopK: the k largest elements of each row and their positions, as TensorFlow finds them; the first
+// of equal ones. Uses its algorithms, because they determine the position of NaN. Hot path, any
 // thread.
 // Source: tensorflow/core/kernels/topk_op.cc, tensorflow/core/lib/gtl/top_n.h.
 #include <limits>
@@ -19,10 +19,10 @@ struct Row {
   size_t count;
 };
 
-// Elements of a task that runs beside others: less is not worth a thread.
+// Minimum elements per parallel task: less is not worth a thread.
 constexpr size_t kElementsPerTask = 1 << 15;
 
-// All of a row in order. Equal neighbours are then put in the order of their places.
+// Sorts a whole row. Equal neighbours are then ordered by position.
 template <typename T>
 void sort_row(Row<T> row, int32_t* order) {
   const T* const values = row.values;
@@ -38,7 +38,7 @@ void sort_row(Row<T> row, int32_t* order) {
   }
 }
 
-// The first k of a row: kept in a heap with the least of them on top.
+// Finds the first k of a row, in a heap with the smallest of them on top.
 template <typename T>
 void top_of_row(Row<T> row, size_t k, bool sorted, std::vector<int32_t>& heap) {
   const T* const values = row.values;
@@ -62,8 +62,8 @@ void top_of_row(Row<T> row, size_t k, bool sorted, std::vector<int32_t>& heap) {
   if (sorted) std::sort_heap(heap.begin(), heap.end(), before);
 }
 
-// The largest: the first element that equals the maximum, the first of all where that is NaN. In
-// vectors NaN never counts; behind them what comes after it does.
+// Finds the largest: the first element that equals the maximum, the first of all if that is NaN. In
+// vectorized parts NaN never counts; in the rest, a value after a NaN does.
 template <typename T>
 int32_t largest_of_row(Row<T> row) {
   if constexpr (std::is_floating_point_v<T>) {

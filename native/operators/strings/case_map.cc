@@ -1,4 +1,4 @@
-// Upper and lower case of UTF-8 text (case_map.h). Hot path; pure.
+// Maps upper and lower case of UTF-8 text (case_map.h). Hot path; pure.
 #include "operators/strings/case_map.h"
 
 #include "base/unicode/letters.h"
@@ -13,9 +13,8 @@ void append(char32_t c, StringsOut& out) {
   if (!out.is_over()) append_character(c, Encoding::Utf8, out.bytes());
 }
 
-// Whether the next character that is not looked past has a case. Long runs of ignorable
-// characters behind many sigmas would take time in the square of their length; 256 bytes are
-// further than any word's.
+// Whether the next character, skipping ignorable ones, has a case. Long runs of ignorable
+// characters after many sigmas would take quadratic time; 256 bytes are longer than any word's run.
 bool letter_follows(std::string_view text) {
   text = text.substr(0, 256);
   while (!text.empty()) {
@@ -31,7 +30,7 @@ bool letter_follows(std::string_view text) {
 
 void append_lower(std::string_view text, StringsOut& out) {
   text = text.substr(0, text.find('\0'));
-  bool in_word = false;  // the nearest character before that is not looked past has a case
+  bool in_word = false;  // the nearest preceding character that is not ignorable has a case
   while (!text.empty() && !out.is_over()) {
     const Decoded decoded = decode_utf8(text);
     text.remove_prefix(decoded.bytes);

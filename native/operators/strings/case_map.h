@@ -1,5 +1,5 @@
-// Upper and lower case of UTF-8 text, Unicode's full mappings without any language's own rules.
-// Hot path; pure. Source: TensorFlow 2.21's answers for every character (StringLower, StringUpper
+// Upper and lower case of UTF-8 text by Unicode's full mappings, without language-specific rules.
+// Hot path; pure. Source: results of TensorFlow 2.21 for every character (StringLower, StringUpper
 // with encoding "utf-8").
 #pragma once
 

@@ -1,5 +1,5 @@
-// String operators that look at one element at a time: case, blanks, length, substrings, base64.
-// Hot path. Source: TensorFlow's documentation of each operator and TensorFlow 2.21's answers.
+// String operators on single elements: case, blanks, length, substrings, base64. Hot path. Source:
+// TensorFlow's documentation of each operator and results of TensorFlow 2.21.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr bool is_trail(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
 
-// StringLower, StringUpper: only ASCII letters where the encoding is "".
+// StringLower, StringUpper: map only ASCII letters if the encoding is "".
 template <bool kUpper>
 class StringCase : public StringMap {
  public:
@@ -91,7 +91,7 @@ class StringLength : public Kernel {
   bool characters_;
 };
 
-// Where a substring lies; a position outside gives false.
+// The range of a substring; false if the position is outside.
 struct Range {
   size_t begin = 0;
   size_t length = 0;
@@ -101,14 +101,14 @@ bool byte_range(std::string_view element, int64_t position, int64_t length, Rang
   const auto size = static_cast<int64_t>(element.size());
   if (position < 0) position = position < -size ? -1 : position + size;
   if (position < 0 || position > size) return false;
-  // A negative length means the rest, as an unsigned one would.
+  // A negative length means the rest, as a very large unsigned one would.
   const int64_t rest = size - position;
   range.begin = static_cast<size_t>(position);
   range.length = static_cast<size_t>(length < 0 ? rest : std::min(rest, length));
   return true;
 }
 
-// Moves `at` over `count` characters; false when the end comes first.
+// Advances `at` by `count` characters; false if the end comes first.
 bool forward(std::string_view text, int64_t count, size_t& at) {
   int64_t done = 0;
   for (; done < count && at < text.size(); ++done) {
@@ -117,7 +117,7 @@ bool forward(std::string_view text, int64_t count, size_t& at) {
   return done == count || count < 0;
 }
 
-// Moves `at` back over `count` characters; false when the beginning comes first.
+// Moves `at` back by `count` characters; false if the start comes first.
 bool back(std::string_view text, int64_t count, size_t& at) {
   int64_t done = 0;
   for (; done < count && at > 0; ++done) {
@@ -135,7 +135,7 @@ bool character_range(std::string_view element, int64_t position, int64_t length,
     range = {begin, end - begin};
     return true;
   }
-  // Counted from the end: first back to where the substring ends, then to where it begins.
+  // For a position counted from the end: goes back to the end of the substring, then to its start.
   const auto from_end = position == INT64_MIN ? INT64_MAX : -position;
   int64_t beyond = 0;
   if (__builtin_sub_overflow(from_end, length, &beyond)) beyond = length < 0 ? INT64_MAX : 0;
@@ -148,13 +148,14 @@ bool character_range(std::string_view element, int64_t position, int64_t length,
   return true;
 }
 
-// The shapes of one run of Substr, TensorFlow's broadcasting (its kernel stops at two dims).
+// The shapes of one run of Substr, with TensorFlow's broadcasting (its kernel supports two dims at
+// most).
 struct Broadcast {
   Shape shape;
   std::vector<size_t> text_step, position_step;  // per dim of `shape`, in elements
 };
 
-// Elements between neighbours along `shape`'s dim i; 0 where the dim is repeated.
+// Strides between neighbours along `shape`'s dims; 0 for a broadcast dim.
 std::vector<size_t> steps_of(const Shape& own, const Shape& shape) {
   std::vector<size_t> steps(shape.rank(), 0);
   size_t step = 1;
@@ -214,7 +215,7 @@ class Substr : public Kernel {
              const TensorView& length, const Broadcast& how) const {
     StringsOut out;
     const size_t count = static_cast<size_t>(how.shape.elements().value_or(0));
-    // No more dims than two are repeated, but equal shapes and scalars may have any number.
+    // At most two dims can be broadcast, but equal shapes and scalars may have any number.
     const bool plain = is_scalar(position) || text.shape == position.shape;
     const size_t columns =
         plain || how.shape.rank() == 0 ? 1 : static_cast<size_t>(how.shape[how.shape.rank() - 1]);
@@ -294,7 +295,7 @@ class EncodeBase64 : public StringMap {
   bool pad_;
 };
 
-// Web-safe alphabet; padding may be left out but not stand inside.
+// Web-safe alphabet; padding may be omitted but not occur inside.
 class DecodeBase64 : public StringMap {
  protected:
   Status map(std::string_view element, StringsOut& out) const override {

@@ -1,4 +1,4 @@
-// Characters in and out of byte strings (encoding.h). Hot path; pure.
+// Decodes and encodes characters (encoding.h). Hot path; pure.
 #include "operators/strings/encoding.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Decoded decode_utf16(std::string_view text, bool little) {
   const uint32_t first = unit16(text, little);
   if (!is_surrogate(first)) return {first, 2, true};
   if (first >= 0xDC00) return {kReplacement, 2, false};
-  if (text.size() < 4) return {kReplacement, text.size(), false};  // cut off: one error in all
+  if (text.size() < 4) return {kReplacement, text.size(), false};  // truncated: a single error
   const uint32_t second = unit16(text.substr(2), little);
   if (second < 0xDC00 || second > 0xDFFF) return {kReplacement, 2, false};
   return {0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00), 4, true};
@@ -88,7 +88,7 @@ Decoded decode_utf8(std::string_view text) {
   if (lead < 0x80) return {lead, 1, true};
   if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1, false};
   const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // The second byte's range keeps out overlong forms, surrogates and what is beyond U+10FFFF.
+  // The second byte's range excludes overlong forms, surrogates and values beyond U+10FFFF.
   uint32_t low = 0x80, high = 0xBF;
   if (lead == 0xE0) low = 0xA0;
   if (lead == 0xED) high = 0x9F;
@@ -121,7 +121,7 @@ Decoded Characters::next() {
   const std::string_view text = text_.substr(mark_bytes_);
   Decoded decoded;
   if (text.empty()) {
-    // A mark and nothing else: TensorFlow's converter gives this.
+    // The text is only a byte order mark: the same result as TensorFlow's converter.
     text_ = {};
     return {0xFFFF, mark_bytes_, true};
   }

@@ -1,6 +1,6 @@
-// Characters in and out of byte strings: UTF-8, UTF-16, UTF-32, ASCII, Latin-1. Hot path; pure.
-// Ill-formed input is taken apart as the Unicode Standard recommends (chapter 3, "maximal
-// subparts"), which is what TensorFlow's converters do.
+// Decodes and encodes byte strings: UTF-8, UTF-16, UTF-32, ASCII, Latin-1. Hot path; pure. Splits
+// ill-formed input as the Unicode Standard recommends (chapter 3, "maximal subparts"), like
+// TensorFlow's converters.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,12 @@ inline constexpr char32_t kCharacterMax = 0x10FFFF;
 
 constexpr bool is_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDFFF; }
 
-// By name, case and punctuation ignored ("utf8", "UTF-16BE", "latin1"); nullopt for others.
+// Finds an encoding by name, ignoring case and punctuation ("utf8", "UTF-16BE", "latin1"); nullopt
+// for others.
 std::optional<Encoding> encoding_of(std::string_view name);
 
-// One step through a text: the character, the bytes it took, whether it is one at all
-// (`value` is kReplacement where not).
+// One decoded character: its value, its length in bytes, and whether it is valid (`value` is
+// kReplacement if not).
 struct Decoded {
   char32_t value = kReplacement;
   size_t bytes = 0;
@@ -41,8 +42,8 @@ struct Decoded {
 // The character at the front of `text` (not empty).
 Decoded decode_utf8(std::string_view text);
 
-// Walks a text; a byte order mark in front decides about Utf16 and Utf32 (big-endian where there
-// is none) and belongs to the first character's bytes.
+// Iterates over a text; a leading byte order mark selects the endianness of Utf16 and Utf32
+// (big-endian without one) and belongs to the first character's bytes.
 class Characters {
  public:
   Characters(std::string_view text, Encoding encoding);

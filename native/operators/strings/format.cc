@@ -1,4 +1,4 @@
-// StringFormat: a template with tensors in it. Hot path. Source: TensorFlow 2.21's answers.
+// StringFormat: inserts tensors into a template. Hot path. Source: results of TensorFlow 2.21.
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,7 +9,8 @@ namespace serval::operators {
 
 namespace {
 
-// As few digits as read back to the same number: 6 or 9 of a float, 15 or 17 of a double.
+// Uses the fewest digits that read back as the same number: 6 or 9 for a float, 15 or 17 for a
+// double.
 template <typename T>
 void append_real(T value, StringsOut& out) {
   constexpr bool kFloat = sizeof(T) == sizeof(float);
@@ -24,7 +25,7 @@ void append_real(T value, StringsOut& out) {
   out.append({text, static_cast<size_t>(length)});
 }
 
-// In quotes; control characters as C writes them, UTF-8 as it is.
+// Quotes a text; control characters are escaped as in C, UTF-8 is unchanged.
 void append_quoted(std::string_view value, StringsOut& out) {
   out.append('"');
   for (char c : value) {
@@ -54,7 +55,7 @@ void append_element(const TensorView& view, size_t i, StringsOut& out) {
   });
 }
 
-// A tensor in brackets; of each dim the first and last `edge` entries.
+// Prints a tensor in brackets; of each dim the first and last `edge` entries.
 struct Printer {
   const TensorView& view;
   uint64_t edge;

@@ -1,6 +1,5 @@
-// String operators that put strings together: StringJoin, ReduceJoin, UnsortedSegmentJoin,
-// StringNGrams. Hot path. Source: TensorFlow's documentation of each operator and TensorFlow
-// 2.21's answers.
+// String operators that join strings: StringJoin, ReduceJoin, UnsortedSegmentJoin, StringNGrams.
+// Hot path. Source: TensorFlow's documentation of each operator and results of TensorFlow 2.21.
 #include <algorithm>
 #include <optional>
 
@@ -11,7 +10,7 @@ namespace serval::operators {
 
 namespace {
 
-// Limits of what a model or a request may ask for beyond the strings that are there.
+// Limits on amounts in a model or a request that are independent of the actual strings.
 constexpr int64_t kPadWidthMax = 1 << 16;
 constexpr uint64_t kSegmentElementsMax = 1 << 22;
 
@@ -22,7 +21,7 @@ class StringJoin : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<StringJoin>(attributes.text("separator", "")));
   }
 
-  // Scalars stand beside every element of the others, which have one shape.
+  // Scalars are combined with every element of the others, which have one shape.
   Status run(KernelContext& context) const override {
     std::vector<TensorView> inputs;
     Shape shape;
@@ -53,7 +52,7 @@ class StringJoin : public Kernel {
   std::string separator_;
 };
 
-// Offsets of the elements that some dims of a shape run over, the last dim fastest.
+// Offsets of the elements along some dims of a shape, the last dim fastest.
 std::vector<size_t> offsets_of(const Shape& shape, std::span<const size_t> dims) {
   std::vector<size_t> offsets = {0};
   for (size_t dim : dims) {
@@ -71,7 +70,7 @@ std::vector<size_t> offsets_of(const Shape& shape, std::span<const size_t> dims)
   return offsets;
 }
 
-// Product of some dims without overflow; nullopt past what one output may hold.
+// Product of some dims without overflow; nullopt beyond the limit of one output.
 std::optional<size_t> product_of(const Shape& shape, std::span<const size_t> dims) {
   uint64_t product = 1;
   for (size_t dim : dims) {
@@ -101,7 +100,7 @@ class ReduceJoin : public Kernel {
     std::vector<size_t> reduced;
     Status status = read_axes(axes.value(), from.rank(), reduced);
     if (!status.ok()) return status;
-    // Along the first axis given the joined elements follow each other.
+    // The joined elements are in the order of the first given axis.
     std::reverse(reduced.begin(), reduced.end());
     std::vector<size_t> kept;
     Shape shape;
@@ -110,7 +109,7 @@ class ReduceJoin : public Kernel {
       if (!is_reduced) kept.push_back(i);
       if (!is_reduced || keep_dims_) (void)shape.push_back(is_reduced ? 1 : from[i]);
     }
-    // Where a dim is 0 the kept ones alone may be of any size.
+    // If a dim is 0, the kept dims alone may have any size.
     if (!product_of(from, kept) || !product_of(from, reduced)) {
       return invalid_argument("ReduceJoin: shape " + from.to_string() + " is too large");
     }
@@ -348,7 +347,7 @@ class StringNGrams : public Kernel {
     return ok_status();
   }
 
-  // `count` windows over the row with `pad` places before and behind it.
+  // Adds `count` windows over the row with `pad` padding entries before and after it.
   void add_ngrams(std::span<const std::string_view> row, int64_t width, int64_t pad, int64_t count,
                   StringsOut& out) const {
     const auto length = static_cast<int64_t>(row.size());

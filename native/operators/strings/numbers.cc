@@ -1,5 +1,5 @@
 // String operators about numbers: AsString, StringToNumber, DecodeRaw, DecodePaddedRaw. Hot path.
-// Source: TensorFlow's documentation of each operator and TensorFlow 2.21's answers.
+// Source: TensorFlow's documentation of each operator and results of TensorFlow 2.21.
 #include "operators/strings/numbers.h"
 
 #include <locale.h>
@@ -132,7 +132,7 @@ class AsString : public Kernel {
 
 constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// The number must not depend on what some library of the process sets.
+// Makes the result independent of a locale that another library in the process sets.
 locale_t c_locale() {
   static const locale_t locale = newlocale(LC_ALL_MASK, "C", nullptr);
   return locale;
@@ -218,7 +218,7 @@ Result<std::unique_ptr<Kernel>> make_raw(const KernelAttributes& attributes) {
   return std::unique_ptr<Kernel>(std::make_unique<K>(settings.value()));
 }
 
-// Turns the bytes of every element round where they came big-endian; bools become 0 or 1.
+// Swaps the bytes of every element if they are big-endian; converts bools to 0 or 1.
 void settle_elements(std::span<uint8_t> bytes, const RawSettings& settings) {
   if (settings.dtype == DType::Bool) {
     for (uint8_t& byte : bytes) byte = byte != 0;

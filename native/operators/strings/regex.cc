@@ -1,5 +1,5 @@
 // Regular expressions: RegexReplace, RegexFullMatch and their static forms. RE2 is TensorFlow's own
-// engine: linear time, bounded memory. Hot path. Source: TensorFlow 2.21's answers.
+// engine: linear time, bounded memory. Hot path. Source: results of TensorFlow 2.21.
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Pattern = std::shared_ptr<const re2::RE2>;
 
-// RE2 prints what it does not like unless told not to.
+// RE2 prints errors unless that is disabled.
 std::string compile(std::string_view text, Pattern& out) {
   re2::RE2::Options options;
   options.set_log_errors(false);
@@ -24,7 +24,7 @@ std::string compile(std::string_view text, Pattern& out) {
          ", error: " + out->error();
 }
 
-// A rewrite text cut into its parts: literal bytes, then a group (-1 at the end).
+// A rewrite text split into its parts: literal bytes, then a group (-1 at the end).
 struct Rewrite {
   struct Part {
     std::string literal;
@@ -32,7 +32,7 @@ struct Rewrite {
   };
   std::vector<Part> parts = {{}};
   int groups = 1;        // group 0 and those up to the highest named one
-  bool is_valid = true;  // false: matches are replaced by what stands before the fault
+  bool is_valid = true;  // false: matches are replaced by the text before the fault
 
   explicit Rewrite(std::string_view text) {
     for (size_t i = 0; i < text.size(); ++i) {
@@ -43,7 +43,7 @@ struct Rewrite {
       const char next = ++i < text.size() ? text[i] : '\0';
       const bool is_group = next >= '0' && next <= '9';
       if (is_group) groups = std::max(groups, next - '0' + 1);
-      if (!is_valid) continue;  // what is behind the fault only counts groups
+      if (!is_valid) continue;  // after the fault, only groups are counted
       if (is_group) {
         parts.back().group = next - '0';
         parts.emplace_back();
@@ -67,7 +67,8 @@ struct Rewrite {
 
 constexpr size_t kGroupsMax = 10;
 
-// Bytes of one character as RE2 steps: a surrogate's three bytes are one, other faults one byte.
+// Bytes of one character as RE2 advances: three bytes of a surrogate count as one character, other
+// faults as one byte.
 size_t step_of(std::string_view text) {
   const Decoded decoded = decode_utf8(text);
   if (decoded.valid) return decoded.bytes;
@@ -75,8 +76,8 @@ size_t step_of(std::string_view text) {
   return text.size() >= 3 && text[0] == '\xED' && is_trail(text[1]) && is_trail(text[2]) ? 3 : 1;
 }
 
-// Replaces the first match, or all of them from left to right. An empty match right behind another
-// match is none. (RE2's own function has no limit on what it writes.)
+// Replaces the first match, or all of them from left to right. An empty match directly after
+// another match does not count. (RE2's own function has no limit on its output.)
 void replace(const re2::RE2& pattern, const Rewrite& rewrite, bool all, std::string_view text,
              StringsOut& out) {
   if (rewrite.groups > 1 + pattern.NumberOfCapturingGroups()) return out.append(text);
@@ -96,7 +97,8 @@ void replace(const re2::RE2& pattern, const Rewrite& rewrite, bool all, std::str
       at = begin + step;
       continue;
     }
-    // An invalid rewrite stops a single replacement, but many go on without what follows it.
+    // An invalid rewrite disables a single replacement, but replacing all continues without the
+    // rest of the rewrite.
     if (!rewrite.is_valid && !all) return out.append(text.substr(begin));
     rewrite.append(found, out);
     at = last_end = begin + found[0].size();

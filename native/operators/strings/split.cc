@@ -1,6 +1,6 @@
-// String operators that take strings apart: StringSplit, StringSplitV2 (both to COO: indices,
-// values, shape), DecodeCSV. Hot path. Source: TensorFlow's documentation of each operator and
-// TensorFlow 2.21's answers.
+// String operators that split strings: StringSplit, StringSplitV2 (both to COO: indices, values,
+// shape), DecodeCSV. Hot path. Source: TensorFlow's documentation of each operator and results of
+// TensorFlow 2.21.
 #include <algorithm>
 
 #include "operators/groups.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\n\v\f\r";
 
-// The pieces of many strings, as a sparse matrix of one row per string.
+// The pieces of several strings, as a sparse matrix with one row per string.
 class SparseRows {
  public:
   // The piece must outlive write().
@@ -60,7 +60,7 @@ Status check_vector(const TensorView& input) {
   return invalid_argument("input must be a vector, got shape: " + input.shape.to_string());
 }
 
-// Every byte of the delimiter divides; "" divides everywhere.
+// Every byte of the delimiter is a separator; "" splits between all bytes.
 class StringSplit : public Kernel {
  public:
   explicit StringSplit(bool skip_empty) : skip_empty_(skip_empty) {}
@@ -104,7 +104,7 @@ class StringSplit : public Kernel {
   bool skip_empty_;
 };
 
-// As Python's split: "" stands for runs of blanks, and 0 or more splits may be the limit.
+// Like Python's split: "" means runs of blanks, and the number of splits may be limited.
 class StringSplitV2 : public Kernel {
  public:
   explicit StringSplitV2(int64_t splits_max) : splits_max_(splits_max) {}
@@ -136,7 +136,7 @@ class StringSplitV2 : public Kernel {
   }
 
  private:
-  // Unlike Python, what is left after the last allowed split is a piece even where it is empty.
+  // Unlike Python, the rest after the last allowed split is a piece even if it is empty.
   void split_at_blanks(std::string_view text, SparseRows& rows) const {
     const auto skip = [&] {
       text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
@@ -174,7 +174,7 @@ struct CsvSettings {
   std::vector<DType> dtypes;     // per output
 };
 
-// One line of CSV into fields; the quoted ones lose their quotes.
+// Splits a line of CSV into fields; removes the quotes of quoted ones.
 class CsvLine {
  public:
   CsvLine(const CsvSettings& settings, std::string_view line) : set_(settings), line_(line) {}
@@ -193,7 +193,7 @@ class CsvLine {
       if (!status.ok()) return status;
       keep(std::move(field), column++, chosen, fields);
     }
-    // A delimiter at the end begins one more field.
+    // A delimiter at the end starts one more field.
     if (line_.back() == set_.delimiter) keep({}, column, chosen, fields);
     return ok_status();
   }
@@ -315,7 +315,7 @@ class DecodeCsv : public Kernel {
   }
 
  private:
-  // One output on its way; `numbers` unless the dtype is Bytes.
+  // One output column; uses `numbers` unless the dtype is Bytes.
   struct Column {
     TensorView fallback;
     std::span<uint8_t> numbers;

@@ -1,5 +1,5 @@
 // UnicodeDecode(WithOffsets), UnicodeEncode, UnicodeTranscode. Hot path. Source: TensorFlow's
-// documentation of each operator and TensorFlow 2.21's answers.
+// documentation of each operator and results of TensorFlow 2.21.
 #include "operators/groups.h"
 #include "operators/strings/encoding.h"
 #include "operators/strings/values.h"
@@ -71,7 +71,7 @@ class UnicodeDecode : public Kernel {
         encoding.value(), replacing.value(), splits.value(), kOffsets));
   }
 
-  // Outputs: row splits, characters, and where each begins in its string (bytes).
+  // Outputs: row splits, characters, and the byte offset of each in its string.
   Status run(KernelContext& context) const override {
     const Result<TensorView> input = string_input(context, 0);
     if (!input.ok()) return input.error();
@@ -91,7 +91,7 @@ class UnicodeDecode : public Kernel {
     }
     Status status = write_integers(context, 0, splits_, splits);
     if (status.ok()) status = write_integers(context, 1, DType::Int32, characters);
-    // "char_to_byte_starts" is int64 whatever the splits are.
+    // "char_to_byte_starts" is int64 for every type of splits.
     if (status.ok() && offsets_) status = write_integers(context, 2, DType::Int64, offsets);
     return status;
   }

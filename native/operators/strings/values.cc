@@ -1,4 +1,4 @@
-// Inputs and outputs of string kernels (values.h). Hot path.
+// Reads inputs and writes outputs of string kernels (values.h). Hot path.
 #include "operators/strings/values.h"
 
 #include <algorithm>

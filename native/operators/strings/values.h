@@ -1,5 +1,5 @@
-// What string kernels share: inputs with their dtypes checked, string outputs put together. Hot
-// path; kernels are shared by threads, these values are one run's.
+// Helpers shared by string kernels: inputs with checked dtypes, assembly of string outputs. Hot
+// path; kernels are shared by threads, these values belong to one run.
 #pragma once
 
 #include <cstring>
@@ -8,16 +8,17 @@
 
 namespace serval::operators {
 
-// Bytes that one string output may take, kStringElementBytes per element included. Joins, n-grams
-// and substitutions make large outputs of small inputs, so the inputs' limits do not bound them.
+// Limit on the bytes of one string output, including kStringElementBytes per element. Joins,
+// n-grams and substitutions make large outputs from small inputs, so the inputs' limits do not
+// bound them.
 inline constexpr size_t kStringOutputBytesMax = size_t{1} << 30;
 inline constexpr size_t kStringElementBytes = sizeof(std::string_view);
 
-// Errors: backend_failed when the input is no string tensor (the importer wired it wrongly).
+// Errors: backend_failed if the input is not a string tensor (a fault of the importer).
 Result<TensorView> string_input(KernelContext& context, size_t index);
-// INT32 or INT64. Errors: as above.
+// Reads INT32 or INT64. Errors: as above.
 Result<TensorView> integer_input(KernelContext& context, size_t index);
-// One string. Errors: invalid_argument "<what> must be scalar..." for another shape.
+// Reads one string. Errors: invalid_argument "<what> must be scalar..." for another shape.
 Result<std::string_view> scalar_string(KernelContext& context, size_t index, std::string_view what);
 
 inline bool is_scalar(const TensorView& view) { return view.shape.rank() == 0; }
@@ -29,22 +30,22 @@ T element_at(const TensorView& view, size_t index) {
   return value;
 }
 
-// Of an INT32 or INT64 tensor.
+// Reads an element of an INT32 or INT64 tensor.
 inline int64_t integer_at(const TensorView& view, size_t index) {
   if (view.dtype == DType::Int32) return element_at<int32_t>(view, index);
   return element_at<int64_t>(view, index);
 }
 
-// Elements of a tensor that is there.
+// The number of elements of an existing tensor.
 inline size_t element_count(const TensorView& view) {
   return static_cast<size_t>(view.shape.elements().value_or(0));
 }
 
-// The attribute's data type (ONNX's number). Errors: model_invalid unless it is one of `allowed`.
+// Reads a data type attribute (ONNX's number). Errors: model_invalid unless it is one of `allowed`.
 Result<DType> dtype_attribute(const KernelAttributes& attributes, std::string_view name,
                               std::span<const DType> allowed);
 
-// Writes `values` (INT32 or INT64) as output `index` of one dimension.
+// Writes `values` (INT32 or INT64) as output `index`, which has one dimension.
 Status write_integers(KernelContext& context, size_t index, DType dtype,
                       std::span<const int64_t> values);
 
@@ -52,11 +53,11 @@ inline Error invalid_attribute(std::string message) {
   return make_error(ErrorCode::ModelInvalid, std::move(message));
 }
 
-// A string output, element after element, in one growing buffer. Once it is over the limit it
-// takes nothing more, and write() fails.
+// A string output, written element after element to one growing buffer. Once it exceeds the limit
+// it ignores further data, and write() fails.
 class StringsOut {
  public:
-  // To the element at hand.
+  // Appends to the current element.
   void append(std::string_view piece) {
     if (grow(piece.size())) bytes_.append(piece);
   }
@@ -70,10 +71,10 @@ class StringsOut {
     append(whole);
     end();
   }
-  // Loops that do not depend on the inputs' sizes stop here.
+  // Lets loops that do not depend on the inputs' sizes stop early.
   bool is_over() const { return over_; }
   size_t size() const { return ends_.size(); }
-  // The element at hand, for code that appends to a std::string; check_limit() afterwards.
+  // The current element, for code that appends to a std::string; call check_limit() afterwards.
   std::string& bytes() { return bytes_; }
   void check_limit() { grow(0); }
   Status write(KernelContext& context, size_t index, const Shape& shape) const;
@@ -96,7 +97,7 @@ class StringMap : public Kernel {
   Status run(KernelContext& context) const override;
 
  protected:
-  // Appends what becomes of one element; the caller ends it.
+  // Appends the result for one element; the caller ends it.
   virtual Status map(std::string_view element, StringsOut& out) const = 0;
 };
 

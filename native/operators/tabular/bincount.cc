@@ -1,6 +1,6 @@
-// Bincount (also DenseBincount), RaggedBincount, SparseBincount. Hot path, any thread.
-// Every output is [size] or [rows, size]; weights that are empty count as 1; values of `size` or
-// more are left out. Attribute `binary_output`: 1 where a value occurs.
+// Bincount (also DenseBincount), RaggedBincount, SparseBincount. Hot path, any thread. Every output
+// is [size] or [rows, size]; empty weights count as 1; values of `size` or more are ignored.
+// Attribute `binary_output`: 1 for every value that occurs.
 #include "operators/groups.h"
 #include "operators/sparse/sparse_tensor.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kBinsMax = int64_t{1} << 31;
 
-// The counted values and where each belongs: row i of `rows` rows; empty = all in row 0.
+// The values to count and the row of each: row i of `rows` rows; empty = all in row 0.
 struct CountInput {
   std::vector<int64_t> values;
   std::vector<size_t> rows;
@@ -49,7 +49,7 @@ class Bincount : public Kernel {
     input.values = io.integers(0);
     input.size_input = 1;
     input.weights_input = 2;
-    // TensorFlow's older Bincount takes any shape as one row.
+    // TensorFlow's older Bincount treats any shape as one row.
     if (!io.failed() && values.shape.rank() == 2 && by_row_) {
       input.row_count = static_cast<size_t>(values.shape[0]);
       const size_t width = static_cast<size_t>(values.shape[1]);

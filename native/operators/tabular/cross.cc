@@ -1,10 +1,9 @@
 // SparseCross: TensorFlow's SparseCross, SparseCrossV2 and SparseCrossHashed in one kernel. Hot
-// path, any thread.
-// Inputs: N sparse columns (all indices, then all values, then all shapes; N is the attribute
-// `num_sparse`), then dense columns [batch, n]. Values are strings or int64.
-// Outputs: indices, values (string with mode "join", else int64) and shape of the crossed column.
+// path, any thread. Inputs: N sparse columns (all indices, then all values, then all shapes; N is
+// the attribute `num_sparse`), then dense columns [batch, n]. Values are strings or int64. Outputs:
+// indices, values (string with mode "join", else int64) and shape of the crossed column.
 // Attributes: mode "join" (with `separator`), "hash" (`num_buckets`, `hash_key`) or "salted"
-// (`num_buckets`, `salt` of two, `strong_hash`). num_buckets 0 = all of int64's.
+// (`num_buckets`, `salt` of two, `strong_hash`). num_buckets 0 = the whole range of int64.
 #include "operators/groups.h"
 #include "operators/kernel_io.h"
 #include "operators/tabular/hash.h"
@@ -12,7 +11,7 @@
 namespace serval::operators {
 namespace {
 
-constexpr size_t kCrossesMax = size_t{1} << 24;  // of one run: values multiply
+constexpr size_t kCrossesMax = size_t{1} << 24;  // per run: the numbers of values multiply
 
 enum class Mode : uint8_t { Join, Hash, Salted };
 
@@ -112,7 +111,7 @@ std::vector<CrossColumn> SparseCross::read_columns(KernelIo& io) const {
                    std::string(dtype_tf_name(dtype)));
   }
   io.require(!columns.empty(), "SparseCross: no columns");
-  // TensorFlow 2.21 takes such a number for an address, so that there is no result to agree with.
+  // TensorFlow 2.21 interprets such a number as an address, so there is no result to match.
   for (const CrossColumn& column : columns) {
     io.require(options_.mode != Mode::Salted || !options_.strong || !column.dense ||
                    column.values.dtype == DType::Bytes,
@@ -128,7 +127,7 @@ uint64_t SparseCross::hash_of(const CrossColumn& column, size_t at) const {
     uint64_t number;
     std::memcpy(&number, place, sizeof number);
     if (options_.mode == Mode::Hash || column.dense) return number;
-    bytes = {reinterpret_cast<const char*>(place), 4};  // the low half only, as TensorFlow does
+    bytes = {reinterpret_cast<const char*>(place), 4};  // only the low half, as in TensorFlow
   } else {
     bytes = column.values.strings[at];
   }
@@ -191,7 +190,7 @@ void SparseCross::write_values(KernelIo& io, std::span<const CrossColumn> column
   const uint64_t modulus = options_.buckets > 0 ? options_.buckets : uint64_t{INT64_MAX};
   size_t at = 0;
   for_crosses(columns, rows, [&](size_t, const std::vector<size_t>& picks) {
-    // The salted form begins with the first value itself; the salt is the strong hash's key.
+    // The salted form starts with the first value itself; the salt is the strong hash's key.
     const bool keyed = options_.mode == Mode::Hash;
     uint64_t hash = keyed ? options_.hash_key : hash_of(columns[0], picks[0]);
     for (size_t c = keyed ? 0 : 1; c < columns.size(); ++c) {

@@ -1,4 +1,4 @@
-// See example_columns.h. Control plane but for the texts.
+// Reads columns of Example parses and formats their errors. Control plane except for the texts.
 #include "operators/tabular/example_columns.h"
 
 #include "base/limits.h"
@@ -30,7 +30,7 @@ Result<std::vector<DType>> read_types(const KernelAttributes& attributes, const 
   return types;
 }
 
-// Takes one dense column's rank and dims from `shapes`.
+// Removes one dense column's rank and dims from `shapes`.
 Status read_dims(std::span<const int64_t>& shapes, FeatureColumn& column) {
   const auto bad = [&column] {
     return model_invalid("attribute 'dense_shapes': wrong for key '" + column.key + "'");

@@ -1,5 +1,5 @@
-// The columns of a parse of tf.train.Examples: what a node asks for, and the errors in TensorFlow's
-// words. Control plane (attributes), hot path (checks).
+// The columns of a parse of tf.train.Examples: a node's specification, and the errors in
+// TensorFlow's words. Control plane (attributes), hot path (checks).
 #pragma once
 
 #include "base/bytes/example_wire.h"
@@ -12,10 +12,10 @@ struct FeatureColumn {
   std::string key;
   Form form = Form::Dense;
   DType dtype = DType::Invalid;  // Fp32, Int64, Bytes
-  DType splits = DType::Int64;   // Ragged: of its row splits
-  std::vector<int64_t> dims;     // Dense; the first may be -1: of variable length
+  DType splits = DType::Int64;   // Ragged: dtype of its row splits
+  std::vector<int64_t> dims;     // Dense; the first may be -1: variable length
   bool variable = false;
-  int64_t row_elements = 1;  // Dense: of one row (variable) or of one example
+  int64_t row_elements = 1;  // Dense: elements of one row (variable length) or of one example
   bool takes_empty() const { return form != Form::Dense; }
 };
 
@@ -28,7 +28,7 @@ Result<std::vector<FeatureColumn>> read_columns(const KernelAttributes& attribut
 // "[?,2]": as TensorFlow prints a partial shape.
 std::string partial_shape_text(std::span<const int64_t> dims);
 
-// A client's bytes in an error text: cut, and made printable.
+// A client's bytes for an error text: truncated, and made printable.
 std::string shown(std::string_view bytes);
 
 }  // namespace serval::operators

@@ -5,7 +5,7 @@
 
 namespace serval::operators {
 
-// Reads a list's values to `out`.
+// Reads a list's values into `out`.
 template <typename T>
 void read_values(const FeatureList& list, T* out) {
   if constexpr (std::is_same_v<T, float>) read_floats(list, out);
@@ -13,14 +13,14 @@ void read_values(const FeatureList& list, T* out) {
   else read_strings(list, out);
 }
 
-// Output memory of any of the three types: strings are collected and handed over by finish().
+// Output memory of any of the three types: strings are collected and written by finish().
 template <typename T>
 class ColumnOutput {
  public:
   ColumnOutput(KernelIo& io, size_t index, const Shape& shape)
       : ports_(io), index_(index), shape_(shape) {
     if constexpr (std::is_same_v<T, std::string_view>) {
-      // In proportion to the examples' bytes but for padding, which the limit of outputs bounds.
+      // Proportional to the examples' bytes except for padding, which the limit on outputs bounds.
       const uint64_t elements = shape.elements().value_or(uint64_t{1} << 40);
       if (!io.require(elements <= kTextsMax, "too many strings in an output")) return;
       texts_.resize(elements);

@@ -1,4 +1,4 @@
-// See hash.h. Hot path, any thread.
+// Implements the hash functions. Hot path, any thread.
 #include "operators/tabular/hash.h"
 
 #include <bit>
@@ -82,7 +82,7 @@ struct Blocks {
   uint64_t x, y, z;
   Pair v = {0, 0}, w = {0, 0};
 
-  // `factor` and `weight` are k1 and 1 but for the last block.
+  // `factor` and `weight` are k1 and 1 except for the last block.
   void take(const char* at, uint64_t factor, uint64_t weight) {
     x = rotated(x + y + v.first + load64(at + 8), 37) * factor;
     y = rotated(y + v.second + load64(at + 48), 42) * factor;

@@ -1,6 +1,6 @@
-// The hash functions behind TensorFlow's hashing operators. Pure; hot path, any thread. Written
-// from the published descriptions (FarmHash's Fingerprint64, SipHash-2-4, MurmurHash64A); results
-// are part of trained models and must never change.
+// The hash functions of TensorFlow's hashing operators. Pure; hot path, any thread. Written from
+// the published descriptions (FarmHash's Fingerprint64, SipHash-2-4, MurmurHash64A); results are
+// part of trained models and must never change.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace serval::operators {
 // FarmHash Fingerprint64: StringToHashBucketFast, Fingerprint, SparseCross.
 uint64_t fingerprint64(std::string_view text);
 
-// Two fingerprints to one; the order counts.
+// Combines two fingerprints; the order matters.
 uint64_t fingerprint_cat64(uint64_t first, uint64_t second);
 
 // SipHash-2-4: StringToHashBucketStrong, keyed SparseCrossHashed.

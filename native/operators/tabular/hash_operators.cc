@@ -7,7 +7,7 @@
 namespace serval::operators {
 namespace {
 
-// Strings to numbers of buckets: fast, legacy, or strong with the attribute `key`.
+// Maps strings to bucket numbers: fast, legacy, or strong with the attribute `key`.
 class StringToHashBucket final : public Kernel {
  public:
   enum class Function : uint8_t { Fast, Strong, Legacy };
@@ -50,8 +50,8 @@ Result<std::unique_ptr<Kernel>> make_buckets(const KernelAttributes& attributes)
       static_cast<uint64_t>(key[1])));
 }
 
-// Rows of any tensor to 8 bytes each: FarmHash's fingerprint, little-endian. A tensor of strings
-// with rows of several hashes the strings' own fingerprints.
+// Hashes rows of any tensor to 8 bytes each: FarmHash's fingerprint, little-endian. For rows of
+// several strings, hashes the strings' own fingerprints.
 class Fingerprint final : public Kernel {
  public:
   Status run(KernelContext& context) const override {

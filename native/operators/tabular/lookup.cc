@@ -1,7 +1,7 @@
-// LookupFind: a table that is fixed when the model is loaded. Hot path, any thread.
-// Inputs: keys; the default (one value); the table's keys [n]; its values [n, ...]. The last two
-// must be constants: they are read at the first run and never again. Output: the keys' shape and
-// then a value's.
+// LookupFind: a table that is fixed when the model is loaded. Hot path, any thread. Inputs: keys;
+// the default (one value); the table's keys [n]; its values [n, ...]. The last two must be
+// constants: they are read at the first run and never again. Output: the keys' shape followed by a
+// value's.
 #include <atomic>
 #include <bit>
 #include <mutex>
@@ -30,7 +30,7 @@ uint64_t spread(uint64_t number) {
 // Owns copies of everything.
 class Table {
  public:
-  // A key that comes twice: its last value counts.
+  // For a duplicate key the last value counts.
   Table(const TensorView& keys, const TensorView& values) : values_(values) {
     const size_t count = keys.shape.elements().value_or(0);
     key_dtype_ = keys.dtype;
@@ -52,7 +52,7 @@ class Table {
   }
   DType key_dtype() const { return key_dtype_; }
   const TensorView& values() const { return values_; }
-  // The row, -1 where there is no such key.
+  // The row, -1 if there is no such key.
   int64_t find(std::string_view key) const { return slots_[slot_of(key)]; }
   int64_t find(uint64_t key) const { return slots_[slot_of(key)]; }
 
@@ -70,7 +70,7 @@ class Table {
       at += text.size();
     }
   }
-  // The slot that holds the key, or the free one where it would go.
+  // The slot that holds the key, or the free one where it belongs.
   template <typename Same>
   size_t probe(uint64_t hash, Same same) const {
     size_t slot = hash & (slots_.size() - 1);

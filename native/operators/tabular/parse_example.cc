@@ -1,9 +1,8 @@
-// ParseExample: TensorFlow's ParseExample, ParseExampleV2 and ParseSingleExample in one kernel.
-// Hot path, any thread.
-// Inputs: serialized Examples ([n], or one as a scalar), then the default of each dense column.
-// Outputs: sparse indices, sparse values, sparse shapes, dense values, ragged values, ragged row
-// splits, each in the order of its keys. A scalar gives tensors without the batch dim, and empty
-// row splits.
+// ParseExample: TensorFlow's ParseExample, ParseExampleV2 and ParseSingleExample in one kernel. Hot
+// path, any thread. Inputs: serialized Examples ([n], or one as a scalar), then the default of each
+// dense column. Outputs: sparse indices, sparse values, sparse shapes, dense values, ragged values,
+// ragged row splits, each in the order of its keys. A scalar gives tensors without the batch dim,
+// and empty row splits.
 // Source: tensorflow/core/ops/parsing_ops.cc; values and texts measured with 2.21.
 #include "operators/groups.h"
 #include "operators/tabular/example_output.h"
@@ -45,12 +44,12 @@ struct ParseExample::Run {
   bool single = false;
   std::vector<TensorView> defaults;
   std::vector<FeatureList> cells;  // [column][example]
-  std::vector<bool> found;         // the same; Dense only
+  std::vector<bool> found;         // [column][example]; Dense only
 
   std::span<const FeatureList> cells_of(size_t column) const {
     return std::span(cells).subspan(column * examples.size(), examples.size());
   }
-  // Where an example's error is.
+  // The location of an example's error.
   std::string name(size_t example, const FeatureColumn& column) const {
     if (single) return "Key: " + column.key + ".  ";
     return "Name: <unknown>, Key: " + column.key + ", Index: " + std::to_string(example) + ".  ";
@@ -80,7 +79,7 @@ void ParseExample::check_default(KernelIo& io, size_t dense, const FeatureColumn
                                         " == " + partial_shape_text(column.dims));
 }
 
-// The list behind a found feature, checked as far as its column says.
+// Opens the list of a found feature and makes the checks that its column requires.
 Status ParseExample::check_cell(const Run& run, size_t example, const FeatureColumn& column,
                                 FeatureBytes bytes, FeatureList& list) const {
   const DType kind = feature_kind(bytes);
@@ -150,7 +149,7 @@ void ParseExample::find_cells(Run& run) const {
   }
 }
 
-// All values of a column, one example behind the other.
+// Concatenates all values of a column, one example after the other.
 template <typename T>
 void write_flat(KernelIo& io, size_t index, std::span<const FeatureList> cells) {
   size_t total = 0;
@@ -244,7 +243,7 @@ Status ParseExample::run(KernelContext& context) const {
   for (size_t c = 0; c < columns_.size() && !io.failed(); ++c) {
     const FeatureColumn& column = columns_[c];
     const std::span<const FeatureList> cells = run.cells_of(c);
-    const size_t ragged = c - sparse - dense;  // of use for Ragged only
+    const size_t ragged = c - sparse - dense;  // valid for Ragged only
     if (column.form == Form::Sparse) write_indices(io, c, 2 * sparse + c, run.single, cells);
     if (column.form == Form::Ragged) {
       write_splits(io, 3 * sparse + dense + count(Form::Ragged) + ragged, column.splits, run.single,

@@ -1,11 +1,10 @@
-// ParseFeatureLists: the feature lists of tf.train.SequenceExamples. (Their contexts are parsed by
-// ParseExample.) Hot path, any thread.
-// Input: serialized SequenceExamples ([n], or one as a scalar). Outputs: sparse indices ([k, 3]:
-// example, step, value), values, shapes; dense values ([n, steps, ...], zeros behind the last
-// step), dense lengths; ragged values, outer splits (steps of each example), inner splits (values
-// of each step); each in the order of its keys. A scalar gives tensors without the first dim.
-// Attributes: as ParseExample's, dense_shapes are those of one step; `missing_assumed_empty`: 1 for
-// each dense key that may be absent.
+// ParseFeatureLists: the feature lists of tf.train.SequenceExamples. (ParseExample parses their
+// contexts.) Hot path, any thread. Input: serialized SequenceExamples ([n], or one as a scalar).
+// Outputs: sparse indices ([k, 3]: example, step, value), values, shapes; dense values ([n, steps,
+// ...], zeros after the last step), dense lengths; ragged values, outer splits (steps of each
+// example), inner splits (values of each step); each in the order of its keys. A scalar gives
+// tensors without the first dim. Attributes: as ParseExample's, dense_shapes are those of one step;
+// `missing_assumed_empty`: 1 for each dense key that may be absent.
 // Source: tensorflow/core/util/example_proto_fast_parsing.cc (semantics; measured with 2.21).
 #include "operators/groups.h"
 #include "operators/tabular/example_output.h"
@@ -50,7 +49,7 @@ class ParseFeatureLists final : public Kernel {
   size_t forms_[3] = {};
 };
 
-// The steps of one example's list, checked.
+// Reads and checks the steps of one example's list.
 bool ParseFeatureLists::read_steps(KernelIo& io, const FeatureColumn& column, FeatureBytes list,
                                    StepColumn& out) const {
   const std::string where = "Name: <unknown>, Feature list: " + column.key +
@@ -171,7 +170,7 @@ void write_dense(KernelIo& io, size_t index, const FeatureColumn& column, bool s
 
 void write_splits(KernelIo& io, size_t outer, size_t inner, const FeatureColumn& column,
                   bool single, const StepColumn& steps) {
-  // Of one example TensorFlow gives a scalar that it leaves unwritten; here it is 0.
+  // For a single example TensorFlow returns a scalar that it leaves uninitialised; here it is 0.
   std::vector<int64_t> splits(steps.splits.begin(), steps.splits.end());
   const Shape outer_shape = single ? Shape() : shape_of({static_cast<int64_t>(splits.size())});
   io.integers_output(outer, column.splits, outer_shape, splits);
@@ -184,7 +183,7 @@ void ParseFeatureLists::write(KernelIo& io, size_t c, bool single, const StepCol
   const FeatureColumn& column = columns_[c];
   const size_t sparse = count(Form::Sparse), dense = count(Form::Dense);
   const size_t ragged = count(Form::Ragged), ragged_at = 3 * sparse + 2 * dense;
-  const size_t d = c - sparse, r = c - sparse - dense;  // each of use for its form only
+  const size_t d = c - sparse, r = c - sparse - dense;  // each is valid for its form only
   if (column.form == Form::Sparse) write_sparse(io, c, 2 * sparse + c, single, steps);
   if (column.form == Form::Ragged) {
     write_splits(io, ragged_at + ragged + r, ragged_at + 2 * ragged + r, column, single, steps);

@@ -21,7 +21,7 @@ Result<Reduction> read_reduction(const KernelAttributes& attributes) {
   return model_invalid("attribute 'reduction': unknown: " + name);
 }
 
-// Of numbers that do not compare the second counts, as in TensorFlow's scalar kernels.
+// For values that do not compare, returns the second one, as TensorFlow's scalar kernels do.
 template <typename T>
 T combined(Reduction reduction, T a, T b) {
   switch (reduction) {
@@ -45,7 +45,7 @@ T start_of(Reduction reduction) {
   }
 }
 
-// The same for sorted ids, whose empty segments get no extreme.
+// The same for sorted ids, whose empty segments have no extreme.
 template <typename T>
 T sorted_start_of(Reduction reduction) {
   using Limits = std::numeric_limits<T>;
@@ -56,16 +56,16 @@ T sorted_start_of(Reduction reduction) {
   return start_of<T>(reduction);
 }
 
-// Takes a number into the extreme of others in a column that TensorFlow computes with vectors: NaN
-// never counts there.
+// Combines a number with the extreme of a column that TensorFlow computes vectorized: NaN never
+// counts there.
 template <typename T>
 T combined_in_vector(Reduction reduction, T a, T b) {
   if (reduction == Reduction::Max) return a < b ? b : a;
   return reduction == Reduction::Min ? (b < a ? b : a) : combined(reduction, a, b);
 }
 
-// Adds row i of data into row rows[i] of out; negative rows are left out. The first `vectors`
-// columns are computed as TensorFlow's vectors are.
+// Adds row i of data into row rows[i] of out; ignores negative rows. The first `vectors` columns
+// are computed like TensorFlow's vectorized ones.
 template <typename T>
 void reduce(Reduction reduction, std::span<const T> data, std::span<const int64_t> rows,
             std::span<T> out, size_t vectors = 0) {
@@ -150,7 +150,7 @@ class SegmentReduce final : public Kernel {
   const Reduction reduction_;
 };
 
-// Ids of any shape that data's begins with, and the number of segments, checked.
+// Checked ids, whose shape is a prefix of data's, and the number of segments.
 struct UnsortedIds {
   std::vector<int64_t> ids;
   Shape id_shape;
@@ -177,7 +177,7 @@ bool read_unsorted(KernelIo& io, const TensorView& data, UnsortedIds& out) {
 }
 
 // Rows without members are 0, 1 (prod), or the type's highest or lowest value (min, max). Attribute
-// `highest`: that value, where the numbers come from a narrower type than this one (half as float).
+// `highest`: that value, if the numbers come from a narrower type than this one (half as float).
 class UnsortedSegmentReduce final : public Kernel {
  public:
   UnsortedSegmentReduce(Reduction reduction, float highest)

@@ -7,9 +7,9 @@
 namespace serval::operators {
 namespace {
 
-// Input: values, of rank 1 or with an axis. Outputs: the values in the order in which each came
-// first; for each given value which of them it is; how often each came (optional). Attributes:
-// `axis`, `has_axis`, `index_type` (ONNX int32 or int64).
+// Input: values, of rank 1 or with an axis. Outputs: the distinct values in order of first
+// occurrence; for each given value, the index of its distinct value; the number of occurrences of
+// each (optional). Attributes: `axis`, `has_axis`, `index_type` (ONNX int32 or int64).
 class Unique final : public Kernel {
  public:
   Unique(bool has_axis, int64_t axis, DType index_type)
@@ -22,12 +22,12 @@ class Unique final : public Kernel {
   const DType index_type_;
 };
 
-// A tensor as [outer, n, inner], of which slices along n are compared.
+// A tensor as [outer, n, inner], whose slices along n are compared.
 struct Slices {
   size_t outer = 1, count = 1, inner = 1;
 };
 
-// The bytes of slice i, so that equal slices and no others have equal bytes; 0.0 is -0.0.
+// The bytes of slice i, so that slices are equal if and only if their bytes are; 0.0 equals -0.0.
 std::string slice_key(const TensorView& values, const Slices& slices, size_t i) {
   std::string key;
   for (size_t o = 0; o < slices.outer; ++o) {
@@ -55,7 +55,7 @@ std::string slice_key(const TensorView& values, const Slices& slices, size_t i) 
   return key;
 }
 
-// The number of each slice among the distinct ones; `firsts` gets where each came first.
+// The number of each slice among the distinct ones; `firsts` receives the first occurrence of each.
 std::vector<int64_t> number_slices(const TensorView& values, const Slices& slices,
                                    std::vector<int64_t>& firsts) {
   std::vector<int64_t> numbers(slices.count);
@@ -134,7 +134,7 @@ bool begins_with(const Shape& whole, const Shape& start) {
          std::equal(start.dims().begin(), start.dims().end(), whole.dims().begin());
 }
 
-// `whole` with its first `dropped` dims made one of `rows`.
+// `whole` with its first `dropped` dims replaced by one of `rows`.
 Shape with_rows(const Shape& whole, size_t dropped, int64_t rows) {
   Shape shape;
   (void)shape.push_back(rows);
@@ -142,7 +142,8 @@ Shape with_rows(const Shape& whole, size_t dropped, int64_t rows) {
   return shape;
 }
 
-// Inputs: data, partitions (a shape that data's begins with). Outputs: the rows of each partition.
+// Inputs: data, partitions (whose shape is a prefix of data's). Outputs: the rows of each
+// partition.
 class DynamicPartition final : public Kernel {
  public:
   explicit DynamicPartition(size_t count) : count_(count) {}
@@ -221,8 +222,8 @@ void write_stitched(KernelIo& io, std::span<const StitchPart> parts, const Shape
   }
 }
 
-// Inputs: N index tensors, then N data tensors. Output: row indices[i] is data[i]; the last one
-// counts.
+// Inputs: N index tensors, then N data tensors. Output: row indices[i] is data[i]; of duplicates
+// the last one counts.
 Status dynamic_stitch(KernelContext& context) {
   KernelIo io(context);
   const size_t count = io.input_count() / 2;
@@ -261,7 +262,7 @@ Status dynamic_stitch(KernelContext& context) {
   return io.take();
 }
 
-// Input: numbers. Output: int32, the bucket of each between the attribute `boundaries`.
+// Input: numbers. Output: int32, the bucket of each number among the attribute `boundaries`.
 class Bucketize final : public Kernel {
  public:
   explicit Bucketize(std::vector<float> boundaries) : boundaries_(std::move(boundaries)) {}
@@ -285,7 +286,7 @@ class Bucketize final : public Kernel {
   }
 
  private:
-  // What TensorFlow's comparison of a T with a float comes to.
+  // The result of TensorFlow's comparison of a T with a float.
   template <typename T>
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const std::vector<float> boundaries_;

@@ -1,5 +1,5 @@
-// BoostedTreesPredict and BoostedTreesBucketize: what the estimators' boosted trees add up to, and
-// the buckets that their splits ask for. Hot path, any thread.
+// BoostedTreesPredict and BoostedTreesBucketize: the sums of the estimators' boosted trees, and the
+// buckets that their splits use. Hot path, any thread.
 // Source: tensorflow/core/kernels/boosted_trees/{prediction_ops,quantile_ops}.cc (2.8).
 #include <limits>
 #include <utility>
@@ -10,17 +10,17 @@
 namespace serval::operators {
 namespace {
 
-// Rows that a task answers.
+// Rows per task.
 constexpr size_t kTaskRows = 256;
 
-// A node: a leaf, or which of two nodes of its tree comes next. Nodes are numbered over all trees.
+// A node: a leaf, or the choice between two nodes of its tree. Nodes are numbered over all trees.
 struct TreeNode {
   enum class Kind : uint8_t { Leaf, AtMost, Equal };
   Kind kind = Kind::Leaf;
   uint32_t feature = 0, dimension = 0;
   int32_t value = 0;
   uint32_t left = 0, right = 0;
-  uint32_t leaf = 0;  // where its values begin
+  uint32_t leaf = 0;  // start of its values
 };
 
 struct Tree {
@@ -31,18 +31,18 @@ struct Tree {
 struct Forest {
   std::vector<Tree> trees;
   std::vector<TreeNode> nodes;
-  std::vector<float> leaves;  // `width` of each leaf
+  std::vector<float> leaves;  // `width` values per leaf
   size_t width = 1;
-  std::vector<uint32_t> dimensions;  // by feature: how many are asked for
+  std::vector<uint32_t> dimensions;  // per feature: the number of dimensions used
 };
 
-// The attributes, of which some have an element for each node of each tree.
+// The attributes; some have an element for each node of each tree.
 struct ForestLists {
   std::vector<int64_t> kinds, features, dimensions, values, lefts, rights, sizes;
   std::vector<float> weights, leaves;
 };
 
-// One tree's nodes, [first, first + size) of the lists. Result: what is wrong, or nothing.
+// Adds one tree's nodes, [first, first + size) of the lists. Returns the error, or "".
 std::string add_tree(Forest& forest, const ForestLists& lists, size_t first, size_t size,
                      size_t& leaves) {
   const auto within = [&](const std::vector<int64_t>& list, size_t i, int64_t limit) {
@@ -78,7 +78,8 @@ std::string add_tree(Forest& forest, const ForestLists& lists, size_t first, siz
   return {};
 }
 
-// Whether each node that the root leads to is led to once: then every walk ends at a leaf.
+// Whether every node reachable from the root is reached exactly once: then every walk ends at a
+// leaf.
 bool is_tree(const Forest& forest, size_t first, size_t size) {
   std::vector<bool> seen(size);
   std::vector<uint32_t> open = {static_cast<uint32_t>(first)};
@@ -140,8 +141,8 @@ struct Buckets {
 };
 
 // Inputs: features, int32 [rows] or [rows, dimensions]. Output: float [rows, logits_dimension].
-// Attributes: `logits_dimension`; by tree `tree_sizes`, `tree_weights`; by node `kinds` (0: a leaf,
-// 1: left where the feature is at most the value, 2: where it is the value), `features`,
+// Attributes: `logits_dimension`; per tree `tree_sizes`, `tree_weights`; per node `kinds` (0: a
+// leaf, 1: left if the feature is at most the value, 2: if it equals the value), `features`,
 // `dimensions`, `values`, `lefts`, `rights`; `leaves`, the values of each leaf.
 class Predict final : public Kernel {
  public:
@@ -194,7 +195,7 @@ class Predict final : public Kernel {
     return features;
   }
 
-  // Tree by tree in single precision, as TensorFlow adds them.
+  // Adds tree by tree in single precision, as TensorFlow does.
   void sum(const std::vector<Buckets>& features, size_t row, std::span<float> out) const {
     std::fill(out.begin(), out.end(), 0.0F);
     for (const Tree& tree : forest_.trees) {
@@ -232,8 +233,8 @@ Result<std::unique_ptr<Kernel>> make_predict(const KernelAttributes& attributes)
 }
 
 // Inputs: float values of rank 1 or more, float boundaries in ascending order. Output: int32
-// [rows], of each row's value the first boundary that is not below it, or the last one. As
-// TensorFlow has it, of wider rows only as many values count as there are rows.
+// [rows], for each row's value the first boundary that is not below it, or the last one. As in
+// TensorFlow, of wider rows only as many values count as there are rows.
 class BucketizeFeature final : public Kernel {
  public:
   Status run(KernelContext& context) const override {

@@ -45,7 +45,7 @@ ChunkLine::Found ChunkLine::bad(std::string_view why) {
 
 ChunkLine::Found ChunkLine::read(uint8_t one) {
   if (part_ == Part::Lf) {
-    return one == '\n' ? Found::End : bad("the line of a chunk's size has CR that no LF follows");
+    return one == '\n' ? Found::End : bad("the line of a chunk's size has a CR without LF");
   }
   if (part_ == Part::Size) return read_size(one);
   if (one != '\r') extension_bytes_ += 1;
@@ -60,7 +60,7 @@ ChunkLine::Found ChunkLine::read_size(uint8_t one) {
     return Found::More;
   }
   if (!has_digits_ || (one != '\r' && one != ';')) {
-    return bad("the size of a chunk is no hexadecimal number");
+    return bad("the size of a chunk is not a hexadecimal number");
   }
   if (one == ';') extension_bytes_ += 1;
   return next_part(one);
@@ -75,7 +75,7 @@ ChunkLine::Found ChunkLine::next_part(uint8_t one) {
 }
 
 ChunkLine::Found ChunkLine::read_extension(uint8_t one) {
-  constexpr std::string_view kBad = "the extension of a chunk is broken";
+  constexpr std::string_view kBad = "the extension of a chunk is malformed";
   const bool ends = one == ';' || one == '\r';
   switch (part_) {
     case Part::Name:
@@ -141,7 +141,7 @@ bool ChunkReader::read_byte(uint8_t one, Outcome& out) {
     const bool is_cr = part_ == Part::DataCr;
     part_ = is_cr ? Part::DataLf : Part::Line;
     if (one == (is_cr ? '\r' : '\n')) return true;
-    out.reason = "chunked body: CRLF does not follow the data of a chunk";
+    out.reason = "chunked body: expected CRLF after the data of a chunk";
     return false;
   }
   const ChunkLine::Found found = line_.read(one);

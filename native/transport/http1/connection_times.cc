@@ -66,7 +66,7 @@ void Http1Connection::due(uint64_t now_ns) {
     if (head_began_ns_ != 0) refuse(408, "the head of a request took too long");
     else begin_closing(false);
   } else if (is_stalled(now_ns)) {
-    refuse(408, "nothing came of a body for too long");
+    refuse(408, "no data of the body arrived for too long");
   }
   if (!dead_) set_timer();
 }

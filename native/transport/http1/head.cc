@@ -172,7 +172,7 @@ LineScanner::Found LineScanner::scan(std::span<const uint8_t> bytes, Part part) 
   for (; at_ < bytes.size(); ++at_) {
     const uint8_t one = bytes[at_];
     if (cr_) {
-      if (one != '\n') return bad("a line has CR that no LF follows");
+      if (one != '\n') return bad("a line has a CR without LF");
       cr_ = false;
       if (line_bytes_ > 0) {
         lines_ += 1;
@@ -191,7 +191,7 @@ LineScanner::Found LineScanner::scan(std::span<const uint8_t> bytes, Part part) 
       cr_ = true;
       continue;
     }
-    if (one == '\n') return bad("a line ends with LF that no CR precedes");
+    if (one == '\n') return bad("a line ends with LF without CR");
     if (kControl[one]) return bad("a line has a control character");
     if (line_bytes_ == 0 && (one == ' ' || one == '\t')) {
       return bad(lines_ == 0 && part == Part::Head ? "the request line begins with a space"

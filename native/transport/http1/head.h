@@ -1,6 +1,6 @@
 // The head of an HTTP/1 request: where it ends, and what it contains. Two readers have to agree: a
-// scanner that only knows lines, and llhttp. Hot path; the listener's thread. Source: RFC 9112 2 to
-// 6.
+// scanner that only knows lines, and llhttp. Hot path; the listener's thread.
+// Source: RFC 9112 2 to 6.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ bool CallStream::send(std::span<const uint8_t> message) {
   if (block->buffer.append(message.data(), message.size())) return queue(block, false);
   connection_.blocks().release(block);
   fail(kResourceExhausted,
-       "no memory for an answer of " + std::to_string(message.size()) + " bytes");
+       "no memory for a response of " + std::to_string(message.size()) + " bytes");
   return false;
 }
 

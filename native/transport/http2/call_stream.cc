@@ -118,7 +118,7 @@ void CallStream::data(std::span<const uint8_t> bytes) {
   if (blocked() || held_.size() > 0) {
     if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
     if (!held_.append(bytes.data(), bytes.size())) {
-      fail(kResourceExhausted, "no memory for messages that wait");
+      fail(kResourceExhausted, "no memory for waiting messages");
     }
     return;
   }
@@ -134,7 +134,7 @@ void CallStream::take_in(std::span<const uint8_t> bytes) {
       if (bytes.empty()) break;
       if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
       if (!held_.append(bytes.data(), bytes.size())) {
-        fail(kResourceExhausted, "no memory for messages that wait");
+        fail(kResourceExhausted, "no memory for waiting messages");
       }
       break;
     }
@@ -232,7 +232,7 @@ void CallStream::end_unpack() {
       break;
     case ErrorCode::MemoryFull:
       fail(kResourceExhausted,
-           "no memory for a message of more than " + digits(bytes) + " bytes once unpacked");
+           "no memory for a message of more than " + digits(bytes) + " bytes after decompression");
       break;
     default: fail(kStatusInternal, "Failed to decompress message");
   }

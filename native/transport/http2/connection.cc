@@ -236,7 +236,7 @@ int Http2Connection::judge(StreamHistory::Verdict verdict) {
   switch (verdict) {
     case StreamHistory::Verdict::Fine: return 0;
     case StreamHistory::Verdict::Ended:
-      return broken(NGHTTP2_STREAM_CLOSED, "HEADERS of a stream that their sender has ended");
+      return broken(NGHTTP2_STREAM_CLOSED, "HEADERS on a stream that the sender has ended");
     case StreamHistory::Verdict::Skipped: break;
   }
   return broken(NGHTTP2_PROTOCOL_ERROR, "a stream's number is below that of a later stream");
@@ -380,7 +380,8 @@ std::string Http2Connection::too_much_unsent() const {
   if (!thread_.too_much_unsent() || unsent_bytes_ <= settings().unsent_bytes_max / kShortPart) {
     return {};
   }
-  return std::to_string(unsent_bytes_) + " bytes of answers wait on this connection to be read";
+  return std::to_string(unsent_bytes_) +
+         " bytes of unread responses are pending on this connection";
 }
 
 void Http2Connection::unsent_changed(int64_t bytes) {

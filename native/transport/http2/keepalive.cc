@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint64_t kNever = UINT64_MAX;
 // The minimum interval of pings on a connection without calls if pings without calls are not
-// permitted: the same as TCP's own keepalive. Source: gRPC Core, ping_abuse_policy.cc.
+// permitted: the same as TCP's own keepalive.
+// Source: gRPC Core, ping_abuse_policy.cc.
 constexpr uint64_t kIdlePingIntervalMs = 7'200'000;
 constexpr double kAgeJitter = 0.1;
 

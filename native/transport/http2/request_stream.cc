@@ -319,7 +319,7 @@ void RequestStream::deadline_passed() {
   } else if (comes) {
     connection_.requests().closed(*this);
     end_request();
-    refuse(408, "nothing came of a body for too long");
+    refuse(408, "no data of the body arrived for too long");
   } else {
     connection_.reset(*this, false);
   }

@@ -51,8 +51,9 @@ ListenerThread::~ListenerThread() {
 
 Status ListenerThread::start() {
   if (!poller_.ok()) {
-    return make_error(ErrorCode::Internal, std::string(name_of(settings().serves)) +
-                                               ": no descriptors are left for a listener's thread");
+    return make_error(ErrorCode::Internal,
+                      std::string(name_of(settings().serves)) +
+                          ": no file descriptors are left for a listener thread");
   }
   const std::string name = settings().serves == Serves::Grpc ? "sv-grpc-" : "sv-http-";
   std::mutex mutex;
@@ -77,8 +78,9 @@ Status ListenerThread::start() {
       run();
     });
   } catch (const std::system_error& problem) {
-    return make_error(ErrorCode::Internal, std::string(name_of(settings().serves)) +
-                                               ": no thread for a listener: " + problem.what());
+    return make_error(ErrorCode::Internal,
+                      std::string(name_of(settings().serves)) +
+                          ": cannot start a listener thread: " + problem.what());
   }
   std::unique_lock lock(mutex);
   ready.wait(lock, [&] { return is_ready; });

@@ -215,7 +215,8 @@ Status make_room(const std::string& path, const sockaddr_un& address) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) return ok_status();
   if (!S_ISSOCK(there.st_mode)) {
-    return cannot_listen(path, "a file that is no socket is there; remove it or choose another");
+    return cannot_listen(path,
+                         "a file that is not a socket exists there; remove it or choose another");
   }
   Result<bool> alive = is_alive(path, address);
   if (!alive.ok()) return std::move(alive.error());
@@ -245,7 +246,7 @@ Result<int> listen_unix(const std::string& path, mode_t mode) {
   if (made >= 0) ::close(made);
   switch (errno) {
     case EADDRINUSE: return cannot_listen(path, "another server has just taken it");
-    case ENOENT: return cannot_listen(path, "its folder is not there");
+    case ENOENT: return cannot_listen(path, "its folder does not exist");
     default: return cannot_listen(path, std::strerror(errno));
   }
 }

@@ -35,8 +35,8 @@ class ListeningSockets {
   // that work ("::" also accepts IPv4 if the system does). `port` 0 picks one. A unix path that a
   // dead server left behind is taken over; one that answers, or is not a socket, is an error.
   // Another process's listener on the port is an error, although the threads share it, unless
-  // `reuse_port` is set and that process (of the same user) has SO_REUSEPORT too. Errors:
-  // invalid_argument, worded "cannot listen on <host> port <port>: ..." as in
+  // `reuse_port` is set and that process (of the same user) has SO_REUSEPORT too.
+  // Errors: invalid_argument, worded "cannot listen on <host> port <port>: ..." as in
   // ts/server/workers/pool.ts, "cannot listen on unix:<path>: ...".
   static Result<ListeningSockets> open(const std::string& host, uint16_t port,
                                        const UnixSocket& unix_socket, uint32_t threads,

@@ -66,7 +66,7 @@ std::string place_of(const PemSource& source, const char* what) {
 Result<std::string> read_file(int file, const std::string& place) {
   struct stat about {};
   if (::fstat(file, &about) != 0) return cannot(place + ": " + std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) return cannot(place + ": a file is expected, it is none");
+  if (!S_ISREG(about.st_mode)) return cannot(place + ": expected a regular file");
   if (about.st_size > static_cast<off_t>(kPemBytesMax)) {
     return cannot(place + " has " + std::to_string(about.st_size) + " bytes, at most " +
                   std::to_string(kPemBytesMax) + " are expected");
@@ -260,7 +260,8 @@ Result<Context> make_context(const OpenSsl& ssl, const TlsSettings& settings) {
   if (settings.certificate.empty()) return cannot("there is no certificate");
   if (settings.key.empty()) return cannot("there is no key");
   if (settings.client_required && settings.roots.empty()) {
-    return cannot("clients are to show certificates, and there are no roots to check them with");
+    return cannot(
+        "client certificates are required, but there are no root certificates to verify them");
   }
   Result<std::string> certificate = pem_of(settings.certificate, "certificate");
   if (!certificate.ok()) return std::move(certificate.error());

@@ -1,6 +1,6 @@
-// The models that this project has: made by the fixture scripts, the examples, and TensorFlow
-// Serving's own beside the checkout. Each is loaded as a repository serves it without a
-// configuration, and once more with batches asked for by name. Test time only.
+// All models of this project: those of the fixture scripts, the examples, and TensorFlow Serving's
+// own beside the checkout. Each is loaded as a repository serves it without a configuration, and a
+// second time with batching enabled. Test time only.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { importedSpec } from '../../../ts/importers/run/imported-spec.js';
@@ -49,7 +49,7 @@ function onnxFiles(folder: string): Candidate[] {
 const nameBelow = (folder: string, path: string): string => path.slice(folder.length + 1);
 const isSaved = (path: string): boolean => SAVED.some((name) => existsSync(join(path, name)));
 
-/** Models of one set, or why there are none. */
+/** Models of one set, or the reason why there are none. */
 export interface CandidateSet {
   readonly set: string;
   readonly models: readonly Candidate[];
@@ -89,7 +89,9 @@ export function candidateSets(): CandidateSet[] {
   ];
 }
 
-/** The engine's findings about a model without a configuration (`plain`) and with one that asks. */
+/**
+ * The engine's findings about a model without a configuration (`plain`) and with batching enabled.
+ */
 export interface Verdict {
   readonly plain: LoadedModel;
   readonly asked: LoadedModel;
@@ -97,7 +99,7 @@ export interface Verdict {
 
 const ROWS_MAX = 4;
 
-/** Errors: those of the import and of the load. */
+/** Errors are those of the import and of the load. */
 export async function verdictOf(
   engine: Engine,
   { path, name }: Candidate,

@@ -1,6 +1,7 @@
-// How many models are still joined of those that made-up rows find nothing against: at least 95 in
-// 100, over all models that the fixture scripts make, the examples and TensorFlow Serving's own
-// beside the checkout. Prints those that are not, with the node. Source: docs/guides/batching.md.
+// The share of models that are batched, among those for which generated rows show no coupling: at
+// least 95 in 100, over all models of the fixture scripts, the examples and TensorFlow Serving's
+// own beside the checkout. Prints the others, with the node. Source: docs/guides/batching.md.
+//
 //   make t T=test/conformance/joined/share.test.ts
 import assert from 'node:assert/strict';
 import { after, before, describe, test, type TestContext } from 'node:test';
@@ -11,7 +12,7 @@ import { candidateSets, openEngine, verdictOf } from './candidates.js';
 
 const SHARE_MIN = 0.95;
 
-/** Models that do couple rows, though made-up rows find nothing against them. */
+/** Models that do couple rows, although generated rows do not show it. */
 const COUPLED: Readonly<Record<string, string>> = {
   keras2_text_int: 'texts are filled up to the longest of the batch',
 };
@@ -19,7 +20,7 @@ const COUPLED: Readonly<Record<string, string>> = {
 /** Models without signatures: nothing can be loaded. */
 const EMPTY = /bad_half_plus_two/;
 
-/** Whether something else than the graph is against it: a vector as input, unequal first dims. */
+/** True if the reason is not the graph: a vector as input, unequal first dimensions. */
 const isOther = ({ batchProof, batchFinding }: LoadedModel): boolean =>
   batchProof === 'untried' || /the first dim of /.test(batchFinding);
 
@@ -27,7 +28,7 @@ const isTooSlow = ({ batchFinding }: LoadedModel): boolean => /take too long/.te
 
 interface Share {
   readonly joined: string[];
-  /** Name and node. */
+  /** Name -> node. */
   readonly kept: Map<string, string>;
 }
 

@@ -1,8 +1,7 @@
-// What each protocol's metadata says of a model's inputs that may be left out and of its classes'
-// names, exactly, over every listener. JSON of V2 has members for both; the messages and TensorFlow
-// Serving's documents have no place for them, and list what every request needs.
-// Source: docs/reference/onnx.md "Classifiers with ZipMap", "Inputs with a default"; v2-protocol.md
-// 1.2; tfserving.md 1.9, 2.
+// Each protocol's metadata about a model's optional inputs and its classes' names, exactly, over
+// every listener. V2's JSON has members for both; the messages and TensorFlow Serving's documents
+// have none, and list only what every request needs. Source: docs/reference/onnx.md "Classifiers
+// with ZipMap", "Inputs with a default"; v2-protocol.md 1.2; tfserving.md 1.9, 2.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +15,7 @@ import { RawClient, decode, encode, messageTypes } from '../../unit/protocols/ra
 import { restTests, type RestCase } from '../rest-case.js';
 
 const LABELS = ['no', 'größer', '-7'];
-/** scores = x + shift, zipped; shift is [1, 2, 3] unless a request says so. */
+/** scores = x + shift, zipped; shift defaults to [1, 2, 3]. */
 const MODEL: OnnxModel = {
   opsets: { '': 17, 'ai.onnx.ml': 1 },
   graph: {
@@ -93,7 +92,7 @@ const CASES: readonly RestCase[] = [
   ),
 ];
 
-/** A server with the model while the tests of the block run. */
+/** Starts a server with the model for the tests of the block. */
 function serving(flags: readonly string[]): () => ServalProcess {
   const folder = mkdtempSync(join(tmpdir(), 'serval-ends-'));
   let server: ServalProcess | undefined;

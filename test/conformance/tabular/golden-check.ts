@@ -1,4 +1,4 @@
-// Whether a plan answers rows as JPMML-Evaluator did: case.json of test/fixtures/tabular, which
+// Checks that a plan gives JPMML-Evaluator's results: case.json of test/fixtures/tabular, which
 // scoring.py there describes. Test time only.
 import assert from 'node:assert/strict';
 import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
@@ -7,25 +7,28 @@ import { runPlan } from '../../unit/tabular/run-plan.js';
 export interface GoldenCase {
   readonly fields: readonly string[];
   readonly rows: readonly (readonly (string | null)[])[];
-  /** By output; "!" the error of a row that is refused. */
+  /** By output; "!" is the error of a refused row. */
   readonly expected: readonly Readonly<Record<string, string | null>>[];
 }
 
 export interface GoldenOptions {
-  /** What JPMML leaves to the order of a hash table is not compared. */
+  /** Results that depend on the order of a hash table in JPMML are not compared. */
   readonly isTie?: (row: readonly (string | null)[], output: string) => boolean;
-  /** Errors of JPMML that say nothing of ours: the row is not compared. */
+  /** JPMML errors that imply nothing about our result: the row is not compared. */
   readonly unsupported?: RegExp;
 }
 
 const TOLERANCE = 1e-12;
-// What is far below 1 beside probabilities that add up to 1, or a sum that comes to nothing.
+// Absolute tolerance: for values far below 1 next to probabilities that add up to 1, and for sums
+// that cancel.
 const FLOOR = 1e-14;
 
-/** A model that has no answer has no outputs either, says the standard. JPMML 1.7 still computes
- * the outputs that are expressions of others, which it then does not find: an error, where earlier
- * ones answered that all are missing. We do that, or refuse the row where a function wants a
- * value. */
+/**
+ * The standard says that a model without a result has no outputs either. JPMML 1.7 still computes
+ * outputs that are expressions of others, which it then does not find: an error, where earlier
+ * versions answered that all are missing. We do the latter, or refuse the row if a function needs a
+ * value.
+ */
 const UNDEFINED_OUTPUT = /^MissingFieldException: Field "[^"]+" is not defined/;
 const BOOLEANS: Readonly<Record<string, number>> = { false: 0, true: 1 };
 
@@ -46,7 +49,7 @@ function given(plan: Plan, { fields, rows }: GoldenCase) {
   );
 }
 
-/** All rows in one run: a row that is refused does not refuse the others. */
+/** Runs all rows at once: a refused row does not refuse the others. */
 export function checkGolden(plan: Plan, golden: GoldenCase, options: GoldenOptions = {}): void {
   const { rows, expected } = golden;
   const answer = runPlan(plan, given(plan, golden), { rows: rows.length, nullForInvalid: true });

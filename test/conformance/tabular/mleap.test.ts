@@ -1,6 +1,6 @@
-// MLeap bundles: those beside the checkout, with the answers of an independent evaluation, and
-// those that MLeap's own runtime writes (test/fixtures/tabular/goldens.sh), one for every operator
-// and in both serialisations, with what it answers. Imported, run, and compared.
+// MLeap bundles: those beside the checkout, with the results of an independent evaluation, and
+// those that MLeap's own runtime writes with its results (test/fixtures/tabular/goldens.sh), one
+// for every operator and in both serializations. They are imported, run, and compared.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { goldenCases, goldenFolder } from '../golden-folder.js';
 import { type GivenColumn, runPlan } from '../../unit/tabular/run-plan.js';
 
 const TOLERANCE = 1e-12;
-/** Beside numbers of about 1 that it is computed from. */
+/** Absolute tolerance for values computed from numbers of about 1. */
 const FLOOR = 1e-13;
 
 type FieldType = string | { readonly type: string; readonly base?: string };
@@ -33,7 +33,7 @@ interface Tensor {
 const isTensor = (value: unknown): value is Tensor =>
   typeof value === 'object' && value !== null && 'dimensions' in value;
 
-/** As runPlan has values: Bools are 0 and 1. */
+/** Converts to runPlan's values: Bools are 0 and 1. */
 function plain(value: unknown): unknown {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (!isTensor(value)) return value;

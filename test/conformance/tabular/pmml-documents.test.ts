@@ -1,7 +1,7 @@
-// Small PMML documents (test/fixtures/tabular/documents) answer as JPMML-Evaluator does: models of
-// several targets, votes with missing predictions, treatments inside of segments, JPMML's vendor
-// attributes, and documents as other writers make them. A document that JPMML refuses in every row
-// does not load here, or is refused in every row too.
+// Small PMML documents (test/fixtures/tabular/documents) give JPMML-Evaluator's results: models of
+// several targets, votes with missing predictions, treatments inside segments, JPMML's vendor
+// attributes, and documents as other programs write them. A document that JPMML refuses in every
+// row does not load here, or is refused in every row, too.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { goldenCases, goldenFolder } from '../golden-folder.js';
 interface Case {
   readonly fields: readonly string[];
   readonly rows: readonly (readonly (string | null)[])[];
-  /** By output; "!" the error of a row that is refused, "" a target without a name. */
+  /** By output; "!" is the error of a refused row, "" a target without a name. */
   readonly expected: readonly Readonly<Record<string, string | null>>[];
 }
 
@@ -24,8 +24,10 @@ const TARGETS = new Set(['k', 'm', 'w', 'y', 'y1', 'y2']);
 const TOLERANCE = 1e-12;
 const BOOLEANS: Readonly<Record<string, number>> = { false: 0, true: 1 };
 
-/** A model without an answer has no outputs either: JPMML 1.7 refuses the row as soon as anything
- * asks for one of them, we answer that it is missing. */
+/**
+ * A model without a result has no outputs either: JPMML 1.7 refuses the row as soon as an output is
+ * requested; we answer that it is missing.
+ */
 const UNDEFINED_OUTPUT =
   /^(MissingFieldValueException: The value for field "[^"]+" is not defined|EvaluationException: Empty classification|UndefinedResultException)/;
 
@@ -47,7 +49,7 @@ describe('small PMML documents against JPMML', { skip }, () => {
   }
 });
 
-/** The plan; undefined for a document that may be refused, and is. */
+/** Returns the plan; undefined for a document that may be refused, and is. */
 async function load(path: string, mayRefuse: boolean): Promise<Plan | undefined> {
   try {
     return (await importPmml(path)).plan;
@@ -58,7 +60,7 @@ async function load(path: string, mayRefuse: boolean): Promise<Plan | undefined>
   }
 }
 
-/** Whether the engine loads the plan: some of what a document says is found out there. */
+/** True if the engine loads the plan: the engine detects some errors of a document. */
 function isLoaded(plan: Plan): boolean {
   try {
     runPlan(plan, {}, { rows: 0 });
@@ -106,7 +108,7 @@ function check(plan: Plan, golden: Case): void {
       compare(column[i], value, `${output}, ${where}`);
       assert.ok(own.includes(output), `'${output}' is answered only on request`);
     }
-    // The value of a target that JPMML does not answer stands under a wrong name.
+    // JPMML reports the value of a missing target under a wrong name.
     const surplus = own.filter((name) => TARGETS.has(name) && !(name in row));
     for (const name of '' in row ? [] : surplus) {
       assert.equal(answer.columns[name]?.[i], null, `${name}, ${where}`);
@@ -116,7 +118,7 @@ function check(plan: Plan, golden: Case): void {
 
 function compare(got: unknown, expected: string | null, where: string): void {
   if (Array.isArray(got)) {
-    // Lists leave out what is missing.
+    // Lists omit missing values.
     const values = (expected ?? '').slice(1, -1).split(', ');
     return assert.deepEqual(
       got,

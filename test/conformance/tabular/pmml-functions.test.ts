@@ -1,5 +1,5 @@
-// PMML's expressions answer as JPMML-Evaluator 1.7.6 did (pmml-functions.json was made with it) and
-// refuse a row where it raised an exception. Source: tabular.md 3.3, 10
+// PMML's expressions give JPMML-Evaluator 1.7.6's results (pmml-functions.json was made with it)
+// and refuse a row where it raised an exception. Source: tabular.md 3.3, 10
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const FIELDS =
   'k:integer x:double i:integer s:string m:string b:boolean d:double f:float dt:date ts:dateTime tm:time';
 const ORDINAL =
   '<DataField name="o" optype="ordinal" dataType="string"><Value value="low"/><Value value="mid"/><Value value="high"/></DataField></DataDictionary>';
-// What JPMML was given; x and m are missing.
+// The inputs that JPMML was given; x and m are missing.
 const ROW: Readonly<Record<string, unknown>> = {
   i: 7,
   s: 'Abc',
@@ -93,7 +93,7 @@ test('expressions that refuse their row', async () => {
     }
   }
   assert.ok(atLoad.length < 5, `${atLoad.map(([, xml]) => xml)}`);
-  // Each one is evaluated in its own row only.
+  // Each expression is evaluated in its own row only.
   const chosen = (xml: string, i: number) =>
     `<Apply function="if"><Apply function="equal"><FieldRef field="k"/><Constant>${i}</Constant></Apply>${xml}</Apply>`;
   const { plan } = await importText(outputs(atRun, chosen));

@@ -1,6 +1,6 @@
-// Documents that sklearn2pmml and JPMML-SparkML write (test/fixtures/tabular/pmml, sparkml) answer
-// rows with missing, invalid and extreme values as JPMML-Evaluator does, and refuse those that it
-// refuses.
+// Documents that sklearn2pmml and JPMML-SparkML write (test/fixtures/tabular/pmml, sparkml) give
+// JPMML-Evaluator's results for rows with missing, invalid and extreme values, and refuse the rows
+// that it refuses.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +13,10 @@ const WRITERS = [
   { kind: 'pmml', writer: 'sklearn2pmml', least: 46, variable: 'SERVAL_PMML_GOLDENS' },
   { kind: 'sparkml', writer: 'JPMML-SparkML', least: 27, variable: 'SERVAL_SPARKML_GOLDENS' },
 ] as const;
-/** Which of several instances as far away comes first, JPMML leaves to the order of a hash table:
- * rows with a number beside which all others vanish. */
+/**
+ * Rows with a number next to which all others vanish: instances are equally far away, and their
+ * order in JPMML is that of a hash table.
+ */
 const TIES: Readonly<Record<string, RegExp>> = { classify_knn: /^neighbor/ };
 
 type Row = GoldenCase['rows'][number];

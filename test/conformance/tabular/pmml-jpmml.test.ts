@@ -1,6 +1,6 @@
-// Small documents about what JPMML-Evaluator 1.7.6 does where the standard is silent answer as it
-// does (test/fixtures/tabular/jpmml): scores that are NaN, trees, rule sets, Apply's treatments,
-// -0.0, derived fields that cannot be computed.
+// Small documents for cases that the standard leaves open give the results of JPMML-Evaluator 1.7.6
+// (test/fixtures/tabular/jpmml): scores that are NaN, trees, rule sets, Apply's treatments, -0.0,
+// derived fields that cannot be computed.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { goldenCases, goldenFolder } from '../golden-folder.js';
 import { type GoldenCase, checkGolden } from './golden-check.js';
 
 const LEAST = 450;
-/** JPMML answers complete rows of trees with these strategies, and has no answer to others. */
+/** With these strategies JPMML evaluates complete rows of trees and refuses all others. */
 const UNSUPPORTED =
   /^UnsupportedAttributeException: Attribute with value TreeModel@missingValueStrategy/;
 

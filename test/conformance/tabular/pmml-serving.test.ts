@@ -1,5 +1,5 @@
-// PMML documents on a running server: one without inputs in every protocol, and one that gzip
-// compressed in every place that a model may be. Source: docs/reference/tabular.md.
+// PMML documents on a running server: one without inputs in every protocol, and one compressed with
+// gzip in every place where a model may be. Source: docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// MiningFields treat missing, invalid and extreme values as JPMML-Evaluator 1.7.6 did
-// (pmml-treatments.json was made with it: attributes, and per value what it became and whether it
-// was valid). Source: tabular.md 3.3
+// MiningFields treat missing, invalid and extreme values like JPMML-Evaluator 1.7.6
+// (pmml-treatments.json was made with it: attributes, and for each value its replacement and
+// validity). Source: tabular.md 3.3
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// PMML documents of several producers answer as their producers, or JPMML, did. The documents lie
+// PMML documents of several producers give their producers' or JPMML's results. The documents are
 // beside the checkout (shared/models/pmml); without them the suite is skipped.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -31,18 +31,18 @@ const FOLDER = ['shared', '../shared', '../../shared']
   .map((each) => join(process.cwd(), each, 'models', 'pmml'))
   .find(existsSync);
 
-// Of columns that are the tool's own only those that the document's Output names (INDEX.json's
-// note); `Species` is in another case there.
+// For these documents, of the tool's own columns only those that the document's Output names are
+// compared (INDEX.json's note); `Species` differs in case there.
 const ONLY_OUTPUTS = new Set(['sas-LogisticRegressionIris']);
 
-// Where JPMML-Evaluator 1.7.6 answers something else than pmml4s, from which the cases are: the
-// cumulative hazard, and no reason code beyond those that there are.
+// Results in which JPMML-Evaluator 1.7.6 differs from pmml4s, the source of the cases: the
+// cumulative hazard, and no reason code beyond the existing ones.
 const JPMML: Readonly<Record<string, readonly unknown[]>> = {
   'dmg-general-cox': [2.333626826088635],
   'dmg-scorecard-example': [29, 'RC2', 'RC1', null],
 };
 
-// Where out_by_position is of other outputs than the plan's first ones.
+// Documents whose out_by_position means other outputs than the plan's first ones.
 const POSITIONS: Readonly<Record<string, readonly string[]>> = {
   'dmg-scorecard-example': ['Final Score', 'Reason Code 1', 'Reason Code 2', 'Reason Code 3'],
   'dmg-naive-bayes': [
@@ -135,7 +135,7 @@ async function caseGolden(folder: string, entry: Entry): Promise<void> {
     }
     const answer = runPlan(plan, columns, { rows: 1 });
     const names = POSITIONS[entry.id] ?? plan.outputs.map((output) => output.name);
-    // An OutputField of dataType float is one; the expected value is not rounded to it.
+    // An OutputField of dataType float is rounded to float; the expected value is not.
     const float = new Set(plan.outputs.filter((o) => o.type === 'float').map((o) => o.name));
     const within = (name: string) => (float.has(name) ? 6e-8 : entry.tolerance);
     const got = (name: string) => answer.columns[name]?.[0];

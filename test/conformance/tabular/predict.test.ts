@@ -1,5 +1,5 @@
-// TensorFlow Serving's gRPC API on a model of columns: fields as inputs, what metadata says, and
-// what such models are not asked. Source: docs/reference/protocols/tf-grpc.md; tabular.md 2.1.
+// TensorFlow Serving's gRPC API on a tabular model: fields as inputs, its metadata, and the methods
+// that such models do not support. Source: docs/reference/protocols/tf-grpc.md; tabular.md 2.1.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

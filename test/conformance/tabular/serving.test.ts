@@ -1,6 +1,6 @@
-// Models of columns on a running server: every way in (V1, V2, LeapFrame, CSV), what metadata says,
-// schema files, archives, and what is said of models that cannot be served.
-// Source: tabular.md 2.4, 2.5, 4.3; docs/reference/tabular.md.
+// Tabular models on a running server: every request form (V1, V2, LeapFrame, CSV), metadata, schema
+// files, archives, and the errors of models that cannot be served. Source: tabular.md 2.4, 2.5,
+// 4.3; docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ const SCHEMA = JSON.stringify({
   ],
 });
 
-/** Files of a repository. */
+/** The files of a repository. */
 async function repository(): Promise<Record<string, string | Uint8Array>> {
   const below = (folder: string, files: Record<string, string>): Record<string, string> =>
     Object.fromEntries(Object.entries(files).map(([name, text]) => [`${folder}/${name}`, text]));
@@ -221,7 +221,7 @@ describe('LeapFrames of MLeap bundles', { skip: FRAMES === undefined && MISSING 
   }
 });
 
-/** Numbers to 1e-12 relative; all else equal. */
+/** Compares numbers to 1e-12 relative, and all else exactly. */
 function near(got: unknown, want: unknown, where: string): void {
   const value =
     typeof got === 'object' && got !== null && 'values' in got ? (got.values as unknown) : got;
@@ -249,7 +249,7 @@ describe("README's examples of tabular models", () => {
     ['house_price', /\[3,80,"Shelbyville",168000\.0\]/],
   ];
   const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8');
-  // A command is an indented line and the more deeply indented lines after it.
+  // A command is an indented line, with the more deeply indented ones after it.
   const commands = [...readme.matchAll(/^ {4}(?:curl|printf) .*(?:\n {8}.*)*/gm)].map(
     ([all]) => all,
   );

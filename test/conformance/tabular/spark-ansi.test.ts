@@ -1,6 +1,7 @@
-// What Spark 4.1.0 answers to expressions in ANSI mode and without it, and where it refuses a row
-// (test/fixtures/tabular/ansi), and what a plan does. Values are compared as the texts that CAST
-// gives. SERVAL_ANSI_GOLDENS: the folder of answers.json; absent: the fixture script makes it.
+// The values of Spark 4.1.0's expressions in ANSI mode and without it, and the rows that it refuses
+// (test/fixtures/tabular/ansi), compared with a plan's. Values are compared as the text that CAST
+// gives. SERVAL_ANSI_GOLDENS: the folder of answers.json; if it is not set, the fixture script
+// makes it.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { goldenFolder } from '../golden-folder.js';
 import { type GivenColumn, PlanError, runPlan } from '../../unit/tabular/run-plan.js';
 import { lowered } from '../../unit/spark/sql/statements.js';
 
-/** `refused`: for the types of its columns. */
+/** `refused`: because of the types of its columns. */
 interface Answer {
   readonly type?: string;
   readonly refused?: string;
@@ -33,7 +34,7 @@ const { columns: given, answers }: Answers =
     ? { columns: {}, answers: [] }
     : JSON.parse(readFileSync(join(folder, 'answers.json'), 'utf8'));
 
-/** Reals as texts: JSON's integers are not so long, and have no -0. */
+/** Reals as text, because JSON's integers are too short and have no -0. */
 const columns = Object.fromEntries(
   Object.entries(given).map(([name, column]) => {
     if (column.type !== 'double') return [name, column];
@@ -57,22 +58,22 @@ const TYPES: Readonly<Record<string, string>> = {
   timestamp: 'Timestamp',
 };
 
-/** Functions of doubles may differ in the last digit between libraries of mathematics. */
+/** Functions of doubles may differ in the last digit between math libraries. */
 function same(got: unknown, expected: string | null, type: string): boolean {
   if (got === expected || got === null || expected === null) return got === expected;
   const [a, b] = [Number(got), Number(expected)];
-  // Java 17 and later ones show floats with other digits.
+  // Java 17 and later print floats with different digits.
   if (type === 'float') return Math.fround(a) === Math.fround(b);
   return Math.abs(a - b) <= 4e-16 * Math.abs(b);
 }
 
-/** Spark 4 without ANSI answers these otherwise than Spark 3.5, which Serval answers as. */
+/** Spark 4 without ANSI gives other results for these than Spark 3.5, which Serval follows. */
 const OTHERS = new Set(['-w', 'abs(w)', ...['tinyint', 'smallint', 'int'].map(castTime)]);
 function castTime(type: string): string {
   return `CAST(ts AS ${type})`;
 }
 
-/** Spark's optimizer sorts the parts of this sum, and the try_add() is a + that raises. */
+/** Spark's optimizer reorders the terms of this sum, and the try_add() becomes a + that raises. */
 const REORDERED = 'try_add(i, 1) + z';
 
 const isError = (value: string | null): boolean => value?.startsWith('!') === true;
@@ -83,7 +84,7 @@ interface Asked {
   readonly values: readonly (string | null)[];
 }
 
-/** The answers of a plan to expressions, and the rows that it refuses. */
+/** Returns a plan's results for the expressions, and the rows that it refuses. */
 function run(expressions: readonly string[], ansi: boolean) {
   const items = expressions.flatMap((each, i) => [
     `CAST((${each}) AS STRING) AS s${i}`,
@@ -105,7 +106,7 @@ type Given = ReturnType<typeof run>;
 
 function check({ type, values }: Asked, given: Given, i: number): void {
   const got = given.columns[`s${i}`] ?? [];
-  // Spark casts constants before it sees a row, and refuses the statement.
+  // Spark casts constants before it reads a row, and refuses the statement.
   const isStatement = values.every(isError);
   values.forEach((expected, row) => {
     if (isStatement && row === NULL_ROW) return;
@@ -134,7 +135,7 @@ for (const [mode, ansi] of [
       return isAsked ? [{ expression, type, values }] : [];
     });
     test('there are many', () => assert.ok(asked.length > 1000, `${asked.length}`));
-    // Those that refuse no row are run together, as long as they do as they should.
+    // Expressions that refuse no row run together, as long as they behave as expected.
     const calm = asked.filter(({ values }) => !values.some(isError));
     let together: Given | undefined;
     try {

@@ -1,7 +1,7 @@
 // Every kind of stage of Spark ML, fitted, saved and run by Spark itself
-// (test/fixtures/tabular/spark): imported, run, and compared with what Spark answered.
-// SERVAL_SPARK_GOLDENS: the folder of goldens; absent: the fixture script makes it.
-// SERVAL_SPARK_CASES: only these, by commas.
+// (test/fixtures/tabular/spark): imported, run, and compared with Spark's results.
+// SERVAL_SPARK_GOLDENS: the folder of goldens; if it is not set, the fixture script makes it.
+// SERVAL_SPARK_CASES: only these, separated by commas.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,9 +21,9 @@ interface Case {
 const NO_GOLDENS = 'no goldens: no Java or Spark to make them with, no SERVAL_SPARK_GOLDENS';
 const TOLERANCE = 1e-12;
 
-/** Cosine sums that come to nothing: each library rounds them its own way. */
+/** Cosine sums that cancel: each library rounds them differently. */
 const ROUNDING: Readonly<Record<string, number>> = { dct: 1e-14, dct_inverse: 1e-14 };
-/** Spark gives the items of these in the order of its partitions. */
+/** Spark returns these items in the order of its partitions. */
 const SETS = new Set(['fp_growth.prediction']);
 
 const folder = goldenFolder('spark');
@@ -74,7 +74,7 @@ async function check(name: string, path: string, golden: Case): Promise<void> {
   }
 }
 
-/** Not a column of the request that a statement passes on. */
+/** True unless the column is one of the request's that a statement passes on. */
 function isMade({ fields }: Case, column: string): boolean {
   return fields.every(({ name }) => name !== column);
 }
@@ -93,12 +93,12 @@ const TYPES: Readonly<Record<string, Type>> = {
   vector: 'vector',
 };
 
-/** As JSON has it -> as runPlan() takes it and answers it. */
+/** Converts JSON values to those that runPlan() accepts and returns. */
 function comparable(value: unknown, type: string, scale = 0): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'boolean') return value === true ? 1 : 0;
   if (type === 'date') return days(value as string);
-  // Hashes come one in a vector each; here they are one vector.
+  // Each hash is in its own vector in Spark; here they are in one.
   if (type === 'array<vector>') return (value as readonly unknown[][]).flat();
   if (type === 'timestamp') return micros(value as string);
   if (type.startsWith('decimal')) return unscaled(value as string, scale);

@@ -1,5 +1,5 @@
-// Pipelines that Spark 4.1 has saved, beside the checkout: imported, run, and compared with what
-// Spark's own transform() answered. INDEX.json says which input and which answers belong to which.
+// Pipelines saved by Spark 4.1, beside the checkout: imported, run, and compared with the results
+// of Spark's own transform(). INDEX.json lists which input and which results belong together.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const FOLDER = [join('..', 'shared'), join('..', '..', 'shared')]
 const MISSING = '../shared/models/spark is not there';
 const TOLERANCE = 1e-12;
 
-/** Stages that are JPMML's own and not Spark's. */
+/** Stages that come from JPMML and not from Spark. */
 const NOT_SPARK: Readonly<Record<string, RegExp>> = {
   LogisticRegressionAuditNA:
     /stage 1 .*org\.jpmml\.sparkml\.feature\.CategoricalDomainModel.*; stage 2 .*ContinuousDomain/,
@@ -49,7 +49,7 @@ describe('pipelines of Spark 4.1', { skip: FOLDER === undefined && MISSING }, ()
 
 type Columns = Readonly<Record<string, readonly unknown[]>>;
 
-/** The request's columns, with the types that the schema says. */
+/** The request's columns, with the types of the schema. */
 function columnsOf(folder: string, entry: Entry, plan: Plan): Record<string, GivenColumn> {
   const { fields } = JSON.parse(readFileSync(join(folder, entry.schema), 'utf8')) as {
     readonly fields: readonly { readonly name: string; readonly type: unknown }[];
@@ -99,7 +99,7 @@ function baskets(table: ReadonlyMap<string, readonly string[]>): GivenColumn {
   return { type: 'list', element: 'string', values: [...found.values()] };
 }
 
-/** Spark answers sets, and none of what is in the basket already. */
+/** Spark returns sets without the items that are already in the basket. */
 function checkBaskets(plan: Plan, { prediction = [] }: Columns): void {
   assert.deepEqual(
     plan.outputs?.map(({ name }) => name),
@@ -111,8 +111,10 @@ function checkBaskets(plan: Plan, { prediction = [] }: Columns): void {
   for (const items of suggested) assert.equal(new Set(items).size, items.length);
 }
 
-/** The first expected column is the prediction in the label's own terms, the others are the
- * probabilities of the classes. */
+/**
+ * The first expected column is the prediction as a label, the others are the probabilities of the
+ * classes.
+ */
 function compare(expected: ReadonlyMap<string, readonly string[]>, plan: Plan, got: Columns): void {
   const [[target, answers] = ['', []], ...rest] = [...expected];
   const classes = rest.map(([name]) => /^probability\((.*)\)$/.exec(name)?.[1] ?? name);

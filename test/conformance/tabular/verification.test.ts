@@ -1,5 +1,5 @@
-// PMML documents with ModelVerification on a running server: one that answers as it says serves,
-// one that does not leaves the older version serving. Source: the PMML standard, "Model
+// PMML documents with ModelVerification on a running server: a model that matches its records
+// serves; one that does not leaves the older version serving. Source: the PMML standard, "Model
 // Verification".
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ interface Said {
   readonly label: string;
 }
 
-/** y = 3 x; two records, of which the second one says what is given. */
+/** y = 3 x; two records, the second of which has the given values. */
 function documentText({ y, label }: Said): string {
   return `<?xml version="1.0"?>
 <PMML xmlns="http://www.dmg.org/PMML-4_4" xmlns:d="urn:d" version="4.4"><Header/>
@@ -115,7 +115,7 @@ describe('verification records', () => {
       );
     }
     const log = server.stderr + server.stdout;
-    assert.match(log, /"model":"warn","version":"2","warning":"the model does not answer as/);
+    assert.match(log, /"model":"warn","version":"2","warning":"the model's results differ from/);
     assert.doesNotMatch(log, /"model":"off","version":"2","warning"/);
   });
 

@@ -1,9 +1,9 @@
-// Models whose goldens are made apart from the others': CTC decoders, networks with what is
-// rewritten around convolutions and pools, Keras models saved in every way, and estimators of
-// TensorFlow 1.15 and 2.8 (current TensorFlow has none, so that two old ones are asked). Imported,
-// loaded into Serval's engine and called, Classify and Regress among the calls.
-// SERVAL_DECODER_GOLDENS, SERVAL_WINDOW_GOLDENS, SERVAL_KERAS_GOLDENS, SERVAL_ESTIMATORS_1_GOLDENS,
-// SERVAL_ESTIMATORS_2_GOLDENS: the golden folders; absent: the fixture scripts make them.
+// Models whose goldens are made separately: CTC decoders, networks whose convolutions and pools are
+// rewritten, Keras models saved in every way, and estimators of TensorFlow 1.15 and 2.8 (current
+// TensorFlow has none). They are imported, loaded into Serval's engine and called, also by Classify
+// and Regress. SERVAL_DECODER_GOLDENS, SERVAL_WINDOW_GOLDENS, SERVAL_KERAS_GOLDENS,
+// SERVAL_ESTIMATORS_1_GOLDENS, SERVAL_ESTIMATORS_2_GOLDENS: the golden folders; the fixture scripts
+// make those that are not set.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { blockedText } from '../../../ts/importers/run/imported-spec.js';
@@ -18,7 +18,7 @@ import {
   modelCases,
 } from './support/golden-models.js';
 
-/** How many models there are. */
+/** The number of models in each set. */
 const SETS = {
   decoders: 2,
   windows: 3,

@@ -1,4 +1,4 @@
-// Operators with channels first: TensorFlow's answers with channels last, turned.
+// Operators with channels first, against TensorFlow's transposed results with channels last.
 // SERVAL_TF_GOLDENS: the golden folder; see op-grid.test.ts.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

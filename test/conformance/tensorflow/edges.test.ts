@@ -1,7 +1,7 @@
-// Edge cases against TensorFlow's own answers on the CPU: indices that no element has, NaN,
-// infinities and ties, sizes below 0. What TensorFlow refuses must be the request's fault, in its
-// words where those name an index or a size.
-// SERVAL_EDGE_GOLDENS: the golden folder; absent: the fixture script makes it.
+// Edge cases against TensorFlow's own results on the CPU: indices without an element, NaN,
+// infinities and ties, sizes below 0. Inputs that TensorFlow refuses must be the request's fault,
+// with its message if that names an index or a size. SERVAL_EDGE_GOLDENS: the golden folder; if it
+// is not set, the fixture script makes it.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { OPERATORS } from '../../../ts/importers/tensorflow/ops/index.js';

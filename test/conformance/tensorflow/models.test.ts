@@ -1,7 +1,7 @@
-// Whole models against TensorFlow's own answers: imported, loaded into Serval's engine and called
-// with the messages of its gRPC interface, Classify and Regress among them.
-// SERVAL_TF_GOLDENS: the golden folder; absent: the fixture script makes it.
-// SERVAL_TF_MODELS: only these models, by commas.
+// Whole models against TensorFlow's own results: imported, loaded into Serval's engine and called
+// with the messages of its gRPC interface, including Classify and Regress. SERVAL_TF_GOLDENS: the
+// golden folder; if it is not set, the fixture script makes it. SERVAL_TF_MODELS: only these
+// models, separated by commas.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
@@ -33,7 +33,7 @@ describe('models against TensorFlow', { skip: goldens === undefined && NO_GOLDEN
   });
   after(() => engine.close());
 
-  /** Calls in their order: what a counter answers depends on those before. */
+  /** Runs calls in their order, because a counter's result depends on earlier calls. */
   async function differences(
     imported: ImportedModel,
     cases: readonly ModelCase[],

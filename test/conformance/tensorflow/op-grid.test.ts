@@ -1,7 +1,7 @@
-// Every operator against TensorFlow's own answers, over a grid of types, shapes and attributes.
-// Through Serval's own engine, as gRPC Predict requests.
-// SERVAL_TF_GOLDENS: the golden folder; absent: the fixture script makes it.
-// SERVAL_TF_OPS: only these operators, by commas.
+// Every operator against TensorFlow's own results, over a grid of types, shapes and attributes,
+// through Serval's own engine, as gRPC Predict requests. SERVAL_TF_GOLDENS: the golden folder; if
+// it is not set, the fixture script makes it. SERVAL_TF_OPS: only these operators, separated by
+// commas.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { OPERATORS } from '../../../ts/importers/tensorflow/ops/index.js';
@@ -40,8 +40,10 @@ function summary(name: string, results: readonly CaseResult[]): string {
   return `${name}: ${outcomes.join(', ')}`;
 }
 
-/** What is not as TensorFlow has it and not known to be so. Known differences that are none any
- * more count as well. */
+/**
+ * Differences from TensorFlow that are not known. Known differences that no longer occur count as
+ * well.
+ */
 function unexpected(name: string, results: readonly CaseResult[]): string[] {
   const met = new Set<unknown>();
   const wrong = results.filter(({ outcome, text }) => {
@@ -75,7 +77,7 @@ describe('operators against TensorFlow', { skip: goldens === undefined && NO_GOL
     });
   }
 
-  // Those whose graphs have operators of ours that ONNX's stand for in files.
+  // Operators whose graphs contain our operators, which ONNX's replace in exported files.
   for (const name of PORTABLE.filter((one) => names.includes(one))) {
     test(`${name} in a file for other runtimes`, async () => {
       const group = readGoldens(folder, name);

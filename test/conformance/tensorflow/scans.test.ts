@@ -1,6 +1,6 @@
 // Running sums of logarithms, histograms, edit distances and sets of sparse tensors against
-// TensorFlow's own answers on the CPU.
-// SERVAL_SCAN_GOLDENS: the golden folder; absent: the fixture script makes it.
+// TensorFlow's own results on the CPU. SERVAL_SCAN_GOLDENS: the golden folder; if it is not set,
+// the fixture script makes it.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { OPERATORS } from '../../../ts/importers/tensorflow/ops/index.js';

@@ -1,5 +1,5 @@
 // TensorFlow Serving's own test models and the session bundles beside the checkout: imported,
-// loaded and called. Values: y = x / 2 + 2 and its kin (README.md beside them), INDEX.json of the
+// loaded and called. Values: y = x / 2 + 2 and variants (README.md beside them), INDEX.json of the
 // bundles.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -27,16 +27,18 @@ const scores = (values: readonly number[]): Classes[] =>
   values.map((score) => [{ label: '', score }]);
 
 const X = [0, 1, 2, 3, -4.5];
-/** x -> a x + b for each. */
+/** x -> x / 2 + b for each element. */
 const line = (b: number): number[] => X.map((x) => 0.5 * x + b);
 
-/** Paths below shared/models whose serving_default is x -> x / 2 + b, and what else they serve. */
+/**
+ * Paths below shared/models whose serving_default is x -> x / 2 + b, and their other signatures.
+ */
 interface Half {
   readonly path: string;
   readonly b?: number;
-  /** Signatures from serialized Examples: classify or regress, and their b. */
+  /** Signatures on serialized Examples: classify or regress, and their b. */
   readonly examples?: Readonly<Record<string, readonly ['classify' | 'regress', number]>>;
-  /** The name of serving_default's like, where that takes Examples. */
+  /** The signature equivalent to serving_default, if that one has Examples as input. */
   readonly signature?: string;
 }
 
@@ -98,7 +100,7 @@ describe('models beside the checkout', () => {
   });
   after(() => engine.close());
 
-  /** undefined, and the test skipped, where the model is not there. */
+  /** Returns undefined and skips the test if the model does not exist. */
   function imported(t: TestContext, path: string): ImportedModel | undefined {
     const folder = sharedModel(t, path);
     if (folder === undefined) return undefined;

@@ -1,6 +1,7 @@
-// Shapes that contradict a TensorFlow signature: TensorFlow checks fed shapes against nothing, so
-// what its kernels take is answered; what they refuse is the request's fault, with both shapes.
-// Source: tensorflow/core/kernels/matmul_op_impl.h ("In[0] and In[1] has different ndims").
+// Shapes that contradict a TensorFlow signature. TensorFlow does not check fed shapes, so inputs
+// that its kernels accept are served; inputs that they refuse are the request's fault, and the
+// error has both shapes. Source: tensorflow/core/kernels/matmul_op_impl.h ("In[0] and In[1] has
+// different ndims").
 import assert from 'node:assert/strict';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
@@ -82,7 +83,7 @@ describe('fed shapes', () => {
         const count = op === 'BiasAdd' ? 4 : 3;
         assert.deepEqual((await answer(model, [1, 4]))?.[0], [1, count]);
         if (op !== 'BatchMatMul') {
-          // which joins no ranks
+          // this one does not merge ranks
           assert.deepEqual((await answer(model, [2, 1, 4]))?.[0], [2, 1, count]);
         }
         await assert.rejects(answer(model, [4]), {

@@ -1,6 +1,6 @@
-// V2 REST inference that is refused: every row of the "suggested" column that a request can bring
-// about. Data only. Test time only.
-// Source of each case: v2-protocol.md, by section; "seed": seeds 000 and 001.
+// V2 REST inference requests that are refused: every row of the "suggested" column that a request
+// can cause. Data only. Test time only. Source of each case: v2-protocol.md, by section; "seed":
+// the protocol's published pages.
 import type { RestCase } from '../rest-case.js';
 import { classes, HALF, infer, x } from './requests.js';
 

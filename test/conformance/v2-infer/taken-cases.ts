@@ -1,11 +1,12 @@
-// V2 REST inference that is taken: the forms of a request, and values of every datatype. Data only.
-// Test time only. Source of each case: v2-protocol.md, by section; "seed": seeds 000 and 001.
+// V2 REST inference requests that are accepted: the forms of a request, and values of every
+// datatype. Data only. Test time only. Source of each case: v2-protocol.md, by section; "seed": the
+// protocol's published pages.
 import type { RestCase } from '../rest-case.js';
 import { classes, HALF, infer, x } from './requests.js';
 
 const FP32 = infer('identity_fp32');
 
-/** An identity model's request and answer in JSON. */
+/** An identity model's request and response in JSON. */
 const identity = (
   name: string,
   source: string,

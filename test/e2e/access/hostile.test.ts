@@ -286,7 +286,7 @@ overListeners('tries at the locks', (flags) => {
     assert.notEqual(code, 0);
     assert.match(
       stderr,
-      /--admin-address: cannot listen on unix:.*a file that is no socket is there/,
+      /--admin-address: cannot listen on unix:.*an existing file that is not a socket/,
     );
     assert.equal(readFileSync(path, 'utf8'), 'mine');
     mkdirSync(join(folder, 'socket'));

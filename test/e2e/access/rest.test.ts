@@ -172,25 +172,25 @@ overListeners('REST with keys', (flags) => {
     const said = (text: string, times: number): Promise<void> =>
       server.printed(({ stderr }) => stderr.split(text).length > times);
     replace(lineOf('inference', 'second-key'));
-    await said('API keys were read anew', 1);
+    await said('API keys reloaded', 1);
     assert.deepEqual([await status('second-key'), await status(keyOf('inference'))], [200, 401]);
     replace('inference second-key inference\n');
-    await said('API keys could not be read anew', 1);
+    await said('failed to reload API keys', 1);
     assert.equal(await status('second-key'), 200);
     assert.ok(!server.stderr.includes('second-key'), 'a log line has a key');
     replace(lineOf('inference', 'third-key'));
     server.signal('SIGHUP');
-    await said('API keys were read anew', 2);
+    await said('API keys reloaded', 2);
     assert.deepEqual([await status('third-key'), await status('second-key')], [200, 401]);
   });
 
   it('a key that is taken away opens nothing more, on connections that it was used on', async () => {
     const replace = async (key: string): Promise<void> => {
-      const before = server.stderr.split('API keys were read anew').length;
+      const before = server.stderr.split('API keys reloaded').length;
       writeFileSync(`${keyFile}.new`, lineOf('inference', key));
       renameSync(`${keyFile}.new`, keyFile);
       server.signal('SIGHUP');
-      const anew = (text: string): number => text.split('API keys were read anew').length;
+      const anew = (text: string): number => text.split('API keys reloaded').length;
       await server.printed(({ stderr }) => anew(stderr) > before);
     };
     const connection = await RawConnection.open(server.httpPort);

@@ -92,7 +92,7 @@ describe('serval bench of a model', () => {
     const args = ['--shape=x=5000', '--batch=2', '--paths=grpc'];
     const { code, stderr } = await runServal(['bench', join(MODELS, 'half_plus_three'), ...args]);
     assert.equal(code, 1);
-    assert.match(stderr, /--batch: model 'half_plus_three' has no free first dimension/);
+    assert.match(stderr, /--batch: model 'half_plus_three' has no dynamic first dimension/);
   });
 
   for (const [args, exit, text] of [
@@ -106,10 +106,10 @@ describe('serval bench of a model', () => {
     [
       [join(MODELS, 'add_sub'), '--shape=q=3'],
       1,
-      /--shape: no input "q", there are INPUT0, INPUT1/,
+      /--shape: no input "q"; the model has INPUT0, INPUT1/,
     ],
-    [['http://127.0.0.1:1/v2/models/m'], 1, /no answer: .*ECONNREFUSED/],
-    [['grpc://127.0.0.1:1/v2/models/m'], 1, /no answer: .*ECONNREFUSED/],
+    [['http://127.0.0.1:1/v2/models/m'], 1, /no response: .*ECONNREFUSED/],
+    [['grpc://127.0.0.1:1/v2/models/m'], 1, /no response: .*ECONNREFUSED/],
   ] as const) {
     it(`exits ${exit}: ${args.join(' ').replace(MODELS, 'MODELS')}`, async () => {
       const { code, stderr } = await runServal(['bench', ...QUICK, ...args]);
@@ -184,7 +184,7 @@ describe('serval bench of a running server', () => {
     checked(points);
     assert.ok(sessions.size > 3, `${sessions.size} sessions of HTTP/2`);
     const other = await runServal(['bench', `http://127.0.0.1:1${path}`, '--http2']);
-    assert.match(other.stderr, /no answer over HTTP\/2: .*ECONNREFUSED/);
+    assert.match(other.stderr, /no response over HTTP\/2: .*ECONNREFUSED/);
   });
 
   it('measures over TLS, with several threads', async () => {
@@ -195,7 +195,7 @@ describe('serval bench of a running server', () => {
     checked([...http.points, ...grpc.points]);
     const stranger = await runServal(['bench', `https://localhost:${secure.httpPort}${path}`]);
     assert.equal(stranger.code, 1);
-    assert.match(stranger.stderr, /no answer: .*certificate/);
+    assert.match(stranger.stderr, /no response: .*certificate/);
   });
 
   it('says what the server refuses', async () => {
@@ -212,7 +212,7 @@ describe('serval bench of a running server', () => {
       ...['bench', `grpc://127.0.0.1:${plain.grpcPort}${path}`, '--input', 'x=[[1, 2]]'],
     ]);
     assert.equal(wrong.code, 1);
-    assert.match(wrong.stderr, /grpc: left out: .*gRPC status 3: .*input 'x'/);
+    assert.match(wrong.stderr, /grpc: skipped: .*gRPC status 3: .*input 'x'/);
   });
 });
 

@@ -107,7 +107,7 @@ describe('A bench page in Chromium', { skip }, () => {
     const { page } = await open('tuned');
     const step = page.locator('.steps li').first();
     assert.equal(await step.isVisible(), false);
-    await page.getByText('What was done, in 2 steps').press('Enter');
+    await page.getByText('Search log (2 steps)').press('Enter');
     await step.waitFor({ state: 'visible' });
     assert.match(await page.locator('pre').first().innerText(), /^name: "resnet50"$/m);
     await page.context().close();

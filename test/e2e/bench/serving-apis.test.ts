@@ -136,24 +136,24 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
     await refused(/status 404: .*nope/, v1('nope'));
     await refused(/gRPC status 5: .*nope/, grpc('/v1/models/nope'));
     await refused(
-      /no signature "other", there is "serving_default"/,
+      /no signature "other"; the model has "serving_default"/,
       v1('add_sub'),
       '--signature=other',
     );
     await refused(/no signature 'other'/, grpc('/v1/models/add_sub'), '--signature=other');
     await refused(/--paths: expected v1-json of http.*, got grpc/, v1('add_sub'), '--paths=grpc');
     await refused(
-      /--signature: expected --paths v1-json,grpc-predict, .*got engine/,
+      /--signature: expected only --paths v1-json,grpc-predict, .*got engine/,
       ...[join(MODELS, 'add_sub'), '--signature=s'],
     );
     await refused(
-      /v1-json: left out: .*status 400: /,
+      /v1-json: skipped: .*status 400: /,
       v1('half_plus_three'),
       '--input',
       'x=[[1,2]]',
     );
     await refused(
-      /grpc-predict: left out: .*gRPC status 3: /,
+      /grpc-predict: skipped: .*gRPC status 3: /,
       ...[grpc('/v1/models/half_plus_three'), '--input', 'x=[[1,2]]'],
     );
   });

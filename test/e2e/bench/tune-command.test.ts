@@ -125,15 +125,19 @@ describe('serval bench --tune', () => {
     ]);
     assert.equal(code, 1, stderr);
     assert.match(stdout, /above the bound of 0.001 us$/m);
-    assert.match(stdout, /^No settings kept the bound of p99/m);
+    assert.match(stdout, /^No settings kept the p99 bound/m);
     assert.doesNotMatch(stdout, /config\.pbtxt:/);
   });
 
   for (const [args, exit, text] of [
-    [['--latency-bound=10'], 2, /--latency-bound: expected a time as 10ms, 500us or 1s, got "10"/],
+    [
+      ['--latency-bound=10'],
+      2,
+      /--latency-bound: expected a time such as 10ms, 500us or 1s, got "10"/,
+    ],
     [['--paths=grpc,rest-json'], 2, /--paths: expected one with --tune, got 2/],
     [['--paths=engine'], 2, /--paths: expected rest-json, rest-binary, grpc, v1-json, .* --tune/],
-    [['--signature=s'], 2, /--signature: --tune measures what a model answers by default/],
+    [['--signature=s'], 2, /--signature: --tune measures only the model's default signature/],
     [['--batch=1,2'], 2, /--batch: expected one with --tune, got 2/],
     [['--rate=5'], 2, /--rate: --tune measures closed loops/],
     [['--tune-seconds=0'], 2, /expected a whole number from 1 to 86400/],

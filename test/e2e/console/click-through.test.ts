@@ -73,7 +73,7 @@ describe('The console in Chromium', { skip }, () => {
     await page.getByLabel('Filter models').fill('failed');
     await option(page, 'truncated').click();
     await page.locator('.reason', { hasText: /\w{5}/ }).waitFor();
-    await page.getByText('No version serves').waitFor();
+    await page.getByText('No version is ready').waitFor();
   });
 
   it('shows signatures', async () => {

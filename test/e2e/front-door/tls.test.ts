@@ -209,7 +209,7 @@ overListeners('TLS on HTTP', (flags, kind) => {
     assert.equal(await asked(socket), 'HTTP/1.1 200 OK');
     assert.equal(await nameShown(), 'first');
     certificates.replace(served, certificates.signed('second', authority));
-    const read = 'HTTP certificates were read anew';
+    const read = 'HTTP certificates reloaded';
     await server.printed(({ stderr }) => stderr.includes(read));
     // A connection that comes just as the port changes hands may be reset.
     const shown = await nameShown().catch(() => nameShown());

@@ -76,7 +76,7 @@ describe('serval doctor and serval gpu', () => {
   it('without anything: two last lines are the verdict', async () => {
     const env = { SERVAL_GPU_FOLDER: '/nonexistent', LD_LIBRARY_PATH: '' };
     const { code, stdout } = await runServal(['doctor'], env);
-    assert.match(stdout, /^folder +\/nonexistent: is not there$/m);
+    assert.match(stdout, /^folder +\/nonexistent: does not exist$/m);
     assert.match(stdout, /\nverdict: models run on .*\nnext: .*\n$/);
     assert.equal(
       code,

@@ -180,7 +180,7 @@ describe('ONNX files of TensorRT engines', { skip: noCompiler }, () => {
         absolute: `${holds('absolute')} in the file '${join(models, 'outside', 'e')}': ${outsideFolder}`,
         linked: `${holds('linked')} in the file 'e': is a link out of the model's folder`,
         absent: `${holds('absent')} in the file 'engines/e.engine': No such file or directory (${join(models, 'absent', '1', 'engines', 'e.engine')})`,
-        qnn: `${holds('qnn', 'QNNExecutionProvider')}: no provider of this server runs that: it needs qnn, which this ONNX Runtime library has not; it has ${TENSORRT}, CUDAExecutionProvider, CPUExecutionProvider`,
+        qnn: `${holds('qnn', 'QNNExecutionProvider')}: no provider of this server runs that: it needs qnn, which this ONNX Runtime library does not have; it has ${TENSORRT}, CUDAExecutionProvider, CPUExecutionProvider`,
         no_engine: `model file ${file('no_engine')}: TensorRT EP could not deserialize engine`,
       };
       for (const model of REFUSED) assert.equal(reason(model), expected[model]);

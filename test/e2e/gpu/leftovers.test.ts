@@ -74,7 +74,7 @@ describe('folders of TensorRT engines', { skip: noCompiler }, () => {
         await until('what was left to go', () => !folders().includes(left));
         const told = (): readonly unknown[] =>
           logLines(next)
-            .filter(({ message }) => message === 'removed what a killed server left')
+            .filter(({ message }) => message === 'removed leftovers of a killed server')
             .map(({ folder }) => folder);
         await until('its line in the log', () => told().length > 0);
         assert.deepEqual(told(), [left]);

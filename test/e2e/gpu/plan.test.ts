@@ -52,7 +52,7 @@ describe('model.plan without a GPU', () => {
         backend: /a GPU only: .*serval gpu install$/,
         bare: /expected input and output there, got 0 and 0$/,
         on_cpu: /expected no KIND_CPU/,
-        other: /other\/1\/model\.plan: is no TensorRT engine: .*got bytes 6e6f2065$/,
+        other: /other\/1\/model\.plan: is not a TensorRT engine: .*got bytes 6e6f2065$/,
       };
       for (const [name, pattern] of Object.entries(expected)) {
         assert.match(reasons.get(name) ?? '', pattern, name);
@@ -99,7 +99,7 @@ describe('model.plan without a GPU', () => {
     assert.match(text.stdout, /format +TensorRT engine \(tensorrt_plan\)/);
     for (const [name, pattern] of [
       ['bare', /expected input and output there/],
-      ['other', /is no TensorRT engine/],
+      ['other', /is not a TensorRT engine/],
     ] as const) {
       const { code, stderr } = await runServal(['inspect', join(root, name)], NO_GPU);
       assert.equal(code, 1);

@@ -81,8 +81,8 @@ describe('tritonclient', () => {
     'transport.test_certificates',
     () => ['--grpc-use-ssl=true', ...files(certificates.copied(own, 'live'))],
     secured,
-    /"message":"gRPC certificates were read anew"/,
-    /"level":"error".*"gRPC certificates could not be read anew".*live\.key/,
+    /"message":"gRPC certificates reloaded"/,
+    /"level":"error".*"failed to reload gRPC certificates".*live\.key/,
   );
   const path = join(certificates.folder, 'grpc.socket');
   suite('over a unix socket', 'transport.test_sockets', () => ['--grpc-socket-path', path], {

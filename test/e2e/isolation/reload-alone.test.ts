@@ -39,7 +39,7 @@ describe('a model that its process cannot load again', () => {
       () => server.stderr,
     );
     assert.equal(line['model'], GONE);
-    assert.match(String(line['reason']), /^it could not be loaded again: /);
+    assert.match(String(line['reason']), /^it could not be reloaded: /);
     await until(
       'the other one to be loaded',
       async () => (await metric(server, 'serval_isolated_up')) === 1,
@@ -52,7 +52,7 @@ describe('a model that its process cannot load again', () => {
     });
     const refused = await ask(GONE);
     assert.equal(refused.status, 503);
-    assert.match(refused.body.toString(), /'half_plus_three': it could not be loaded again: /);
+    assert.match(refused.body.toString(), /'half_plus_three': it could not be reloaded: /);
     const ready = (model: string) => exchange(server.httpPort, 'GET', `/v2/models/${model}/ready`);
     assert.equal((await ready(GONE)).status, 400);
     assert.equal((await ready(STAYS)).status, 200);

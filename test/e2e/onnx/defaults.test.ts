@@ -55,7 +55,7 @@ const proto = (shape: readonly number[], values: readonly number[]): object => (
   float_val: values,
 });
 
-describe('inputs with a default', () => {
+describe('optional inputs', () => {
   it('may be left out or fed, over every protocol', async (t) => {
     const server = await started(t, written(folderOf(t), 'm.onnx', MODEL));
     const v2 = async (...more: readonly object[]): Promise<unknown> =>

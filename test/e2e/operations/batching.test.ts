@@ -19,8 +19,10 @@ import {
 import { errorOf, exchange, jsonOf, type RawResponse } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 
-/** Long enough for what is sent at once to come; a full batch does not wait for it. */
-const WINDOW_US = 400_000;
+/** Longer than a busy machine takes to send a few requests; a full batch does not wait for it. */
+const WINDOW_US = 2_000_000;
+/** A run's time: the other requests of the test arrive during it. */
+const BUSY_MS = 1000;
 
 const tensors = (
   input: string,
@@ -80,7 +82,7 @@ input { name: "index" data_type: TYPE_INT64 dims: [ 1 ] reshape { shape: [ ] } }
 output { name: "y" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } }
 ${delayed}`,
     );
-    putDelayModel(repository, 'busy', 200, 'max_batch_size: 8\ndynamic_batching { }\n');
+    putDelayModel(repository, 'busy', BUSY_MS, 'max_batch_size: 8\ndynamic_batching { }\n');
     server = await startServer(['--model-repository', repository]);
   });
   after(async () => {

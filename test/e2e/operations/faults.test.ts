@@ -30,7 +30,7 @@ function problems(server: ServalProcess): readonly string[] {
   const now = new Set<string>();
   for (const { message, problem } of logLines(server)) {
     if (message === 'model source') now.add(String(problem));
-    if (message === 'model source: no longer') now.delete(String(problem));
+    if (message === 'model source: problem resolved') now.delete(String(problem));
   }
   return [...now];
 }

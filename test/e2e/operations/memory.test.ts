@@ -27,7 +27,7 @@ const PLATEAU_WINDOWS = 3;
 const PLATEAU_BYTES = WINDOW * 10_000;
 const WINDOWS_MAX = 20;
 const SIZE = 1024;
-const DELAY_MS = 400;
+const DELAY_MS = 2000;
 
 /** y = x W with W = 2 I, 4 MB. */
 function doubling(): OnnxModel {

@@ -21,8 +21,11 @@ import { until } from '../support/polling.js';
 import { errorOf, type RawResponse } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 
-const DELAY_MS = 300;
-const FORMING_MS = 600;
+/** A run's time. Each test puts its requests into the queue during one run, so this is longer than
+ * a busy machine stands still. */
+const DELAY_MS = 1000;
+/** Longer than any test waits: its requests leave a forming batch by their timeouts. */
+const FORMING_MS = 10_000;
 const UNAVAILABLE = 14;
 const DEADLINE_EXCEEDED = 4;
 const INVALID_ARGUMENT = 3;

@@ -99,6 +99,6 @@ describe('serval predict with a picture', () => {
       return stderr;
     };
     assert.match(await wrong('?resize=big'), /resize: expected WIDTHxHEIGHT/);
-    assert.match(await wrong('?layout=hwc'), /'x' has the shape \[\?,3,\?,\?\], which is no hwc/);
+    assert.match(await wrong('?layout=hwc'), /'x' has the shape \[\?,3,\?,\?\], which is not hwc/);
   });
 });

@@ -83,6 +83,6 @@ describe('serval predict', () => {
     const closed = await startServer([MODELS]);
     const gone = `http://127.0.0.1:${closed.httpPort}/v2/models/half_plus_three`;
     await closed.stop();
-    assert.match((await runServal(['predict', gone, '--random'])).stderr, /no answer/);
+    assert.match((await runServal(['predict', gone, '--random'])).stderr, /no response/);
   });
 });

@@ -45,7 +45,7 @@ describe('few descriptors', () => {
         () => server.stderr,
       );
     }
-    assert.match(server.stderr, /too many connections: new ones are refused","connections":3/);
+    assert.match(server.stderr, /too many connections; refusing new ones","connections":3/);
   });
 
   for (const [kind, listener] of [

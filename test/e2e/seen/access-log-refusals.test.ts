@@ -150,7 +150,7 @@ overListeners('the access log of HTTP', (flags, kind) => {
     if (kind === 'uws') return; // it answers by itself
     const line = await log.one('no request', (one) => one['protocol'] === 'http');
     assert.ok(line['status'] === 400 || line['status'] === 505, JSON.stringify(line));
-    assert.match(String(line['reason']), /this is no request of HTTP/);
+    assert.match(String(line['reason']), /not an HTTP\/1.1 request/);
     assert.equal(line['call'], undefined);
   });
 

@@ -103,7 +103,7 @@ describe('TensorFlow models that come and go', () => {
     assert.match(await problem('bad_half_plus_two'), /the model has no signatures/);
     assert.match(
       await problem('saved_model_half_plus_two_tflite'),
-      /is TensorFlow Lite, which is not read/,
+      /is a TensorFlow Lite model, which Serval cannot load/,
     );
     assert.deepEqual(answered(await predict(server, HALF, '{"instances":[1]}')), {
       predictions: [2.5],

@@ -1,7 +1,7 @@
-// The fuzz target onnx_cases: ONNX's own backend suite through our backend, as it is and with zero
-// dims, extreme values and huge parameters (onnx_cases.cc). A case that ends its process is a
-// failure; one that answers otherwise than the suite says must be in KNOWN, and those in KNOWN must
-// go on doing so. Test time only.
+// The fuzz target onnx_cases: ONNX's own backend suite through our backend, unchanged and with zero
+// dimensions, extreme values and huge parameters (onnx_cases.cc). A case that ends its process is a
+// failure; a case whose result differs from the suite's must be in KNOWN, and those in KNOWN must
+// keep differing. Test time only.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +12,10 @@ const folder = join(root, 'build', 'native-plain');
 const SKIPPED_STATUS = 77;
 const SECONDS_SPARE = 60;
 
-/** Cases that ONNX Runtime answers otherwise than the suite: its matter, not the guards'. The float
- * remainders with fmod 0 are of a set of operators that it does not have. */
+/**
+ * Cases in which ONNX Runtime differs from the suite, which the guards do not cause. The float
+ * remainders with fmod 0 belong to an operator set that it does not have.
+ */
 const KNOWN = new Set([
   'test_attention_4d_diff_heads_mask4d_padded_kv',
   'test_convinteger_with_padding',
@@ -54,7 +56,7 @@ function build() {
   );
 }
 
-/** What is wrong with the lines of a run; `known` cases may answer otherwise, and must. */
+/** Returns what is wrong with the lines of a run; `known` cases may differ, and must. */
 export function judge(output, known = KNOWN) {
   const problems = [];
   const wrong = new Set();
@@ -74,7 +76,7 @@ export function judge(output, known = KNOWN) {
   return problems;
 }
 
-/** Runs the cases in a random order for so long: 'passed', 'failed' or 'skipped'. */
+/** Runs the cases in a random order for that time: 'passed', 'failed' or 'skipped'. */
 export function runOnnxCases(runSeconds, say) {
   const cases = casesFolder();
   if (cases.folder === undefined) {

@@ -1,10 +1,12 @@
 // Runs the cases of ONNX's own backend suite (make-onnx-cases.py) through our ONNX Runtime backend,
-// each in a process of its own: as they are, and with zero dims, extreme values and huge
-// parameters. What ends a process is found, not what is refused. Test time only.
+// each in its own process: unchanged, and with zero dimensions, extreme values and huge parameters.
+// It finds inputs that end the process, not inputs that are refused. Test time only.
+//
 //   onnx_cases FOLDER [--seconds N] [--seed N] [CASE...]
-// --seed shuffles the cases; --seconds stops after so long. Prints "ran <case>" for one that loads,
-// "wrong <case>" for an answer that is not the suite's, "died <case>: <signal>, <what was sent>",
-// "slow ..." for a run that was ended after 4 seconds, and a last line of counts.
+//
+// --seed shuffles the cases; --seconds stops after that time. Prints "ran <case>" for one that
+// loads, "wrong <case>" for a result that differs from the suite's, "died <case>: <signal>, <what
+// was sent>", "slow ..." for a run that was ended after 4 seconds, and a last line of counts.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -78,7 +80,7 @@ bool is_real(DType dtype) {
          dtype == DType::Bf16;
 }
 
-// Sets one element to a number, in its own type; integers are saturated.
+// Sets one element to a number, in its own type; integers saturate.
 void set_element(Tensor& tensor, size_t at, double value) {
   const auto put = [&](auto number) {
     std::memcpy(tensor.bytes.data() + at * sizeof number, &number, sizeof number);
@@ -222,9 +224,9 @@ Case read_case(const fs::path& folder) {
   return made;
 }
 
-// What the child tells its parent, in shared memory.
+// The child's report to its parent, in shared memory.
 struct Progress {
-  uint32_t next;  // the change that is run
+  uint32_t next;  // the change that is running
   uint32_t ran, refused, loaded, wrong;
   char text[400];
 };
@@ -267,7 +269,7 @@ bool same_values(const Tensor& expected, const TensorView& got) {
   return true;
 }
 
-// The child: every change from progress.next on.
+// The child: runs every change from progress.next on.
 void run_case(const Case& given, Progress& progress) {
   const rlimit memory = {kMemoryBytes, kMemoryBytes}, none = {0, 0};
   setrlimit(RLIMIT_AS, &memory);
@@ -316,7 +318,7 @@ struct Counts {
   uint64_t ran = 0, refused = 0;
 };
 
-// Waits for the child; its exit status, or -1 after it was killed for standing still.
+// Waits for the child; returns its exit status, or -1 if it was killed because it made no progress.
 int wait_for(pid_t child, const Progress& progress) {
   uint32_t last = progress.next;
   auto since = Clock::now();

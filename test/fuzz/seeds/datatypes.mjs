@@ -1,4 +1,4 @@
-// V2's datatypes in the order in which the targets' first byte counts them. Test time only.
+// V2's datatypes in the order in which the targets' first byte numbers them. Test time only.
 export const DATATYPES = [
   'BOOL',
   'UINT8',

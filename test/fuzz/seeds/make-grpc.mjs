@@ -1,5 +1,5 @@
 // Writes test/fuzz/corpus/grpc_connection and grpc_text: calls of each form, frames of each type,
-// and texts that the fuzzer starts from. Deterministic. The first bytes are the targets' choices
+// and texts for the fuzzer to start from. Deterministic. The first bytes are the targets' choices
 // (grpc_connection_fuzz.cc, grpc_text_fuzz.cc). Test time only.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Writes test/fuzz/corpus/json_v2 and corpus/binary_v2: small infer bodies that the fuzzer starts
+// Writes test/fuzz/corpus/json_v2 and corpus/binary_v2: small infer bodies for the fuzzer to start
 // from. Deterministic. The first bytes are the targets' choice of model and of the JSON's length
 // (json_v2_fuzz.cc, binary_v2_fuzz.cc). Test time only.
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ function write(target, name, ...parts) {
   writeFileSync(join(corpus, target, name), Buffer.concat(parts.map((part) => Buffer.from(part))));
 }
 
-// The byte that chooses the model: one input of the datatype, or a second one too.
+// The byte that chooses the model: one input of the datatype, or also a second one.
 function model(datatype, second = false) {
   return [(second ? 0x41 : 0x61) + DATATYPES.indexOf(datatype)];
 }
@@ -133,7 +133,7 @@ write(
 );
 write('json_v2', 'truncated', model('FP32'), `{"inputs":[${input('FP32', '[1,')}`);
 
-// A body with a JSON header and binary data behind it.
+// Writes a body with a JSON header followed by binary data.
 function writeBinary(name, choice, json, ...raw) {
   const length = Buffer.byteLength(json);
   write('binary_v2', name, choice, [length & 255, length >> 8], json, ...raw);

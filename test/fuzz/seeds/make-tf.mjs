@@ -1,5 +1,5 @@
 // Writes test/fuzz/corpus/wire_tf and test/fuzz/corpus/json_examples: small TensorFlow Serving
-// requests that the fuzzers start from, one per dtype and form. Deterministic. The first byte is
+// requests for the fuzzers to start from, one per dtype and form. Deterministic. The first byte is
 // the target's choice (wire_tf_fuzz.cc, json_examples_fuzz.cc). Test time only.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

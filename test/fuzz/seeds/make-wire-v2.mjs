@@ -1,4 +1,4 @@
-// Writes test/fuzz/corpus/wire_v2: small ModelInferRequests that the fuzzer starts from, one per
+// Writes test/fuzz/corpus/wire_v2: small ModelInferRequests for the fuzzer to start from, one per
 // datatype and form. Deterministic. The first byte is the target's choice of model
 // (wire_v2_fuzz.cc). Test time only.
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -57,7 +57,7 @@ TEST(DecodeRawBytes, RefusesWhatDoesNotFit) {
   const std::vector<Case> cases = {
       {"", 1, "expected 1 elements of 4 bytes or more, got 0 bytes"},
       {"abc", 1, "got 3 bytes"},
-      {element("abc") + "xy", 1, "2 bytes left over behind 1 elements at byte 7"},
+      {element("abc") + "xy", 1, "2 bytes left over after 1 elements at byte 7"},
       {element("abc"), 0, "7 bytes left over"},
       {std::string("\x05\0\0\0abcd", 8), 1, "length 5 at byte 0 overruns the data: 4 bytes left"},
       {std::string("\xff\xff\xff\xff", 4), 1, "length 4294967295"},

@@ -51,9 +51,9 @@ TEST_F(BatcherTest, EveryRequestFindsItsOwnRows) {
     Request* done = next();
     ASSERT_NE(done, nullptr);
     EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-    EXPECT_NE(text(*done).find(expected[lane_->ticket_of(*done)]), std::string::npos)
+    EXPECT_NE(text(*done).find(expected[lane_->slots().ticket_of(*done)]), std::string::npos)
         << text(*done);
-    lane_->release(*done);
+    lane_->slots().release(*done);
   }
   const StatsReading reading = model(handle)->stats().read();
   EXPECT_EQ(reading.success.count, 40u);
@@ -77,8 +77,8 @@ TEST_F(BatcherTest, OneBadRequestHarmsNobody) {
   }
   for (size_t i = 0; i < bodies.size(); ++i) {
     Request* done = next();
-    EXPECT_EQ(done->code, expected[lane_->ticket_of(*done)]) << text(*done);
-    lane_->release(*done);
+    EXPECT_EQ(done->code, expected[lane_->slots().ticket_of(*done)]) << text(*done);
+    lane_->slots().release(*done);
   }
 }
 
@@ -90,12 +90,12 @@ TEST_F(BatcherTest, RefusesMoreRowsThanTheMaximum) {
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::InvalidArgument);
   EXPECT_NE(text(*done).find("batch-size must be <= 4 for 'm'"), std::string::npos) << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
   const std::string v1 = R"({"instances":[1,2,3,4,5]})";
   ASSERT_TRUE(lane_->infer(Protocol::V1Predict, handle, bytes_of(v1), -1).pending);
   done = next();
   EXPECT_EQ(text(*done), "Task size 5 is larger than maximum input batch size 4");
-  lane_->release(*done);
+  lane_->slots().release(*done);
 }
 
 TEST_F(BatcherTest, SplitsWhatIsLargerThanABatch) {
@@ -108,7 +108,7 @@ TEST_F(BatcherTest, SplitsWhatIsLargerThanABatch) {
   EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
   EXPECT_NE(text(*done).find("[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0]"), std::string::npos)
       << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
   const StatsReading reading = model(handle)->stats().read();
   EXPECT_EQ(reading.execution_count, 3u);
   EXPECT_EQ(reading.padding_rows, 1u) << "the last row runs as two";
@@ -122,7 +122,7 @@ TEST_F(BatcherTest, PadsToAnAllowedSizeAndAnswersWithoutThePadding) {
   Request* done = next();
   EXPECT_NE(text(*done).find(R"("shape":[3])"), std::string::npos) << text(*done);
   EXPECT_NE(text(*done).find("[7.0,8.0,9.0]"), std::string::npos) << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
   EXPECT_EQ(model(handle)->stats().read().padding_rows, 1u);
 }
 
@@ -135,7 +135,7 @@ TEST_F(BatcherTest, AnAnswerReplacesWhatItsSlotHeld) {
     Request* done = next();
     EXPECT_EQ(text(*done),
               body == v1 ? R"({"predictions":[1.0,2.0,3.0,4.0]})" : R"({"predictions":[5.0]})");
-    lane_->release(*done);
+    lane_->slots().release(*done);
   }
 }
 
@@ -145,14 +145,14 @@ TEST_F(BatcherTest, WaitsForCompanyAtMostTheDelay) {
   const uint32_t handle = load(spec);
   const uint64_t start = now_ns();
   ASSERT_TRUE(send(handle, v2_body({1})).pending);
-  lane_->release(*next());
+  lane_->slots().release(*next());
   EXPECT_GE(now_ns() - start, 25'000'000u);
   // A full batch does not wait; otherwise this would last hours.
   spec.name = "n";
   spec.batch.delay_us = 4'000'000'000;
   const uint32_t full = load(spec);
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(send(full, v2_body({1})).pending);
-  for (int i = 0; i < 4; ++i) lane_->release(*next());
+  for (int i = 0; i < 4; ++i) lane_->slots().release(*next());
   EXPECT_EQ(model(full)->stats().read().execution_count, 1u);
 }
 
@@ -172,14 +172,14 @@ TEST_F(BatcherTest, AWaitingRequestCanBeCancelled) {
     for (const uint32_t ticket : others) open -= lane_->cancel(ticket) ? 1 : 0;
     for (; open > 0; --open) {
       ASSERT_NE(done, nullptr);
-      if (lane_->ticket_of(*done) == answer.ticket) {
+      if (lane_->slots().ticket_of(*done) == answer.ticket) {
         EXPECT_EQ(done->code, ErrorCode::Cancelled);
       }
-      lane_->release(*done);
+      lane_->slots().release(*done);
       if (open > 1) done = next();
     }
   }
-  EXPECT_EQ(lane_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
 }
 
 TEST_F(BatcherTest, TheDeadlineIsToldWhileTheModelIsBusy) {
@@ -191,10 +191,10 @@ TEST_F(BatcherTest, TheDeadlineIsToldWhileTheModelIsBusy) {
   const Answer waiting = lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 5'000);
   ASSERT_TRUE(running.pending && waiting.pending);
   Request* done = next();
-  EXPECT_EQ(lane_->ticket_of(*done), waiting.ticket);
+  EXPECT_EQ(lane_->slots().ticket_of(*done), waiting.ticket);
   EXPECT_EQ(done->code, ErrorCode::DeadlineExceeded) << text(*done);
-  lane_->release(*done);
-  if (!lane_->cancel(running.ticket)) lane_->release(*next());
+  lane_->slots().release(*done);
+  if (!lane_->cancel(running.ticket)) lane_->slots().release(*next());
 }
 
 TEST_F(BatcherTest, TimeLimitsHoldWhileARequestWaitsForCompany) {
@@ -207,7 +207,7 @@ TEST_F(BatcherTest, TimeLimitsHoldWhileARequestWaitsForCompany) {
   ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 5'000).pending);
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::DeadlineExceeded) << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
   const std::string impatient =
       R"({"parameters":{"timeout":5000},"inputs":[{"name":"x","shape":[1],"datatype":"FP32",)"
       R"("data":[1]}]})";
@@ -215,7 +215,7 @@ TEST_F(BatcherTest, TimeLimitsHoldWhileARequestWaitsForCompany) {
   done = next();
   EXPECT_EQ(done->code, ErrorCode::QueueFull) << text(*done);
   EXPECT_NE(text(*done).find("timeout expired"), std::string::npos) << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
 }
 
 TEST_F(BatcherTest, WaitingForCompanyCountsAsQueueing) {
@@ -223,7 +223,7 @@ TEST_F(BatcherTest, WaitingForCompanyCountsAsQueueing) {
   spec.batch.delay_us = 30'000;
   const uint32_t handle = load(spec);
   ASSERT_TRUE(send(handle, v2_body({1})).pending);
-  lane_->release(*next());
+  lane_->slots().release(*next());
   const StatsReading reading = model(handle)->stats().read();
   EXPECT_GE(reading.queue.ns, 25'000'000u);
   EXPECT_GE(reading.success.ns, reading.queue.ns + reading.input.ns + reading.infer.ns);
@@ -238,8 +238,8 @@ TEST_F(BatcherTest, OrderIsKeptWhereAsked) {
   for (int i = 0; i < 30; ++i) sent.push_back(send(handle, v2_body({1})).ticket);
   for (int i = 0; i < 30; ++i) {
     Request* request = next();
-    done.push_back(lane_->ticket_of(*request));
-    lane_->release(*request);
+    done.push_back(lane_->slots().ticket_of(*request));
+    lane_->slots().release(*request);
   }
   EXPECT_EQ(done, sent);
 }
@@ -249,11 +249,11 @@ TEST_F(BatcherTest, UnloadAnswersWhatWaits) {
   const uint32_t handle = load(spec);
   for (int i = 0; i < 12; ++i) ASSERT_TRUE(send(handle, v2_body({1, 2})).pending);
   const Result<uint32_t> ticket = lane_->open_control();
-  engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
+  engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
   for (int i = 0; i < 13; ++i) {
     Request* done = next();
     EXPECT_EQ(done->code, ErrorCode::Ok) << "an unload waits: " << text(*done);
-    lane_->release(*done);
+    lane_->slots().release(*done);
   }
 }
 
@@ -268,7 +268,7 @@ TEST_F(BatcherTest, ATurnsRequestsAreMadeKnownAtItsEnd) {
   const uint32_t handle = load(spec);
   TurnHooks hooks;
   auto lane = std::make_shared<Lane>(engine_, ServeSettings{}, &hooks);
-  engine_->add_lane(lane);
+  engine_->add_lane(lane->home());
   const auto take = [&](size_t count) {
     std::array<Request*, 8> done{};
     size_t taken = 0;
@@ -276,7 +276,7 @@ TEST_F(BatcherTest, ATurnsRequestsAreMadeKnownAtItsEnd) {
       const size_t more = lane->take_completed(done);
       for (size_t i = 0; i < more; ++i) {
         EXPECT_EQ(done[i]->code, ErrorCode::Ok) << text(*done[i]);
-        lane->release(*done[i]);
+        lane->slots().release(*done[i]);
       }
       taken += more;
       if (taken < count && more == 0 && !hooks.wait()) break;
@@ -296,7 +296,7 @@ TEST_F(BatcherTest, ATurnsRequestsAreMadeKnownAtItsEnd) {
   lane->flush();
   take(3);
   EXPECT_EQ(model(handle)->stats().read().execution_count, 2u) << "three of a turn are one batch";
-  engine_->remove_lane(lane.get());
+  engine_->remove_lane(*lane->home());
   lane->close();
 }
 

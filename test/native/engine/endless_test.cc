@@ -60,7 +60,7 @@ class EndlessTest : public EngineTest {
     if (done == nullptr) return ErrorCode::Internal;
     const ErrorCode code = done->code;
     if (text_out != nullptr) *text_out = text(*done);
-    lane_->release(*done);
+    lane_->slots().release(*done);
     return code;
   }
   void expect_answers() {
@@ -186,8 +186,8 @@ TEST_F(EndlessTest, AnUnloadEndsWhatRunsTooLongAndWhatWaitsBehindIt) {
   wait_until_running(handle);
   ASSERT_TRUE(send(kForever).pending);
   const Result<uint32_t> ticket = lane_->open_control();
-  engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
-  // The order is requests, then unload: the unload waits until the requests are released.
+  engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
+  // Requests and unload come in this order: the unload waits until the requests are released.
   EXPECT_EQ(next_code(), ErrorCode::ModelNotReady);
   EXPECT_EQ(next_code(), ErrorCode::ModelNotReady);
   EXPECT_EQ(next_code(), ErrorCode::Ok);
@@ -226,7 +226,7 @@ TEST_F(EndlessTest, ARunThatHoldsTheListenersThreadIsQueuedInstead) {
   const Answer answer = send(kForever);  // would not return
   ASSERT_TRUE(answer.pending);
   lane_->cancel(answer.ticket);
-  if (lane_->tickets_open() != 0) EXPECT_EQ(next_code(), ErrorCode::Cancelled);
+  if (lane_->slots().tickets_open() != 0) EXPECT_EQ(next_code(), ErrorCode::Cancelled);
   expect_answers();
 }
 
@@ -244,7 +244,7 @@ TEST_F(EndlessTest, AWarmUpEndsWhenItIsCancelledAndWhenItsModelIsUnloaded) {
   const auto begin = [&] {
     const uint32_t ticket = lane_->open_control().value();
     engine_->warm_up(handle, Protocol::V2Grpc, {endless.begin(), endless.end()},
-                     *lane_->control_request(ticket), lane_);
+                     *lane_->slots().find(ticket), lane_->home());
     return ticket;
   };
   const uint32_t ticket = begin();
@@ -254,7 +254,7 @@ TEST_F(EndlessTest, AWarmUpEndsWhenItIsCancelledAndWhenItsModelIsUnloaded) {
   begin();
   wait_until_running(handle);
   const uint32_t unload_ticket = lane_->open_control().value();
-  engine_->unload(handle, *lane_->control_request(unload_ticket), lane_);
+  engine_->unload(handle, *lane_->slots().find(unload_ticket), lane_->home());
   EXPECT_EQ(next_code(), ErrorCode::ModelNotReady);
   EXPECT_EQ(next_code(), ErrorCode::Ok);
 }

@@ -94,7 +94,7 @@ class EngineTest : public ::testing::Test {
 
   std::shared_ptr<Lane> make_lane(ServeSettings settings) {
     auto lane = std::make_shared<Lane>(engine_, settings, &hooks_);
-    engine_->add_lane(lane);
+    engine_->add_lane(lane->home());
     return lane;
   }
 
@@ -110,7 +110,7 @@ class EngineTest : public ::testing::Test {
   // Loads a model and returns its handle; 0 and a test failure if it does not load.
   uint32_t load(ModelSpec spec) {
     const Result<uint32_t> ticket = lane_->open_control();
-    engine_->load(std::move(spec), *lane_->control_request(ticket.value()), lane_);
+    engine_->load(std::move(spec), *lane_->slots().find(ticket.value()), lane_->home());
     Request* request = next();
     if (request == nullptr) return 0;
     EXPECT_EQ(request->code, ErrorCode::Ok) << text(*request);
@@ -118,16 +118,16 @@ class EngineTest : public ::testing::Test {
     if (request->code == ErrorCode::Ok) {
       handle = flatbuffers::GetRoot<fb::ModelInfo>(request->response.data())->handle();
     }
-    lane_->release(*request);
+    lane_->slots().release(*request);
     return handle;
   }
 
   ErrorCode unload(uint32_t handle) {
     const Result<uint32_t> ticket = lane_->open_control();
-    engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
+    engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
     Request* request = next();
     const ErrorCode code = request->code;
-    lane_->release(*request);
+    lane_->slots().release(*request);
     return code;
   }
 
@@ -164,7 +164,7 @@ class EngineTest : public ::testing::Test {
     const std::span<const uint8_t> bytes = request.response.bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  std::string inline_text() { return text(*lane_->slot(0)); }
+  std::string inline_text() { return text(*lane_->slots().at(0)); }
 
   TestHooks hooks_;
   std::shared_ptr<Engine> engine_;

@@ -23,11 +23,11 @@ TEST_F(EngineTest, FailedLoadSaysWhy) {
   ModelSpec spec = null_spec("m", "echo", ExecMode::Inline);
   spec.backend = "nonsense";
   const Result<uint32_t> ticket = lane_->open_control();
-  engine_->load(spec, *lane_->control_request(ticket.value()), lane_);
+  engine_->load(spec, *lane_->slots().find(ticket.value()), lane_->home());
   Request* request = next();
   EXPECT_EQ(request->code, ErrorCode::InvalidArgument);
   EXPECT_NE(text(*request).find("unknown backend 'nonsense'"), std::string::npos);
-  lane_->release(*request);
+  lane_->slots().release(*request);
 }
 
 TEST_F(EngineTest, UnloadOfNothingIsAnError) { EXPECT_EQ(unload(12), ErrorCode::ModelNotFound); }
@@ -39,15 +39,15 @@ TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {
   const Answer answer = lane_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
   ASSERT_TRUE(answer.pending);
   const Result<uint32_t> ticket = lane_->open_control();
-  engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
+  engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
   Request* first = next();
-  EXPECT_EQ(lane_->ticket_of(*first), answer.ticket);
+  EXPECT_EQ(lane_->slots().ticket_of(*first), answer.ticket);
   EXPECT_EQ(first->code, ErrorCode::Ok);
-  lane_->release(*first);
+  lane_->slots().release(*first);
   Request* second = next();
-  EXPECT_EQ(lane_->ticket_of(*second), ticket.value());
+  EXPECT_EQ(lane_->slots().ticket_of(*second), ticket.value());
   EXPECT_EQ(second->code, ErrorCode::Ok);
-  lane_->release(*second);
+  lane_->slots().release(*second);
   EXPECT_EQ(lane_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1).code,
             ErrorCode::ModelNotReady);
 }
@@ -63,7 +63,7 @@ TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
     threads.emplace_back([&] {
       TestHooks hooks;
       auto lane = std::make_shared<Lane>(engine_, ServeSettings{}, &hooks);
-      engine_->add_lane(lane);
+      engine_->add_lane(lane->home());
       for (int round = 0; round < 100; ++round) {
         const Answer answer = lane->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
         if (!answer.pending) ++wrong;
@@ -74,10 +74,10 @@ TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
         }
         for (size_t at = 0; at < count; ++at) {
           if (done[at]->code != ErrorCode::Ok) ++wrong;
-          lane->release(*done[at]);
+          lane->slots().release(*done[at]);
         }
       }
-      engine_->remove_lane(lane.get());
+      engine_->remove_lane(*lane->home());
       lane->close();
     });
   }
@@ -92,10 +92,10 @@ TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
 TEST_F(EngineTest, MetricsShowOneOfTwoContentsOfAVersion) {
   const auto page = [&] {
     const Result<uint32_t> ticket = lane_->open_control();
-    engine_->metrics(MetricsKind::Triton, *lane_->control_request(ticket.value()), lane_);
+    engine_->metrics(MetricsKind::Triton, *lane_->slots().find(ticket.value()), lane_->home());
     Request* request = next();
     const std::string text_now = text(*request);
-    lane_->release(*request);
+    lane_->slots().release(*request);
     return text_now;
   };
   const uint32_t before = load(null_spec("m", "echo", ExecMode::Inline));
@@ -116,11 +116,11 @@ TEST_F(EngineTest, AWarmUpIsAnsweredAndNotCounted) {
   const auto warmed = [&](Protocol protocol) {
     const uint32_t ticket = lane_->open_control().value();
     engine_->warm_up(handle, protocol, {message.begin(), message.end()},
-                     *lane_->control_request(ticket), lane_);
+                     *lane_->slots().find(ticket), lane_->home());
     Request* request = next();
     const std::string answer = text(*request);
     EXPECT_EQ(request->code == ErrorCode::Ok, protocol == Protocol::V2Grpc);
-    lane_->release(*request);
+    lane_->slots().release(*request);
     return answer;
   };
   const std::string answer = warmed(Protocol::V2Grpc);
@@ -155,7 +155,7 @@ TEST_F(RuntimeTest, TabularModelsGetTheRuntime) {
   spec.backend = "tabular";
   spec.path = directory.write("plan", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const Result<uint32_t> ticket = lane_->open_control();
-  engine_->load(std::move(spec), *lane_->control_request(ticket.value()), lane_);
+  engine_->load(std::move(spec), *lane_->slots().find(ticket.value()), lane_->home());
   Request* request = next();
   ASSERT_NE(request, nullptr);
   ASSERT_EQ(request->code, ErrorCode::Ok) << text(*request);
@@ -165,7 +165,7 @@ TEST_F(RuntimeTest, TabularModelsGetTheRuntime) {
     if (entry->key()->string_view() == "islands") islands = entry->value()->str();
   }
   EXPECT_EQ(islands, "1");
-  lane_->release(*request);
+  lane_->slots().release(*request);
 }
 
 TEST(SpecCodec, RefusesBytesThatAreNoTable) {

@@ -103,10 +103,10 @@ TEST_F(InstancesTest, StartWithTheRequestsAndEndWhenIdle) {
   EXPECT_EQ(queue(handle).consumers(), 0u);
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(ask(handle).pending);
   EXPECT_EQ(queue(handle).consumers(), 3u);
-  for (int i = 0; i < 9; ++i) lane_->release(*next());
+  for (int i = 0; i < 9; ++i) lane_->slots().release(*next());
   while (queue(handle).consumers() != 0) std::this_thread::yield();
   ASSERT_TRUE(ask(handle).pending);
-  lane_->release(*next());
+  lane_->slots().release(*next());
   EXPECT_EQ(unload(handle), ErrorCode::Ok);
 }
 
@@ -125,7 +125,7 @@ TEST_F(InstancesTest, NothingIsLostBetweenOneThatEndsAndOneThatStarts) {
         Request* done = next();
         ASSERT_NE(done, nullptr);
         EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-        lane_->release(*done);
+        lane_->slots().release(*done);
       }
     }
     EXPECT_EQ(unload(handle), ErrorCode::Ok);
@@ -171,7 +171,7 @@ TEST_F(NoThreadsTest, WhatNobodyCouldRunIsAnsweredAtOnce) {
       EXPECT_EQ(text(*done),
                 "model 'm': no thread could be started to run it: "
                 "Resource temporarily unavailable");
-      lane_->release(*done);
+      lane_->slots().release(*done);
     }
     EXPECT_EQ(model.queue().consumers(), 0u);
     no_threads = false;
@@ -179,7 +179,7 @@ TEST_F(NoThreadsTest, WhatNobodyCouldRunIsAnsweredAtOnce) {
     Request* done = next();
     ASSERT_NE(done, nullptr);
     EXPECT_EQ(done->code, ErrorCode::Ok);
-    lane_->release(*done);
+    lane_->slots().release(*done);
     EXPECT_EQ(unload(handle), ErrorCode::Ok);
   }
 }

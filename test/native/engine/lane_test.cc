@@ -14,42 +14,42 @@ TEST_F(EngineTest, AnswersInlineInSlotZero) {
   EXPECT_FALSE(answer.pending);
   EXPECT_EQ(answer.code, ErrorCode::Ok) << inline_text();
   EXPECT_NE(inline_text().find(R"("data":[1.0,2.5])"), std::string::npos) << inline_text();
-  EXPECT_EQ(lane_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
 }
 
 TEST_F(EngineTest, AnswersQueuedByCompletion) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
   ASSERT_TRUE(answer.pending);
-  EXPECT_EQ(lane_->tickets_open(), 1u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 1u);
   Request* done = next();
   ASSERT_NE(done, nullptr);
-  EXPECT_EQ(lane_->ticket_of(*done), answer.ticket);
+  EXPECT_EQ(lane_->slots().ticket_of(*done), answer.ticket);
   EXPECT_EQ(done->code, ErrorCode::Ok);
   EXPECT_NE(text(*done).find(R"("data":[1.0,2.5])"), std::string::npos);
-  lane_->release(*done);
-  EXPECT_EQ(lane_->tickets_open(), 0u);
+  lane_->slots().release(*done);
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
 }
 
 // A slow client: the response's memory is not reused for another request until it is dropped.
 TEST_F(EngineTest, KeepsAnAnswerUntilItIsDropped) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   const Answer first = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
-  EXPECT_FALSE(lane_->keep_answer(first.ticket)) << "it is not handed over yet";
+  EXPECT_FALSE(lane_->slots().keep_answer(first.ticket)) << "it is not handed over yet";
   Request* done = next();
   const std::string kept_text = text(*done);
-  EXPECT_TRUE(lane_->keep_answer(first.ticket));
+  EXPECT_TRUE(lane_->slots().keep_answer(first.ticket));
   lane_->release_taken(first.ticket);
-  EXPECT_EQ(lane_->tickets_open(), 1u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 1u);
   for (int i = 0; i < 3; ++i) {
     const Answer other = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
-    EXPECT_NE(lane_->ticket_of(*next()), first.ticket);
+    EXPECT_NE(lane_->slots().ticket_of(*next()), first.ticket);
     lane_->release_taken(other.ticket);
   }
   EXPECT_EQ(text(*done), kept_text);
   EXPECT_TRUE(lane_->cancel(first.ticket));
-  EXPECT_EQ(lane_->tickets_open(), 0u);
-  EXPECT_FALSE(lane_->keep_answer(first.ticket)) << "an old ticket means nothing";
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
+  EXPECT_FALSE(lane_->slots().keep_answer(first.ticket)) << "an old ticket means nothing";
 }
 
 TEST_F(EngineTest, AutoGoesInlineAfterMeasuring) {
@@ -60,7 +60,7 @@ TEST_F(EngineTest, AutoGoesInlineAfterMeasuring) {
   while (!inlined && std::chrono::steady_clock::now() < until) {
     const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
     inlined = !answer.pending;
-    if (answer.pending) lane_->release(*next());
+    if (answer.pending) lane_->slots().release(*next());
   }
   EXPECT_TRUE(inlined);
 }
@@ -69,19 +69,19 @@ TEST_F(EngineTest, BodyInPiecesIsPlacedForItsFirstTensor) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   const std::string json = R"({"inputs":[{"name":"x","shape":[2],"datatype":"FP32",)"
                            R"("parameters":{"binary_data_size":8}}]})";
-  const Result<uint32_t> ticket = lane_->open_body(json.size() + 8, json.size());
+  const Result<uint32_t> ticket = lane_->bodies().open(json.size() + 8, json.size());
   ASSERT_TRUE(ticket.ok());
   const std::string body = json + raw_of<float>({3.0f, 4.0f});
   for (const char& byte : body) {
-    ASSERT_TRUE(lane_->append_body(ticket.value(), bytes_of({&byte, 1})).ok());
+    ASSERT_TRUE(lane_->bodies().append(ticket.value(), bytes_of({&byte, 1})).ok());
   }
-  Request* request = lane_->control_request(ticket.value());
+  Request* request = lane_->slots().find(ticket.value());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(request->body.data() + json.size()) % 64, 0u);
   const Answer answer = lane_->infer_body(ticket.value(), Protocol::V2Rest, handle,
                                           static_cast<int64_t>(json.size()));
   EXPECT_EQ(answer.code, ErrorCode::Ok) << inline_text();
   EXPECT_NE(inline_text().find("[3.0,4.0]"), std::string::npos) << inline_text();
-  EXPECT_EQ(lane_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
 }
 
 TEST_F(EngineTest, RefusesBodiesOverTheLimit) {
@@ -89,10 +89,10 @@ TEST_F(EngineTest, RefusesBodiesOverTheLimit) {
   settings.body_bytes_max = 10;
   lane_->close();
   lane_ = make_lane(settings);
-  EXPECT_EQ(lane_->open_body(11, 0).error().code, ErrorCode::BodyTooLarge);
-  const Result<uint32_t> ticket = lane_->open_body(0, 0);
-  EXPECT_TRUE(lane_->append_body(ticket.value(), bytes_of("0123456789")).ok());
-  const Status over = lane_->append_body(ticket.value(), bytes_of("x"));
+  EXPECT_EQ(lane_->bodies().open(11, 0).error().code, ErrorCode::BodyTooLarge);
+  const Result<uint32_t> ticket = lane_->bodies().open(0, 0);
+  EXPECT_TRUE(lane_->bodies().append(ticket.value(), bytes_of("0123456789")).ok());
+  const Status over = lane_->bodies().append(ticket.value(), bytes_of("x"));
   ASSERT_FALSE(over.ok());
   EXPECT_EQ(over.error().code, ErrorCode::BodyTooLarge);
   EXPECT_TRUE(lane_->cancel(ticket.value()));
@@ -137,7 +137,7 @@ TEST_F(EngineTest, WhatIsMissingIsToldAsData) {
   route("m", 7, false, "still loading");
   const auto missing = [&](Protocol protocol, const std::string& message) {
     lane_->infer_message(protocol, bytes_of(message), 0);
-    const Request& slot0 = *lane_->slot(0);
+    const Request& slot0 = *lane_->slots().at(0);
     EXPECT_EQ(slot0.json_bytes_out, slot0.response.size());
     flatbuffers::Verifier verifier(slot0.response.data(), slot0.response.size());
     EXPECT_TRUE(verifier.VerifyBuffer<fb::Missing>(nullptr));
@@ -172,7 +172,7 @@ TEST_F(EngineTest, AShortGrpcMessageIsCopiedAndNotPinned) {
   message.assign(message.size(), '\xff');
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
 }
 
 TEST_F(EngineTest, ALongGrpcMessageIsPinnedUntilReleased) {
@@ -183,7 +183,7 @@ TEST_F(EngineTest, ALongGrpcMessageIsPinnedUntilReleased) {
   EXPECT_EQ(hooks_.pins, 1);
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::Ok);
-  lane_->release(*done);
+  lane_->slots().release(*done);
   EXPECT_EQ(hooks_.pins, 0);
 }
 
@@ -204,7 +204,7 @@ TEST_F(EngineTest, ALongMessageInABufferIsTakenWithIt) {
   Request* done = next();
   EXPECT_EQ(done->body.data(), bytes);
   EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
 }
 
 TEST_F(EngineTest, ABufferStaysWhereItsMessageIsAnsweredAtOnceOrShort) {
@@ -224,7 +224,7 @@ TEST_F(EngineTest, ABufferStaysWhereItsMessageIsAnsweredAtOnceOrShort) {
   EXPECT_EQ(owned.data(), bytes);
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
 }
 
 // A listener that cannot keep a message in place.
@@ -237,7 +237,7 @@ TEST_F(EngineTest, ALongMessageThatCannotBePinnedIsCopied) {
   message.assign(message.size(), '\xff');
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-  lane_->release(*done);
+  lane_->slots().release(*done);
   EXPECT_EQ(hooks_.pins, 0);
 }
 
@@ -278,9 +278,9 @@ TEST_F(EngineTest, CancelTakesOutWhatHasNotBegun) {
   if (!lane_->cancel(running.ticket)) {
     Request* done = next();
     EXPECT_EQ(done->code, ErrorCode::Cancelled);
-    lane_->release(*done);
+    lane_->slots().release(*done);
   }
-  EXPECT_EQ(lane_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
 }
 
 TEST_F(EngineTest, BackendFailureIsTheRequestsOwn) {
@@ -309,12 +309,12 @@ TEST_F(EngineTest, TicketsRunOut) {
   settings.in_flight_max = 2;
   lane_->close();
   lane_ = make_lane(settings);
-  const Result<uint32_t> first = lane_->open_body(0, 0);
-  const Result<uint32_t> second = lane_->open_body(0, 0);
+  const Result<uint32_t> first = lane_->bodies().open(0, 0);
+  const Result<uint32_t> second = lane_->bodies().open(0, 0);
   ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(lane_->open_body(0, 0).error().code, ErrorCode::QueueFull);
+  EXPECT_EQ(lane_->bodies().open(0, 0).error().code, ErrorCode::QueueFull);
   lane_->cancel(first.value());
-  EXPECT_TRUE(lane_->open_body(0, 0).ok());
+  EXPECT_TRUE(lane_->bodies().open(0, 0).ok());
 }
 
 class SmallBudgetTest : public EngineTest {
@@ -331,12 +331,12 @@ class SmallBudgetTest : public EngineTest {
 TEST_F(SmallBudgetTest, FreeSlotsKeepNoMoreThanTheirPart) {
   const uint64_t before = engine_->budget()->used();
   std::vector<uint32_t> tickets;
-  for (int i = 0; i < 500; ++i) tickets.push_back(lane_->open_body(100, 0).value());
+  for (int i = 0; i < 500; ++i) tickets.push_back(lane_->bodies().open(100, 0).value());
   EXPECT_GT(engine_->budget()->used(), kLimit / 16);
   for (uint32_t ticket : tickets) lane_->cancel(ticket);
   EXPECT_LE(engine_->budget()->used(), kLimit / 16);
   EXPECT_GT(engine_->budget()->used(), before) << "some are kept for the next requests";
-  lane_->poke(true);
+  lane_->home()->poke(true);
   std::array<Request*, 1> none{};
   lane_->take_completed(none);
   EXPECT_LE(engine_->budget()->used(), before);
@@ -351,17 +351,17 @@ TEST_F(SmallBudgetTest, AMessageWithoutRoomOrPinIsRefused) {
   while (engine_->budget()->take(16 * 1024)) taken += 16 * 1024;
   const Answer answer = lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 0);
   EXPECT_EQ(answer.code, ErrorCode::MemoryFull) << inline_text();
-  EXPECT_EQ(lane_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
   engine_->budget()->give(taken);
 }
 
 TEST_F(EngineTest, OldTicketsMeanNothing) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
-  const Result<uint32_t> ticket = lane_->open_body(0, 0);
+  const Result<uint32_t> ticket = lane_->bodies().open(0, 0);
   lane_->cancel(ticket.value());
-  const Result<uint32_t> other = lane_->open_body(0, 0);
+  const Result<uint32_t> other = lane_->bodies().open(0, 0);
   EXPECT_NE(ticket.value(), other.value());
-  EXPECT_FALSE(lane_->append_body(ticket.value(), bytes_of("x")).ok());
+  EXPECT_FALSE(lane_->bodies().append(ticket.value(), bytes_of("x")).ok());
   EXPECT_EQ(lane_->infer_body(ticket.value(), Protocol::V2Rest, handle, -1).code,
             ErrorCode::Internal);
 }

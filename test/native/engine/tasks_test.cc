@@ -41,16 +41,16 @@ class TasksTest : public EngineTest {
   // Waits for the response if it is not there yet. Afterwards nothing may be left.
   Outcome finish(const Answer& answer) {
     if (!answer.pending) {
-      EXPECT_EQ(answer.code, lane_->slot(0)->code) << inline_text();
-      EXPECT_EQ(lane_->tickets_open(), 0u);
-      return outcome_of(*lane_->slot(0));
+      EXPECT_EQ(answer.code, lane_->slots().at(0)->code) << inline_text();
+      EXPECT_EQ(lane_->slots().tickets_open(), 0u);
+      return outcome_of(*lane_->slots().at(0));
     }
     Request* done = next();
     if (done == nullptr) return {ErrorCode::Internal, "no completion", ""};
-    EXPECT_EQ(lane_->ticket_of(*done), answer.ticket);
+    EXPECT_EQ(lane_->slots().ticket_of(*done), answer.ticket);
     const Outcome outcome = outcome_of(*done);
-    lane_->release(*done);
-    EXPECT_EQ(lane_->tickets_open(), 0u);
+    lane_->slots().release(*done);
+    EXPECT_EQ(lane_->slots().tickets_open(), 0u);
     EXPECT_EQ(hooks_.pins, 0);
     return outcome;
   }
@@ -124,13 +124,14 @@ TEST_F(TasksTest, RunsInBatchesWithOthers) {
   for (int i = 0; i < 9; ++i) {
     Request* done = next();
     ASSERT_NE(done, nullptr);
-    if (lane_->ticket_of(*done) == endless.ticket) EXPECT_EQ(done->code, ErrorCode::Cancelled);
+    if (lane_->slots().ticket_of(*done) == endless.ticket)
+      EXPECT_EQ(done->code, ErrorCode::Cancelled);
     else EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
     results += done->code == ErrorCode::Ok;
-    lane_->release(*done);
+    lane_->slots().release(*done);
   }
   EXPECT_EQ(results, 8u);
-  EXPECT_EQ(lane_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
   bool together = false;
   for (const BatchReading& batch : model(handle).stats().read().batches)
     together |= batch.batch_size > 1;
@@ -190,7 +191,7 @@ TEST_F(TasksTest, ACancelTakesBackWhatWaitsAtOnce) {
   EXPECT_EQ(hooks_.pins, 1) << "its tasks use the one message";
   EXPECT_TRUE(lane_->cancel(answer.ticket));
   EXPECT_EQ(hooks_.pins, 0);
-  EXPECT_EQ(lane_->tickets_open(), 2u);
+  EXPECT_EQ(lane_->slots().tickets_open(), 2u);
   EXPECT_FALSE(lane_->cancel(endless.ticket));
   EXPECT_EQ(finish(endless).code, ErrorCode::Cancelled);
 }
@@ -285,14 +286,14 @@ TEST_F(TasksTest, UnloadingAndClosingEndThem) {
   const Answer answer = send(multi({"c", "r", "s"}, {kForever}));
   wait_until_taken(handle, 1);
   const uint32_t ticket = lane_->open_control().value();
-  engine_->unload(handle, *lane_->control_request(ticket), lane_);
+  engine_->unload(handle, *lane_->slots().find(ticket), lane_->home());
   Request* done = next();
   ASSERT_NE(done, nullptr);
-  EXPECT_EQ(lane_->ticket_of(*done), answer.ticket);
+  EXPECT_EQ(lane_->slots().ticket_of(*done), answer.ticket);
   EXPECT_EQ(done->code, ErrorCode::ModelNotReady) << text(*done);
-  lane_->release(*done);
-  lane_->release(*next());
-  EXPECT_EQ(lane_->tickets_open(), 0u);
+  lane_->slots().release(*done);
+  lane_->slots().release(*next());
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
   const uint32_t again = serve(tasks_spec(ExecMode::Queued, 2));
   ASSERT_TRUE(send(multi({"c", "r", "s"}, {std::string(20'000, '0') + kForever})).pending);
   wait_until_taken(again, 1);

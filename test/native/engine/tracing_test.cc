@@ -97,14 +97,14 @@ class TracingTest : public EngineTest {
     engine_->set_traces({{{model, own, rate}}, parents});
   }
   Answer ask(uint32_t handle, std::string_view parent = {}, std::string_view state = {}) {
-    if (!parent.empty()) lane_->set_trace_parent(parent, state);
+    if (!parent.empty()) lane_->traces().set_parent(parent, state);
     return lane_->infer(Protocol::V2Rest, handle, bytes_of(kBody), -1);
   }
   // The traceparent of the last request's response; "" = it is not traced.
   std::string traced() {
     TraceId trace_id;
     SpanId span_id;
-    return lane_->take_traced(trace_id, span_id) ? trace_parent_text(trace_id, span_id) : "";
+    return lane_->traces().take(trace_id, span_id) ? trace_parent_text(trace_id, span_id) : "";
   }
   const fb::TraceTake& take() {
     taken_.clear();
@@ -117,7 +117,7 @@ class TracingTest : public EngineTest {
     for (size_t i = 0; i < requests; ++i) {
       Request* done = next();
       ASSERT_NE(done, nullptr);
-      lane_->release(*done);
+      lane_->slots().release(*done);
     }
   }
   static void expect_whole(const fb::TraceRecord& record) {
@@ -191,7 +191,7 @@ TEST_F(TracingTest, AContextCountsForItsRequestOnly) {
   trace({true, 0, -1});
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   // Switched off between the headers and the request, and on again later.
-  lane_->set_trace_parent(kParent, "");
+  lane_->traces().set_parent(kParent, "");
   trace({});
   ask(handle);
   trace({true, 0, -1});
@@ -199,8 +199,8 @@ TEST_F(TracingTest, AContextCountsForItsRequestOnly) {
   EXPECT_EQ(traced(), "") << "another request's context";
   ask(handle, kParent);
   EXPECT_EQ(traced().substr(0, 35), kParent.substr(0, 35));
-  // Changed, and switched on all the while.
-  lane_->set_trace_parent(kParent, "");
+  // Changed, and on all the while.
+  lane_->traces().set_parent(kParent, "");
   trace({true, 1000, -1});
   ask(handle);
   EXPECT_EQ(traced().substr(0, 35), kParent.substr(0, 35));
@@ -239,7 +239,7 @@ TEST_F(TracingTest, AContextGoesWithItsRequest) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   EXPECT_NE(ask(4711, kParent).code, ErrorCode::Ok);
   EXPECT_EQ(traced(), "");
-  lane_->set_trace_parent(kParent, "");
+  lane_->traces().set_parent(kParent, "");
   EXPECT_NE(lane_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("none")), 0).code,
             ErrorCode::Ok);
   ask(handle);
@@ -308,7 +308,7 @@ TEST_F(TracingTest, RulesChangeUnderRequests) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   TestHooks hooks;
   auto lane = std::make_shared<Lane>(engine_, ServeSettings(), &hooks);
-  engine_->add_lane(lane);
+  engine_->add_lane(lane->home());
   std::atomic<bool> ends{false};
   std::thread asking([&] {
     while (!ends) lane->infer(Protocol::V2Rest, handle, bytes_of(kBody), -1);
@@ -319,7 +319,7 @@ TEST_F(TracingTest, RulesChangeUnderRequests) {
   }
   ends = true;
   asking.join();
-  engine_->remove_lane(lane.get());
+  engine_->remove_lane(*lane->home());
   lane->close();
 }
 

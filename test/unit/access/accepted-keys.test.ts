@@ -1,5 +1,5 @@
-// Credentials that were let in: what is taken for one of them, how many are kept, and that they
-// count for one state of the keys only.
+// The cache of accepted credentials: what matches an entry, how many are kept, and that they are
+// valid for one state of the keys only.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AcceptedKeys } from '../../../ts/access/accepted-keys.js';

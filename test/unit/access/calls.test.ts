@@ -1,4 +1,4 @@
-// Every gRPC method says what it is: one without a group would be taken for metadata.
+// Every gRPC method has an access group: one without a group would be treated as metadata.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallKind } from '../../../ts/access/groups.js';

@@ -1,4 +1,4 @@
-// The key file while the server runs: read anew when it changes; a broken one changes nothing.
+// The key file while the server runs: it is reloaded when it changes; a broken one changes nothing.
 import assert from 'node:assert/strict';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ interface Told {
   readonly problem: string;
 }
 
-/** A file that is watched, and what comes to be told of it, one by one. */
+/** Watches a file; next() resolves to its notifications, one by one. */
 function watched(path: string, lookMs: number): { file: KeyFile; next: () => Promise<Told> } {
   const told: Told[] = [];
   let wake = (): void => undefined;

@@ -1,4 +1,4 @@
-// Which calls may change state: programs' and those of the server's own pages.
+// Which calls may change state: those of programs and of the server's own pages.
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { it } from 'node:test';

@@ -1,4 +1,4 @@
-// Who is let in: every rule, and every way around it that comes to mind.
+// Access decisions: every rule, and attempts to circumvent it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
@@ -39,7 +39,7 @@ function caller(headers: Record<string, string> = {}, local = false): Caller {
 const bearer = (key: string, local = false): Caller =>
   caller({ authorization: `Bearer ${key}` }, local);
 
-/** The status that a caller gets; 200: let in. */
+/** The status that a caller gets; 200: admitted. */
 function asks(
   policy: Policy,
   call: CallKind | undefined,

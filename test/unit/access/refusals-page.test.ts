@@ -1,4 +1,4 @@
-// Every refusal of access stands in docs/reference/errors.md, under the status that it has.
+// Every refusal of access is listed in docs/reference/errors.md, under its status.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const page = readFileSync(join(packageRoot(), 'docs', 'reference', 'errors.md'),
   /\n {2}/g,
   ' ',
 );
-/** What stands under a heading, up to the next one. */
+/** The text under a heading, up to the next one. */
 const section = (heading: string): string =>
   page.split(`### ${heading}\n`)[1]?.split(/\n###? /)[0] ?? assert.fail(heading);
 const SECTIONS: Readonly<Record<number, string>> = {

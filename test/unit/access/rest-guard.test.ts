@@ -1,4 +1,4 @@
-// The guard before a route: what is open costs nothing, what is refused is not begun.
+// The guard before a route: open routes cost nothing, refused requests are not started.
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Triton's restrictions as they are written.
+// Parsing of Triton's restriction flags.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';

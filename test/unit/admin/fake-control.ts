@@ -1,4 +1,4 @@
-// A ModelControl that remembers what it was asked and answers what the test says.
+// A ModelControl that records its calls and answers what the test sets.
 import type { CudaRegion, SharedRegion } from '../../../ts/model/engine-api.js';
 import type {
   LoadModelRequest,
@@ -24,7 +24,7 @@ export const TRACE_SETTINGS: TraceSettings = {
   trace_count: '-1',
 };
 
-/** Of a server that is not asked about traces. */
+/** The trace control of a server without traces. */
 export const NO_TRACES: TraceControl = {
   settings: () => Promise.resolve(TRACE_SETTINGS),
   update: () => Promise.resolve(TRACE_SETTINGS),
@@ -42,9 +42,9 @@ export const CUDA_REGION: CudaRegion = { name: 'c', device_id: 1, byte_size: 409
 export class FakeControl implements ModelControl {
   /** Method and arguments of each call. */
   readonly calls: unknown[][] = [];
-  /** What the next call rejects with, when it is set. */
+  /** If set, the next call rejects with it. */
   error: Error | undefined;
-  /** Called inside each call; a test may wait here. */
+  /** Called inside each call, so that a test may wait here. */
   gate: () => Promise<void> = () => Promise.resolve();
 
   index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]> {

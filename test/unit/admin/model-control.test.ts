@@ -1,5 +1,4 @@
-// The repository API and the log settings over real folders and an engine that loads what it is
-// told.
+// The repository API and the log settings over real folders and an engine that loads everything.
 import { NO_TRACES } from './fake-control.js';
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +24,7 @@ const sharedMemory = sharedMemoryControl(undefined);
 
 interface ControlSetup extends SourceSetup {
   readonly control: ModelControl;
-  /** Where files of load calls are kept. */
+  /** The folder for files of load calls. */
   readonly tempRoot: string;
 }
 
@@ -100,7 +99,7 @@ test('--load-model with a name that is nowhere is a problem at start', async (t)
   });
   assert.equal(states(), 'a/1:AVAILABLE');
   assert.deepEqual(source.startProblems, [
-    `--load-model: model 'zebra' is not known: looked in ${folder}`,
+    `--load-model: model 'zebra' not found: searched ${folder}`,
   ]);
 });
 
@@ -385,7 +384,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
     [{ log_verbose_level: 1.5 }, /got 1.5/],
     [{ log_verbose_level: 2n }, /got 2/],
     [{ log_format: 'json' }, /"log_format": expected default or ISO8601/],
-    [{ log_file: '/tmp/log' }, /its place cannot be changed/],
+    [{ log_file: '/tmp/log' }, /which cannot be changed/],
     [{ log_error: undefined }, /got nothing/],
   ];
   for (const [bad, message] of wrong) {

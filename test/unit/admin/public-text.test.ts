@@ -1,4 +1,4 @@
-// What clients are shown of texts with paths.
+// How texts with paths are shown to clients.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {

@@ -1,5 +1,5 @@
-// Control calls between threads: over a real message channel, so that what is sent is cloned and
-// transferred as it is between listener and main thread.
+// Control calls between threads, over a real message channel, so that values are cloned and
+// transferred as between a listener and the main thread.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';

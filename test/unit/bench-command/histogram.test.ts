@@ -1,4 +1,4 @@
-// Latencies by size: exact where they are few, within a percent where they are many.
+// Histograms of latencies: exact for small values, within one percent for large ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Histogram } from '../../../ts/cli/bench/load/histogram.js';

@@ -1,4 +1,4 @@
-// What tests of the load client share: plans, a request, and a run against a server of Node's.
+// Shared parts of the load client's tests: plans, a request, and a run against a Node server.
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { NativeClient, type NativeResult } from '../../../ts/cli/bench/load/native-client.js';
@@ -28,14 +28,14 @@ export const requestOf = (body: Uint8Array, more: Partial<LoadRequest> = {}): Lo
   ...more,
 });
 
-/** The port of a server that listens then. */
+/** Starts the server and returns its port. */
 export async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-/** A port on which nothing listens. */
+/** Returns a port without a listener. */
 export async function freePort(server: Server): Promise<number> {
   const port = await listening(server);
   server.close();
@@ -49,7 +49,7 @@ export const targetOf = (
   more: Partial<ServerTarget> = {},
 ): ServerTarget => ({ kind, host: '127.0.0.1', port, tlsCa: undefined, ...more });
 
-/** Runs a plan: what became of it. */
+/** Runs a plan and returns its result. */
 export async function runPlan(
   client: NativeClient,
   request: LoadRequest,

@@ -1,4 +1,4 @@
-// When requests are sent and what counts, with a transport made up here.
+// When requests are sent and which ones count, with a fake transport.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Histogram, type HistogramData } from '../../../ts/cli/bench/load/histogram.js';
@@ -11,7 +11,7 @@ import {
   type Sender,
 } from '../../../ts/cli/bench/load/sender.js';
 
-/** Node's timers, in place of a thread. */
+/** Node's timers in place of a pacer thread. */
 class TimerPacer {
   onDue: () => void = () => undefined;
   wakeAt(when: number): void {
@@ -27,7 +27,7 @@ class FakeSender implements Sender {
   most = 0;
   cuts = 0;
 
-  /** `answer`: what becomes of a request, by its number from 1. */
+  /** `answer`: decides the outcome of a request by its number from 1. */
   constructor(
     private readonly answer: (number: number, done: (error?: string) => void) => void,
     private readonly places = Infinity,
@@ -115,7 +115,7 @@ test('an open loop sends by the clock, whatever comes back', async () => {
 });
 
 test('what waits for a slow server counts from when it was due', async () => {
-  // One at a time, 10 ms each, due every 5 ms: the last one waits for half of the time.
+  // One at a time, 10 ms each, one due every 5 ms: the last one waits for half of the time.
   const sender = new FakeSender((_, done) => setTimeout(done, 10), 1);
   const plan = { loop: 'open', rate: 200, measureMs: 200, warmupMs: 0 } as const;
   const { failed, latencies, late } = await run(sender, plan);
@@ -131,7 +131,7 @@ test('what has no answer when it is over has failed', async () => {
   const plan = { loop: 'open', rate: 500, measureMs: 100, warmupMs: 0, graceMs: 1000 } as const;
   const { latencies, failed, firstError } = await run(sender, plan);
   assert.deepEqual([countOf(latencies), failed, sender.cuts], [10, 40, 1]);
-  assert.match(firstError ?? '', /no answer 1\.0 s after the end/);
+  assert.match(firstError ?? '', /no response 1\.0 s after the end/);
 });
 
 test('independent callers come at the rate that was asked for', async () => {

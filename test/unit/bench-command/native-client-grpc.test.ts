@@ -1,5 +1,5 @@
 // The load client over HTTP/2 and gRPC, against Node's own server: its windows, its Huffman-coded
-// trailers, calls that it resets, connections that it ends.
+// trailers, calls that the server resets, connections that it closes.
 import assert from 'node:assert/strict';
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createTcpServer } from 'node:net';
@@ -86,7 +86,7 @@ test('counts responses that are not gRPC and calls that are reset as failed', as
     else if (count === 2) stream.close(8);
     else answer(stream, '0');
   }, Buffer.from('x'));
-  assert.match((await run({ requests: 1 })).firstError ?? '', /no gRPC answer, status 404/);
+  assert.match((await run({ requests: 1 })).firstError ?? '', /no gRPC response, status 404/);
   const reset = await run({ requests: 1 });
   assert.match(reset.firstError ?? '', /reset the stream \(8\)/);
   assert.deepEqual(reset.failures, { status: 0, reset: 1, lost: 0, late: 0 });
@@ -119,7 +119,7 @@ test('sends calls again that a leaving server did not read, three times at most'
   let count = 0;
   const { run } = await served((stream) => {
     count += 1;
-    // Streams above the first one are not read, as the server says.
+    // The server states that it does not read streams above the first one.
     if (count === 200) stream.session?.goaway(0, 1);
     setTimeout(() => answer(stream, '0'), 5);
   }, Buffer.from('x'));
@@ -127,7 +127,7 @@ test('sends calls again that a leaving server did not read, three times at most'
   assert.deepEqual([answered, failed, firstError], [2000, 0, undefined]);
 });
 
-/** A frame of HTTP/2 with its head. */
+/** An HTTP/2 frame with its header. */
 function frame(type: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
@@ -135,7 +135,7 @@ function frame(type: number, payload: Buffer): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** Whether bytes after the client's preface have a frame of HEADERS. */
+/** True if the bytes after the client's preface contain a HEADERS frame. */
 function hasHeaders(bytes: Buffer): boolean {
   for (let at = 24; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
     if (bytes[at + 3] === 1) return true;

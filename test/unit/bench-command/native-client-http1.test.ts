@@ -1,5 +1,5 @@
-// The load client over HTTP/1.1, against Node's own server: connections that end, responses
-// without a length, a server that goes away and one that never answers.
+// The load client over HTTP/1.1, against Node's own server: connections that end, responses without
+// a length, a server that stops and one that never answers.
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
@@ -99,7 +99,7 @@ test('opens more connections where requests of an open loop wait', async () => {
 });
 
 test('counts requests from the moment when they were due', async () => {
-  // The server is busy with each request for 20 ms, and they are due each 10 ms.
+  // The server needs 20 ms for each request, and one is due every 10 ms.
   const { run } = await served((request, response) => {
     request.resume();
     const until = performance.now() + 20;

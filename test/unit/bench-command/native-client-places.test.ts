@@ -1,5 +1,5 @@
-// Where the load client connects to: TLS with the certificates that it checks, ALPN, unix sockets;
-// and its limit of time. Against Node's own servers.
+// The load client's connections: TLS with verified certificates, ALPN, unix sockets; and its time
+// limit. Against Node's own servers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
@@ -122,7 +122,7 @@ for (const kind of ['http', 'http2'] as const) {
       timeoutMs: 300,
     });
     assert.deepEqual([answered, failed, failures.late], [3, 1, 1]);
-    assert.equal(firstError, 'no answer within 0.3 s');
+    assert.equal(firstError, 'no response within 0.3 s');
     server.close();
   });
 }

@@ -110,7 +110,7 @@ for (const [args, expected] of [
   [['--concurrency=0'], /--concurrency: expected whole numbers from 1 to 16384/],
   [['--concurrency=1,x'], /got "x"/],
   [['--batch='], /--batch: expected/],
-  [['--rate=-5'], /--rate: expected requests a second/],
+  [['--rate=-5'], /--rate: expected requests per second/],
   [['--rate=0'], /got "0"/],
   [['--seconds=0'], /--seconds: expected seconds from 0.05 to 3600/],
   [['--warmup-seconds=1e9'], /--warmup-seconds: expected seconds/],
@@ -164,7 +164,7 @@ test('notes tell what makes numbers mean less', () => {
   const notes = tableNotes({ points }, 1);
   assert.match(notes, /Some requests failed; the first \(grpc, 4 in flight\): full/);
   assert.ok(!notes.includes('\u001b'));
-  assert.match(notes, /The load was the limit, not the server, in 1 measurements \(grpc\)/);
+  assert.match(notes, /The load, not the server, was the limit in 1 measurements \(grpc\)/);
   assert.match(notes, /In 1 open loops requests were sent late .*40 us/);
   assert.equal(tableNotes({ points: [point(PLAN)] }, 1), '');
 });

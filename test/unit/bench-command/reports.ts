@@ -1,5 +1,5 @@
-// Reports of `serval bench` for tests, made by a formula: what a queue before a server of so many
-// cores would answer. Test time only.
+// Reports of `serval bench` for tests, computed by a formula for a queue before a server with a
+// number of cores. Test time only.
 import type {
   BenchLatency,
   BenchPath,
@@ -17,12 +17,12 @@ export const latencyOf = (mean: number): BenchLatency => ({
 });
 
 export interface PointOptions extends Partial<BenchPoint> {
-  /** Microseconds of one run, and requests that run at once. */
+  /** The microseconds of one run, and the number of requests that run at once. */
   readonly runUs?: number;
   readonly servers?: number;
 }
 
-/** A closed loop over a server of `servers` that takes `runUs` for each request. */
+/** A closed loop over a server with `servers` parallel runs of `runUs` each. */
 export function closedPoint(options: PointOptions = {}): BenchPoint {
   const { runUs = 500, servers = 2, concurrency = 1, batch = 0, seconds = 2 } = options;
   const atOnce = Math.min(concurrency, servers);
@@ -47,7 +47,7 @@ export function closedPoint(options: PointOptions = {}): BenchPoint {
   };
 }
 
-/** Requests by the clock: latency grows as the rate comes near what the server can. */
+/** Requests by the clock: latency grows as the rate approaches the server's capacity. */
 export function openPoint(path: BenchPath, rate: number): BenchPoint {
   const most = 4000;
   const answered = Math.min(rate, most);

@@ -1,4 +1,4 @@
-// What a bench sends: rows, forms of one request, URLs.
+// The requests of a bench: rows, the forms of one request, URLs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadRequest, type RequestModel } from '../../../ts/cli/bench/request/bodies.js';
@@ -93,7 +93,7 @@ test('HTTP says the head of binary tensors and the headers', () => {
     ['inference-header-content-length', String(binary.jsonBytes)],
     ['authorization', 'Bearer key'],
   ]);
-  // A request reads as an answer would: tensors behind their head.
+  // A request is parsed like a response: tensors after their head.
   const json = Buffer.from(binary.body).toString('latin1').replace('"inputs":', '"outputs":');
   const jsonBytes = binary.jsonBytes + 1;
   const tensors = tensorAnswer(Buffer.from(json, 'latin1'), jsonBytes);
@@ -128,8 +128,8 @@ test('columns of a model of columns are repeated; missing cells are not for gRPC
   );
   assert.ok(textOf(request('grpc', 3, values, model).body).includes('STRING'));
   const missing = { a: [null], s: ['u'] } as unknown as Inputs;
-  assert.throws(() => request('grpc', 1, missing, model), /input 'a': cells that are missing/);
-  assert.throws(() => request('rest-binary', 1, values, model), /sent as JSON or by gRPC/);
+  assert.throws(() => request('grpc', 1, missing, model), /input 'a': missing cells/);
+  assert.throws(() => request('rest-binary', 1, values, model), /called with JSON or by gRPC/);
 });
 
 test('requests that are too large are refused before they are made', () => {
@@ -137,7 +137,7 @@ test('requests that are too large are refused before they are made', () => {
     () => request('rest-binary', 1_000_000_000),
     /--batch: expected at most 1073741824 b/,
   );
-  assert.throws(() => request('rest-json', 10_000_000), /at most 16777216 values of JSON/);
+  assert.throws(() => request('rest-json', 10_000_000), /at most 16777216 JSON values/);
   const table = modelOf([info('a', 'FP64', -1)], true);
   const cells = { a: [1] } as unknown as Inputs;
   assert.throws(() => request('grpc', 20_000_000, cells, table), /at most 16777216 cells/);
@@ -158,7 +158,7 @@ test('free dimensions are given by --shape, pictures have a size', () => {
   assert.equal(hasRows([info('x', 'FP32', 2, 3)]), false);
   assert.equal(hasRows([]), false);
   assert.throws(() => shapedInfos(infos, ['p=4,5']), /'p' is \[\?,3,\?,\?\], got \[4,5\]/);
-  assert.throws(() => shapedInfos(infos, ['q=4']), /no input "q", there are p, n/);
+  assert.throws(() => shapedInfos(infos, ['q=4']), /no input "q"; the model has p, n/);
   assert.throws(() => shapedInfos(infos, ['n:4']), /expected NAME=N,N,\.\.\., got "n:4"/);
 });
 
@@ -181,11 +181,11 @@ test('URLs say protocol, address, model and version', () => {
   assert.equal(benchUrl('http://h:8000/pre/v2', 'm').prefix, '/pre');
   for (const [text, expected] of [
     ['ftp://h/v2/models/m', /expected http:\/\/, https:\/\/, grpc:\/\/ or grpcs:/],
-    ['http://h:8000', /\/v2\/models\/NAME or \/v1\/models\/NAME behind the address, or --model/],
+    ['http://h:8000', /\/v2\/models\/NAME or \/v1\/models\/NAME after the address, or --model/],
     ['http://h/v1/models/m:classify', /expected \/v1\/models\/NAME, .* and :predict or nothing/],
     ['http://h/v1/models/m/versions/x', /expected \/v1\/models\/NAME, /],
     ['http://h/v1/models/%zz', /expected percent signs with two digits each/],
-    ['http://h/v1', /\/v1\/models\/NAME behind the address, or --model/],
+    ['http://h/v1', /\/v1\/models\/NAME after the address, or --model/],
     ['http://', /expected a URL/],
     ['grpc://h:8001/v2/models/%zz', /expected percent signs with two digits each/],
   ] as const) {

@@ -1,6 +1,6 @@
-// What a bench sends by TensorFlow Serving's APIs: V1's JSON, Predict's messages, and what both say
-// of a model. Source: docs/reference/protocols/v1-rest.md; docs/reference/protocols/tf-grpc.md;
-// docs/reference/tabular.md.
+// A bench's requests for TensorFlow Serving's APIs: V1's JSON, Predict's messages, and the model's
+// description in both. Source: docs/reference/protocols/v1-rest.md;
+// docs/reference/protocols/tf-grpc.md; docs/reference/tabular.md.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadRequest, type RequestModel } from '../../../ts/cli/bench/request/bodies.js';
@@ -84,7 +84,7 @@ test('models of columns are asked by rows with every field, missing cells too', 
   const two = v1(columns, { a: [1.5, null], s: ['u', 'w'] }, { batch: 3, isTable: true });
   const rows = [...['{"a":1.5,"s":"u"}', '{"a":null,"s":"w"}', '{"a":1.5,"s":"u"}']];
   assert.equal(two, `{"instances":[${rows.join(',')}]}`);
-  // One field is named too, and rows that were given are sent as such where nobody says "columns".
+  // A single field is named too, and given rows are sent as rows unless "columns" is requested.
   const one = [info('v', 'VECTOR', -1, 2)];
   const vectors = { v: [[1, 2]] };
   assert.equal(v1(one, vectors, { batch: 1, isTable: true }), '{"instances":[{"v":[1,2]}]}');
@@ -94,7 +94,7 @@ test('models of columns are asked by rows with every field, missing cells too', 
   for (const path of ['v1-json', 'grpc-predict'] as const) {
     assert.throws(
       () => asked(path, columns, said, { batch: 1, isTable: true }),
-      /input 'a': parameters \(precision\) are of V2/,
+      /input 'a': parameters \(precision\) can only be sent by V2/,
     );
   }
 });
@@ -194,7 +194,7 @@ test('Predict has fields of models of columns, and no missing cells', () => {
   const missing = { ...values, a: [null] };
   assert.throws(
     () => asked('grpc-predict', columns, missing, { batch: 1, isTable: true }),
-    /input 'a': cells that are missing or lists of several lengths are sent as JSON/,
+    /input 'a': missing cells or lists of different lengths can only be sent as JSON/,
   );
 });
 
@@ -240,12 +240,12 @@ test('metadata of V1 says inputs by signature', () => {
       () => v1Metadata(document, signature, 'h:1/m'),
       (error) => error instanceof ServalError && error.code === code && text.test(error.message),
     );
-  const known = /h:1\/m: no signature "no", there is "serving_default", "odd"/;
+  const known = /h:1\/m: no signature "no"; the model has "serving_default", "odd"/;
   refused('no', ErrorCode.SignatureNotFound, known);
   refused('constructor', ErrorCode.SignatureNotFound, /no signature/);
   refused('odd', ErrorCode.Unimplemented, /input 'c': data type "DT_COMPLEX64" cannot be sent/);
   for (const document of [null, 3, {}, { metadata: {} }]) {
-    refused('a', ErrorCode.SignatureNotFound, /there is none/, document);
+    refused('a', ErrorCode.SignatureNotFound, /the model has none/, document);
   }
 });
 

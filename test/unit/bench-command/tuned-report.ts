@@ -1,8 +1,8 @@
-// What `--tune` found, made up for tests. Test time only.
+// A generated result of `--tune` for tests. Test time only.
 import type { TuneReport, TuneTrial } from '../../../ts/cli/bench/types.js';
 import { closedPoint } from './reports.js';
 
-/** The second of four is best; one is above the bound, one did not start. */
+/** The second of four is best; one exceeds the bound, one did not start. */
 export function tunedReport(): TuneReport {
   const trial = (runUs: number, rest: Partial<TuneTrial>): TuneTrial => {
     const points = [1, 2, 4].map((concurrency) => closedPoint({ concurrency, runUs }));

@@ -1,4 +1,4 @@
-// What the start line says of access.
+// The description of access in the start-up line.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';

@@ -1,4 +1,4 @@
-// What `serval inspect` reports.
+// The reports of `serval inspect`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OnnxHeader } from '../../../ts/importers/onnx/reader.js';

@@ -1,4 +1,4 @@
-// `serval key`: the line on stdout, the key on stderr, and that they belong together.
+// `serval key`: the line on stdout, the key on stderr, and that they match.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';
@@ -16,7 +16,7 @@ test('prints a line for the file and the key once', async (context) => {
   const texts = captured(context);
   assert.equal(await keyCommand(['ci', 'inference', 'health']), 0);
   context.mock.restoreAll();
-  const key = /kept nowhere: (\S{43})\n$/.exec(texts.err)?.[1] ?? '';
+  const key = /not stored: (\S{43})\n$/.exec(texts.err)?.[1] ?? '';
   assert.equal(texts.out, `ci sha256:${digestOf(key)} inference,health\n`);
 });
 

@@ -1,4 +1,4 @@
-// The list of models that `serval inspect FOLDER` prints, with sizes that count data in other
+// The list of models that `serval inspect FOLDER` prints, with sizes that include data in other
 // files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The requests that the server prints for pasting.
+// The requests that the server prints for copying.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Datatype, SignatureInfo, TensorInfo } from '../../../ts/model/snapshot.js';

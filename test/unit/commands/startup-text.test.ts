@@ -1,4 +1,4 @@
-// What `serval serve` prints when it is ready.
+// The output of `serval serve` when it is ready.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// `serval inspect` and `serval import` of models of columns.
+// `serval inspect` and `serval import` with tabular models.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { fieldsPlan } from '../tabular/plans.js';
 import { NORM_PIPELINE } from '../tabular/spark-folder.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 
-/** What a command prints. */
+/** Returns the output of a command. */
 async function printed(t: TestContext, run: () => Promise<number>): Promise<string> {
   const lines: string[] = [];
   const own = process.stdout.write.bind(process.stdout);
@@ -58,10 +58,10 @@ fields
   numbers   VECTOR  [-1,1,-1]  any (vector)
   features  VECTOR  [-1,4]     vector[4]
   words     STRING  [-1,1,-1]  list of string
-  label     STRING  [-1]       string          may be left out; the target
+  label     STRING  [-1]       string          optional; the target
 outputs
   age  FP64  [-1]  double
-answered where they are asked for
+returned on request
   features  VECTOR  [-1,4]  vector[4]
 stages
   none
@@ -103,7 +103,7 @@ test('a model that is not supported: all reasons, and nothing is written', async
   assert.ok(!existsSync(out));
   await assert.rejects(
     importCommand([folder, '--out', join(folder, 'none', 'm')]),
-    /expected a file in a folder that exists/,
+    /expected a file in an existing folder/,
   );
 });
 

@@ -1,4 +1,4 @@
-// `serval inspect` and `serval import` of TensorFlow models: what they print and what they write.
+// `serval inspect` and `serval import` with TensorFlow models: their output and their files.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ function outputOf(alias: string, tensor: string): Fill {
       .string(3, 'tensorflow/serving/predict');
 }
 
-/** y = x + c; "bad" needs an operator that there is not. */
+/** y = x + c; "bad" needs an unknown operator. */
 const MODEL = savedModel([
   {
     tags: ['serve'],
@@ -60,7 +60,7 @@ interface Run {
   readonly stderr: string;
 }
 
-/** Runs a command in this process and takes what it prints. */
+/** Runs a command in this process and captures its output. */
 async function run(
   t: TestContext,
   command: (args: readonly string[]) => Promise<number>,
@@ -286,7 +286,7 @@ test('import refuses what it cannot do', async (t) => {
   assert.match(await refusal(join(folder, 'none'), '--out', out), /no such file or folder/);
   assert.match(
     await refusal(model, '--out', join(folder, 'no', 'x.onnx')),
-    /expected a file in a folder that exists, got .*no$/,
+    /expected a file in an existing folder, got .*no$/,
   );
   const wrong = [[model], ['--out', out], [model, model, '--out', out], [model, '--no-flag']];
   for (const args of wrong) {

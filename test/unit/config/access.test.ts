@@ -1,4 +1,4 @@
-// The flags of access.
+// The flags that control access.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { digestOf } from '../../../ts/access/keys.js';

@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { ACCESS_FLAGS } from '../../../ts/config/access-flags.js';
 import { TRACE_FLAGS } from '../../../ts/config/observation/trace-flags.js';
 import { canonicalName, nearestFlag, SERVE_FLAGS } from '../../../ts/config/flags.js';
-import { parseConfigText } from '../../../ts/config/file.js';
 import { parseFlags } from '../../../ts/config/command-line.js';
 import { parseServeConfig } from '../../../ts/config/config.js';
 import type { Config } from '../../../ts/config/config.js';
@@ -173,8 +172,8 @@ test('defaults are those of the issue', async () => {
   } satisfies Config);
 });
 
-/** Plain arguments, command line only, not beside --model-base-path, TLS's own flags or those of
- * batching; access and tracing have files of their own. */
+/** Flags tested elsewhere: plain arguments, command line only, not with --model-base-path, TLS,
+ * batching; access and tracing have their own files. */
 const ELSEWHERE = new Set([
   ...['paths', 'config', 'model-config-file', 'ssl-config-file', 'platform-config-file'],
   ...[...ACCESS_FLAGS, ...TRACE_FLAGS].map((row) => row.name),
@@ -546,11 +545,6 @@ test('errors of the file carry line and column', async (t) => {
     const folder = filledFolder(t, { 'c.yaml': text });
     await refuses(['m', `--config=${folder}/c.yaml`], message);
   }
-});
-
-test('an empty file and a file of comments set nothing', async () => {
-  assert.equal((await parseConfigText('', 'c.yaml')).size, 0);
-  assert.equal((await parseConfigText('# nothing\n', 'c.yaml')).size, 0);
 });
 
 test('a file above the limit is refused', async (t) => {

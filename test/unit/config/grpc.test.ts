@@ -1,4 +1,5 @@
-// Settings of gRPC's listener: TLS by either server's flags, channel arguments, what goes together.
+// Settings of the gRPC listener: TLS by either server's flags, channel arguments, valid
+// combinations.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseServeConfig } from '../../../ts/config/config.js';

@@ -1,4 +1,4 @@
-// Which listeners a server has, by its flags.
+// The listeners that a server's flags select.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sharesPort } from '../../../ts/config/serving.js';

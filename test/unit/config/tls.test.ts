@@ -1,4 +1,4 @@
-// TLS for HTTP and gRPC together: which flags need which, and what each transport gets.
+// TLS for HTTP and gRPC together: which flags need which, and the settings of each transport.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseServeConfig, type Config } from '../../../ts/config/config.js';

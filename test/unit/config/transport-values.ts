@@ -1,4 +1,4 @@
-// Values of the flags of HTTP, gRPC and TLS, and the configuration that they make. Test time only.
+// Values for the flags of HTTP, gRPC and TLS, and the resulting configuration. Test time only.
 import type { Config } from '../../../ts/config/config.js';
 
 export const HTTP_VALUES = {

@@ -1,4 +1,4 @@
-// What `serval doctor` comes to: the first obstacle and its remedy.
+// The conclusion of `serval doctor`: the first obstacle and its remedy.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ test('the page has a line for all that was looked at', () => {
   const text = doctorText(concluded(without('libcudnn.so.9')));
   assert.match(text, /^driver {5}580\.65\.06, CUDA 13\.0$/m);
   assert.match(text, /^device 0 {3}NVIDIA H100, 80\.0 GiB, compute capability 9\.0$/m);
-  assert.match(text, /^library {4}libcudnn\.so\.9 +missing: nvidia-cudnn-cu13 brings it$/m);
+  assert.match(text, /^library {4}libcudnn\.so\.9 +missing: part of nvidia-cudnn-cu13$/m);
   assert.match(text, /^library {4}libcudart\.so\.13 +\/gpu\/libcudart\.so\.13$/m);
   assert.equal(text.match(/^library/gm)?.length, GPU_LIBRARIES.length);
 });

@@ -1,5 +1,5 @@
-// A package index for a test: pages of links, as JSON or HTML, and files that may be cut on their
-// way. Test time only.
+// A package index for a test: pages of links, as JSON or HTML, and files whose downloads may be
+// interrupted. Test time only.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,16 +12,16 @@ export interface IndexServer {
   /** "GET /simple/a/", "GET /files/a.whl bytes=10-" */
   readonly asked: string[];
   readonly files: Map<string, Buffer>;
-  /** By file: after how many bytes its next answers break. */
+  /** For each file, the byte counts after which its next responses break off. */
   readonly cuts: Map<string, number[]>;
   kind: 'json' | 'html';
-  /** "Basic ..." that every request must have; "" = none. */
+  /** The "Basic ..." header that every request must have; "" = none. */
   login: string;
-  /** Whether ranges are answered. */
+  /** True if range requests are supported. */
   ranges: boolean;
 }
 
-/** A wheel of these files, and how it is pinned. */
+/** A wheel with these files, and its pin. */
 export function wheelOf(
   name: string,
   entries: readonly ZipEntry[],

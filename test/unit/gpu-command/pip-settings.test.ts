@@ -1,4 +1,4 @@
-// Which index is asked: a flag, the environment, pip's files, PyPI.
+// The choice of the package index: a flag, the environment, pip's files, PyPI.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

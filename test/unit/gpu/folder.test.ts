@@ -1,4 +1,4 @@
-// The folder of GPU libraries: where it is, what counts as whole, when a server takes it.
+// The folder of GPU libraries: its path, when it is complete, when a server uses it.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

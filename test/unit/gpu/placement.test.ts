@@ -1,4 +1,4 @@
-// Where models run: every reason, and what TensorRT is given.
+// Placement of models: every reason, and the settings for TensorRT.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';
@@ -40,7 +40,7 @@ test('without a GPU it is the CPU, with what is in the way', () => {
 test('KIND_CPU and models of columns stay on the CPU', () => {
   assert.deepEqual(at({ kind: 'cpu' }).providers, []);
   assert.match(at({ kind: 'cpu' }).why, /KIND_CPU/);
-  assert.match(at({}, GPU, { backend: 'tabular' }).why, /no model of tensors/);
+  assert.match(at({}, GPU, { backend: 'tabular' }).why, /tabular models run on the CPU/);
 });
 
 test('TensorRT where it is asked for, or all shapes are fixed; CUDA takes what it leaves', () => {
@@ -53,12 +53,12 @@ test('TensorRT where it is asked for, or all shapes are fixed; CUDA takes what i
     { name: 'tensorrt', options: { trt_fp16_enable: '1' } },
     cuda,
   ]);
-  assert.match(asked.why, /asks for it/);
+  assert.match(asked.why, /requests it/);
 });
 
 test('else CUDA, and why not TensorRT', () => {
   for (const [placed, why] of [
-    [at({ open: ['x'] }), /leaves 'x' open/],
+    [at({ open: ['x'] }), /leaves 'x' dynamic/],
     [at({ open: undefined }), /no configuration gives the shapes/],
     [place(spec(), GPU), /no configuration gives the shapes/],
     [at({}, { ...GPU, tensorrt: false }), /TensorRT is not installed/],

@@ -1,4 +1,4 @@
-// What the engine is asked to load where models are placed, on machines of the test's making.
+// The engine's load calls for placed models, on machines that the test defines.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,7 +83,7 @@ test('auto is never handed on, and says why it is the CPU', async (context) => {
   assert.match((await none.load(auto)).placed?.why ?? '', /no CUDA provider: serval gpu install/);
   assert.deepEqual(none.asked[0]?.providers, []);
   for (const [driver, why] of [
-    [{ ...DRIVER, library: 'no file', devices: [] }, /no driver/],
+    [{ ...DRIVER, library: 'no file', devices: [] }, /no NVIDIA driver/],
     [{ ...DRIVER, devices: [] }, /finds no GPU/],
     [{ ...DRIVER, version: 12_080 }, /older than 580/],
   ] as const) {

@@ -1,4 +1,4 @@
-// TensorRT engines: the ONNX model around one, and what is asked of the engine that loads it.
+// TensorRT engines: the ONNX model around one, and the load call for it.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -95,7 +95,7 @@ test('tensors have the types and dims of the configuration', () => {
   assert.deepEqual(tensor(12, 0), ['scores', 10n, ['scores_0', 1000n]]);
 });
 
-test('ONNX Runtime takes the model as one, and lacks the node where there is no TensorRT', async () => {
+test('ONNX Runtime takes the model as one, and lacks the node where there is not a TensorRT', async () => {
   const runtime = createRequire(import.meta.url)('onnxruntime-node') as {
     readonly InferenceSession: typeof InferenceSession;
   };
@@ -116,7 +116,7 @@ test('a configuration without tensors, and types that TensorRT has not, are refu
       },
     );
   };
-  refused({ inputs: [], outputs: PLAN.outputs }, /config\.pbtxt .* got 0 and 1/);
+  refused({ inputs: [], outputs: PLAN.outputs }, /config\.pbtxt: .* got 0 and 1/);
   refused({ inputs: PLAN.inputs, outputs: [] }, /got 2 and 0/);
   for (const type of ['TYPE_STRING', 'TYPE_FP64', 'TYPE_INT16', 'TYPE_INVALID', '']) {
     const outputs = [{ name: 'y', type, dims: [1] }];
@@ -145,15 +145,15 @@ test('an engine is told by its first bytes', () => {
     assert.equal(planProblem(good, good.length), undefined);
   }
   const long = Buffer.concat([Buffer.from([0, 0, 1, 0]), Buffer.alloc(508, 0x7b)]);
-  assert.equal(planProblem(long, 1 << 20), undefined); // The engine begins further on.
+  assert.equal(planProblem(long, 1 << 20), undefined); // The engine's data begins further on.
   assert.equal(planProblem(Buffer.alloc(0), 0), 'is empty');
   for (const bad of ['onnx', '\b\u0007\u0012', 'f', '....{}no..']) {
-    assert.match(planProblem(Buffer.from(bad), bad.length) ?? '', /is no TensorRT engine/);
+    assert.match(planProblem(Buffer.from(bad), bad.length) ?? '', /is not a TensorRT engine/);
   }
 });
 
 const LOCKS = { lockFile: () => 0 };
-/** What is left of loads in the process's own folder. */
+/** The folders that loads left in the process's own folder. */
 const foldersIn = (cache: string): readonly string[] => {
   const root = join(cache, 'tensorrt', 'plans');
   const [own = ''] = readdirSync(root);
@@ -242,7 +242,7 @@ test('what the engine says of the folder names the file instead', async (context
 
 test('no engine, and no file, are errors that name the file', async (context) => {
   const { load, path, asked } = loading(context, 'something else');
-  await assert.rejects(load(), { message: new RegExp(`^model file ${path}: is no TensorRT`) });
+  await assert.rejects(load(), { message: new RegExp(`^model file ${path}: is not a TensorRT`) });
   writeFileSync(path, '');
   await assert.rejects(load(), { message: `model file ${path}: is empty` });
   await assert.rejects(load({ path: '/nowhere/model.plan' }), { message: /ENOENT/ });
@@ -290,5 +290,5 @@ test('it runs on TensorRT or not at all, and the error says what is missing', ()
   assert.match(why({ providers: [{ name: 'cpu', options: {} }] }, GPU), /got cpu$/);
 });
 
-/** A machine that must not be looked at. */
+/** A machine that must not be examined. */
 const NOT_ASKED: GpuFacts = { devices: 0, obstacle: 'asked', tensorrt: false };

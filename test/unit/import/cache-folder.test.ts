@@ -1,4 +1,4 @@
-// Who may write the folder of kept imports, and what of its entries is read.
+// Which users may write the folder of cached imports, and which of its entries are read.
 import assert from 'node:assert/strict';
 import { chmodSync, cpSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { rmSync, statSync, symlinkSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What files of other tools are told to be, by their content alone.
+// Recognition of other tools' files by their content alone.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -112,13 +112,13 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
   ],
   'exported.pt2': [
     zip({ 'serialized_exported_program.json': '{}', version: '1' }),
-    /torch\.export saved.*torch\.export\.load\('exported\.pt2'\)/,
+    /saved by torch\.export.*torch\.export\.load\('exported\.pt2'\)/,
   ],
   MLmodel: [
     latin1(
       'artifact_path: model\nflavors:\n  python_function:\n    env: x\n  sklearn:\n    a: b\n',
     ),
-    /MLflow model of the flavor sklearn.*skl2onnx\.to_onnx/,
+    /MLflow model with the flavor sklearn.*skl2onnx\.to_onnx/,
   ],
   'small.tflite': [latin1('\u0018\u0000\u0000\u0000TFL3'), /TensorFlow Lite/],
   'fast.ort': [latin1('\u0018\u0000\u0000\u0000ORTM'), /ONNX Runtime's own format.*\.onnx/],

@@ -1,5 +1,5 @@
-// The import of models of columns around the importers: which one is asked, what is written,
-// what is kept.
+// The import of tabular models around the importers: which one is called, what is written, what is
+// cached.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { archiveIn, tarGzOf, zipOf } from '../tabular/archive/archives.js';
 import { fieldsPlan } from '../tabular/plans.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 
-/** Importers that note what they are asked. */
+/** Importers that record their calls. */
 function importers(asked: string[]): TableImporters {
   const one = (format: string) => () =>
     Promise.resolve((path: string) => {
@@ -141,8 +141,8 @@ test('a time zone and the ANSI mode are for Spark models', async (t) => {
   assert.deepEqual([asked, spark.warnings], [['Europe/Berlin true'], []]);
   const { warnings } = await importTable(request('/m', berlin), work, all);
   assert.deepEqual(warnings.slice(1), [
-    "timezone 'Europe/Berlin': it makes no difference to pmml models",
-    "spark.ansi 'true': it makes no difference to pmml models",
+    "timezone 'Europe/Berlin': it has no effect on pmml models",
+    "spark.ansi 'true': it has no effect on pmml models",
   ]);
 });
 

@@ -1,4 +1,4 @@
-// Imports in threads of their own: limits on time and memory, crashes, and what is left on disk.
+// Imports in separate threads: limits on time and memory, crashes, and leftover files.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { attr, type NodeText } from '../tensorflow/messages.js';
 
 const OPTIONS: ImportThreadOptions = { programVersion: '1' };
 
-/** A worker of these statements; `made` is the folder that it says it has made. */
+/** A worker with these statements; `made` is the folder that it reports to have made. */
 function worker(t: TestContext, statements: string): { file: URL; made: string } {
   const folder = tempFolder(t);
   const made = join(folder, 'made');
@@ -133,6 +133,6 @@ test('one that crashes, and one that says nothing', async (t) => {
   const nothing = await failure(
     importInThread(request('/model'), { ...OPTIONS, workerFile: silent.file }),
   );
-  assert.equal(nothing.message, '/model: the import ended without an answer');
+  assert.equal(nothing.message, '/model: the import ended without a result');
   assert.ok(!existsSync(silent.made));
 });

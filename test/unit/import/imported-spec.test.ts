@@ -1,4 +1,4 @@
-// From an import to the engine's spec and to what metadata shows.
+// The engine's spec and the metadata that result from an import.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';

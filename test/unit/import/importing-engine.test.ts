@@ -1,4 +1,4 @@
-// Loads through an import: what the engine is given, and that no temporary folder outlives a load.
+// Loads through an import: the engine's input, and that no temporary folder outlives a load.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { tempFolder } from '../temp-folder.js';
 class OneLoad extends FakeEngine {
   spec: ModelSpec | undefined;
   error: Error | undefined;
-  /** Whether the import's folder was there during the load. */
+  /** True if the import's folder existed during the load. */
   sawFolder = false;
   folder = '';
 

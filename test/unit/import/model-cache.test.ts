@@ -1,4 +1,5 @@
-// Kept imports: what changes the key, what makes an entry useless, and several who make the same.
+// Cached imports: what changes the key, what invalidates an entry, and concurrent makers of one
+// entry.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {

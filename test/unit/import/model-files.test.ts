@@ -1,4 +1,4 @@
-// Which of a folder's names is its model.
+// Which file names of a folder are its model.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findModelFile, modelFileOf, stemOf } from '../../../ts/importers/run/model-files.js';

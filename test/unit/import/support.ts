@@ -1,4 +1,4 @@
-// Models and requests for tests of the import as a whole. Test time only.
+// Models and requests for tests of the whole import. Test time only.
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { TensorFlowRequest } from '../../../ts/importers/run/importer.js';
@@ -7,7 +7,7 @@ import { attr, graph, info, savedModel, type Fill, type NodeText } from '../tens
 
 const FLOAT = attr.type(1);
 
-/** A TensorProto of this many floats. */
+/** A TensorProto with this many floats. */
 export const floats = (count: number): Fill =>
   attr.tensor((writer) => {
     const values = Float32Array.from({ length: count }, (_, i) => i);
@@ -25,7 +25,7 @@ export const xToY: Fill = (writer) => {
     .string(3, 'tensorflow/serving/predict');
 };
 
-/** saved_model.pb of y = x + (0, 1, 2, ...) with so many constants; with `more` nodes. */
+/** saved_model.pb of y = x + (0, 1, 2, ...) with `constants` constants; with `more` nodes. */
 export function plusModel(constants = 300, more: readonly NodeText[] = []): Uint8Array {
   return savedModel([
     {

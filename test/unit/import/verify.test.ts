@@ -1,5 +1,5 @@
-// A loaded model held to its own records: what is asked, what counts as equal, what is said.
-// Source: the PMML standard, "Model Verification".
+// Verification of a loaded model by its own records: requests, equality, messages. Source: the PMML
+// standard, "Model Verification".
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -23,7 +23,7 @@ function rawOf(value: Answered): readonly [datatype: string, raw: Buffer] {
   return ['FP64', raw];
 }
 
-/** An engine that answers each request's output "y" so, or refuses it. */
+/** An engine that returns the given output "y" for each request, or refuses it. */
 function answering(...answers: readonly (Answered | Error)[]) {
   const messages: string[] = [];
   const warmUp: EngineControl['warmUp'] = (handle, protocol, message, signal) => {
@@ -89,7 +89,7 @@ test('what differs is said with record, output, expected and got', async () => {
     await assert.rejects(verify(answering('1', actual), 7, expecting('1', expected)), (error) => {
       assert.ok(error instanceof ServalError);
       assert.equal(error.code, ErrorCode.ModelInvalid);
-      const what = 'the model does not answer as its own verification records say';
+      const what = "the model's results differ from its own verification records";
       assert.equal(error.message, `${what}: record 2: 'y': ${said}`);
       return true;
     });
@@ -111,7 +111,7 @@ test('a record that is refused is a fault; all faults are told, up to twenty', a
   );
   const engine = answering(...new Array<number>(30).fill(0));
   const many = expecting(...new Array<string>(30).fill('1'));
-  await assert.rejects(verify(engine, 7, many), /record 20: [^;]*; what comes after it was not/);
+  await assert.rejects(verify(engine, 7, many), /record 20: [^;]*; later records were not/);
   assert.equal(engine.messages.length, 20);
 });
 
@@ -121,7 +121,8 @@ test('other errors stay what they are; a verification has an end', async () => {
   const never: Pick<EngineControl, 'warmUp'> = {
     warmUp: (_handle, _protocol, _message, signal) =>
       new Promise((_, reject) => {
-        const hold = setInterval(() => undefined, 1000); // the signal's timer does not
+        // the signal's timer does not keep the process alive
+        const hold = setInterval(() => undefined, 1000);
         signal?.addEventListener('abort', () => {
           clearInterval(hold);
           reject(new Error('ended'));

@@ -1,4 +1,4 @@
-// Values of programs as tensors: shapes, ranges, and bytes there and back.
+// JavaScript values as tensors: shapes, ranges, and bytes in both directions.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';

@@ -8,7 +8,7 @@ import { createLogger } from '../../../ts/base/logger.js';
 import { AccessLog } from '../../../ts/server/observe/metrics/access-log.js';
 import { tempFolder } from '../temp-folder.js';
 
-/** A log on `path`; `lines` is what the engine holds. */
+/** A log on `path`; `lines` are those that the engine holds. */
 async function started(context: TestContext, path: string) {
   const engine = { lines: '', takes: 0 };
   const records: string[] = [];
@@ -49,7 +49,7 @@ describe('access log', () => {
     const path = join(tempFolder(context), 'access.log');
     const { engine } = await started(context, path);
     engine.lines = 'one\n';
-    // The timer keeps no process alive: something else must while the test waits.
+    // The log's timer does not keep the process alive, so another one must while the test waits.
     const alive = setInterval(() => undefined, 1000);
     while (read(path) === '') await new Promise(setImmediate);
     clearInterval(alive);

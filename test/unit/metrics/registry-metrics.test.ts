@@ -7,7 +7,7 @@ import { model, registry, version } from '../protocols/snapshots.js';
 
 const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'cut short' };
 
-/** Lines of one metric, its name taken off. */
+/** The lines of one metric without its name. */
 function linesOf(text: string, name: string): string[] {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-// MLeap bundles: what of their files is read, and what is refused.
+// MLeap bundles: which parts of their files are read, and what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -218,7 +218,7 @@ const protobuf = (bytes: readonly number[]) => ({
 
 const messages: readonly (readonly [string, readonly number[], RegExp])[] = [
   ['empty', [], /expected an op, there is none/],
-  ['cut', [0x0a, 5, 0x61], /5 bytes expected, 1 are left/],
+  ['cut', [0x0a, 5, 0x61], /expected 5 bytes, but only 1 remain/],
   ['of another kind', [0x08, 1], /expected wire type 2/],
   ['not UTF-8', [0x0a, 1, 0xff], /not valid UTF-8/],
 ];

@@ -1,4 +1,4 @@
-// Bundles made of plain objects, for tests of the importer.
+// Bundles built from plain objects, for tests of the importer.
 import { importBundle } from '../../../ts/importers/mleap/index.js';
 import type { ModelFiles } from '../../../ts/importers/plan/archive/index.js';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -11,7 +11,7 @@ export interface NodeOf {
   /** By port. */
   readonly inputs?: Readonly<Record<string, string>>;
   readonly outputs?: Readonly<Record<string, string>>;
-  /** Beside node and model, by name. */
+  /** Additional files besides node and model, by name. */
   readonly files?: Files;
 }
 
@@ -48,7 +48,7 @@ export function filesOf(nodes: Readonly<Record<string, NodeOf>>): Record<string,
   return files;
 }
 
-/** Objects are JSON, texts and bytes are as they are. */
+/** Objects become JSON; strings and bytes are unchanged. */
 export function modelFiles(files: Files): ModelFiles {
   const bytesOf = (name: string): Uint8Array => {
     const content = files[name];

@@ -1,4 +1,4 @@
-// XGBoost's boosters in bundles: the three forms of their files, answers, files that are broken.
+// XGBoost's boosters in bundles: the three forms of their files, results, broken files.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -88,7 +88,7 @@ function binaryOf(objective: string, baseScore: number, trees: readonly TreeOf[]
   ]);
 }
 
-/** As XGBoost writes UBJ: lists of numbers typed and counted, objects open. */
+/** Encodes UBJ as XGBoost does: lists of numbers are typed and counted, objects are open. */
 function ubjOf(value: unknown): Buffer {
   const length = (count: number): Buffer => {
     const bytes = Buffer.alloc(9);
@@ -189,12 +189,12 @@ interface Written {
   readonly answers: readonly (readonly number[])[];
 }
 
-/** What XGBoost 2.1.4 answers (test/fixtures/tabular/xgboost, written by make_boosters.py). */
+/** The results of XGBoost 2.1.4 (test/fixtures/tabular/xgboost, written by make_boosters.py). */
 const WRITTEN = JSON.parse(
   readFileSync(join('test', 'fixtures', 'tabular', 'xgboost', 'boosters.json'), 'utf8'),
 ) as readonly Written[];
 
-/** Floats, whose last digit is the library's of mathematics. */
+/** Compares floats, whose last digit depends on the math library. */
 function near(got: unknown, expected: readonly (readonly number[])[], where: string): void {
   (got as number[][]).forEach((row, i) =>
     row.forEach((value, k) => {

@@ -1,4 +1,4 @@
-// What configurations mean to the engine.
+// The engine settings that result from configurations.
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';

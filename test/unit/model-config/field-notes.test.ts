@@ -1,5 +1,5 @@
-// Every field of the other servers' configuration files, through the real readers: what the tables
-// say of it is what happens to it; and the tables say something of every field.
+// Every field of the other servers' configuration files, through the real readers: it has the
+// effect that the tables state, and the tables cover every field.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FieldRow, FieldTable } from '../../../ts/config/peers/field-row.js';
@@ -34,7 +34,7 @@ interface Read {
   readonly warnings?: readonly ConfigProblem[];
 }
 
-/** Message -> what is around its members, "@", and samples of them: "field: value" texts. */
+/** Message -> the text around its members, "@", and samples of them: "field: value" texts. */
 type Samples = Readonly<Record<string, readonly [around: string, ...members: readonly string[]]>>;
 
 const TENSOR = 'name: "x" data_type: TYPE_FP32 dims: [ 3, 4, 5 ]';
@@ -305,10 +305,12 @@ const files: readonly {
   },
 ];
 
-/** google.protobuf's Int64Value and the like: their row is that of the field that has them. */
+/**
+ * google.protobuf's Int64Value and the like: they share the row of the field that contains them.
+ */
 const isWrapper = ({ name }: MessageSchema): boolean => /^[A-Z]\w*Value$/.test(name);
 
-/** "Message.field" of everything that is reached through fields that work. */
+/** "Message.field" of everything that is reachable through supported fields. */
 function reached(root: MessageSchema, table: FieldTable): Set<string> {
   const found = new Set<string>();
   const waiting = [root];
@@ -386,7 +388,7 @@ test('in JSON, in a list, two of them', () => {
   ]);
 });
 
-/** A value that fits, where 1 does not. */
+/** A valid value if 1 is not one. */
 const PARAMETER_VALUES: Readonly<Record<string, string>> = {
   verification: 'warn',
   mode: 'echo',
@@ -394,7 +396,7 @@ const PARAMETER_VALUES: Readonly<Record<string, string>> = {
   'serval.allowed_rows': '2,4',
 };
 
-/** Parameters that say nothing without another. */
+/** Parameters that have no meaning without another. */
 const PARAMETER_NEEDS = new Map([['isolation_group', ['isolation']]]);
 
 test('every parameter of config.pbtxt is what its row says', () => {
@@ -418,10 +420,10 @@ test('every parameter of config.pbtxt is what its row says', () => {
   const session = read('session.disable_prepacking', 'onnxruntime');
   assert.deepEqual([session.problems, session.warnings], [[], []]);
   assert.deepEqual(warned('EXECUTION_ENV_PATH'), [
-    'EXECUTION_ENV_PATH: no backend here reads this parameter',
+    'EXECUTION_ENV_PATH: no backend of Serval reads this parameter',
   ]);
   assert.deepEqual(messages(read('isolation_group', 'onnxruntime', []).warnings), [
     'isolation_group: no effect without the parameter isolation: process',
   ]);
-  assert.deepEqual(warned('toString'), ['toString: no backend here reads this parameter']);
+  assert.deepEqual(warned('toString'), ['toString: no backend of Serval reads this parameter']);
 });

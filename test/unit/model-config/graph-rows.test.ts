@@ -1,4 +1,4 @@
-// Which batches CUDA graphs are made of, by config.pbtxt.
+// The batch sizes for which CUDA graphs are made, according to config.pbtxt.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { engineSettings } from '../../../ts/models/config/engine-settings.js';

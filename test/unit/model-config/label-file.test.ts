@@ -1,4 +1,4 @@
-// Label files: one label a line, never outside the model's folder.
+// Label files: one label per line, never outside the model's folder.
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';

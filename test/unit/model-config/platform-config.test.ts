@@ -1,4 +1,4 @@
-// TensorFlow Serving's file of platforms.
+// TensorFlow Serving's platform configuration file.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BATCHING_FIELDS, PLATFORM_FIELDS } from '../../../ts/config/peers/serving-fields.js';

@@ -1,4 +1,4 @@
-// ModelServerConfig as a message: what HandleReloadConfigRequest carries. The bytes are made with
+// ModelServerConfig as a message, the content of HandleReloadConfigRequest. The bytes are made with
 // the descriptors of server reflection. Source: tfserving.md 2, 3.2; protobuf.dev, encoding.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Which options of ONNX Runtime a model's configuration may set, and what is said of others.
+// Which options of ONNX Runtime a model's configuration may set, and the messages about others.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RUNTIME_OPTIONS } from '../../../ts/model/generated/runtime-options.js';
@@ -22,7 +22,7 @@ function goodValue({ kind, max = 0, words = [] }: OptionRule): string {
   return values[kind];
 }
 
-/** Messages of a configuration with an accelerator's or the model's own parameters. */
+/** Messages about a configuration with parameters of an accelerator or of the model itself. */
 function problems(parameters: Readonly<Record<string, string>>, provider?: string): string[] {
   const options = Object.entries(parameters);
   const onCpu = provider === 'openvino';

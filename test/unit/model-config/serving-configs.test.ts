@@ -25,7 +25,7 @@ function linesOf(problems: readonly ConfigProblem[]): readonly string[] {
   return problems.map(({ place, message }) => `${place}: ${message}`);
 }
 
-/** One entry that is good but for `more`. */
+/** One entry that is valid except for `more`. */
 function entry(more: string, name = 'm'): string {
   return `model_config_list { config { name: "${name}" base_path: "/models/m" ${more} } }`;
 }
@@ -36,7 +36,7 @@ function entryProblems(more: string): readonly string[] {
   return linesOf(problems).map((line) => line.replace(/^f:1:\d+: /, ''));
 }
 
-/** A sample file's text; undefined, and the test skipped, where there is none. */
+/** A sample file's text; if there is none, returns undefined and skips the test. */
 function sample(t: TestContext, name: string): string | undefined {
   try {
     return readFileSync(`${SAMPLES}/${name}`, 'utf8');

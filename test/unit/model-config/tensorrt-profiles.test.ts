@@ -1,4 +1,4 @@
-// The shapes that TensorRT is given, and what a configuration says of where its model runs.
+// The shapes in TensorRT's profiles, and a configuration's statement of where its model runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { engineSettings, placementOf } from '../../../ts/models/config/engine-settings.js';

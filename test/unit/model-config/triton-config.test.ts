@@ -1,4 +1,4 @@
-// config.pbtxt and configurations in JSON: what is read, what is refused and why.
+// config.pbtxt and configurations in JSON: accepted fields, and refused ones with the reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -145,11 +145,11 @@ test('tensors: names, types, dims', () => {
     ['input { name: "x" data_type: TYPE_FP32 }', '1:7: dims: expected dims of input "x", got none'],
     [
       'input { name: "x" data_type: TYPE_FP32 dims: [1, 0, -1] }',
-      '1:50: dims: expected 1 or more, or -1 for a free one, got 0',
+      '1:50: dims: expected 1 or more, or -1 for a dynamic dim, got 0',
     ],
     [
       'input { name: "x" data_type: TYPE_FP32 dims: -2 }',
-      '1:46: dims: expected 1 or more, or -1 for a free one, got -2',
+      '1:46: dims: expected 1 or more, or -1 for a dynamic dim, got -2',
     ],
     [
       'input { name: "x" data_type: TYPE_FP32 dims: 1 format: FORMAT_NHWC }',
@@ -203,7 +203,7 @@ test('tensors: a reshape keeps the elements between free dims', () => {
   ]);
   assert.equal(
     reshaped('1', '0')[0],
-    '2:24: shape: expected 1 or more, or -1 for a free one, got 0',
+    '2:24: shape: expected 1 or more, or -1 for a dynamic dim, got 0',
   );
 });
 
@@ -317,7 +317,7 @@ test('what Serval does not do fails the model and says so', () => {
     ],
     [
       'instance_group [ { kind: KIND_GPU }, { kind: KIND_CPU } ]',
-      'kind: groups on GPUs beside groups on CPUs are',
+      'kind: groups on both GPUs and CPUs are',
     ],
   ];
   for (const [text, expected] of cases) {

@@ -1,4 +1,4 @@
-// A configuration against the loaded model, and the whole configuration of a served one.
+// A configuration against the loaded model, and the complete configuration of a served one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeModelConfig, parseTritonConfig } from '../../../ts/models/config/triton-config.js';
@@ -121,7 +121,7 @@ test('max_batch_size needs a free first dim', () => {
   });
   assert.deepEqual(problemsOf(`max_batch_size: 4 ${X}`, fixed), [
     'model configuration: input "x": ' +
-      "max_batch_size: expected 0, because the first dim of the model's tensor is not free: " +
+      "max_batch_size: expected 0, because the first dim of the model's tensor is not dynamic:  " +
       '[1, 4]',
   ]);
   const open = { ...tensor('x', 'FP32', []), unknownRank: true };
@@ -129,7 +129,7 @@ test('max_batch_size needs a free first dim', () => {
   assert.deepEqual(problemsOf(`max_batch_size: 4 ${X}`, unknown), []);
 });
 
-// Source: v2-protocol.md 11 (what perf_analyzer reads); the form is Triton's JSON.
+// Source: v2-protocol.md 11 (the fields that perf_analyzer reads); the form is Triton's JSON.
 test('nothing written, batched by itself: the whole configuration', () => {
   const auto = { maxBatchSize: 4 };
   const complete = completeConfig('m', undefined, loaded({ batchMode: 'auto' }), auto);
@@ -271,7 +271,7 @@ test('what is not batched says so', () => {
   assert.deepEqual(facts(undefined, { batchProof: 'contradicted' }), [0, undefined]);
   assert.deepEqual(facts('max_batch_size: 0'), [0, undefined]);
   assert.deepEqual(facts('max_batch_size: 0 dynamic_batching { }'), [0, undefined]);
-  // Rows of a request still count; nothing is joined.
+  // Rows of a request still count; requests are not batched.
   assert.deepEqual(facts('max_batch_size: 8'), [8, undefined]);
   const [rows, batching] = facts(
     'max_batch_size: 8 dynamic_batching { default_queue_policy { max_queue_size: 2 } }',

@@ -1,4 +1,4 @@
-// The table of data types: lookups one way and back, elements written and read.
+// The table of data types: lookups in both directions, elements written and read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

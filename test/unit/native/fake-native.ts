@@ -1,9 +1,9 @@
-// The native side of a link, which the test plays.
+// The native side of a link, played by the test.
 import { ErrorCode } from '../../../ts/base/errors.js';
 import type { NativeBinding } from '../../../ts/engine/binding.js';
 import { EngineLink } from '../../../ts/engine/link.js';
 
-/** What the addon returns where a completion will follow; native/addon/link.h. */
+/** The addon's return value when a completion will follow; native/addon/link.h. */
 export const PENDING = 255;
 const WORDS = { bytes: 0, ticket: 2, generation: 3, ring: 16 };
 
@@ -12,11 +12,11 @@ export class FakeNative {
   readonly control = new Uint32Array(64);
   readonly calls: unknown[][] = [];
   readonly cancelled: number[] = [];
-  /** Tickets of requests that cannot be taken out any more. */
+  /** Tickets of requests that can no longer be cancelled. */
   readonly running = new Set<number>();
   readonly link: EngineLink;
   code: number = ErrorCode.Ok;
-  /** Of single calls, by name. */
+  /** Return codes of single calls, by name. */
   readonly codes = new Map<string, number>();
   text: Uint8Array = Buffer.alloc(0);
   #completions: (count: number) => void = () => undefined;

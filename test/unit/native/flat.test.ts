@@ -1,5 +1,5 @@
-// Tables of engine.fbs as TypeScript writes and reads them: read back, and read from what flatc
-// made of the same in JSON. That the engine reads them is in test/boundary.
+// Tables of engine.fbs written and read by TypeScript: read back, and read from what flatc made of
+// the same JSON. test/boundary tests that the engine reads them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelSpec as ModelSpecInfo } from '../../../ts/model/engine-api.js';
@@ -64,7 +64,7 @@ const FULL: ModelSpecInfo = {
   states: [0],
 };
 
-// flatc -b of the same in JSON.
+// The output of flatc -b for the same in JSON.
 const FULL_BYTES = `
   RAAAAAAAPgBUAAgARAAMABAAFAAAABgAHAAgAAAABgAAAAAATAAkACgAAAAAACwAAAAHAAAAMAA0ADgAAAA8AAAAQAA+AAAA
   AAACARQDAAAEAwAA9AIAAP////8AAAAAlAIAAAMAAADUAQAAmAEAAGQBAADgAAAA0AAAAIAAAAAgAAAAFAAAAAAAAAAAAACA
@@ -139,7 +139,7 @@ test('what was written', () => {
   assert.equal(written({ batch: { ...BATCH, mode: 'off' } }).batch?.mode, 'off');
 });
 
-// The builder would cut these to other numbers: 2^32 + 1 rows to one row.
+// The builder would truncate these: 2^32 + 1 rows to one row.
 test('numbers that do not fit are refused with their member', () => {
   const wrong: readonly [Partial<ModelSpecInfo>, RegExp][] = [
     [{ batch: { ...BATCH, rowsMax: 2 ** 32 } }, /ModelSpec.batch.rowsMax is 4294967296, expected/],

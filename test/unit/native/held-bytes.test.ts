@@ -1,5 +1,5 @@
-// Bytes held for clients: told to the engine when much changed or nothing is left; garbage is
-// collected once behind a burst.
+// Bytes held for clients: reported to the engine when much has changed or nothing is left; garbage
+// is collected once after a burst.
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import { LinkHeldBytes } from '../../../ts/engine/held-bytes.js';
@@ -51,7 +51,7 @@ describe('held bytes', () => {
     });
     for (let i = 0; i < 10; i += 1) assert.ok(held.keep(60_000));
     full = true;
-    assert.ok(held.keep(60_000)); // what fills is told when much changed
+    assert.ok(held.keep(60_000)); // growth is reported when much has changed
     assert.ok(held.keep(60_000));
     assert.equal(held.keep(60_000), false);
     assert.ok(held.keep(MIB));

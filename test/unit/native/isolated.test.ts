@@ -1,4 +1,4 @@
-// Which models are isolated, and in whose process.
+// Which models are isolated, and in which process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { engineSettings } from '../../../ts/models/config/engine-settings.js';

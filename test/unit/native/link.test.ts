@@ -1,4 +1,4 @@
-// A link completes its targets, now or later, on a native side that the test plays.
+// A link completes its targets, at once or later, on a native side that the test plays.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';

@@ -1,4 +1,4 @@
-// Whether there are threads enough to start with.
+// The check at start-up that enough threads are available.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';

@@ -1,4 +1,4 @@
-// What the ONNX builder writes, read by the runtime and by our own reader.
+// The ONNX builder's output, read by the runtime and by our own reader.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';

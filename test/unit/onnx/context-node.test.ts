@@ -1,4 +1,4 @@
-// EPContext nodes are found wherever they are, whatever lies before them, and nowhere else.
+// EPContext nodes are found at any position in a model, whatever precedes them, and nowhere else.
 import assert from 'node:assert/strict';
 import { closeSync, ftruncateSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -48,7 +48,7 @@ test('what is wrong, and at which byte', async (t) => {
     [
       'huge length',
       Buffer.from('3affffffffffffffffff01', 'hex'),
-      /at byte 1: field 7 says 18446744073709551615 bytes, 0 are left/,
+      /at byte 1: field 7 has 18446744073709551615 bytes, but only 0 remain/,
     ],
     ['cut fixed64', Buffer.from('f10101', 'hex'), /at byte 2: the file ends inside a field/],
     ['ir as bytes', write((w) => w.string(1, 'x')), /field 1: expected a number, got wire type 2/],
@@ -56,7 +56,7 @@ test('what is wrong, and at which byte', async (t) => {
     [
       'cut opset',
       write((w) => graph(w).bytes(8, Uint8Array.of(0x10, 0x80))),
-      /at byte 5: a number ends too early/,
+      /at byte 5: a number is truncated/,
     ],
     [
       'wrong opset',

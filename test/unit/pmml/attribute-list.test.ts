@@ -1,4 +1,4 @@
-// Attributes of a tag: found by name, filled anew, copied for who keeps them.
+// Attributes of a tag: found by name, refilled, and copied for callers that keep them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';

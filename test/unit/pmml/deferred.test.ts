@@ -52,7 +52,7 @@ const SPLIT = (strategy: string): string =>
   </Node></TreeModel>`,
   );
 
-// Rows: complete in either leaf, and split over both.
+// Rows that are complete in either leaf, and rows split over both.
 const ROWS = { x: [0, 2, null], z: [0, 0, 0] };
 
 test('weightedConfidence: the node answers a complete row, the highest confidence a split one', async () => {
@@ -70,7 +70,7 @@ test('weightedConfidence: the node answers a complete row, the highest confidenc
   const [own, none, weighed] = columns['c'] as number[];
   near(own, 0.8);
   near(none, 0);
-  near(weighed, 0.4 * 0.8 + 0.6 / 6); // of B: 0.4 * 0.25 + 0.6 * 0.5
+  near(weighed, 0.4 * 0.8 + 0.6 / 6); // from B: 0.4 * 0.25 + 0.6 * 0.5
 });
 
 test('aggregateNodes: the counts of all leaves answer a split row', async () => {

@@ -1,4 +1,4 @@
-// Documents as a whole: derived fields, functions, outputs; and what is refused, all at once.
+// Whole documents: derived fields, functions, outputs; and all their errors at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -166,7 +166,7 @@ test('fields say what they take, and only what is read is treated', async () => 
   );
   assert.equal(plan.fields[1]?.about, 'one of "a", "b"');
   assert.equal(plan.nanIsMissing, true);
-  // Nobody reads s, so nobody minds its value.
+  // No expression reads s, so its value does not matter.
   assert.deepEqual((await answers(text, { s: ['zz'] })).columns['y'], [1]);
 });
 
@@ -226,7 +226,7 @@ test('what refers to itself, is too deep or too large', async () => {
   const deep = '<Apply function="abs">'.repeat(300) + field('x') + '</Apply>'.repeat(300);
   const tooDeep = model('x:double', `<Output>${output('o', deep)}</Output>`);
   await assert.rejects(importText(tooDeep), /nest too deep/);
-  // Each function calls the one before twice: 2^40 parts.
+  // Each function calls the previous one twice: 2^40 parts.
   const powers = Array.from(
     { length: 40 },
     (_, i) =>

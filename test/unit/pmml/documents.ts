@@ -1,11 +1,11 @@
-// PMML documents of a few lines, and what they answer. Test time only.
+// Short PMML documents, and their results. Test time only.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Imported, importPmml } from '../../../ts/importers/pmml/index.js';
 import { type RunAnswer, type RunOptions, runPlan } from '../tabular/run-plan.js';
 
-/** "x:double y:string(a|b)": a DataDictionary; listed values are the valid ones. */
+/** A DataDictionary from "x:double y:string(a|b)"; listed values are the valid ones. */
 export function dictionary(fields: string): string {
   const made = fields.split(' ').map((field) => {
     const [, name, dataType = '', values] = /^(\w+):(\w+)(?:\((.*)\))?$/.exec(field) ?? [];
@@ -17,7 +17,7 @@ export function dictionary(fields: string): string {
   return `<DataDictionary>${made.join('')}</DataDictionary>`;
 }
 
-/** A MiningSchema of active fields and, behind a '>', the target: "x y > z". */
+/** A MiningSchema of active fields and, after a '>', the target: "x y > z". */
 export function schema(fields: string): string {
   const [active = '', target] = fields.split('>').map((each) => each.trim());
   const made = active
@@ -47,7 +47,7 @@ export async function importText(text: string | Uint8Array): Promise<Imported> {
   }
 }
 
-/** What the document answers, column by column. */
+/** The document's results, column by column. */
 export async function answers(
   text: string,
   columns: Readonly<Record<string, readonly unknown[]>>,

@@ -1,4 +1,4 @@
-// MiningModel: every method, as JPMML-Evaluator 1.7.6 answered these segments.
+// MiningModel: every method, with JPMML-Evaluator 1.7.6's results for these segments.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answers, dictionary, document, importText, schema } from './documents.js';
@@ -9,7 +9,7 @@ const PREDICATES = {
   U: '<SimplePredicate field="u" operator="lessThan" value="-5"/>',
 };
 type When = keyof typeof PREDICATES;
-// No child is true and the node's score does not count: no prediction.
+// No child is true and the node's own score does not count: no prediction.
 const NOTHING = '<Node score="9"><True/><Node score="1"><False/></Node></Node>';
 
 function segments(
@@ -115,7 +115,7 @@ test('classes: votes and averages', async () => {
     ['weightedAverage', 'c', [0.175, 0.275, 0.55]],
   ];
   for (const [method, y, p] of expected) {
-    // Once as a forest in one stage, once tree by tree.
+    // Tested as a forest in one stage, and tree by tree.
     for (const rest of ['', 'missingPredictionTreatment="skipSegment"']) {
       const got = await classes(nodes, `multipleModelMethod="${method}" ${rest}`);
       assert.equal(got.y, y, method);

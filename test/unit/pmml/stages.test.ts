@@ -1,5 +1,5 @@
-// PMML's stage kinds refuse plans whose attributes do not fit together: a plan is a file, and not
-// every one is the importer's. Test time only.
+// PMML's stage kinds refuse plans whose attributes do not fit together, because a plan is a file
+// that need not come from the importer. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -255,7 +255,7 @@ test('functions whose constants are none, or do not fit', () => {
     (_, s) => call('pmml.replace', s, constant('('), constant('')),
   ];
   for (const make of bad) assert.throws(derived(make), PlanError);
-  // A pattern that is data: RE2 takes no more time than the text is long.
+  // A pattern from data: RE2's time is linear in the length of the text.
   const long = (_: Expression, s: Expression) =>
     call('pmml.replace', constant('a'.repeat(5000) + 'b'), s, constant('x'));
   assert.deepEqual(derived(long)().columns['out'], [`${'a'.repeat(5000)}b`]);

@@ -25,7 +25,7 @@ function tree(attributes: string, root = TREE): string {
   return `<TreeModel functionName="regression" ${attributes}>${schema('x s')}${root}</TreeModel>`;
 }
 
-// The model alone, and twice in an average, which is one stage `forest` where that is possible.
+// The model alone, and twice in an average, which is a single stage `forest` if possible.
 function documents(attributes: string, root = TREE): [single: string, forest: string] {
   const fields = dictionary('x:double s:string y:double');
   const segment = `<Segment><True/>${tree(attributes, root)}</Segment>`;
@@ -107,7 +107,7 @@ test('compound and surrogate predicates', async () => {
 test('a float field is compared in float', async () => {
   const text = document(`${dictionary('x:float y:double')}<TreeModel functionName="regression">
     ${schema('x > y')}${node(0, TRUE, node(1, simple('x', 'lessThan', 0.1)) + node(2, TRUE))}</TreeModel>`);
-  // The nearest float of 0.1 is above 0.1, and not less than itself.
+  // The float nearest to 0.1 is above 0.1, so it is not less than 0.1.
   assert.deepEqual((await answers(text, { x: [Math.fround(0.1), 0.09] })).columns['y'], [2, 1]);
 });
 

@@ -1,5 +1,5 @@
-// Vendor attributes (x-...) and elements (X-...) are honoured, or the document does not load and
-// the error names them.
+// Vendor attributes (x-...) and elements (X-...) take effect, or the document does not load and the
+// error names them.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The XML reader: elements as they are, limits, the same answers as saxes gives. Test time only.
+// The XML reader: unchanged elements, limits, and the same results as saxes. Test time only.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ async function read(text: string | Uint8Array): Promise<XmlElement> {
   return readXml(path);
 }
 
-// Events as text, white space between elements included; undefined: an error.
+// Events as text, including white space between elements; undefined: an error.
 function scanned(text: string, piece: number): string | undefined {
   const events: string[] = [];
   let run = '';

@@ -1,4 +1,4 @@
-// What --input and --random say; NumPy's files.
+// The values of --input and --random; NumPy's files.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { join } from 'node:path';
@@ -105,10 +105,10 @@ describe('--input', () => {
     assert.throws(() => read('x=@none.json'), refusal(/no such file/));
     assert.throws(
       () => read(`x=${write('f.png', '')}`),
-      refusal(/f.png: expected a PNG or JPEG picture/),
+      refusal(/f.png: expected a PNG or JPEG image/),
     );
     assert.throws(() => read(write('g.json', '{')), refusal(/g.json: JSON: expected/));
-    assert.throws(() => read(write('h.json', '[]'), 'x=1'), refusal(/expected it alone/));
+    assert.throws(() => read(write('h.json', '[]'), 'x=1'), refusal(/expected no other --input/));
   });
 });
 

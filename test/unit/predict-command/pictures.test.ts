@@ -1,4 +1,4 @@
-// Pictures of --input: PNG of every kind, JPEG, and what becomes of their pixels.
+// Images for --input: PNG of every kind, JPEG, and the conversion of their pixels.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deflateSync } from 'node:zlib';
@@ -28,7 +28,7 @@ const chunk = (name: string, body: Uint8Array): Buffer => {
 interface Form {
   readonly depth: number;
   readonly colorType: number;
-  /** Of each row, in turn. */
+  /** The filters of the rows, in turn. */
   readonly filters?: readonly number[];
   readonly interlace?: boolean;
   readonly palette?: readonly number[];
@@ -45,7 +45,7 @@ const ADAM7 = [
   [0, 1, 1, 2],
 ] as const;
 
-/** A PNG file of these samples; filters as the specification has them (9.2). */
+/** A PNG file with these samples; filters as in the specification (9.2). */
 function png(width: number, height: number, samples: readonly number[], form: Form): Buffer {
   const { depth, colorType, filters = [0], interlace = false } = form;
   const each = SAMPLES[colorType] ?? 0;
@@ -113,7 +113,7 @@ describe('PNG', () => {
     for (const depth of depths) {
       it(`of color type ${colorType} with ${depth} bits is what was written`, () => {
         const channels = SAMPLES[colorType] ?? 0;
-        // Sizes that leave some of Adam7's passes without a pixel too.
+        // These sizes also leave some of Adam7's passes without a pixel.
         for (const [width, height] of [
           [13, 9],
           [1, 1],
@@ -156,19 +156,19 @@ describe('PNG', () => {
     return copy;
   };
   for (const [file, text] of [
-    [Buffer.from('GIF89a'), /first bytes/],
-    [changed(24, 3), /no color type 2 of 3 bits/],
-    [changed(25, 5), /no color type 5/],
+    [Buffer.from('GIF89a'), /PNG signature/],
+    [changed(24, 3), /invalid color type 2 with 3 bits/],
+    [changed(25, 5), /invalid color type 5/],
     [changed(16, 127, 255, 255, 255, 127, 255, 255, 255), /expected at most 100000000 pixels/],
-    [changed(16, 0, 0, 0, 0), /a picture of 0 x 4/],
+    [changed(16, 0, 0, 0, 0), /an image of 0 x 4/],
     [changed(23, 9), /expected 117 bytes of pixels, got 52/],
-    [changed(23, 3), /cannot be unpacked/],
-    [good.subarray(0, good.length - 30), /is cut/],
-    [good.subarray(0, 60), /is cut|cannot be unpacked/],
+    [changed(23, 3), /cannot be decompressed/],
+    [good.subarray(0, good.length - 30), /is truncated/],
+    [good.subarray(0, 60), /is truncated|cannot be decompressed/],
     [png(1, 1, [3], { depth: 2, colorType: 3, palette: [1, 2, 3] }), /palette has no entry 3/],
     [png(1, 1, [3], { depth: 2, colorType: 3 }), /expected a palette/],
-    [png(1, 2, [3, 3], { depth: 8, colorType: 0, filters: [9] }), /no filter 9/],
-    [png(1, 1, [3], { depth: 8, colorType: 0, transparency: [1] }), /another length/],
+    [png(1, 2, [3, 3], { depth: 8, colorType: 0, filters: [9] }), /unknown filter 9/],
+    [png(1, 1, [3], { depth: 8, colorType: 0, transparency: [1] }), /wrong length/],
   ] as const) {
     it(`is refused: ${String(text)}`, () => {
       assert.throws(() => readPng(file), refusal(text));
@@ -239,16 +239,16 @@ describe('a picture for an input', () => {
     assert.deepEqual([...read(rgb, any, '?color=bgr').data].slice(0, 3), [30, 20, 10]);
     const one = info('UINT8', [-1, -1, 1]);
     assert.deepEqual([...read(gray, one).data], [7, 9]);
-    assert.throws(
-      () => read(rgb, one),
-      refusal(/a.png: input 'x' takes one channel.*\?color=gray/),
-    );
+    assert.throws(() => read(rgb, one), refusal(/a.png: input 'x' has one channel.*\?color=gray/));
     assert.deepEqual([...read(rgb, one, '?color=gray').data].slice(0, 2), [18, 48]);
     const four = info('UINT8', [-1, -1, 4]);
     assert.deepEqual([...read(gray, four).data], [7, 7, 7, 255, 9, 9, 9, 255]);
     const clear = png(1, 1, [1, 2, 3, 128], { depth: 8, colorType: 6 });
     assert.deepEqual([...read(clear, four).data], [1, 2, 3, 128]);
-    assert.throws(() => read(clear, any), refusal(/3 channels, and.*transparent: \?alpha=drop/));
+    assert.throws(
+      () => read(clear, any),
+      refusal(/3 channels, but.*alpha channel: use \?alpha=drop/),
+    );
     assert.deepEqual([...read(clear, any, '?alpha=drop').data], [1, 2, 3]);
   });
 
@@ -272,9 +272,9 @@ describe('a picture for an input', () => {
     const fixed = info('FP32', [-1, 4, 4, 3]);
     assert.throws(
       () => read(rgb, fixed, '?layout=nhwc'),
-      refusal(/takes 4 x 4 pixels, got 3 x 2: \?resize=4x4/),
+      refusal(/expects 4 x 4 pixels, got 3 x 2: use \?resize=4x4/),
     );
-    // As tf.image.resize([[0, 100]], [1, 4]) gives.
+    // The result of tf.image.resize([[0, 100]], [1, 4]).
     const line = png(2, 1, [0, 100], { depth: 8, colorType: 0 });
     const wide = read(line, info('FP32', [1, 4, 1]), '?resize=4x1&layout=hwc');
     assert.deepEqual([...wide.data], [0, 25, 75, 100]);
@@ -287,7 +287,7 @@ describe('a picture for an input', () => {
       ],
     );
     const other = '?resize=3x3&layout=nhwc';
-    assert.throws(() => read(rgb, fixed, other), refusal(/takes 4 x 4 pixels, got 3 x 3/));
+    assert.throws(() => read(rgb, fixed, other), refusal(/expects 4 x 4 pixels, got 3 x 3/));
   });
 
   it('is refused where what is meant would be a guess', () => {
@@ -295,7 +295,7 @@ describe('a picture for an input', () => {
     assert.throws(() => read(rgb, info('FP32', [-1, 4])), refusal(/\[\?,4\].*\?layout=/));
     assert.throws(() => read(rgb, info('FP32', [], true)), refusal(/\[\.\.\.\].*\?layout=/));
     const wrong = () => read(rgb, info('FP32', [-1, -1, -1, 3]), '?layout=hwc');
-    assert.throws(wrong, refusal(/which is no hwc/));
+    assert.throws(wrong, refusal(/which is not hwc/));
     assert.throws(() => read(rgb, info('FP32', [8, -1, -1, 3])), refusal(/a batch of 8/));
     assert.throws(() => read(rgb, info('BOOL', [-1, -1, 3])), refusal(/is BOOL/));
     const two = () => read(rgb, info('FP32', [-1, -1, 2]), '?layout=hwc');
@@ -307,14 +307,17 @@ describe('a picture for an input', () => {
   for (const [query, text] of [
     ['?scale=x', /scale: expected a number or a fraction/],
     ['?scale=1/0', /scale: expected/],
-    ['?std=0', /std: expected no 0/],
+    ['?std=0', /std: must not be 0/],
     ['?mean=1,2', /mean: expected one number, or one/],
     ['?resize=4', /resize: expected WIDTHxHEIGHT, got "4"/],
     ['?resize=0x9', /resize: expected/],
     ['?layout=nhhh', /layout: expected nhwc/],
-    ['?colour=gray', /expected scale, mean, std, resize, layout, color, alpha, got "colour"/],
+    [
+      '?colour=gray',
+      /expected image options scale, mean, std, resize, layout, color, alpha, got "colour"/,
+    ],
     ['?alpha=keep', /alpha: expected drop/],
-    ['?scale=1&scale=2', /scale stands there twice/],
+    ['?scale=1&scale=2', /scale is given twice/],
   ] as const) {
     it(`is refused: ${query}`, () => {
       assert.throws(() => pictureFile(`a.png${query}`), refusal(text));

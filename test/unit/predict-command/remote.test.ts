@@ -1,4 +1,4 @@
-// What a URL of `serval predict` names; gRPC's messages as servers of others write them.
+// Parsing of a URL for `serval predict`; gRPC messages as other servers write them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -87,7 +87,7 @@ describe("V2's answers over gRPC", () => {
     const bare = new ProtobufWriter().message(5, (tensor) => tensor.string(1, 'y')).toBuffer();
     assert.throws(() => answerTensors(bare), refusal(/'y'.*without contents/, ErrorCode.Internal));
     const odd = answer('FP8', (one) => one.varint(2, 1));
-    assert.throws(() => answerTensors(odd), refusal(/no datatype FP8/, ErrorCode.Internal));
+    assert.throws(() => answerTensors(odd), refusal(/unknown datatype FP8/, ErrorCode.Internal));
     const cut = answer('FP32', (one) => one.packed(6, 'float', [1])).subarray(0, 12);
     assert.throws(() => answerTensors(cut), refusal(/ModelInferResponse/, ErrorCode.Internal));
   });

@@ -7,7 +7,7 @@ import { errorOf, hex, hexOf } from '../warmup/support.js';
 
 const sample = (text: string): WireReader => new WireReader(hex(text), 'Sample');
 
-/** Every number of field 1, as unsigned 64 bits. */
+/** Every number in field 1, as unsigned 64 bits. */
 function numbers(text: string): bigint[] {
   const found: bigint[] = [];
   const reader = sample(text);
@@ -35,7 +35,10 @@ it('reads int64 fields, and takes the code of its errors', async () => {
   assert.ok(broken.next());
   const inner = broken.nested('Inner').again();
   assert.ok(inner.next());
-  assert.match(await errorOf(() => inner.view()), /^MALFORMED_BODY: Inner: byte 2: field 1: 5 byt/);
+  assert.match(
+    await errorOf(() => inner.view()),
+    /^MALFORMED_BODY: Inner: byte 2: field 1: expected 5 byt/,
+  );
 });
 
 describe('wire reader', () => {
@@ -94,22 +97,25 @@ describe('wire reader', () => {
       ['08', 'byte 1: field 1: the message ends inside a number'],
       ['0880', 'byte 1: field 1: the message ends inside a number'],
       ['08ffffffffffffffffffff01', 'byte 1: field 1: a number is longer than 10 bytes'],
-      ['0a0501', 'byte 0: field 1: 5 bytes expected, 1 are left'],
+      ['0a0501', 'byte 0: field 1: expected 5 bytes, but only 1 remain'],
       ['0a02 8080 81', 'byte 2: field 1: the message ends inside a number'],
-      ['0a02 0180 01', 'byte 0: field 1: a number reaches beyond its list'],
-      ['0affffffffffffffffff01 00', 'byte 0: field 1: more than 2^53 bytes expected, 1 are left'],
+      ['0a02 0180 01', 'byte 0: field 1: a number extends beyond its list'],
+      [
+        '0affffffffffffffffff01 00',
+        'byte 0: field 1: expected more than 2^53 bytes, but only 1 remain',
+      ],
       ['0d01', 'byte 0: field 1: expected wire type 0, got 5'],
       ['00', 'byte 0: field number 0 is not from 1 to 536870911'],
       ['8080808010', 'byte 0: field number 536870912 is not from 1 to 536870911'],
       ['1001 808080808001', 'byte 2: field number 4294967296 is not from 1 to 536870911'],
-      ['1101', 'byte 0: field 2: 8 bytes expected, 1 are left'],
-      ['1501', 'byte 0: field 2: 4 bytes expected, 1 are left'],
-      ['1205', 'byte 0: field 2: 5 bytes expected, 0 are left'],
+      ['1101', 'byte 0: field 2: expected 8 bytes, but only 1 remain'],
+      ['1501', 'byte 0: field 2: expected 4 bytes, but only 1 remain'],
+      ['1205', 'byte 0: field 2: expected 5 bytes, but only 0 remain'],
       ['16', 'byte 0: field 2: wire type 6 does not exist'],
       ['14', 'byte 0: field 2: it ends no open group'],
       ['131c', 'byte 1: field 3: it ends no open group'],
       ['130801', 'byte 3: the message ends inside a number'],
-      ['13'.repeat(101), 'byte 0: field 2: groups nest deeper than 100'],
+      ['13'.repeat(101), 'byte 0: field 2: groups are nested deeper than 100'],
     ];
     for (const [text, message] of cases) {
       assert.equal(await errorOf(() => numbers(text)), `MODEL_INVALID: Sample: ${message}`, text);
@@ -191,7 +197,7 @@ describe('texts', () => {
   });
 });
 
-// All string fields called 1; the rest is passed over.
+// All string fields with number 1; the rest is skipped.
 function textsOf(bytes: Uint8Array): string[] {
   const reader = exactReader(bytes, 'Sample');
   const texts: string[] = [];
@@ -243,10 +249,10 @@ describe('reader of requests', () => {
   it('says what is broken, and where', () => {
     const cases: readonly [string, string][] = [
       ['0a', 'byte 1: the message ends inside a number'],
-      ['0a 05 61', 'byte 1: field 1: 5 bytes expected, 1 are left'],
+      ['0a 05 61', 'byte 1: field 1: expected 5 bytes, but only 1 remain'],
       [
         '0a ff ff ff ff ff ff ff ff ff 01 61',
-        'byte 1: field 1: more than 2^53 bytes expected, 1 are left',
+        'byte 1: field 1: expected more than 2^53 bytes, but only 1 remain',
       ],
       ['0a 01 ff', 'byte 2: field 1: the text is not valid UTF-8'],
       ['0a 03 ed a0 80', 'byte 2: field 1: the text is not valid UTF-8'],
@@ -254,14 +260,14 @@ describe('reader of requests', () => {
       ['00', 'byte 0: field number 0 is not from 1 to 536870911'],
       ['80 80 80 80 10', 'byte 0: field number 536870912 is not from 1 to 536870911'],
       ['10 ff ff ff ff ff ff ff ff ff ff 01', 'byte 1: a number is longer than 10 bytes'],
-      ['19 01', 'byte 1: field 3: 8 bytes expected, 1 are left'],
-      ['25 01', 'byte 1: field 4: 4 bytes expected, 1 are left'],
-      ['22 05', 'byte 1: field 4: 5 bytes expected, 0 are left'],
+      ['19 01', 'byte 1: field 3: expected 8 bytes, but only 1 remain'],
+      ['25 01', 'byte 1: field 4: expected 4 bytes, but only 1 remain'],
+      ['22 05', 'byte 1: field 4: expected 5 bytes, but only 0 remain'],
       ['16', 'byte 0: field 2: wire type 6 does not exist'],
       ['14', 'byte 0: field 2 ends no open group'],
       ['13 1c', 'byte 1: field 3 ends no open group'],
       ['13 08 01', 'byte 3: the message ends inside a number'],
-      ['13'.repeat(101), 'byte 0: groups nest deeper than 100'],
+      ['13'.repeat(101), 'byte 0: groups are nested deeper than 100'],
     ];
     for (const [text, message] of cases) {
       assert.throws(

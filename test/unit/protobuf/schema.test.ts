@@ -1,4 +1,4 @@
-// Schema-driven decoding: text and JSON to the same value, the value to wire bytes.
+// Schema-driven decoding: text and JSON give the same value, and the value gives wire bytes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJson, withDefaults } from '../../../ts/protobuf/schema-json.js';

@@ -1,4 +1,4 @@
-// Protobuf's text format: every spelling, every error with its place.
+// Protobuf's text format: every spelling, and every error with its position.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import {
 import type { TextMessage, TextValue } from '../../../ts/protobuf/text-format.js';
 import { filledFolder } from '../temp-folder.js';
 
-/** Fields as [name, ...values], lists flattened; strings as text, words with a leading ~. */
+/** Fields as [name, ...values], with lists flattened; strings as text, words with a leading ~. */
 function plain(message: TextMessage): unknown[] {
   return message.fields.map((field) => [field.name, ...field.values.map(plainValue)]);
 }

@@ -1,4 +1,4 @@
-// Readings on a port whose native side the test plays.
+// Readings on a port whose native side is played by the test.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';

@@ -1,4 +1,4 @@
-// An exchange without a socket, for routes: what was sent, and a way to drive one request.
+// An exchange without a socket, for routes: records what was sent, and runs one request.
 import { HttpExchange, type RequestHead, type Route } from '../../../ts/listeners/http/listener.js';
 
 export interface Sent {
@@ -40,8 +40,8 @@ export interface Asked {
   readonly query?: string;
   /** By lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Chunks; none = no body, which a listener tells by one empty chunk. */
-  /** The client is on this machine; it is where nothing is said. */
+  /** Chunks; none = no body, which a listener reports by one empty chunk. */
+  /** True if the client is on this machine, which is the default. */
   readonly local?: boolean;
   readonly body?: readonly (string | Uint8Array)[];
 }
@@ -56,7 +56,9 @@ export function headOf(asked: Asked): RequestHead {
   };
 }
 
-/** Begins a request as a listener does; the chunks' memory is overwritten once they were given. */
+/**
+ * Begins a request as a listener does; the chunks' memory is overwritten after they were passed.
+ */
 export function begin(route: Route, asked: Asked = {}): FakeExchange {
   const exchange = new FakeExchange();
   route.begin(headOf(asked), exchange);
@@ -70,7 +72,7 @@ export function begin(route: Route, asked: Asked = {}): FakeExchange {
   return exchange;
 }
 
-/** The answer to a request. */
+/** Resolves to the response to a request. */
 export function ask(route: Route, asked: Asked = {}): Promise<Sent> {
   return begin(route, asked).answered;
 }

@@ -1,8 +1,10 @@
-// Engine readings that a test makes up.
+// Engine readings that a test defines.
 import type { EngineStats, ModelStats } from '../../../ts/model/engine-api.js';
 import type { EngineReadings } from '../../../ts/protocols/engine-readings.js';
 
-/** Statistics of one handle: every count and time is different, so that none can be mistaken. */
+/**
+ * Statistics of one handle: all counts and times differ, so that none can be mistaken for another.
+ */
 export function statsOf(handle: number): ModelStats {
   const duration = (count: number): { count: number; ns: number } => ({ count, ns: count * 1000 });
   return {
@@ -39,9 +41,9 @@ export function statsOf(handle: number): ModelStats {
 export class FakeReadings implements EngineReadings {
   readonly asked: unknown[] = [];
   error: Error | undefined;
-  /** Handles that the engine knows no more. */
+  /** Handles that the engine no longer knows. */
   gone: readonly number[] = [];
-  /** Of models whose process is down, why. */
+  /** The reasons why models' processes are down. */
   readonly outages = new Map<string, string>();
 
   outage(model: string, version: string): string {

@@ -1,5 +1,5 @@
-// gRPC services on a real socket, all of whose methods are answered by their handlers: the engine
-// answers none. Test time only.
+// gRPC services on a real socket whose methods are all answered by their handlers, none by the
+// engine. Test time only.
 import assert from 'node:assert/strict';
 import { createEngine, type Engine } from '../../../ts/engine/engine.js';
 import { NativeGrpcListener } from '../../../ts/listeners/grpc/native-listener.js';
@@ -15,7 +15,7 @@ export class GrpcServer {
 
   constructor(private readonly services: readonly GrpcService[]) {}
 
-  /** Answers the port. */
+  /** Resolves to the port. */
   async start(): Promise<number> {
     this.#engine = await createEngine({});
     this.#listener = new NativeGrpcListener(this.#engine.link, {
@@ -37,7 +37,7 @@ export class GrpcServer {
     return this.#listener.start();
   }
 
-  /** Once; what it cut. */
+  /** Drains once; resolves to what it cut. */
   async drain(seconds: number): Promise<Cut | undefined> {
     const cut = await this.#listener?.drain(seconds);
     this.#listener = undefined;

@@ -1,4 +1,4 @@
-// What the engine says is missing, for the tests' engines.
+// The engine's errors about something missing, for the tests' engines.
 import { ErrorCode } from '../../../ts/base/errors.js';
 import { MISSING } from '../../../ts/engine/generated/tables.js';
 import { writeTable } from '../../../ts/model/table-codec.js';
@@ -25,13 +25,13 @@ const CODES: Readonly<Record<Missing['part'], ErrorCode>> = {
   signature: ErrorCode.SignatureNotFound,
 };
 
-/** The arguments of a target's complete(), as the engine's port gives an error. */
+/** The arguments of a target's complete(), as the engine's port reports an error. */
 export function errorAnswer({ code, message, missing }: EngineError): [number, Buffer, number] {
   const before = missing === undefined ? Buffer.alloc(0) : writeTable(MISSING, missing);
   return [code, Buffer.concat([before, Buffer.from(message)]), before.length];
 }
 
-/** The engine's error with what is missing; `model` comes before the rest. */
+/** The engine's error with the missing names; `model` precedes the rest. */
 export function missing(
   part: Missing['part'],
   model: string,

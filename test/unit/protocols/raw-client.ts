@@ -1,5 +1,5 @@
-// A gRPC client for tests that sends and gets raw bytes, and the message types to make them with,
-// taken from the descriptors that server reflection hands out.
+// A gRPC client for tests that sends and receives raw bytes, and the message types to build them,
+// from the descriptors of server reflection.
 import {
   Client,
   credentials,
@@ -39,7 +39,7 @@ export class RawClient {
     });
   }
 
-  /** Settles with how the call ended; `began` gets the call itself. */
+  /** Settles when the call ends; `began` receives the call itself. */
   unary(
     path: string,
     message: Buffer,
@@ -66,7 +66,7 @@ export class RawClient {
   }
 }
 
-/** One stream: what came so far, and promises for what comes. */
+/** One stream: the replies so far, and promises for later ones. */
 export class RawStream {
   readonly call: ClientDuplexStream<Buffer, Buffer>;
   readonly ended: Promise<Outcome>;
@@ -88,7 +88,7 @@ export class RawStream {
     });
   }
 
-  /** The reply at `index`, when it has come. */
+  /** Resolves to the reply at `index` when it has arrived. */
   async reply(index: number): Promise<Buffer> {
     let over = false;
     void this.ended.then(() => {
@@ -122,7 +122,7 @@ export function messageTypes(): protobuf.Root {
   return root;
 }
 
-/** Encodes `value`, whose members are called as in the .proto file, as the named type. */
+/** Encodes `value`, whose members have the names of the .proto file, as the named type. */
 export function encode(types: protobuf.Root, name: string, value: object): Buffer {
   const type = types.lookupType(name);
   const unknown = Object.keys(value).find((key) => type.fields[key] === undefined);
@@ -131,8 +131,10 @@ export function encode(types: protobuf.Root, name: string, value: object): Buffe
   return Buffer.from(type.encode(type.fromObject(value)).finish());
 }
 
-/** Decodes to a plain object: 64-bit numbers and enums as text, lists always there; a map is the
- * list of its entries. */
+/**
+ * Decodes to a plain object: 64-bit numbers and enums as text, lists always present; a map is the
+ * list of its entries.
+ */
 export function decode(types: protobuf.Root, name: string, bytes: Buffer): object {
   const type = types.lookupType(name);
   return type.toObject(type.decode(bytes), { longs: String, enums: String, defaults: true });

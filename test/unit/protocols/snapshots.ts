@@ -1,4 +1,4 @@
-// Registry snapshots for tests of what is made from them.
+// Registry snapshots for tests of documents made from them.
 import { ErrorCode } from '../../../ts/base/errors.js';
 import type {
   ModelSnapshot,
@@ -23,7 +23,7 @@ export const OUTPUT: TensorInfo = {
   unknownRank: false,
 };
 
-/** One version; a failed one when `errorMessage` is given. */
+/** One version; a failed one if `errorMessage` is given. */
 export function version(
   number: string,
   state: VersionState = 'AVAILABLE',

@@ -1,4 +1,4 @@
-// What the registry does next, without an engine: its table is filled by hand.
+// The registry's next decision, without an engine: its table is filled by hand.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BURST_MODELS } from '../../../ts/base/limits.js';
@@ -24,7 +24,7 @@ const RULES: PlanRules = {
 };
 const NOTHING = { models: new Map(), versions: new Map() };
 
-/** "a/1:LOADING b/1": models that are wanted, known in that state where one is given. */
+/** "a/1:LOADING b/1": desired models, with their state if one is given. */
 function view(text: string, draining = false): RegistryView {
   const words = text.split(' ').map((word) => word.split(/[/:]/));
   const wanted = indexModels(

@@ -1,5 +1,5 @@
-// An engine that loads and unloads when a test says so, a clock that a test moves, and makers of
-// what the registry takes.
+// An engine that loads and unloads on the test's command, a clock that a test advances, and makers
+// of the registry's inputs.
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { createLogger } from '../../../ts/base/logger.js';
 import type { Logger } from '../../../ts/base/logger.js';
@@ -70,7 +70,7 @@ export class FakeEngine implements EngineControl {
     return { models: [], ...zeros };
   }
 
-  /** Ends the oldest load, of a model with these members; answers its handle. */
+  /** Completes the oldest load with a model that has these members; returns its handle. */
   async finishLoad(change: Partial<LoadedModel> = {}): Promise<number> {
     const pending = this.loads.shift();
     if (pending === undefined) throw new Error('no load waits');
@@ -97,7 +97,7 @@ export class FakeEngine implements EngineControl {
   }
 }
 
-/** Time that passes when a test says so. */
+/** Time that only the test advances. */
 export class FakeClock implements Clock {
   #nowMs = 1000;
   #timers: { readonly atMs: number; readonly call: () => void }[] = [];
@@ -114,13 +114,13 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** When the next timer goes off, from now. */
+  /** The time until the next timer. */
   get nextMs(): number | undefined {
     if (this.#timers.length === 0) return undefined;
     return Math.min(...this.#timers.map((one) => one.atMs)) - this.#nowMs;
   }
 
-  /** Lets this much time pass and calls what is due on the way. */
+  /** Advances the time by `ms` and calls due timers on the way. */
   async pass(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (;;) {
@@ -138,7 +138,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets every promise that can go on go on. */
+/** Lets every promise that can continue do so. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -170,7 +170,7 @@ export function loadedModel(handle: number): LoadedModel {
   };
 }
 
-/** A model with these versions; `revision` tells contents of one version apart. */
+/** A model with these versions; `revision` distinguishes contents of one version. */
 export function desired(
   name: string,
   versions: readonly string[],

@@ -1,4 +1,4 @@
-// Desired minus actual, by cases and by random histories.
+// The difference between desired and actual versions, by cases and by random histories.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planActions, retryAtMs } from '../../../ts/models/registry/lifecycle.js';
@@ -14,7 +14,7 @@ function id(text: string): ServableId {
   return { key: text, name, version: rest.split('@')[0] ?? '' };
 }
 
-/** "m/1:END" failed once, at 100; "m/1:END3" three times; "m/1:UNLOADED" ended by an unload. */
+/** "m/1:END" failed once, at 100; "m/1:END3" three times; "m/1:UNLOADED" was ended by an unload. */
 function view(text: string): ServableView {
   const [key = '', written = ''] = text.split(':');
   const [, state = '', failures = '1'] = /^([A-Z]+)(\d*)$/.exec(written) ?? [];
@@ -69,7 +69,7 @@ test('desired minus actual', () => {
     ['a/2', 'a/1:AVAILABLE a/2:AVAILABLE', 'unload a/1'],
     ['a/2', 'a/1:AVAILABLE a/2:END', ''],
     ['a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:END', 'unload a/1'],
-    // A label may still need version 1 while 3 is on its way.
+    // A label may still need version 1 while 3 is being loaded.
     ['a/2 a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:LOADING', ''],
     ['a/2 a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:AVAILABLE', 'unload a/1'],
     ['a/2 a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:END', 'unload a/1'],
@@ -104,7 +104,7 @@ test('resource preserving: the old version is gone before the new one loads', ()
     ['a/1@new', 'a/1@old:AVAILABLE a/1@new:START', 'unload a/1@old'],
     ['a/2 b/1', 'a/1:UNLOADING a/2:START b/1:START', 'load b/1'],
     ['a/2 a/1', 'a/1:AVAILABLE a/2:START', 'load a/2'],
-    // What cannot be loaded does not cost what serves.
+    // A version that cannot be loaded does not stop the one that serves.
     ['a/2', 'a/1:AVAILABLE a/2:END', ''],
     ['a/1@new', 'a/1@old:AVAILABLE a/1@new:END', ''],
     ['', 'a/1:AVAILABLE', 'unload a/1'],
@@ -139,7 +139,7 @@ test('a failed load is tried again so many times, so much later', () => {
   assert.equal(retryAtMs(view('a/1:END'), retries), 150);
 });
 
-/** A small generator of repeatable numbers. */
+/** A small generator of reproducible numbers. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -1,5 +1,5 @@
-// The line of a terminal about models that load: when it is drawn, what it says, and that what else
-// is printed stays whole.
+// The terminal line about loading models: when it is drawn, its text, and that other output stays
+// intact.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';

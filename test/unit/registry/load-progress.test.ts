@@ -1,4 +1,4 @@
-// What the log says of a load that takes long, and that a quick one is not told.
+// The log lines about a slow load, and that a quick one has none.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

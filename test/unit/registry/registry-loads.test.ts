@@ -1,5 +1,6 @@
-// What the registry does around one load: retries, the resource-preserving order, preparing,
-// configurations that do not fit, versions that cannot be loaded, and how much a change publishes.
+// The registry's steps around one load: retries, the resource-preserving order, preparation,
+// configurations that do not fit, versions that cannot be loaded, and the number of published
+// snapshots.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -40,7 +41,7 @@ function first(registry: Registry, name = 'm'): VersionSnapshot | undefined {
   return registry.snapshot.models[name]?.versions[0];
 }
 
-/** The model with these members on its only version. */
+/** The model with these members in its only version. */
 function with1(change: Partial<DesiredVersion>, revision = 'r1'): DesiredModel {
   const model = desired('m', ['1'], revision);
   return { ...model, versions: model.versions.map((one) => ({ ...one, ...change })) };
@@ -429,7 +430,7 @@ test('batching by a proof whose check was cut short is logged', async () => {
   await done;
   const told = lines.filter((line) => line.includes('finding'));
   assert.equal(told.length, 1);
-  assert.match(told[0] ?? '', /info.* its check was cut short.*take too long/i);
+  assert.match(told[0] ?? '', /info.* its check by a test run was cut short.*take too long/i);
 });
 
 test('batching that is asked for names the node that stands against it', async () => {
@@ -449,7 +450,7 @@ test('batching that is asked for names the node that stands against it', async (
   assert.equal(named.length, 2);
   assert.match(named[0] ?? '', /info.*model loaded/i);
   assert.match(named[1] ?? '', /warn.*not proved to be independent/i);
-  const errors = lines.filter((line) => line.includes('fault of Serval'));
+  const errors = lines.filter((line) => line.includes('bug in Serval'));
   assert.equal(errors.length, 1);
   assert.match(errors[0] ?? '', /error.*differs/i);
 });

@@ -1,4 +1,4 @@
-// The registry with an engine that loads when the test says so.
+// The registry with an engine that loads on the test's command.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';

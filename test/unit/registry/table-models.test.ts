@@ -1,4 +1,4 @@
-// What readers of the registry see of a model of columns.
+// A tabular model as readers of the registry see it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoadedModel } from '../../../ts/model/engine-api.js';

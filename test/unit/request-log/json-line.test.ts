@@ -1,4 +1,4 @@
-// Lines of the request log: each protocol in words, values that are cut, bytes as they came.
+// Lines of the request log: each protocol in words, truncated values, unchanged bytes.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';
@@ -168,7 +168,7 @@ describe('a line of a gRPC message', () => {
 
   it('of V2 has raw and typed contents, parameters and outputs in words', () => {
     const type = types.lookupType('inference.ModelInferRequest');
-    // 64 bits as text, which encode() refuses.
+    // 64-bit values as text, which encode() refuses.
     const message = type.fromObject({
       model_name: 'm',
       parameters: [

@@ -1,4 +1,4 @@
-// The files of a request log: whole records, sizes, numbers of files, disks that are full.
+// The files of a request log: complete records, sizes, the number of files, full disks.
 import assert from 'node:assert/strict';
 import {
   existsSync,
@@ -16,7 +16,7 @@ import { tempFolder } from '../temp-folder.js';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
-/** Files of at most 10 bytes, of which 3 are kept; time does not go on by itself. */
+/** Files of at most 10 bytes, of which 3 are kept; time does not pass by itself. */
 function made(context: TestContext, more: object = {}) {
   const folder = tempFolder(context);
   const clock = { ms: Date.UTC(2026, 0, 2, 3, 4, 5, 678) };
@@ -41,7 +41,7 @@ function made(context: TestContext, more: object = {}) {
   return { folder, clock, files, append, names, contents };
 }
 
-/** Files whose writes fail with `code` beyond so many bytes in all, half of each is written. */
+/** Files whose writes fail with `code` beyond a total number of bytes; half of each is written. */
 function failing(code: string, room: { bytes: number }): OpenFile {
   return async (path, isNew) => {
     const file = await open(path, isNew ? 'wx' : 'r+');
@@ -74,7 +74,7 @@ describe('files of a request log', () => {
     assert.equal(await append('56', '7890', 'abc'), 3);
     assert.deepEqual(contents(), ['1234567890', 'abc']);
     assert.equal(await append('longer than a file may be', 'd'), 2);
-    // The oldest of four is gone.
+    // The oldest of four was removed.
     assert.deepEqual(contents(), ['abc', 'longer than a file may be', 'd']);
   });
 

@@ -1,4 +1,4 @@
-// A log that cannot be written: what is said and counted, and that it is tried again.
+// A log that cannot be written: messages, counters, and retries.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,8 +37,8 @@ describe('a request log', () => {
     await log(FORM, 'a', 'b');
     assert.equal(sink.isStopped, true);
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', /the request log is stopped.*ENOENT/);
-    // Not tried again so soon.
+    assert.match(lines[0] ?? '', /the request log is paused.*ENOENT/);
+    // Too early for a retry.
     mkdirSync(folder);
     clock.ms = 999;
     await log(FORM, 'c');

@@ -1,5 +1,5 @@
-// Records of logged requests, read by code that shares nothing with what writes them, and by the
-// reader of warm-up files.
+// Records of logged requests, read by code that shares nothing with the writer, and by the reader
+// of warm-up files.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -15,11 +15,11 @@ import { logged } from './support.js';
 const REQUEST = Buffer.from('the request');
 const ANSWER = Buffer.from('the answer');
 
-/** The fields of the log of one kind that was made of a request. */
+/** The fields of the only kind of log that was made from a request. */
 function logOf(request: Partial<LoggedRequest>, rate = 0.25): Record<string, unknown> {
   const form = predictionLog(logged({ request: REQUEST, response: ANSWER, ...request }), rate);
   assert.equal(form.kind, 'record');
-  // As a message whose request is bytes.
+  // Decoded as a message whose request is bytes.
   return decodeMessage('LoggedPair', form.bytes) as Record<string, unknown>;
 }
 

@@ -1,4 +1,4 @@
-// A logged request as the engine gives it.
+// A logged request as the engine reports it.
 import { Protocol, type LoggedRequest } from '../../../ts/base/generated/engine.js';
 
 export function logged(of: Partial<LoggedRequest>): LoggedRequest {

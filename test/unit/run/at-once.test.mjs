@@ -1,4 +1,4 @@
-// Programs that run at once, and how their ends are told. Test time only.
+// Programs that run in parallel, and how their exits are reported. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mapAtOnce, runProgram } from '../../run/at-once.mjs';

@@ -1,17 +1,12 @@
-// What the suites report, read from GoogleTest, from node's runner and from each other. Test time
-// only.
+// The suites' counts, read from GoogleTest, from Node's runner and from each other. Test time only.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import {
-  addCounts,
-  failedFiles,
-  noCounts,
-  parseAgain,
-  parseSummary,
-  parseTap,
-  summaryLine,
-} from '../../run/counts.mjs';
+import { addCounts, noCounts, parseSummary, parseTap, summaryLine } from '../../run/counts.mjs';
+import { ALONE } from '../../run/alone.mjs';
+import { parseTimes } from '../../run/suite.mjs';
+import { stepsOf } from '../../run/suites.mjs';
 import { missingPackages } from '../../../scripts/ensure-deps.mjs';
 import { runtimeClosure } from '../../../scripts/licences.mjs';
 import { googleTestCounts } from '../../native/google-test.mjs';
@@ -52,21 +47,25 @@ test('TAP of node: passes, failures, cancelled tests, reasons of skips', () => {
   assert.equal(parseTap('TAP version 13\nok 1 - cut off'), undefined);
 });
 
-test('the files in which tests of node failed, by what their failures name', () => {
-  const failure = (location) =>
-    ['not ok 3 - bad', '  ---', "  type: 'suite'", `  location: '${location}'`, '  ...'].join('\n');
-  const tap = (...blocks) => ['TAP version 13', 'ok 1 - good', ...blocks, '1..3'].join('\n');
-  const inner = "    not ok 1 - x\n      ---\n      location: '/t/b.test.js:3:1'\n      ...";
-  const files = ['/t/a.test.js', '/t/b.test.js'];
-  assert.deepEqual(failedFiles(tap(), files), []);
-  const twice = tap(failure('/t/b.test.js:3:1'), failure('/t/b.test.js:9:1'));
-  assert.deepEqual(failedFiles(twice, files), ['/t/b.test.js']);
-  assert.equal(failedFiles(tap(failure('/t/support.js:3:1')), files), undefined);
-  const shared = tap(inner, failure('/t/support.js:3:1'), failure('/t/a.test.js:1:1'));
-  assert.deepEqual(failedFiles(shared, files), ['/t/b.test.js', '/t/a.test.js']);
-  assert.deepEqual(parseAgain('x\nAGAIN a: failed, then passed alone\n1 passed'), [
-    'AGAIN a: failed, then passed alone',
+test('the times of files come slowest first', () => {
+  const times = parseTimes('12 /t/a.test.js\n3400 /t/b.test.js\nnot a time\n');
+  assert.deepEqual(times, [
+    { file: '/t/b.test.js', ms: 3400 },
+    { file: '/t/a.test.js', ms: 12 },
   ]);
+});
+
+test('suites that leave a core free run beside their neighbours', () => {
+  const names = ['tidy', 'boundary', 'unit', 'clients', 'fuzz', 'package'];
+  const steps = [['tidy', 'boundary'], ['unit'], ['clients'], ['fuzz'], ['package']];
+  assert.deepEqual(stepsOf(names), steps);
+});
+
+test('every file that runs alone is there, with its reason', () => {
+  for (const [file, reason] of ALONE) {
+    assert.ok(existsSync(new URL(`../../../${file}`, import.meta.url)), file);
+    assert.ok(reason.length > 20, file);
+  }
 });
 
 test('GoogleTest report: a test without a result is a failure', () => {

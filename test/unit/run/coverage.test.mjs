@@ -1,4 +1,4 @@
-// What `make coverage` reads of gcov and of V8, and its table. Test time only.
+// How `make coverage` reads the output of gcov and V8, and its table. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addGcov, addV8, folderRows } from '../../run/coverage.mjs';

@@ -1,4 +1,4 @@
-// What `make t` makes of its T, and that it fails where nothing ran.
+// How `make t` interprets T, and that it fails if nothing ran.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';

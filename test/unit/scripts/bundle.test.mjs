@@ -1,15 +1,17 @@
-// What the server's bundled files are made of: importers and what they need lie in files of their
-// own, which are read when a model wants them. Test time only; needs dist/.
+// Contents of the server's bundled files: importers and their dependencies are in separate files,
+// which are read when a model needs them. Test time only; needs dist/.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serverFiles } from '../../../scripts/bundle.mjs';
 
-/** Of the text that is compiled for each thread; a few per cent more than it is. */
+/** The limits of the text that each thread compiles: a few percent above its size. */
 const BYTES_MAX = { 'main.cjs': 535_000, 'http-worker.cjs': 335_000 };
 const PACKAGES = { 'main.cjs': ['flatbuffers', 'yaml'], 'http-worker.cjs': ['flatbuffers'] };
 const IMPORTERS = /^dist\/(tensorflow|tabular|spark|mleap|pmml|onnx|import\/import-model)\b/;
-/** What warm-up writes TensorFlow's tensors with, the node around a TensorRT engine, and what finds
- * such nodes. */
+/**
+ * The writer of TensorFlow's tensors for warm-up, the node around a TensorRT engine, and the finder
+ * of such nodes.
+ */
 const WRITERS =
   /^dist\/(tensorflow\/(lower\/(tensors|values)|proto\/tensor-proto-writer)|onnx\/(builder|context-node))\.js$/;
 

@@ -1,5 +1,5 @@
-// ensure-tools.sh, with a compiler, an apt-get and an id of its own: what is needed stops it, what
-// is only wanted does not. Test time only.
+// ensure-tools.sh, with a fake compiler, apt-get and id: missing requirements stop it, missing
+// optional tools do not. Test time only.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ function fake(name, lines) {
   chmodSync(join(folder, name), 0o755);
 }
 
-// Runs it where the compiler has no headers and libraries with `hidden` in their names.
+// Runs it with a compiler that lacks headers and libraries with `hidden` in their names.
 function ensure(group, hidden, { user = 0, installs = false } = {}) {
   const calls = join(folder, 'calls');
   rmSync(calls, { force: true });

@@ -1,4 +1,5 @@
-// The table of docs/reference/flags.md is that of ts/config/flags.ts. Test time only; needs dist/.
+// The table in docs/reference/flags.md equals that of ts/config/flags.ts. Test time only; needs
+// dist/.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

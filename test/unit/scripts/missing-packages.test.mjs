@@ -1,5 +1,4 @@
-// A build without a package that the listeners need: it ends with the package's name. Test time
-// only.
+// A build without a package that the listeners need ends with the package's name. Test time only.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

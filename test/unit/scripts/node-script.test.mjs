@@ -1,5 +1,5 @@
-// scripts/packaging/node.sh with stand-ins for the machine's node, npm and apt-get: which Node make
-// runs on. Test time only.
+// scripts/packaging/node.sh with stand-ins for the machine's node, npm and apt-get: the Node that
+// make uses. Test time only.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -21,7 +21,7 @@ import { NODES, PACKAGED_NODE } from '../../../scripts/packaging/node-runtime.mj
 const root = join(dirname(fileURLToPath(import.meta.url)), ...['..', '..', '..']);
 const pinned = readFileSync(join(root, '.node-version'), 'utf8').trim();
 const major = Number(pinned.split('.')[0]);
-// What the script itself runs; nothing else is on its PATH.
+// The programs that the script itself runs; its PATH has no others.
 const TOOLS = ['cat', 'dirname', 'head', 'id', 'sh', 'sort'];
 const scratch = mkdtempSync(join(tmpdir(), 'serval-node-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -32,7 +32,7 @@ function program(folder, name, script) {
   chmodSync(path, 0o755);
 }
 
-// Runs it on a machine whose node prints `version`; that node does anything else as the real one.
+// Runs it on a machine whose node prints `version` and otherwise behaves like the real one.
 function chosen(version, { cached = true } = {}) {
   const folder = mkdtempSync(join(scratch, 'machine-'));
   const cache = join(folder, 'cache');

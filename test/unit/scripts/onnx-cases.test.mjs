@@ -1,4 +1,4 @@
-// What the fuzz target onnx_cases takes for a failure. Test time only.
+// What the fuzz target onnx_cases considers a failure. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { judge } from '../../fuzz/onnx/onnx-cases.mjs';

@@ -1,5 +1,4 @@
-// The licences that travel with the program are those of the packages in its bundle. Test time
-// only; needs dist/.
+// The shipped licences are those of the packages in the bundle. Test time only; needs dist/.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bundledPackages } from '../../../scripts/bundle.mjs';

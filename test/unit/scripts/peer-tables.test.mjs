@@ -1,5 +1,5 @@
-// The tables of other servers' flags and fields in docs/ are those of the sources, and the pages
-// that they name are there. Test time only.
+// The tables of other servers' flags and fields in docs/ equal those of the sources, and the pages
+// that they name exist. Test time only.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// docs/explanation/robustness.md lists the operators that are guarded. Test time only.
+// docs/explanation/robustness.md lists the guarded operators. Test time only.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,8 @@ test('every guarded operator has a rule', () => {
   const source = read('native', 'backend', 'onnx', 'guards.cc');
   const rules = read('native', 'operators', 'guards', 'rules.cc');
   for (const [, name] of source.matchAll(/^ +\{"([A-Z]\w+)", \{\d/gm)) {
-    if (new RegExp(`op == "${name}"\\) surround`).test(source)) continue; // two operators of ours
+    // two of our own operators
+    if (new RegExp(`op == "${name}"\\) surround`).test(source)) continue;
     assert.ok(rules.includes(`op == "${name}"`), `${name} has no rule`);
   }
 });

@@ -1,5 +1,5 @@
-// The tables of docs/reference/tensorflow.md and docs/reference/serval-operators.md are what the
-// code has. Test time only; needs dist/.
+// The tables of docs/reference/tensorflow.md and docs/reference/serval-operators.md equal the
+// code's. Test time only; needs dist/.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The soak's own judges: its options, its random numbers, its requests, and what it takes for a
-// sound metrics page.
+// The soak's own checks: its options, its random numbers, its requests, and its rules for a valid
+// metrics page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runBadRequests } from '../../soak/bad-requests.mjs';

@@ -1,5 +1,5 @@
-// Spark's feature stages, each as Spark of several versions saves it, through the engine. Values by
-// Spark's documentation and by hand. Source: tabular.md 5.2, 5.3, 10
+// Spark's feature stages, each as several versions of Spark save it, run by the engine. Values are
+// from Spark's documentation and by hand. Source: tabular.md 5.2, 5.3, 10
 import { describe, test } from 'node:test';
 import { answers, doubles, ints, refusesRow, texts, vectors, words } from './support/answers.js';
 import { refuses } from './support/lowered.js';
@@ -317,7 +317,7 @@ describe('vectors put together and taken apart', () => {
     await answers(skip, { x: vectors([1, 2]) }, { x: [[1, 2]] });
     await refusesRow(skip, { x: vectors([1, 2], [1]) }, /VectorSizeHint_1.*row 1/);
     await refusesRow(skip, { x: vectors([1, 2], null) }, /VectorSizeHint_1.*row 1/);
-    // What Spark 3.5.5 and 4.1.0 answer: nothing is checked.
+    // The results of Spark 3.5.5 and 4.1.0: nothing is checked.
     const trusted = stage('VectorSizeHint', {
       inputCol: 'x',
       size: 2,
@@ -502,7 +502,7 @@ describe('words', () => {
         { ...stage('HashingTF', { ...IO, numFeatures: 16 }, {}, {}, version) },
         stage('VectorSlicer', { inputCol: 'y', outputCol: 'z', indices: [0, 15] }),
       );
-    // The sum over all places is the number of words.
+    // The sum over all slots is the number of words.
     for (const version of ['2.4.8', '3.0.0']) {
       const all = stage('HashingTF', { ...IO, numFeatures: 1 }, {}, {}, version);
       await answers(all, { x: words(['Hi', 'I', 'heard']) }, { y: [[3]] });

@@ -1,5 +1,5 @@
-// Spark's trees, forests and boosted trees, and classifiers one for each class, through the engine.
-// Values by hand from the models' own formulas. Source: tabular.md 5.1 to 5.3
+// Spark's trees, forests and boosted trees, and one-vs-rest classifiers, run by the engine. Values
+// are by hand from the models' own formulas. Source: tabular.md 5.1 to 5.3
 import { describe, test } from 'node:test';
 import { answers, refusesRow, vectors } from './support/answers.js';
 import { refuses } from './support/lowered.js';

@@ -1,5 +1,5 @@
-// Models with bytes, members and files that are not what they were: a plan or MODEL_INVALID comes
-// of them, never another error, and nothing that goes on without end.
+// Models with damaged bytes, members and files: the result is a plan or MODEL_INVALID, never
+// another error, and never an endless run.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
@@ -30,7 +30,7 @@ function randomNumbers(seed: number): (below: number) => number {
   };
 }
 
-/** Whether it is refused. */
+/** True if it is refused. */
 async function isRefused(files: Map<string, Uint8Array>, what: string): Promise<boolean> {
   try {
     await lowerSpark(openFiles(files));
@@ -67,13 +67,13 @@ describe('hostile models', () => {
       const bytes = model.get(name) ?? new Uint8Array();
       for (const length of [0, 1, 9, bytes.length >> 1, bytes.length - 1]) {
         const files = new Map(model).set(name, bytes.subarray(0, length));
-        // A JSON object may do without the line's end.
+        // A JSON object is complete without the line's end.
         const isWhole = name.includes('metadata/') && length === bytes.length - 1;
         assert.equal(await isRefused(files, `${name} of ${length}`), !isWhole, `${name} ${length}`);
       }
       const files = new Map(model);
       files.delete(name);
-      // The other parts of a table may be enough of a tree.
+      // The other parts of a table may be a complete tree.
       await isRefused(files, `without ${name}`);
     }
   });

@@ -1,4 +1,4 @@
-// What a Spark stage's metadata says, and stage folders: as versions 2 to 4 write them, and broken.
+// A Spark stage's metadata, and stage folders: as versions 2 to 4 write them, and broken ones.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StageFolder } from '../../../ts/importers/spark/read/folder.js';

@@ -1,6 +1,5 @@
-// Spark's models, each as Spark of several versions saves it, through the engine. Values by hand
-// from the models' own formulas.
-// Source: tabular.md 5.2, 5.3, 10
+// Spark's models, each as several versions of Spark save it, run by the engine. Values are by hand
+// from the models' own formulas. Source: tabular.md 5.2, 5.3, 10
 import { describe, test } from 'node:test';
 import { answers, doubles, ints, refusesRow, vectors, words } from './support/answers.js';
 import { refuses } from './support/lowered.js';

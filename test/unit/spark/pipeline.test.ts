@@ -1,5 +1,4 @@
-// What a Spark model becomes as a whole: fields, outputs, stages that are left out, wrappers, and
-// everything that is wrong, at once.
+// A whole Spark model: fields, outputs, omitted stages, wrappers, and all errors at once.
 import { deepEqual, equal, throws } from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { lowerSpark } from '../../../ts/importers/spark/index.js';
@@ -79,7 +78,7 @@ describe('fields and outputs', () => {
     deepEqual(run('p2'), { p2: [22] });
     deepEqual(run('p1'), { p1: [10] });
     deepEqual(run('first', 'p2'), { p2: [22], first: [[5]] });
-    // The indexer refuses the row: it was not run above.
+    // The indexer refuses the row: it did not run above.
     throws(() => run('n'), /unseen|green/);
   });
 

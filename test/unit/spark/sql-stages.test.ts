@@ -1,4 +1,4 @@
-// SQLTransformer in a pipeline: which columns there are behind it, and what is a field of requests.
+// SQLTransformer in a pipeline: the columns after it, and which columns become request fields.
 import { deepEqual, rejects, throws } from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Plan } from '../../../ts/importers/plan/generated/plan.js';

@@ -1,5 +1,5 @@
 // Tables of Spark models: parquet files of every shape and codec that Spark writes, in one part or
-// several, and such that are none.
+// several, and invalid files.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {

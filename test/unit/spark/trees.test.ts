@@ -1,5 +1,5 @@
-// Spark's trees as nodes of the forest stage: the same leaf for every vector, held against Spark's
-// rule read from the rows themselves; and tables that are no trees.
+// Spark's trees as nodes of the forest stage: the same leaf for every vector as Spark's rule gives
+// on the rows themselves; and tables that are not trees.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StageProblem } from '../../../ts/importers/spark/read/problem.js';
@@ -20,7 +20,7 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-/** Each leaf predicts a number of its own. */
+/** Each leaf predicts a different number. */
 function randomTree(random: () => number, depth: number, leaf: { count: number }): NodeSketch {
   if (depth === 0 || random() < 0.2) {
     const prediction = leaf.count++;
@@ -37,7 +37,7 @@ function randomTree(random: () => number, depth: number, leaf: { count: number }
   };
 }
 
-/** Spark's rule: of the categories, the smaller half is looked into. Source: tabular.md 5.3 */
+/** Spark's rule: the smaller half of the categories is searched. Source: tabular.md 5.3 */
 function sparkLeaf(node: NodeSketch, vector: readonly number[]): number {
   const { split, left, right } = node;
   if (split === undefined || left === undefined || right === undefined) return node.prediction;
@@ -53,7 +53,7 @@ function sparkLeaf(node: NodeSketch, vector: readonly number[]): number {
   return sparkLeaf(goesLeft ? left : right, vector);
 }
 
-/** What the forest stage does of such nodes. */
+/** The leaf that the forest stage finds. */
 function planLeaf({ nodes, sets, roots }: Trees, tree: number, vector: readonly number[]): number {
   let at = roots[tree] as number;
   while (at >= 0) {
@@ -83,7 +83,7 @@ describe('trees', () => {
     for (let round = 0; round < 40; round++) {
       const count = { count: 0 };
       const root = randomTree(random, 6, count);
-      const rows = nodeRows(root).toSorted(() => random() - 0.5); // parts come in any order
+      const rows = nodeRows(root).toSorted(() => random() - 0.5); // parts may be in any order
       const trees = singleTree(await tableOf(treeTable(rows)));
       splits += trees.nodes.feature.length;
       assert.equal(trees.leaves.length, count.count);

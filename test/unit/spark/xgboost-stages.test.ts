@@ -1,5 +1,5 @@
-// Boosters that xgboost.spark has saved, and what it answers
-// (test/fixtures/tabular/xgboost/stages.json, written by make_stages.py beside it).
+// Boosters saved by xgboost.spark, and their results (test/fixtures/tabular/xgboost/stages.json,
+// written by make_stages.py beside it).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const lowered = (files: Readonly<Record<string, string>>) =>
     openFiles(new Map(Object.entries(files).map(([name, text]) => [name, Buffer.from(text)]))),
   );
 
-/** Floats, whose last digits are the library's of mathematics. */
+/** Compares floats, whose last digits depend on the math library. */
 function near(got: unknown, expected: unknown, where: string): void {
   if (Array.isArray(expected)) {
     expected.forEach((value, i) => near((got as unknown[])[i], value, `${where}, ${i}`));
@@ -57,7 +57,7 @@ describe('models of xgboost.spark', () => {
   });
 });
 
-/** The same with other parameters in the metadata. */
+/** The same model with other parameters in the metadata. */
 function changed(
   { files }: Saved,
   change: (text: string) => string,

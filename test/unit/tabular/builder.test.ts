@@ -1,4 +1,4 @@
-// What importers make of a plan, as C++ reads and runs it.
+// Plans from the importers' builder, read and run by C++.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readTable } from '../../../ts/model/table-codec.js';
@@ -14,7 +14,7 @@ import { PLAN } from '../../../ts/importers/plan/generated/tables.js';
 import { addPick } from '../../../ts/importers/plan/forest.js';
 import { PlanError, runPlan } from './run-plan.js';
 
-// x as it is, and what `pick` makes of i.
+// x unchanged, and the result of `pick` for i.
 function picking() {
   const builder = new PlanBuilder('spark', 'a test');
   const x = builder.field({ name: 'x', type: 'double' });

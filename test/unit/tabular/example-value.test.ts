@@ -1,5 +1,4 @@
-// Values for requests that people are shown: from the stages of a plan, and from the fields of a
-// PMML document.
+// Values for example requests: from the stages of a plan, and from the fields of a PMML document.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readDocument } from '../../../ts/importers/pmml/document.js';
@@ -20,7 +19,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Of field `s` of a plan with these stages. */
+/** The example for field `s` of a plan with these stages. */
 function exampleOf(fill: (plan: PlanBuilder, s: Column) => void, type = 'string' as const) {
   const builder = new PlanBuilder('spark', 'Tester 1');
   const s = builder.field({ name: 's', type });

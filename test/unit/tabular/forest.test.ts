@@ -1,4 +1,4 @@
-// Forests as importers write them: attributes of the stage, and what it answers.
+// Forests written by importers: attributes of the stage, and its results.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Column, PlanBuilder } from '../../../ts/importers/plan/builder.js';

@@ -1,4 +1,4 @@
-// Small plans. Test time only.
+// Small plans for tests. Test time only.
 import { PlanBuilder } from '../../../ts/importers/plan/builder.js';
 import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 

@@ -1,5 +1,5 @@
-// Runs plans in C++ (test/native/tabular/run/tabular_run.cc), without a server: for tests of
-// importers. The program is built when it is first asked for; SERVAL_TABULAR_RUN names another one.
+// Runs plans in C++ (test/native/tabular/run/tabular_run.cc) without a server, for tests of
+// importers. The program is built on first use; SERVAL_TABULAR_RUN names another one.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { encodePlan } from '../../../ts/importers/plan/builder.js';
 import type { Plan, Type } from '../../../ts/importers/plan/generated/plan.js';
 
-/** What a request gives of a field whose type the plan leaves open, or that needs more said. */
+/**
+ * A request's column for a field whose type the plan leaves open, or that needs more information.
+ */
 export interface GivenColumn {
   readonly type?: Type;
   readonly element?: Type;
@@ -17,18 +19,18 @@ export interface GivenColumn {
 }
 
 export interface RunOptions {
-  /** A row that a stage refuses is answered as missing and listed in `refused`. */
+  /** A row that a stage refuses is returned as missing and listed in `refused`. */
   readonly nullForInvalid?: boolean;
-  /** Where `columns` has none. */
+  /** The number of rows if `columns` is empty. */
   readonly rows?: number;
-  /** Only these; of a lazy plan only what they need is computed. */
+  /** Only these outputs; a lazy plan computes only what they need. */
   readonly outputs?: readonly string[];
 }
 
 export interface RunAnswer {
-  /** By output: null where a value is missing. Decimals and Dates see `values`. */
+  /** By output: null if a value is missing. For Decimals and Dates see `values`. */
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
-  /** By output: what the column really was. */
+  /** By output: the column's actual type. */
   readonly types: Readonly<Record<string, { type: string; element: string; scale: number }>>;
   readonly refused: readonly number[];
 }
@@ -46,7 +48,7 @@ interface Printed {
   readonly refused: readonly number[];
 }
 
-/** What the engine said of the plan, or of a row. */
+/** The engine's error about the plan, or about a row. */
 export class PlanError extends Error {
   readonly code: string;
 
@@ -59,7 +61,7 @@ export class PlanError extends Error {
 const BUILD = join(process.cwd(), 'build', 'native-plain');
 let built: string | undefined;
 
-// Tests run side by side, so one builds and the others wait. As test/native/run.mjs configures it.
+// Tests run in parallel, so one builds and the others wait. Configured as in test/native/run.mjs.
 function program(): string {
   const given = process.env['SERVAL_TABULAR_RUN'];
   if (given !== undefined) return given;
@@ -94,7 +96,7 @@ export function micros(timestamp: string): string {
 
 const capital = (type: string): string => `${type[0]?.toUpperCase()}${type.slice(1)}`;
 
-/** NaN and infinities are texts in JSON, bigints too; undefined is null. */
+/** NaN and infinities are strings in JSON, as are bigints; undefined is null. */
 function plain(value: unknown): unknown {
   if (value === undefined) return null;
   if (typeof value === 'bigint') return value.toString();
@@ -132,11 +134,11 @@ function given(column: readonly unknown[] | GivenColumn): Record<string, unknown
 }
 
 /**
- * Answers all outputs whose fields are given, extra ones too, or those of `outputs`.
- * A value: a number (integers beyond 2^53: text), a string, an
- * array of a Vector or List; Bool is 0 or 1, Date a number of days, Timestamp of microseconds (see
- * days() and micros()), Decimal the unscaled integer's text.
- * Errors: PlanError with the engine's code and text, of the plan or of a row.
+ * Returns all outputs whose fields are given, including extra ones, or those of `outputs`. A value
+ * is a number (integers beyond 2^53: text), a string, or an array for a Vector or List; Bool is 0
+ * or 1, Date a number of days, Timestamp of microseconds (see days() and micros()), Decimal the
+ * unscaled integer's text. Errors: PlanError with the engine's code and text, about the plan or a
+ * row.
  */
 export function runPlan(
   plan: Plan,

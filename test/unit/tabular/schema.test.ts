@@ -1,4 +1,4 @@
-// Schema files: what they may say, and what they change.
+// Schema files: their valid content, and their effects.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ const tensor = (name: string, datatype: string, ...shape: number[]): Tensor => (
   shape: shape.length === 0 ? [-1] : shape,
 });
 
-/** Every field that the plan needs, as the model has it. */
+/** Every field that the plan needs, as declared by the model. */
 const NEEDED: readonly Tensor[] = [
   tensor('age', 'FP64'),
   tensor('when', 'DATE'),
@@ -35,7 +35,7 @@ function applied(inputs: readonly Tensor[], outputs: readonly Tensor[] = []) {
   );
 }
 
-/** The field of a plan whose schema has this tensor in place of the needed one. */
+/** The field of a plan whose schema has this tensor in place of the required one. */
 function fieldWith(one: Tensor): Field | undefined {
   const inputs = NEEDED.map((each) => (each.name === one.name ? one : each));
   return applied(inputs).plan.fields.find(({ name }) => name === one.name);

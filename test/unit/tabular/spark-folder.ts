@@ -1,4 +1,4 @@
-// A pipeline as Spark saves it, of stages that have parameters alone. Test time only.
+// A pipeline as Spark saves it, of stages that only have parameters. Test time only.
 
 interface StageText {
   readonly kind: string;
@@ -28,7 +28,7 @@ export function sparkFolder(stages: readonly StageText[]): Record<string, string
   return files;
 }
 
-/** Two numbers to a vector, whose norm is 1 then. */
+/** Two numbers are put into a vector, which is normalized to length 1. */
 export const NORM_PIPELINE = sparkFolder([
   {
     kind: 'feature.VectorAssembler',

@@ -1,4 +1,4 @@
-// The clocks of time zones, as plans have them.
+// Time zones in plans.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { zoneOf } from '../../../ts/importers/plan/zones.js';

@@ -1,5 +1,5 @@
-// Hostile and damaged models through the import as a whole: only ServalErrors, in a short time,
-// with memory in proportion to the file.
+// Hostile and damaged models through the whole import: only ServalErrors, in a short time, with
+// memory in proportion to the file.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,8 +22,8 @@ import {
 } from './messages.js';
 
 /**
- * CPU time of one import, the collector's threads included. The largest that the limits of
- * prepare/limits.ts let in take about 2 s; what no limit stopped would take for ever.
+ * The CPU time of one import, including the collector's threads. The largest models within the
+ * limits of prepare/limits.ts take about 2 s; a model that no limit stopped would take forever.
  */
 const LIMIT_MS = 30_000;
 const FLOAT = attr.type(1);
@@ -40,7 +40,7 @@ function imported(path: string, workFolder: string): ImportedModel | ServalError
     assert.notEqual(error.code, ErrorCode.Internal, error.message);
     return error;
   } finally {
-    // Not of the clock: other work on the machine is not the import's.
+    // CPU time rather than wall time, because other work on the machine does not count.
     const { user, system } = process.cpuUsage(began);
     const ms = (user + system) / 1000;
     assert.ok(ms < LIMIT_MS, `${ms} ms`);
@@ -50,7 +50,7 @@ function imported(path: string, workFolder: string): ImportedModel | ServalError
 interface FunctionText {
   readonly name: string;
   readonly nodes: readonly NodeText[];
-  /** What it returns. */
+  /** The name of its result. */
   readonly result: string;
 }
 
@@ -85,7 +85,7 @@ function model(nodes: readonly NodeText[], functions: readonly FunctionText[] = 
   ]);
 }
 
-/** What becomes of it: "served", or the text of what is wrong. */
+/** The outcome: "served", or the text of the error. */
 function outcome(t: TestContext, bytes: Uint8Array): string {
   const folder = filledFolder(t, { 'saved_model.pb': bytes });
   const result = imported(folder, tempFolder(t));
@@ -331,7 +331,7 @@ test('operators that make much of little', (t) => {
 
 type RandomNumbers = ReturnType<typeof randomNumbers>;
 
-/** Some bytes changed, cut out, doubled, or a piece put elsewhere. */
+/** A copy with some bytes changed, removed, doubled, or moved. */
 function mutated(random: RandomNumbers, original: Uint8Array): Uint8Array {
   const bytes = Buffer.from(original);
   const at = (): number => random(bytes.length);

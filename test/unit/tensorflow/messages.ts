@@ -1,5 +1,5 @@
-// TensorFlow's messages, written by hand for tests of its readers: nothing here is shared with the
-// readers but the field numbers of the .proto files.
+// TensorFlow's messages, written by hand for tests of its readers: only the field numbers of the
+// .proto files are shared with the readers.
 import assert from 'node:assert/strict';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { ReadContext } from '../../../ts/importers/tensorflow/proto/read-context.js';
@@ -18,7 +18,7 @@ export function readerOf(bytes: Uint8Array, name = 'Message'): WireReader {
   return new WireReader(bytes, name);
 }
 
-/** What `read` makes of the message. */
+/** The result of `read` on the message. */
 export function readOf<T>(
   read: (reader: WireReader, context: ReadContext) => T,
   fill: Fill | Uint8Array,
@@ -147,7 +147,7 @@ export interface MetaGraphText {
   readonly signatures?: Readonly<Record<string, Fill>>;
   /** AssetFileDefs: tensor and file. */
   readonly assets?: readonly (readonly [tensor: string, file: string])[];
-  /** What else the MetaInfoDef holds. */
+  /** Other fields of the MetaInfoDef. */
   readonly info?: Fill;
 }
 

@@ -1,11 +1,11 @@
-// Traced requests as the engine tells of them. Test time only.
+// Traced requests as the engine reports them. Test time only.
 import type { TraceRecord } from '../../../ts/base/generated/engine.js';
 
 export const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 export const TRACE = '0af7651916cd43dd8448eb211c80319c';
 export const SPAN = 'b7ad6b7169203331';
 
-/** One that waited 1 us and took 2, 3 and 4 us; `change` differs. */
+/** A request that waited 1 us and spent 2, 3 and 4 us in its steps; `change` overrides members. */
 export function record(change: Partial<TraceRecord> = {}): TraceRecord {
   return {
     traceId: bytes(TRACE),

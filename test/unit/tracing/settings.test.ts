@@ -1,4 +1,4 @@
-// Trace settings: of all models, of one, taken back; what the engine is told; what is refused.
+// Trace settings: for all models, for one, reset; the engine's settings; refusals.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TraceConfig } from '../../../ts/config/observation/tracing.js';
@@ -69,7 +69,7 @@ test('what is set for all is what a model has, as far as it has nothing of its o
   ]);
   assert.equal(settings.values('other').rate, 7);
   assert.equal(settings.on, true);
-  // Taken back one by one; the model then goes by what is set for all.
+  // Reset one by one; the model then follows the settings for all models.
   assert.deepEqual(settings.update('m', { trace_rate: null }, noneLeft), [
     rule('m', true, 7, 9, false),
   ]);
@@ -115,7 +115,7 @@ test('what is wrong is refused, and nothing of it is taken', () => {
     [{ trace_count: '-2' }, /^Unable to parse 'trace_count', value is out of range \[ -1, /],
     [{ trace_count: true }, `Unable to parse 'trace_count', got: "true"`],
     [{ trace_level: ['OFF', 'TIMESTAMPS'] }, "Expect only one trace level 'OFF' is specified"],
-    [{ trace_level: ['TENSORS'] }, /traces have no contents here$/],
+    [{ trace_level: ['TENSORS'] }, /Serval does not trace tensor contents$/],
     [{ trace_level: [1] }, /^trace_level: expected OFF or TIMESTAMPS, got "1"/],
     [{ trace_rate: '2', colour: 'red' }, /^trace setting "colour": expected one of trace_level, /],
   ] as const) {

@@ -1,4 +1,4 @@
-// Where traces go: in batches to a collector, which may be gone; to files in Triton's form.
+// Destinations of traces: in batches to a collector, which may be down; to files in Triton's form.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ class Log {
   } as unknown as Logger;
 }
 
-/** A collector that answers when it is told to. */
+/** A collector that answers on the test's command. */
 class FakeExport implements SpanExport {
   readonly sent: number[] = [];
   readonly #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
@@ -86,7 +86,7 @@ test('a collector that is gone loses what there is no room for, with one warning
   assert.equal(sink.takeLost(), 0, 'counted once');
   await spans.answer(refused);
   assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? '', /^traces are dropped: the collector .*"too many wait"/);
+  assert.match(warnings[0] ?? '', /^traces are dropped: the collector .*"too many are queued"/);
 });
 
 function files(context: TestContext) {
@@ -114,7 +114,7 @@ test("one file is Triton's list, and whole after each write", async (context) =>
     ...['REQUEST_START', 'QUEUE_START', 'COMPUTE_START', 'COMPUTE_INPUT_END'],
     ...['COMPUTE_OUTPUT_START', 'COMPUTE_END', 'INFER_RESPONSE_COMPLETE', 'REQUEST_END'],
   ]);
-  // Above 2^53, exact.
+  // A number above 2^53 is exact.
   assert.ok(readFileSync(path, 'utf8').includes('{"name":"COMPUTE_START","ns":9007199254741993}'));
 });
 

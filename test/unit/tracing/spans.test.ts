@@ -1,4 +1,4 @@
-// Records to spans: times to the nanosecond, parents, children, links, states, failures.
+// Records converted to spans: times to the nanosecond, parents, children, links, states, failures.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resourceFromAttributes } from '@opentelemetry/resources';

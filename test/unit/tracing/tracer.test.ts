@@ -1,5 +1,5 @@
-// The tracer between settings, engine and sink: what the engine is told, what listeners read, what
-// is taken and handed on.
+// The tracer between settings, engine and sink: the engine's settings, the listeners' view, and
+// records read and passed on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';

@@ -1,4 +1,4 @@
-// Which HTTP listener a server gets, by what is asked for and what this Node has.
+// Which HTTP listener a server uses, by its flags and by what this Node supports.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chooseHttpListener } from '../../../ts/listeners/http/kind.js';

@@ -1,5 +1,5 @@
-// Who is read from in a turn: each sender of large chunks once, few go on at a time, and nobody
-// stays paused whose body is in or who was answered.
+// Which connections are read in an event-loop iteration: each sender of large chunks once, few at a
+// time, and no connection stays paused after its body is complete or it was answered.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ReadingTurns, type Sender } from '../../../ts/listeners/http/reading-turns.js';
@@ -68,7 +68,8 @@ describe('ReadingTurns', () => {
     await turn();
     assert.deepEqual([left.resumed, other.resumed], [1, 1]);
     turns.left(other);
-    for (let i = 0; i < 8; i += 1) turns.took(left, CHUNK); // a turn's share: others are paused
+    // one iteration's share: others are paused
+    for (let i = 0; i < 8; i += 1) turns.took(left, CHUNK);
     assert.equal(other.paused, false);
   });
 });

@@ -1,12 +1,12 @@
-// The listener on uWebSockets.js over real sockets: bytes of one request never reach another, and
-// answers that come later. Routes here are the test's own.
+// The uWebSockets.js listener over real sockets: bytes of one request never reach another, and late
+// responses. The routes are the test's own.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { HttpExchange, HttpListener, Route } from '../../../ts/listeners/http/listener.js';
 import { uwsFile } from '../../../ts/listeners/http/uws-binding.js';
 import { RawConnection, chunked, requestBytes } from '../../e2e/support/raw-http.js';
 
-/** Joins a body; past 10 bytes it answers 413 at once. Tells of each chunk. */
+/** Joins a body; answers 413 as soon as it exceeds 10 bytes. Reports each chunk. */
 class Joining implements Route {
   changed: () => void = () => undefined;
   readonly bodies = new Map<HttpExchange, string>();
@@ -24,7 +24,7 @@ class Joining implements Route {
   abort(): void {}
 }
 
-/** Answers when told to. */
+/** Answers on the test's command. */
 class Held implements Route {
   readonly waiting: HttpExchange[] = [];
   changed: () => void = () => undefined;
@@ -72,7 +72,7 @@ describe('the listener on uWebSockets.js', { skip: missing }, () => {
     const { status, body } = await connection.response();
     return `${status} ${body.toString()}`;
   };
-  /** Waits for a chunk, or a request held or gone. */
+  /** Waits for a chunk, or for a request to be held or gone. */
   const until = async (route: Joining | Held, condition: () => boolean): Promise<void> => {
     while (!condition()) {
       await new Promise<void>((resolve) => {
@@ -92,7 +92,7 @@ describe('the listener on uWebSockets.js', { skip: missing }, () => {
     await until(joining, bodySeen('bb'));
     const behind = requestBytes('POST', '/c', 'c');
     await refused.write(Buffer.concat([chunked('EVIL', 4), behind]));
-    assert.equal(await refused.rest(), ''); // nothing is read after chunks
+    assert.equal(await refused.rest(), ''); // no data follows the chunks
     await next.write(whole.subarray(-2));
     assert.equal(await answer(next), '200 got bbbb');
   });

@@ -1,4 +1,4 @@
-// Warmup as the registry runs it: order, repetition, labels, the log line, and every fixture file.
+// Warm-up as the registry runs it: order, repetition, labels, the log line, and every fixture file.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -241,7 +241,10 @@ describe('warmup that fails', () => {
       'bad-checksum': [2, /^MODEL_INVALID: warmup record 2: byte \d+ of .*: DATA_LOSS: checksum/],
       'bad-truncated': [2, /^MODEL_INVALID: warmup record 2: byte \d+ of .*: DATA_LOSS: expected/],
       'bad-too-many-records': [1000, /^MODEL_INVALID: warmup file .*: expected at most 1000 recor/],
-      'bad-message': [1, /^MODEL_INVALID: warmup record 1: PredictionLog: byte 0: field 6: 5 byte/],
+      'bad-message': [
+        1,
+        /^MODEL_INVALID: warmup record 1: PredictionLog: byte 0: field 6: expected 5 byte/,
+      ],
       'bad-multi_inference-tasks': [
         1,
         /^INVALID_ARGUMENT: warmup record 1: Duplicate evaluation of signature: serving_defa/,
@@ -259,7 +262,7 @@ describe('warmup that fails', () => {
       assert.match(error, message, name);
       assert.equal(runs, before, name);
     }
-    // Only the engine sees what is wrong with these.
+    // Only the engine detects the errors in these.
     const rest = Object.keys(files).filter((name) => expected[name] === undefined);
     assert.deepEqual(rest.sort(), [
       'bad-classify',
@@ -316,14 +319,14 @@ describe('warmup that fails', () => {
       runsMax: 7,
     });
     assert.equal(requests, 7);
-    assert.match(lines.join(''), /WARN +a warm-up was stopped at its limit .*requests=7 runsMax=7/);
+    assert.match(lines.join(''), /WARN +warm-up stopped at its limit .*requests=7 runsMax=7/);
     const inTime = await runWarmup(forever, () => Promise.resolve(), silent, undefined, {
       msMax: 0,
     });
     assert.equal(inTime.requests, 0);
   });
 
-  // As the engine does: a run that never ends but by its signal.
+  // Like the engine: an endless run that only its signal ends.
   const endless = (_protocol: MessageProtocol, _message: Uint8Array, signal: AbortSignal) =>
     new Promise<void>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(new Error('cancelled')));
@@ -343,7 +346,7 @@ describe('warmup that fails', () => {
     const unwanted = new AbortController();
     const error = errorOf(() => runWarmup(forever, endless, silent, unwanted.signal));
     unwanted.abort();
-    assert.match(await error, /^CANCELLED: model_warmup 'zeros': the version is not wanted/);
+    assert.match(await error, /^CANCELLED: model_warmup 'zeros': the version is no longer wanted/);
     const before = await errorOf(() => runWarmup(forever, endless, silent, unwanted.signal));
     assert.match(before, /^CANCELLED: /);
   });

@@ -1,4 +1,5 @@
-// Triton's model_warmup to V2 requests. Source: v2-protocol.md 3; Triton's ModelWarmup.
+// Conversion of Triton's model_warmup to V2 requests. Source: v2-protocol.md 3; Triton's
+// ModelWarmup.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -235,14 +236,14 @@ describe('model_warmup, refused', () => {
         assert.equal(
           got,
           'INVALID_ARGUMENT: ' +
-            `input 'x': ${file}: expected ${count} elements, each behind a 4-byte length, ${what}`,
+            `input 'x': ${file}: expected ${count} elements, each after a 4-byte length, ${what}`,
         ),
       );
     await text('text', 2, 'got 1 in 5 bytes');
     await text('cut', 1, 'got 0 in 3 bytes');
-    await text('over', 1, 'element 0 has 5 bytes, 1 are left');
-    await text('more', 2, '1 bytes are left over');
-    await text('text', 0, '5 bytes are left over');
+    await text('over', 1, 'element 0 has 5 bytes, but only 1 remain');
+    await text('more', 2, '1 bytes remain');
+    await text('text', 0, '5 bytes remain');
   });
 
   it('a batch of text that is too long only as a whole', async (context) => {

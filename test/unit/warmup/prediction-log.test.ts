@@ -1,4 +1,4 @@
-// PredictionLog records to request messages. Source: tfserving.md 2 and 3.6.
+// Conversion of PredictionLog records to request messages. Source: tfserving.md 2 and 3.6.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../ts/model/request-kinds.js';
@@ -118,7 +118,7 @@ describe('PredictionLog, refused', () => {
     for (const record of [Buffer.alloc(0), encodeMessage('PredictionLog', { log_metadata: {} })]) {
       assert.equal(
         await errorOf(() => seen(record)),
-        'UNIMPLEMENTED: the PredictionLog holds no request',
+        'UNIMPLEMENTED: the PredictionLog contains no request',
       );
     }
   });
@@ -158,16 +158,19 @@ describe('PredictionLog, refused', () => {
 
   it('messages that are none, with the byte', async () => {
     const cases: readonly [string, string][] = [
-      ['3205', 'PredictionLog: byte 0: field 6: 5 bytes expected, 0 are left'],
-      ['3202 0a05', 'PredictLog: byte 2: field 1: 5 bytes expected, 0 are left'],
-      ['1202 0a05', 'ClassifyLog: byte 2: field 1: 5 bytes expected, 0 are left'],
-      ['2204 0a02 0a05', 'MultiInferenceRequest: byte 0: field 1: 5 bytes expected, 0 are left'],
+      ['3205', 'PredictionLog: byte 0: field 6: expected 5 bytes, but only 0 remain'],
+      ['3202 0a05', 'PredictLog: byte 2: field 1: expected 5 bytes, but only 0 remain'],
+      ['1202 0a05', 'ClassifyLog: byte 2: field 1: expected 5 bytes, but only 0 remain'],
+      [
+        '2204 0a02 0a05',
+        'MultiInferenceRequest: byte 0: field 1: expected 5 bytes, but only 0 remain',
+      ],
       ['3005', 'PredictionLog: byte 0: field 6: expected wire type 2, got 0'],
       [
         '32ffffffffffffffffffff01',
         'PredictionLog: byte 1: field 6: a number is longer than 10 bytes',
       ],
-      ['ab01'.repeat(101), 'PredictionLog: byte 0: field 21: groups nest deeper than 100'],
+      ['ab01'.repeat(101), 'PredictionLog: byte 0: field 21: groups are nested deeper than 100'],
       ['6e6f742061206d657373616765', 'PredictionLog: byte 0: field 13: wire type 6 does not exist'],
     ];
     for (const [text, message] of cases) {

@@ -1,5 +1,5 @@
-// What the warmup tests share: the makers of warmup files (which share no code with
-// ts/models/warmup), a ModelInferRequest as an object, and what an expected error says.
+// Shared parts of the warm-up tests: the makers of warm-up files (which share no code with
+// ts/models/warmup), a ModelInferRequest as an object, and the text of an expected error.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,4 @@
-// Made-up warmup data: its size, its range, and that it is the same every time.
+// Generated warm-up data: its size, its range, and that it is always the same.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Datatype } from '../../../ts/model/snapshot.js';
@@ -26,7 +26,7 @@ const SIZES: readonly [Datatype, number][] = [
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer);
 
-/** From its definition: sign, 5 bits of exponent, 10 of fraction. */
+/** The value by definition: sign, 5 bits of exponent, 10 of fraction. */
 function halfValue(bits: number): number {
   const exponent = (bits >> 10) & 31;
   const fraction = (bits & 1023) / 1024;

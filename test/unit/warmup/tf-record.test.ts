@@ -1,4 +1,4 @@
-// TFRecord files: whole ones, and ones broken at every place. Source: tfserving.md 3.6.
+// TFRecord files: complete ones, and ones broken at every position. Source: tfserving.md 3.6.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ describe('TFRecord', () => {
     assert.deepEqual(await recordsOf(join(path, 'assets.extra', 'file')), []);
   });
 
-  it('refuses what is no regular file', async (context) => {
+  it('refuses what is not a regular file', async (context) => {
     const folder = tempFolder(context);
     mkdirSync(join(folder, 'records'));
     execFileSync('mkfifo', [join(folder, 'pipe')]);
@@ -83,7 +83,7 @@ describe('TFRecord', () => {
       const expected =
         have < 12
           ? `the file ends after ${have} of the 12 bytes of the length`
-          : `expected ${length} bytes of data and 4 of their checksum, ${have - 12} are left`;
+          : `expected ${length} bytes of data and 4 of their checksum, only ${have - 12} remain`;
       const error = await errorOf(() => recordsOf(path));
       assert.equal(error, cut === first ? 'no error' : `${place}${expected}${HINT}`);
     }
@@ -129,7 +129,7 @@ describe('TFRecord', () => {
         await errorOf(() => recordsOf(path)),
         'MODEL_INVALID: warmup record 0: byte 0 ' +
           `of ${path}: DATA_LOSS: expected ${Number(length)} bytes of data and 4 of their ` +
-          `checksum, 50 are left${HINT}`,
+          `checksum, only 50 remain${HINT}`,
       );
     }
   });

@@ -56,7 +56,7 @@ describe('warmup data file', () => {
       assert.equal(
         await errorOf(() => readWarmupDataFile(model, file, undefined)),
         `INVALID_ARGUMENT: input_data_file ${JSON.stringify(file)}: expected a path below the ` +
-          "model's folder warmup",
+          "model's warmup folder",
         file,
       );
     }
@@ -70,13 +70,13 @@ describe('warmup data file', () => {
     symlinkSync('../../outside', join(model, 'warmup/far'));
     for (const file of ['file', 'folder/c', 'far/d']) {
       const error = await errorOf(() => readWarmupDataFile(model, file, undefined));
-      assert.match(error, /^INVALID_ARGUMENT: input_data_file "[a-z/]+": leads out of /);
+      assert.match(error, /^INVALID_ARGUMENT: input_data_file "[a-z/]+": leads outside of /);
     }
     mkdirSync(join(root, 'second'));
     symlinkSync('../outside', join(root, 'second/warmup'));
     assert.match(
       await errorOf(() => readWarmupDataFile(join(root, 'second'), 'd', undefined)),
-      /^INVALID_ARGUMENT: input_data_file "d": leads out of /,
+      /^INVALID_ARGUMENT: input_data_file "d": leads outside of /,
     );
   });
 
@@ -91,7 +91,7 @@ describe('warmup data file', () => {
     assert.match(await error('a/b'), /^MODEL_INVALID: .*: cannot be read: ENOTDIR/);
     assert.match(await error('loop'), /^MODEL_INVALID: .*: cannot be read: ELOOP/);
     assert.match(await error('sub'), /^MODEL_INVALID: .*warmup\/sub: expected a regular file$/);
-    assert.match(await error('.'), /^INVALID_ARGUMENT: .*leads out of/);
+    assert.match(await error('.'), /^INVALID_ARGUMENT: .*leads outside of/);
     assert.match(await error('pipe'), /^MODEL_INVALID: .*pipe: expected a regular file$/);
     assert.match(await error('a', 7), /^INVALID_ARGUMENT: .*\/a: expected 7 bytes, got 6$/);
     assert.match(await error('empty', 1), /^INVALID_ARGUMENT: .*: expected 1 bytes, got 0$/);

@@ -1,9 +1,9 @@
-// Lines of the access log about what the engine has no part in: their fields, what is escaped and
-// cut, and which are written.
+// Lines of the access log for requests without the engine: their fields, escaping, truncation, and
+// which ones are written.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';
-import type { AccessLogSettings } from '../../../ts/config/observation/access-log-settings.js';
+import type { AccessLogSettings } from '../../../ts/config/config.js';
 import { Asked } from '../../../ts/listeners/http/answer-log.js';
 import { AnswerLines } from '../../../ts/server/workers/answer-lines.js';
 
@@ -22,7 +22,7 @@ function opened(settings: Partial<AccessLogSettings> = {}) {
   return { lines, texts, asked, parsed };
 }
 
-/** Without what differs from run to run. */
+/** Removes the values that differ between runs. */
 const stable = ({ time: _time, total_us: _us, ...rest }: Line): Line => rest;
 const error = (text: string): string => JSON.stringify({ error: text });
 
@@ -120,7 +120,7 @@ describe('lines of answers', () => {
         protocol: 'http',
         code: 'INVALID_ARGUMENT',
         status: 400,
-        reason: 'Bad Request: this is no request of HTTP/1.1',
+        reason: 'Bad Request: not an HTTP/1.1 request',
       },
     ]);
   });

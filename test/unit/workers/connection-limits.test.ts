@@ -1,4 +1,4 @@
-// How many connections there may be: what the limit of open files leaves, or fewer where asked for.
+// The maximum number of connections: what the open-file limit allows, or fewer if configured.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CONNECTIONS_MAX } from '../../../ts/base/limits.js';

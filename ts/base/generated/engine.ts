@@ -18,12 +18,12 @@ export enum ErrorCode {
   /** known, but loading, failed or unloaded */
   ModelNotReady = 6,
   MethodNotAllowed = 7,
-  /** request over a byte limit, inflated size included */
+  /** request over a byte limit, including its decompressed size */
   BodyTooLarge = 8,
-  /** Content-Encoding that we do not read */
+  /** unsupported Content-Encoding */
   UnsupportedEncoding = 9,
   QueueFull = 10,
-  /** named feature that this server does not have */
+  /** a feature that this server does not have */
   Unimplemented = 11,
   DeadlineExceeded = 12,
   Cancelled = 13,
@@ -34,9 +34,9 @@ export enum ErrorCode {
   RuntimeUnavailable = 16,
   /** the model ran and failed */
   BackendFailed = 17,
-  /** our bug */
+  /** a bug in Serval */
   Internal = 18,
-  /** the budget of --memory-limit is used up, or memory itself */
+  /** the --memory-limit budget, or memory itself, is exhausted */
   MemoryFull = 19,
 }
 
@@ -56,39 +56,39 @@ export enum Protocol {
 
 /** What a call of the addon returns besides an ErrorCode. */
 export enum CallResult {
-  /** the answer follows as a completion */
+  /** the result follows as a completion */
   Pending = 255,
 }
 
-/** Events of a native listener, for the JavaScript thread that answers the calls that it forwards. Each is six u32 words (EventWord) and a payload, padded to whole words. */
+/** Events of a native listener, for the JavaScript thread that answers forwarded calls. Each is six u32 words (EventWord) and a payload, padded to whole words. */
 export enum ListenerEvent {
   /** a call of a forwarded method; value: its index; payload: f64, its */
   Open = 0,
   /** payload: the message */
   Message = 1,
-  /** the client sends no more */
+  /** the client has half-closed */
   HalfClosed = 2,
-  /** the call is gone, its client too */
+  /** the call and its client are gone */
   Closed = 3,
-  /** value: answers of a stream that left */
+  /** value: responses of a stream that were written */
   Left = 4,
-  /** a call of a native method failed for a name that is missing; value: */
+  /** a call of a native method failed because a name is missing; value: */
   Explain = 5,
-  /** value: connections; more are refused */
+  /** value: connections; further ones are refused */
   Full = 6,
-  /** value: 0 = read anew, 1 = not (payload: why) */
+  /** value: 0 = reloaded, 1 = failed (payload: why) */
   Certificates = 7,
-  /** value: calls that were cut; payload: the models of those that the */
+  /** value: calls that were cut; payload: the models of those that were */
   Drained = 8,
-  /** value: TLS handshakes that failed so far; payload: the last one's */
+  /** value: failed TLS handshakes so far; payload: the last one's */
   HandshakeFailed = 9,
   /** an HTTP request; value: bits of RequestFlag; payload: its method, */
   Request = 10,
   /** a piece of its body; value: 1 = the last one */
   Data = 11,
-  /** a request that the engine was asked failed; value: the number of its */
+  /** a request that the engine ran failed; value: the number of its */
   Failed = 12,
-  /** bytes that are no request were refused; value: the status; payload: */
+  /** bytes that are not a request were refused; value: the status; */
   Refused = 13,
 }
 
@@ -107,19 +107,19 @@ export enum EventWord {
   Words = 6,
 }
 
-/** What that thread has the listener do with a call. */
+/** Commands from that thread to the listener, about a call. */
 export enum ListenerCommand {
   /** sends bytes */
   Message = 0,
   /** value: the status; bytes: its text */
   Finish = 1,
-  /** value: 1 = no more messages for now; 0 of an HTTP request: its body */
+  /** value: 1 = no more messages for now; for an HTTP request, 0 = send */
   Pause = 2,
-  /** value: the status that the failed call ends with; bytes: its text */
+  /** value: the status of the failed call; bytes: its text */
   ExplainedStatus = 3,
-  /** bytes: what a stream's failed request is answered */
+  /** bytes: the reply to a stream's failed request */
   ExplainedReply = 4,
-  /** of an HTTP request; value: its status; bytes: u32 of the lines, then */
+  /** to an HTTP request; value: its status; bytes: u32 size of the lines, */
   Answer = 5,
   /** the engine may answer requests like this one; value: the model's */
   Learn = 6,
@@ -127,21 +127,21 @@ export enum ListenerCommand {
 
 /** Words of the block of u32 that a JavaScript thread shares with the engine. */
 export enum ControlWord {
-  /** length of the answer or of the error's text */
+  /** length of the response or of the error's text */
   Bytes = 0,
-  /** JSON before binary data; of an error: what is missing, before it */
+  /** JSON before binary data; for an error: size of Missing before it */
   JsonBytes = 1,
   /** of a pending request or an open body */
   Ticket = 2,
   /** of slot 0's memory */
   Generation = 3,
-  /** 1: the request that came with this call is traced, as: */
+  /** 1: this call's request is traced, with these ids: */
   Traced = 4,
-  /** four words of its bytes, as they are sent */
+  /** four words, its bytes in wire order */
   TraceId = 5,
   /** two words */
   SpanId = 9,
-  /** completions, one behind the other */
+  /** the completions */
   Ring = 16,
 }
 
@@ -153,17 +153,17 @@ export enum RingWord {
   Bytes = 3,
   JsonBytes = 4,
   Generation = 5,
-  /** of one */
+  /** per completion */
   Words = 6,
 }
 
-/** Whose names metrics() writes. */
+/** The naming scheme of metrics(). */
 export enum MetricsKind {
   Triton = 0,
   TensorFlow = 1,
 }
 
-/** Content-Encodings that the engine unpacks. */
+/** Content-Encodings that the engine decompresses. */
 export enum PackedCoding {
   Gzip = 0,
   Deflate = 1,
@@ -171,20 +171,20 @@ export enum PackedCoding {
 
 export type ExecMode = 'auto' | 'inline' | 'queued';
 
-/** Whether waiting requests of one model are run together. Off: never. Auto: only requests that wait anyway are batched; a fast model still runs inline, one by one; only where the first dim is proven to be the batch. On: every request goes through the batcher. */
+/** Whether waiting requests of one model run together. Off: never. Auto: batches only requests that have to wait anyway, and only if the first dim is proven to be the batch; a fast model still runs requests inline, one by one. On: every request goes through the batcher. */
 export type BatchMode = 'off' | 'auto' | 'on';
 
-/** Whether the rows of a batch keep apart, read from a graph. Unknown: nobody looked. Proved: row i of every output depends on row i of the inputs alone. Coupled: rows change each other's answers, or are not the first axis of an output. Unproved: an operator has no rule that says so. */
+/** Whether the rows of a batch are independent, read from a graph. Unknown: not analysed. Proved: row i of every output depends on row i of the inputs alone. Coupled: rows influence each other's results, or are not the first axis of an output. Unproved: an operator has no rule. */
 export type RowsVerdict = 'unknown' | 'proved' | 'coupled' | 'unproved';
 
-/** What a probe at load says of rows run together. Untried: nothing hangs on it. Contradicted: they are answered differently. Undecided: refused, not the same twice, or it takes too long to try. */
+/** The result of the probe at load that runs rows together. Untried: it was not needed. Contradicted: results differ. Undecided: a run was refused, results are not repeatable, or it takes too long. */
 export type BatchProof = 'untried' | 'proven' | 'contradicted' | 'undecided';
 
 export type TimeoutAction = 'reject' | 'delay';
 
 export type MissingPart = 'model' | 'version' | 'label' | 'ready' | 'number' | 'int64' | 'signature';
 
-/** Ranks of an unchecked input that an operator behind it takes. */
+/** The ranks of an unchecked input that the operator after it accepts. */
 export interface RankRule {
   readonly min: number;
   /** absent: any */
@@ -199,15 +199,15 @@ export interface TensorSpec {
   readonly datatype: DType;
   /** -1 = free */
   readonly shape: readonly number[];
-  /** of each dim, "" where it has no symbolic name */
+  /** per dim, "" if it has no symbolic name */
   readonly symbols: readonly string[];
   readonly unknownRank: boolean;
-  /** the shape is documentation: requests are not checked against it */
+  /** requests are not checked against the shape */
   readonly unchecked?: boolean;
   readonly ranks?: RankRule;
-  /** a TensorProto, fed where a request leaves the input out */
+  /** a TensorProto, used if a request omits the input */
   readonly defaultProto?: Uint8Array;
-  /** outputs: the names of classes that stand in the model */
+  /** outputs: class names stored in the model */
   readonly labels?: readonly string[];
 }
 
@@ -221,9 +221,9 @@ export interface Signature {
   readonly optionalInputs?: readonly TensorSpec[];
 }
 
-/** A constant that the graphs of a model share: raw little-endian elements in a file. */
+/** A constant shared by the graphs of a model: raw little-endian elements in a file. */
 export interface Weight {
-  /** the initializer, in every graph that has it */
+  /** the initializer's name in every graph that uses it */
   readonly name: string;
   readonly datatype: DType;
   readonly dims: readonly number[];
@@ -231,7 +231,7 @@ export interface Weight {
   readonly file: number;
   readonly offset: number;
   readonly bytes: number;
-  /** of exactly these bytes; absent: not checked */
+  /** over exactly these bytes; absent: not checked */
   readonly maskedCrc32c?: number;
 }
 
@@ -246,44 +246,44 @@ export interface GraphState {
 
 /** One signature's ONNX graph. */
 export interface GraphSpec {
-  /** as clients name its tensors */
+  /** with the names that clients use */
   readonly signature: Signature;
   /** the ModelProto */
   readonly model: Uint8Array;
-  /** in the ONNX graph, in the signature's order */
+  /** names in the ONNX graph, in the signature's order */
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
-  /** of ModelSpec.weights, those that it names */
+  /** indices into ModelSpec.weights */
   readonly weights: readonly number[];
   readonly states: readonly GraphState[];
 }
 
-/** Of one signature. */
+/** The result of the analysis for one signature. */
 export interface RowsFinding {
   readonly signature: string;
   readonly verdict: RowsVerdict;
-  /** the first node that stands against it, and why */
+  /** the first node that prevents the proof, and why */
   readonly text: string;
 }
 
-/** TensorFlow Serving's batching parameters and Triton's dynamic_batching both become this. A row is one entry along the first dim. */
+/** The common form of TensorFlow Serving's batching parameters and Triton's dynamic_batching. A row is one entry along the first dim. */
 export interface BatchPolicy {
   readonly mode: BatchMode;
-  /** largest batch that is run */
+  /** largest batch */
   readonly rowsMax: number;
   /** larger requests are refused; 0 = any */
   readonly requestRowsMax: number;
-  /** ascending; a batch of such a size leaves at once */
+  /** ascending; a batch of such a size starts at once */
   readonly preferredRows: readonly number[];
   /** ascending; batches are padded up to the next one */
   readonly allowedRows: readonly number[];
-  /** how long the oldest request may wait for company */
+  /** how long the oldest request may wait for others */
   readonly delayUs: number;
   /** requests over rows_max are run in pieces */
   readonly split: boolean;
-  /** inner dims are zero-padded to the largest instead of kept apart */
+  /** trailing dims are zero-padded to the largest instead of separated */
   readonly padInner: boolean;
-  /** answers leave in the order the requests came */
+  /** responses keep the order of the requests */
   readonly preserveOrdering: boolean;
   /** Off unless the first dim of every input and output is free. */
   readonly onlyIfBatchable: boolean;
@@ -305,12 +305,12 @@ export interface PriorityQueuePolicy {
   readonly policy: QueuePolicy;
 }
 
-/** What a configuration says of one input or output, in the model's own order or not. */
+/** A configuration's settings of one input or output, in any order. */
 export interface TensorOverride {
   readonly name: string;
-  /** as clients see it, the batch dim included; -1 = free */
+  /** the clients' shape, including the batch dim; -1 = free */
   readonly dims: readonly number[];
-  /** what the model gets instead (reshape); empty = dims */
+  /** the model's shape (reshape); empty = dims */
   readonly modelDims: readonly number[];
   /** outputs: classification labels by index */
   readonly labels: readonly string[];
@@ -321,13 +321,13 @@ export interface Provider {
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** Options of a provider that the command line or the server itself set. Others come from a model's configuration and are checked: proto/runtime-options.mjs. */
+/** The options of a provider that were set by the command line or the server itself. Others come from a model's configuration and are checked: proto/runtime-options.mjs. */
 export interface ServerOptions {
   readonly provider: string;
   readonly options: readonly string[];
 }
 
-/** What to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan) or "null". */
+/** A model to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan) or "null". */
 export interface ModelSpec {
   readonly name: string;
   readonly version?: string;
@@ -345,7 +345,7 @@ export interface ModelSpec {
   readonly instances?: number;
   readonly queueRequestsMax?: number;
   readonly execMode?: ExecMode;
-  /** Auto: run on the listener's thread while the measured time is below. */
+  /** Auto: runs on the listener's thread while the measured time is below this. */
   readonly inlineUsMax?: number;
   /** null backend: "echo", "delay", "fail" */
   readonly nullMode?: string;
@@ -361,7 +361,7 @@ export interface ModelSpec {
   readonly batchDim?: boolean;
   readonly inputs?: readonly TensorOverride[];
   readonly outputs?: readonly TensorOverride[];
-  /** one session per device, instances take turns; empty = one session */
+  /** one session per device, used in turn; empty = one session */
   readonly devices?: readonly number[];
   /** ONNX Runtime session options by name */
   readonly sessionConfig?: Readonly<Record<string, string>>;
@@ -369,22 +369,22 @@ export interface ModelSpec {
   readonly graphs?: readonly GraphSpec[];
   readonly weights?: readonly Weight[];
   readonly weightFiles?: readonly string[];
-  /** indices of the weights that are the states' first values */
+  /** indices of the weights with the states' initial values */
   readonly states?: readonly number[];
-  /** of a model of tensors: V2's extension too (tabular.md 2.1 X1) */
+  /** a tensor model with V2's extension (tabular.md 2.1 X1) */
   readonly extendedV2?: boolean;
-  /** batches that CUDA graphs are made of; 0 = of a model without one */
+  /** batch sizes of CUDA graphs; 0 = a model without a batch */
   readonly graphRows?: readonly number[];
   readonly serverOptions?: readonly ServerOptions[];
 }
 
-/** How many nodes of a model's graph a provider has, by ONNX Runtime's name of it. */
+/** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */
 export interface ProviderNodes {
   readonly provider: string;
   readonly nodes: number;
 }
 
-/** What a load answers. */
+/** The result of a load. */
 export interface ModelInfo {
   readonly handle: number;
   readonly signatures: readonly Signature[];
@@ -396,18 +396,18 @@ export interface ModelInfo {
   readonly metadata: Readonly<Record<string, string>>;
   readonly fileBytes: number;
   readonly loadUs: number;
-  /** those in use */
+  /** the providers in use */
   readonly providers: readonly string[];
-  /** what BatchPolicy.mode came to */
+  /** the effective BatchPolicy.mode */
   readonly batchMode: BatchMode;
   /** the first dim of every input and output is free */
   readonly inputsBatchable: boolean;
   readonly batchProof: BatchProof;
   /** why it is not proven */
   readonly batchFinding: string;
-  /** what of the model is not served, each a sentence */
+  /** parts of the model that are not served, a sentence each */
   readonly notes?: readonly string[];
-  /** of its graph, where providers besides the CPU's are in use */
+  /** set if providers besides the CPU's are in use */
   readonly nodes?: readonly ProviderNodes[];
   /** one for each signature whose graph was read */
   readonly rows?: readonly RowsFinding[];
@@ -417,7 +417,7 @@ export interface VersionRoute {
   readonly version: string;
   readonly handle: number;
   readonly ready: boolean;
-  /** why not ready */
+  /** why it is not ready */
   readonly reason: string;
 }
 
@@ -432,29 +432,29 @@ export interface ModelRoute {
   readonly defaultVersion: number;
   readonly versions: readonly VersionRoute[];
   readonly labels: readonly LabelRoute[];
-  /** the model is removed; without it, one may have no versions */
+  /** the model is removed (a model that exists may have no versions) */
   readonly gone: boolean;
 }
 
-/** What a request names and the engine has not: comes before the text of an error, with its length as the answer's JSON bytes. TypeScript words it, or a gRPC listener by the sentences that it was given; there is no text but with a signature. */
+/** The name in a request that does not exist in the engine. Precedes the text of an error; its length is the response's JSON bytes. TypeScript formats the message, or a gRPC listener with the sentences that it was given; only a missing signature comes with a text. */
 export interface Missing {
   readonly part: MissingPart;
   readonly model: string;
-  /** as the request has it, "" = none; Signature: the one that runs */
+  /** in the request, "" = none; Signature: the one that runs */
   readonly version: string;
   readonly label: string;
-  /** Ready: the version that is there */
+  /** Ready: the existing version */
   readonly foundVersion: string;
-  /** Ready: why it does not serve */
+  /** Ready: why it is not ready */
   readonly reason: string;
   readonly signature: string;
-  /** V2's */
+  /** for V2 */
   readonly requestId: string;
-  /** the registry knows more of it than the engine */
+  /** the registry has more information about it */
   readonly known: boolean;
 }
 
-/** A change of the routes, taken as a whole: its models are added or replaced, those that are gone are removed, the others are kept. */
+/** A change of the routes, applied atomically: its models are added or replaced, those that are `gone` are removed, the others are kept. */
 export interface RouteTable {
   readonly epoch: number;
   readonly models: readonly ModelRoute[];
@@ -483,7 +483,7 @@ export interface ModelStats {
   readonly computeNs: number;
   /** since 1970; 0 = none yet */
   readonly lastInferenceMs: number;
-  /** rows (requests where the model has no batch dim) */
+  /** rows (requests if the model has no batch dim) */
   readonly inferenceCount: number;
   /** runs of the backend */
   readonly executionCount: number;
@@ -499,7 +499,7 @@ export interface ModelStats {
   readonly batches: readonly BatchStat[];
   /** queue full or timed out while waiting */
   readonly rejected: number;
-  /** waiting now */
+  /** number waiting now */
   readonly pending: number;
 }
 
@@ -507,41 +507,41 @@ export interface EngineStats {
   readonly models: readonly ModelStats[];
   /** request tensor bytes copied between body and backend */
   readonly tensorBytesCopied: number;
-  /** request tensor bytes handed over as views */
+  /** request tensor bytes passed as views */
   readonly tensorBytesViewed: number;
   readonly bodiesOpen: number;
   readonly ticketsOpen: number;
 }
 
-/** Which requests are traced: those of one model, or ("") of all models without a rule of their own. Setting a rule begins its counts anew. */
+/** Which requests are traced: those of one model, or ("") of all models without their own rule. Setting a rule resets its counts. */
 export interface TraceRule {
   readonly model: string;
-  /** false: the model has no rule of its own any more */
+  /** false: removes the model's own rule */
   readonly own: boolean;
   readonly on: boolean;
-  /** one in so many; 0 = only those whose caller traces them */
+  /** traces one in this many; 0 = only those whose caller traces them */
   readonly rate: number;
-  /** how many still; -1 = any number */
+  /** remaining number; -1 = unlimited */
   readonly count: number;
 }
 
 export interface TraceRules {
-  /** those that change */
+  /** the changed rules */
   readonly rules: readonly TraceRule[];
-  /** whether callers' trace context counts */
+  /** whether callers' trace context is used */
   readonly parents: boolean;
 }
 
-/** A request that was traced, when it had ended. Times in nanoseconds. */
+/** A traced request, after it has ended. Times in nanoseconds. */
 export interface TraceRecord {
   readonly traceId: Uint8Array;
   readonly spanId: Uint8Array;
-  /** empty: nobody's child */
+  /** empty: a root span */
   readonly parentId: Uint8Array;
   readonly traceState: string;
   readonly model: string;
   readonly version: string;
-  /** V2's */
+  /** for V2 */
   readonly requestId: string;
   /** Protocol */
   readonly protocol: number;
@@ -549,9 +549,9 @@ export interface TraceRecord {
   readonly code: number;
   /** since 1970 */
   readonly startS: number;
-  /** and what is over */
+  /** fraction of start_s */
   readonly startNs: number;
-  /** the same instant on the clock that does not go back */
+  /** the same instant on the monotonic clock */
   readonly steadyNs: string;
   readonly totalNs: number;
   readonly queueNs: number;
@@ -568,20 +568,20 @@ export interface TraceRecord {
   readonly batchRows: number;
 }
 
-/** What takeTraces() answers. */
+/** The result of takeTraces(). */
 export interface TraceTake {
   readonly records: readonly TraceRecord[];
-  /** of each rule that is set, with what is left of its count */
+  /** every rule that is set, with its remaining count */
   readonly left: readonly TraceRule[];
 }
 
 /** Which requests are logged: of these models, and of all others. */
 export interface RequestLogRate {
-  /** "" = every one that has no row */
+  /** "" = every model without a row */
   readonly model: string;
   /** 0 .. 1 */
   readonly rate: number;
-  /** what did not come as TensorFlow Serving's messages is made one */
+  /** converts other requests to TensorFlow Serving's messages */
   readonly tensorflow: boolean;
 }
 
@@ -589,11 +589,11 @@ export interface RequestLogRates {
   readonly rates: readonly RequestLogRate[];
 }
 
-/** A logged request and what it was answered, as they were on the wire. */
+/** A logged request and its response, in wire format. */
 export interface LoggedRequest {
   /** a Protocol */
   readonly protocol: number;
-  /** as logs call it */
+  /** its name in logs */
   readonly protocolName: string;
   /** an ErrorCode */
   readonly code: number;
@@ -603,21 +603,21 @@ export interface LoggedRequest {
   /** since 1970, when it ended */
   readonly timeMs: number;
   readonly totalUs: number;
-  /** of the request: JSON before binary data; -1 = all of it */
+  /** of the request: JSON before binary data; -1 = everything */
   readonly jsonBytes: number;
-  /** likewise, 0 = all; of an error: what is missing, before its text */
+  /** likewise, 0 = everything; for an error: size of Missing */
   readonly responseJsonBytes: number;
   readonly request: Uint8Array;
   readonly response: Uint8Array;
-  /** request 1, response 2: TensorFlow Serving's messages; or none */
+  /** request 1, response 2: TensorFlow Serving's messages; may be empty */
   readonly tensorflow: Uint8Array;
-  /** why there is none */
+  /** why it is empty */
   readonly tensorflowFault: string;
 }
 
 export interface RequestLogBatch {
   readonly requests: readonly LoggedRequest[];
-  /** for want of room since the last one */
+  /** for lack of space since the last one */
   readonly dropped: number;
   readonly more: boolean;
 }

@@ -1,5 +1,5 @@
-// `serval bench MODEL|URL`: how fast a model answers, alone and behind each protocol. Control
-// plane, main thread.
+// `serval bench MODEL|URL`: measures how fast a model responds, alone and through each protocol.
+// Control plane, main thread.
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { asUsage, UsageError } from '../usage.js';
 import { parseFlags, type ParsedFlags } from '../../config/command-line.js';
@@ -20,8 +20,9 @@ import type { BenchMachine, BenchPoint, BenchReport } from './types.js';
 const EXIT_INTERRUPTED = 130;
 const EXIT_TERMINATED = 143;
 
-/** Answers the exit code: 1 where no request was answered. Errors: UsageError; those of
- * measureOf(). */
+/**
+ * Returns the exit code: 1 if no request was answered. Errors: UsageError; those of measureOf().
+ */
 export async function benchCommand(args: readonly string[]): Promise<number> {
   const flags = await asUsage(() => parseFlags(args, process.cwd(), BENCH_FLAGS));
   const [target, ...others] = flags.positional;
@@ -33,7 +34,7 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
   const swept = await asUsage(() => sweepOptions(flags));
   const files = { json: fileOf(flags, 'json'), html: fileOf(flags, 'html') };
   if (await asUsage(() => isTuning(flags))) return tune(args, flags, options, files);
-  // The server that was started ends with this process.
+  // The started server ends with this process.
   process.once('SIGINT', () => process.exit(EXIT_INTERRUPTED));
   process.once('SIGTERM', () => process.exit(EXIT_TERMINATED));
   const bench = await measureOf(options);
@@ -63,7 +64,7 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** `--tune`: a search in place of the sweep; 1 where nothing kept the bound. */
+/** `--tune`: a search in place of the sweep; returns 1 if nothing kept the bound. */
 async function tune(
   args: readonly string[],
   flags: ParsedFlags,
@@ -106,7 +107,7 @@ function headOf(
   };
 }
 
-/** This one: where the load is, and the server of a MODEL. */
+/** This machine, which runs the load and the server of a MODEL. */
 export function machineOf(): BenchMachine {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',

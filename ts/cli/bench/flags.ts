@@ -10,7 +10,7 @@ const TEXT = { kind: 'text' } as const;
 const LIST = { kind: 'text-list' } as const;
 const whole = (min: number, max: number) => ({ kind: 'int', min, max }) as const;
 const OF_SERVERS = ['http-threads', 'http-listener', 'grpc-threads'];
-/** The load's own business. */
+/** Flags that the load controls itself. */
 const NOT_TAKEN = ['log-level', 'log-format', 'model-config-name'];
 
 export const PATHS = flag(
@@ -18,7 +18,7 @@ export const PATHS = flag(
   'LIST',
   TEXT,
   '',
-  'of engine,rest-json,rest-binary,grpc (these), v1-json,grpc-predict',
+  'paths to measure: engine,rest-json,rest-binary,grpc (default), v1-json,grpc-predict',
 );
 export const CONCURRENCY = flag(
   'concurrency',
@@ -32,25 +32,31 @@ export const RATE = flag(
   'R,R,...',
   TEXT,
   '30%,60%,90%',
-  'open loops: requests a second, or parts of what closed loops reached; none',
+  'open loops: requests per second, or percentages of the rate of closed loops; none',
 );
-export const BATCH = flag('batch', 'N,N,...', TEXT, '1', 'rows of a request');
-export const SECONDS = flag('seconds', 'S', TEXT, '2', 'of each measurement');
-export const WARMUP = flag('warmup-seconds', 'S', TEXT, '0.5', 'before each, not counted');
+export const BATCH = flag('batch', 'N,N,...', TEXT, '1', 'rows per request');
+export const SECONDS = flag('seconds', 'S', TEXT, '2', 'duration of each measurement');
+export const WARMUP = flag('warmup-seconds', 'S', TEXT, '0.5', 'warm-up before each, not counted');
 export const ARRIVALS = flag(
   'arrivals',
   'KIND',
   { kind: 'choice', choices: ['poisson', 'constant'] },
   'poisson',
-  'open loops: requests come as those of independent callers do, or evenly',
+  'open loops: random arrivals as from independent callers, or even ones',
 );
-export const SEED = flag('seed', 'N', whole(0, 4_294_967_295), 1, 'other values, other arrivals');
+export const SEED = flag(
+  'seed',
+  'N',
+  whole(0, 4_294_967_295),
+  1,
+  'seed of random values and arrivals',
+);
 export const LOAD_THREADS = flag(
   'load-threads',
   'N',
   whole(0, BENCH_THREADS_MAX),
   0,
-  'threads that send; 0: one, or more where the machine has 8 cores',
+  'threads that send; 0: one, or more on machines with 8 cores',
 );
 
 export const HTTP2 = flag(
@@ -61,7 +67,7 @@ export const HTTP2 = flag(
   'REST over HTTP/2: prior knowledge, ALPN with TLS',
 );
 
-/** What `serval serve` and the library take, and is handed on. */
+/** Flags of `serval serve` and the library that are passed on. */
 export const HANDED_ON: readonly FlagRow[] = SERVE_FLAGS.filter(
   ({ name }) =>
     (MODEL_SETTINGS.includes(name) && !NOT_TAKEN.includes(name)) || OF_SERVERS.includes(name),
@@ -75,18 +81,24 @@ export const BENCH_FLAGS: readonly FlagRow[] = [
   SECONDS,
   WARMUP,
   ARRIVALS,
-  flag('input', 'NAME=VALUE', LIST, '', 'as `serval predict` takes it; others are random'),
-  flag('shape', 'NAME=N,N,...', LIST, '', 'sizes of free dimensions; may be repeated'),
+  flag('input', 'NAME=VALUE', LIST, '', 'input as for `serval predict`; others are random'),
+  flag('shape', 'NAME=N,N,...', LIST, '', 'sizes of dynamic dimensions; may be repeated'),
   SEED,
   LOAD_THREADS,
   HTTP2,
-  flag('json', 'FILE', TEXT, '', 'the report as JSON; "-" is stdout, in place of the table'),
-  flag('html', 'FILE', TEXT, '', 'the report as a page with drawings, one file'),
+  flag('json', 'FILE', TEXT, '', 'write the report as JSON; "-" is stdout, in place of the table'),
+  flag('html', 'FILE', TEXT, '', 'write the report as one HTML page with plots'),
   ...TUNE_FLAGS,
-  flag('model', 'NAME', TEXT, '', 'which one, where PATH or the URL has several'),
-  flag('model-version', 'V', TEXT, '', 'which version (the highest)'),
-  flag('signature', 'NAME', TEXT, '', 'by v1-json and grpc-predict (serving_default)'),
-  flag('header', 'NAME: VALUE', LIST, '', 'sent to the URL, for keys; may be repeated'),
-  flag('tls-ca', 'FILE', TEXT, '', 'who signed the certificate of the URL (PEM)'),
+  flag('model', 'NAME', TEXT, '', 'model name, if PATH or the URL has several'),
+  flag('model-version', 'V', TEXT, '', 'version (default: the highest)'),
+  flag(
+    'signature',
+    'NAME',
+    TEXT,
+    '',
+    'signature for v1-json and grpc-predict (default: serving_default)',
+  ),
+  flag('header', 'NAME: VALUE', LIST, '', 'header sent to the URL, for keys; may be repeated'),
+  flag('tls-ca', 'FILE', TEXT, '', 'CA certificates for the URL (PEM)'),
   ...HANDED_ON,
 ];

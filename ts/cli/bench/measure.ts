@@ -1,5 +1,5 @@
-// Measures a model: opens what is asked for, and runs plans one after the other. What the command,
-// its search for settings and tests call. Control plane, main thread.
+// Measures a model: opens the target, and runs plans one after the other. Used by the command, the
+// settings search and tests. Control plane, main thread.
 import { availableParallelism } from 'node:os';
 import { configError } from '../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -18,12 +18,12 @@ import { openTarget, type BenchTarget, type TargetChoice } from './endpoint/endp
 import type { BenchPath, BenchPlan, BenchPoint, Measure } from './types.js';
 
 export interface MeasureOptions extends TargetChoice {
-  /** --input; what they do not give is drawn. */
+  /** --input; inputs without a value are random. */
   readonly inputs: readonly string[];
   /** --shape */
   readonly shapes: readonly string[];
   readonly seed: number;
-  /** Threads that send; 0 = by the machine. */
+  /** Threads that send; 0 = chosen by the machine. */
   readonly threads: number;
   readonly arrivals: 'poisson' | 'constant';
 }
@@ -32,7 +32,7 @@ export interface MeasureOptions extends TargetChoice {
 export interface Bench {
   readonly model: { readonly name: string; readonly version: string; readonly platform: string };
   readonly server: string;
-  /** What can be measured of it. */
+  /** Paths that can be measured. */
   readonly paths: readonly BenchPath[];
   /** Whether requests have rows: otherwise plans have batch 0. */
   readonly hasRows: boolean;
@@ -41,11 +41,11 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-/** Rows that are drawn: requests of more have them again. */
+/** Number of random rows: larger requests repeat them. */
 const DRAWN_ROWS = 64;
-/** Fewer rows where they are large. */
+/** Fewer rows if they are large. */
 const DRAWN_ELEMENTS = 2_097_152;
-/** How long answers are waited for when the time is over. */
+/** How long to wait for responses at the end. */
 const GRACE_MS_MIN = 5000;
 const GRACE_MS_MAX = 30_000;
 const AUTO_THREADS_MAX = 4;
@@ -56,7 +56,7 @@ interface OpenLoad {
   readonly load: Load;
 }
 
-/** Errors: InvalidArgument; what the server says of the model; ModelNotReady: no server. */
+/** Errors: InvalidArgument; the server's error about the model; ModelNotReady: no server. */
 export async function measureOf(options: MeasureOptions): Promise<Bench> {
   const target = await openTarget(options);
   try {
@@ -76,7 +76,7 @@ class Measuring implements Bench {
   readonly #options: MeasureOptions;
   readonly #values: Inputs | readonly Row[];
   readonly #requests = new Map<string, LoadRequest>();
-  /** One path's threads at a time, so that an idle model takes nothing from another. */
+  /** Only one path's threads at a time, so that an idle model uses no resources. */
   #load: OpenLoad | undefined;
 
   constructor(target: BenchTarget, options: MeasureOptions) {
@@ -99,7 +99,7 @@ class Measuring implements Bench {
       throw new ServalError(ErrorCode.InvalidArgument, text);
     }
     if (batch > 0 && !this.hasRows) {
-      throw configError('--batch', `model '${this.model.name}' has no free first dimension`);
+      throw configError('--batch', `model '${this.model.name}' has no dynamic first dimension`);
     }
     const request = await this.#request(path, batch);
     const { load, threads } = await this.#loadOf(path, plan);
@@ -151,7 +151,7 @@ class Measuring implements Bench {
     };
   }
 
-  /** Sent once, alone, so that a refusal is told whole. */
+  /** Sent once on its own first, so that a refusal is reported in full. */
   async #request(path: BenchPath, batch: number): Promise<LoadRequest> {
     const key = `${path} ${batch}`;
     const known = this.#requests.get(key);
@@ -161,7 +161,7 @@ class Measuring implements Bench {
     const model = { inputs, isTable, rowsOut };
     const request = loadRequest(path, { model, values: this.#values, batch, place });
     if (place !== undefined) await probe(this.#target, path, request);
-    // The last one alone: they may be large.
+    // Keeps only the last one: they may be large.
     this.#requests.clear();
     this.#requests.set(key, request);
     return request;
@@ -179,13 +179,13 @@ class Measuring implements Bench {
   }
 }
 
-/** One to four cores, where there is work for so many: what sends is not to take the server's. */
+/** One to four cores, if there is enough work: the client must not compete with the server. */
 function threadsFor({ loop, concurrency }: BenchPlan): number {
   const most = Math.min(AUTO_THREADS_MAX, Math.max(1, Math.floor(availableParallelism() / 4)));
   return loop === 'open' ? most : Math.min(most, concurrency);
 }
 
-/** Errors: what the server says of the request. */
+/** Errors: the server's error about the request. */
 async function probe(target: BenchTarget, path: BenchPath, request: LoadRequest): Promise<void> {
   const place = target.place(path);
   const load = target.load(path);
@@ -268,7 +268,7 @@ class Usage {
     return { clientCores: this.#ownCores, ...server };
   }
 
-  /** All in one process: the thread that calls, which runs small models itself, and the others. */
+  /** All in one process: the calling thread, which runs small models itself, and the others. */
   ofEngine(busyThreads: number): Pick<BenchPoint, 'clientCores' | 'serverCores'> {
     return { clientCores: busyThreads, serverCores: Math.max(0, this.#ownCores - busyThreads) };
   }

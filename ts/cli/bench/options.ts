@@ -1,4 +1,4 @@
-// What the flags of `serval bench` say, checked. Control plane.
+// Parses and checks the flags of `serval bench`. Control plane.
 import { resolve } from 'node:path';
 import type { ParsedFlags } from '../../config/command-line.js';
 import type { FlagRow } from '../../config/values/flag-row.js';
@@ -38,24 +38,24 @@ import type { BenchPath } from './types.js';
 const BATCH_MAX = 1_000_000;
 const SECONDS_MIN = 0.05;
 
-/** Requests a second, or a part (0.6) of what closed loops reached. */
+/** Requests per second, or a fraction (0.6) of the rate of closed loops. */
 export type RateOption =
   | { readonly kind: 'absolute'; readonly perSecond: number }
   | { readonly kind: 'part'; readonly part: number };
 
 export interface SweepOptions {
-  /** undefined: all that the target has. */
+  /** undefined: all that the target supports. */
   readonly paths: readonly BenchPath[] | undefined;
   readonly concurrency: readonly number[];
   readonly rates: readonly RateOption[];
   readonly batches: readonly number[];
-  /** Whether --batch was given: otherwise a model without rows is measured as it is. */
+  /** Whether --batch was given: otherwise a model without rows is measured without batches. */
   readonly batchGiven: boolean;
   readonly seconds: number;
   readonly warmupSeconds: number;
 }
 
-/** Where and with what, by the flags. Errors: InvalidArgument. */
+/** Target and settings from the flags. Errors: InvalidArgument. */
 export function measureOptions(target: string, { settings }: ParsedFlags): MeasureOptions {
   const list = (name: string): readonly string[] => settings.get(name)?.texts ?? [];
   const text = (name: string): string | undefined => {
@@ -82,7 +82,7 @@ export function measureOptions(target: string, { settings }: ParsedFlags): Measu
   };
 }
 
-/** What is measured, by the flags. Errors: InvalidArgument. */
+/** The measurements, from the flags. Errors: InvalidArgument. */
 export function sweepOptions({ settings }: ParsedFlags): SweepOptions {
   const sweep: SweepOptions = {
     paths: sweepPaths(settings),
@@ -127,7 +127,7 @@ function numbers(written: Written, max: number): readonly number[] {
   const values = itemsOf(written).map((text) => {
     const value = Number(text);
     if (/^\d{1,9}$/.test(text) && value >= 1 && value <= max) return value;
-    const expected = `expected whole numbers from 1 to ${max}, with commas between`;
+    const expected = `expected whole numbers from 1 to ${max}, separated by commas`;
     throw configError(written.where, `${expected}, got ${echo(text)}`);
   });
   return [...new Set(values)];
@@ -143,7 +143,7 @@ function rates(written: Written): readonly RateOption[] {
       if (percent !== '' && value <= 1000) return { kind: 'part', part: value / 100 };
       if (percent === '' && value <= BENCH_RATE_MAX) return { kind: 'absolute', perSecond: value };
     }
-    const expected = `expected requests a second (up to ${BENCH_RATE_MAX}), parts as 60%, or none`;
+    const expected = `expected requests per second (up to ${BENCH_RATE_MAX}), percentages such as 60%, or none`;
     throw configError(written.where, `${expected}, got ${echo(text)}`);
   });
 }

@@ -1,4 +1,4 @@
-// The paths of `serval bench`: by what requests of each are carried, and to which of a server's
+// The paths of `serval bench`: how requests of each are transported, and to which of a server's
 // APIs. Data; any thread. Source: docs/reference/protocols.
 import { PREDICTION_SERVICE } from '../predict/grpc/predict-request.js';
 import type { BenchPath } from './types.js';
@@ -7,7 +7,7 @@ export const V2_SERVICE = '/inference.GRPCInferenceService';
 
 interface PathKind {
   readonly carrier: 'none' | 'http' | 'grpc';
-  /** v1: TensorFlow Serving's, of REST and gRPC. */
+  /** v1: TensorFlow Serving's, over REST and gRPC. */
   readonly api: 'none' | 'v2' | 'v1';
 }
 
@@ -21,12 +21,12 @@ const KINDS: Readonly<Record<BenchPath, PathKind>> = {
 };
 
 export const ALL_PATHS = Object.keys(KINDS) as readonly BenchPath[];
-/** Of a MODEL where --paths does not say. */
+/** Paths of a MODEL without --paths. */
 export const USUAL_PATHS: readonly BenchPath[] = ['engine', 'rest-json', 'rest-binary', 'grpc'];
 
 export const carrierOf = (path: BenchPath): PathKind['carrier'] => KINDS[path].carrier;
 export const isOfV1 = (path: BenchPath): boolean => KINDS[path].api === 'v1';
 
-/** The call of a path of gRPC. */
+/** The gRPC method of a path. */
 export const callOf = (path: BenchPath): string =>
   isOfV1(path) ? `${PREDICTION_SERVICE}/Predict` : `${V2_SERVICE}/ModelInfer`;

@@ -1,15 +1,15 @@
-// How far a bench is, in the last line of a terminal; elsewhere nothing. Control plane, main
-// thread.
+// Progress of a bench, in the last line of a terminal; prints nothing elsewhere. Control plane,
+// main thread.
 import { loadText } from './table.js';
 import type { BenchPlan } from './types.js';
 
 const EVERY_MS = 100;
 const BAR = 24;
-/** Of a terminal that does not say. */
+/** Width of a terminal that does not report one. */
 const COLUMNS = 80;
 const CLEAR = '\r\u001b[2K';
 
-/** What is written to, as far as it matters. */
+/** The part of an output stream that is used. */
 export interface Terminal {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -43,7 +43,7 @@ export class Progress {
     this.draw();
   }
 
-  /** The line as it is now. */
+  /** Draws the current line. */
   draw(): void {
     if (this.#out.isTTY !== true || this.#count === 0) return;
     const part = Math.min(1, (this.#now() - this.#began) / this.#pointMs);
@@ -56,7 +56,7 @@ export class Progress {
     this.#shown = true;
   }
 
-  /** Before anything else is printed. */
+  /** Call before anything else is printed. */
   clear(): void {
     if (this.#shown) this.#out.write(CLEAR);
     this.#shown = false;

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { ErrorCode, reasonOf, ServalError } from '../../base/errors.js';
 import type { BenchReport } from './types.js';
 
-/** `flag`: who asked for it. Errors: InvalidArgument: it cannot be written. */
+/** `flag`: the flag that requested it. Errors: InvalidArgument: it cannot be written. */
 export function writeFileOf(flag: string, file: string, text: string): void {
   try {
     writeFileSync(file, text);

@@ -1,20 +1,20 @@
-// The measurements of a report, one after the other: for each path and batch size closed loops with
-// more and more in flight, then open loops. Control plane.
+// Runs a report's measurements in sequence: for each path and batch size, closed loops with
+// increasing concurrency, then open loops. Control plane.
 import { ErrorCode, reasonOf, ServalError } from '../../base/errors.js';
 import type { RateOption, SweepOptions } from './options.js';
 import type { Bench } from './measure.js';
 import type { BenchPath, BenchPlan, BenchPoint } from './types.js';
 
-/** Whoever shows how far it is. */
+/** Receives the progress. */
 export interface SweepEvents {
   /** `index` of `count` begins. */
   readonly begins: (plan: BenchPlan, index: number, count: number) => void;
   readonly measured: (point: BenchPoint) => void;
-  /** A path that the model or the server does not take; it is left out. */
+  /** A path that the model or the server does not support; it is skipped. */
   readonly skipped: (path: BenchPath, why: string) => void;
 }
 
-/** Errors: InvalidArgument: no path can be measured; the first path's, where none could be. */
+/** Errors: InvalidArgument: no path can be measured; the first path's error if none worked. */
 export async function sweep(
   bench: Bench,
   options: SweepOptions,
@@ -74,7 +74,7 @@ async function ofBatch(
   }
 }
 
-/** Two digits that count: 25,377.4 a second is nobody's question. */
+/** Rounded to two significant digits: 25,377.4 per second is not a useful rate. */
 function perSecond(rate: RateOption, best: number): number {
   if (rate.kind === 'absolute') return rate.perSecond;
   return Math.max(0.1, Number((rate.part * best).toPrecision(2)));

@@ -1,5 +1,4 @@
-// What `serval bench` prints: a line for each measurement, and what is to be known of them. Pure;
-// control plane.
+// Output of `serval bench`: a line for each measurement, and notes on them. Pure; control plane.
 import { echo, visible } from '../../base/text.js';
 import type { BenchPoint, BenchReport } from './types.js';
 
@@ -7,9 +6,9 @@ const HEADS = ['path', 'load', 'rows', 'requests/s', 'rows/s', 'p50', 'p90', 'p9
 const WIDTHS = [12, 13, 6, 11, 11, 9, 9, 9, 9];
 const CORES = ['client', 'server'];
 const CORES_WIDTH = 7;
-/** The part of its time in which a thread that sends is as good as always busy. */
+/** Fraction of its time above which a sending thread counts as saturated. */
 const BUSY = 0.9;
-/** Of the median latency of an open loop. */
+/** Fraction of the median latency of an open loop. */
 const LATE_PART = 0.25;
 
 export function tableHead(): string {
@@ -37,7 +36,7 @@ export function tableLine(point: BenchPoint): string {
   );
 }
 
-/** Under the table. `threads`: that sent. */
+/** Notes below the table. `threads`: number that sent. */
 export function tableNotes({ points }: Pick<BenchReport, 'points'>, threads: number): string {
   const notes: string[] = [];
   const failing = points.find((one) => one.failed > 0);
@@ -49,8 +48,8 @@ export function tableNotes({ points }: Pick<BenchReport, 'points'>, threads: num
   if (busy.length > 0) {
     const paths = [...new Set(busy.map((one) => one.path))].join(', ');
     notes.push(
-      `The load was the limit, not the server, in ${busy.length} measurements (${paths}): ` +
-        'its threads were always busy; --load-threads gives it more.',
+      `The load, not the server, was the limit in ${busy.length} measurements (${paths}): ` +
+        'its threads were always busy; raise --load-threads.',
     );
   }
   const late = points.filter(
@@ -60,7 +59,7 @@ export function tableNotes({ points }: Pick<BenchReport, 'points'>, threads: num
     const most = Math.max(...late.map((one) => one.lateMicroseconds ?? 0));
     notes.push(
       `In ${late.length} open loops requests were sent late (half of them by ${timeText(most)} or ` +
-        'more in the worst): the latencies have that in them.',
+        'more in the worst): the latencies include that.',
     );
   }
   return notes.map((note) => `${note}\n`).join('');
@@ -94,7 +93,7 @@ export function countText(value: number): string {
   return Number(value.toPrecision(3)).toString();
 }
 
-/** The first lines: what is measured, where. */
+/** The first lines: what is measured, and where. */
 export function titleText({ model, server, machine }: Omit<BenchReport, 'points'>): string {
   const version = model.version === '' ? '' : `, version ${model.version}`;
   const platform = model.platform === '' ? '' : ` (${model.platform})`;
@@ -105,6 +104,6 @@ export function titleText({ model, server, machine }: Omit<BenchReport, 'points'
   );
 }
 
-/** What a path was left out for. */
+/** Why a path was skipped. */
 export const skippedText = (path: string, why: string): string =>
-  `${path}: left out: ${visible(why.length > 500 ? echo(why) : why)}\n`;
+  `${path}: skipped:  ${visible(why.length > 500 ? echo(why) : why)}\n`;

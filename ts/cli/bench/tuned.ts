@@ -1,5 +1,5 @@
-// A model under settings of its own: a repository in a temporary folder, with links to the model's
-// files and the config.pbtxt of the settings, and a server for it. Control plane, main thread.
+// Serves a model under given settings: a repository in a temporary folder, with links to the
+// model's files and a config.pbtxt with the settings. Control plane, main thread.
 import {
   mkdirSync,
   mkdtempSync,
@@ -25,8 +25,10 @@ const CONFIG_FILE = 'config.pbtxt';
 /** The text of a config.pbtxt. */
 export type ConfigText = (settings: TunedSettings, model: string) => string;
 
-/** Of a MODEL, not of a URL. Each call serves it until close(). Rejects with the server's words
- * where it does not load so. Errors: InvalidArgument, ModelNotFound: no such model. */
+/**
+ * For a MODEL, not for a URL. Each call serves it until close(). Rejects with the server's message
+ * if it does not load. Errors: InvalidArgument, ModelNotFound: no such model.
+ */
 export function startTunedOf(options: MeasureOptions, configText: ConfigText): StartTuned {
   return async (settings) => {
     const { model, name } = await foundModel(
@@ -55,7 +57,7 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       if (model.source === 'repository' || model.source === 'model-folder') linkOthers(model, home);
       const text = configText(settings, name).trimEnd();
       writeFileSync(join(home, CONFIG_FILE), `${text}\n${fileText(version.path, text)}`);
-      // By its name: a model called "1" would be a version of the folder above it.
+      // Given by name: a model called "1" would be a version of the folder above it.
       const target = `${name}=${home}`;
       const bench = await measureOf({ ...options, target, model: undefined, version: undefined });
       return {
@@ -72,7 +74,7 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
   };
 }
 
-/** What a configuration names beside the versions: files of labels, of warm-up. */
+/** Links files that a configuration names beside the versions: labels, warm-up data. */
 function linkOthers({ basePath, versions }: FoundModel, home: string): void {
   const left = new Set([CONFIG_FILE, ...versions.map((one) => basename(one.folder))]);
   const names = readdirSync(basePath).filter((name) => !left.has(name) && !/^\d+$/.test(name));
@@ -81,8 +83,10 @@ function linkOthers({ basePath, versions }: FoundModel, home: string): void {
   }
 }
 
-/** What names the model's file, where it is not called as the format has it, and `config` does not
- * name it. */
+/**
+ * The field that names the model's file, if it does not have the format's default name and `config`
+ * does not name it.
+ */
 function fileText(path: string, config: string): string {
   if (/^\s*default_model_filename\b/m.test(config)) return '';
   const name = basename(path);

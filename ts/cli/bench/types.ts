@@ -1,8 +1,10 @@
-// What `serval bench` measures and reports. Types only; any thread.
-// The report is written as it is by `--json` and read by the page (docs/guides/bench.md).
+// Measurements and report of `serval bench`. Types only; any thread. `--json` writes the report
+// unchanged and the page reads it (docs/guides/bench.md).
 
-/** What is between the caller and the model. `engine`: no transport, the library's call;
- * `v1-json`, `grpc-predict`: TensorFlow Serving's APIs; the others: V2. */
+/**
+ * The transport between the caller and the model. `engine`: none, the library's call; `v1-json`,
+ * `grpc-predict`: TensorFlow Serving's APIs; the others: V2.
+ */
 export type BenchPath =
   | 'engine'
   | 'rest-json'
@@ -11,25 +13,30 @@ export type BenchPath =
   | 'v1-json'
   | 'grpc-predict';
 
-/** closed: so many requests are in flight; open: so many are sent a second, whatever comes back. */
+/**
+ * closed: a fixed number of requests is in flight; open: a fixed number is sent per second,
+ * independent of responses.
+ */
 export type BenchLoop = 'closed' | 'open';
 
-/** What one measurement is asked for. Exactly one of `concurrency` and `rate` is above 0. */
+/** The order for one measurement. Exactly one of `concurrency` and `rate` is above 0. */
 export interface BenchPlan {
   readonly path: BenchPath;
   readonly loop: BenchLoop;
   /** Requests in flight (closed). */
   readonly concurrency: number;
-  /** Requests a second (open). */
+  /** Requests per second (open). */
   readonly rate: number;
-  /** Rows of one request; 0 where the model has no batch dimension. */
+  /** Rows of one request; 0 if the model has no batch dimension. */
   readonly batch: number;
   readonly seconds: number;
   readonly warmupSeconds: number;
 }
 
-/** Microseconds, from the moment when a request was to be sent to the end of its answer: in an open
- * loop waiting for a slow server counts. */
+/**
+ * Microseconds, from the time a request was due to the end of its response: in an open loop,
+ * waiting for a slow server counts.
+ */
 export interface BenchLatency {
   readonly mean: number;
   readonly p50: number;
@@ -42,21 +49,23 @@ export interface BenchLatency {
 export interface BenchPoint extends BenchPlan {
   /** Answered without an error within `seconds`. */
   readonly answered: number;
-  /** Answered with an error or not at all; they are in no latency. */
+  /** Answered with an error or not at all; not included in any latency. */
   readonly failed: number;
-  /** The first error's words. */
+  /** The first error's message. */
   readonly firstError?: string | undefined;
-  /** Requests a second, and rows a second (the same where `batch` is 0). */
+  /** Requests per second, and rows per second (the same if `batch` is 0). */
   readonly requestsPerSecond: number;
   readonly rowsPerSecond: number;
   readonly latency: BenchLatency;
-  /** Cores that the load itself kept busy: near 1 a thread, the load was the limit. */
+  /** Cores that the load itself used: near 1 per thread, the load was the limit. */
   readonly clientCores: number;
-  /** Cores that the server kept busy; undefined where it is on another machine. */
+  /** Cores that the server used; undefined if it is on another machine. */
   readonly serverCores?: number | undefined;
-  /** Open loop: the median from the moment when a request was due to when it was sent: part of the
-   * latency that is the client's own (its clock, its threads), or that of a server so slow that no
-   * connection was free. */
+  /**
+   * Open loop: the median delay between the time a request was due and when it was sent: the
+   * client's own share of the latency (its clock, its threads), or waiting for a free connection to
+   * a slow server.
+   */
   readonly lateMicroseconds?: number | undefined;
 }
 
@@ -76,45 +85,49 @@ export interface BenchReport {
   readonly command: readonly string[];
   readonly machine: BenchMachine;
   readonly model: { readonly name: string; readonly version: string; readonly platform: string };
-  /** Where the server was: "this process' child", or the URL. */
+  /** The server's location: "this process' child", or the URL. */
   readonly server: string;
   readonly points: readonly BenchPoint[];
-  /** What `--tune` tried and found. */
+  /** Trials and result of `--tune`. */
   readonly tuned?: TuneReport | undefined;
 }
 
 /** Settings that `--tune` measured. */
 export interface TuneTrial {
   readonly settings: TunedSettings;
-  /** Why they were tried, in words. */
+  /** Why they were tried, as text. */
   readonly why: string;
   readonly points: readonly BenchPoint[];
-  /** The point with the most rows a second among those that keep the bound and lost no request. */
+  /**
+   * The point with the most rows per second among those that keep the bound and lost no request.
+   */
   readonly best?: BenchPoint | undefined;
   /** Why it ended early, or could not begin. */
   readonly problem?: string | undefined;
 }
 
 export interface TuneReport {
-  /** Of p99, in microseconds; undefined: any. */
+  /** Bound of p99, in microseconds; undefined: none. */
   readonly latencyBound?: number | undefined;
   /** The first one is the server's defaults. */
   readonly trials: readonly TuneTrial[];
-  /** Of `trials`; undefined where none kept the bound. */
+  /** Index into `trials`; undefined if none kept the bound. */
   readonly best?: number | undefined;
-  /** What was done and why, a line each. */
+  /** The steps and their reasons, a line each. */
   readonly steps: readonly string[];
-  /** The text of a config.pbtxt by which the best is served. */
+  /** The text of a config.pbtxt that serves the model with the best settings. */
   readonly config: string;
-  /** TensorFlow Serving's batching parameters that do the same, where asked for. */
+  /** Equivalent TensorFlow Serving batching parameters, if requested. */
   readonly batchingParameters?: string | undefined;
 }
 
-/** Runs one measurement. Rejects where it can't be made at all (no server, a request that the
- * model refuses); single failures are counted in the point. */
+/**
+ * Runs one measurement. Rejects if it cannot be made at all (no server, a request that the model
+ * refuses); single failures are counted in the point.
+ */
 export type Measure = (plan: BenchPlan) => Promise<BenchPoint>;
 
-/** What `--tune` may change of a model; undefined = the server's default. */
+/** Model settings that `--tune` may change; undefined = the server's default. */
 export interface TunedSettings {
   /** instance_group.count */
   readonly instances?: number | undefined;

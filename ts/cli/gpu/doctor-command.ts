@@ -1,6 +1,6 @@
-// `serval doctor`: what this machine has for models on GPUs, and what is missing. Control plane,
-// main thread. It opens the libraries in this process and loads a model of one operator with each
-// provider.
+// `serval doctor`: reports whether this machine can run models on GPUs, and what is missing.
+// Control plane, main thread. It opens the libraries in this process and loads a model of one
+// operator with each provider.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -21,8 +21,10 @@ import { DOCTOR_FLAGS } from './flags.js';
 
 const KERNEL_MODULE = '/proc/driver/nvidia/version';
 
-/** Answers the exit code: 0 where models can run on a GPU, 1 where they run on the CPU.
- * Errors: UsageError; RuntimeUnavailable: the addon itself. */
+/**
+ * Returns the exit code: 0 if models can run on a GPU, 1 if they run on the CPU. Errors:
+ * UsageError; RuntimeUnavailable: the addon itself.
+ */
 export async function doctorCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const { settings, positional } = await asUsage(() => parseFlags(args, cwd, DOCTOR_FLAGS));
@@ -78,9 +80,9 @@ async function findings(path: string, library: string | undefined): Promise<Find
 
 function folderState(path: string, folder: GpuFolder | undefined): string {
   if (folder === undefined) {
-    return existsSync(path) ? 'nothing of `serval gpu install`' : 'is not there';
+    return existsSync(path) ? 'nothing installed by `serval gpu install`' : 'does not exist';
   }
-  if (folder.broken.length > 0) return `not whole: ${folder.broken.join(', ')}`;
+  if (folder.broken.length > 0) return `incomplete: ${folder.broken.join(', ')}`;
   return folder.packages.map(({ name, version }) => `${name} ${version}`).join(', ');
 }
 
@@ -93,7 +95,7 @@ function moduleVersion(): string {
   }
 }
 
-/** In the folder, else where the loader looks. */
+/** Searches the folder, then the loader's search path. */
 function find(
   binding: NativeBinding,
   folder: string,
@@ -106,7 +108,7 @@ function find(
   return { from: undefined, reason };
 }
 
-/** Each provider with a model of one operator. */
+/** Tries each provider with a model of one operator. */
 async function triedProviders(library: string): Promise<readonly TriedProvider[]> {
   const { createEngine } = await import('../../engine/engine.js');
   const folder = mkdtempSync(join(tmpdir(), 'serval-doctor-'));

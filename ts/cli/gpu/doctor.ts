@@ -1,4 +1,4 @@
-// What `serval doctor` found, as text, and what it comes to. Control plane; pure.
+// Findings of `serval doctor` as text, and the verdict. Control plane; pure.
 import {
   DRIVER_NAME_MIN,
   DRIVER_VERSION_MIN,
@@ -19,7 +19,7 @@ export interface FoundLibrary {
   readonly optional: boolean;
   /** Its path, or "system"; undefined: it is missing. */
   readonly from: string | undefined;
-  /** Why it can't be opened. */
+  /** Why it cannot be opened. */
   readonly reason: string;
 }
 
@@ -32,13 +32,13 @@ export interface TriedProvider {
 /** What `--json` prints. */
 export interface DoctorReport {
   readonly driver: {
-    /** Why libcuda.so.1 can't be opened; "" = it is there. */
+    /** Why libcuda.so.1 cannot be opened; "" = it is present. */
     readonly reason: string;
-    /** CUDA's: "13.0"; "" = unknown. */
+    /** CUDA version of the driver: "13.0"; "" = unknown. */
     readonly cuda: string;
-    /** Of the kernel's module: "580.65.06"; "" = unknown. */
+    /** Version of the kernel module: "580.65.06"; "" = unknown. */
     readonly module: string;
-    /** cuInit's answer; 0 = success. */
+    /** Result of cuInit; 0 = success. */
     readonly init: number;
   };
   readonly devices: readonly GpuDevice[];
@@ -46,9 +46,9 @@ export interface DoctorReport {
   readonly runtime: string;
   readonly libraries: readonly FoundLibrary[];
   readonly providers: readonly TriedProvider[];
-  /** Two lines: where models run, and what to do. */
+  /** Two lines: where models run, and the suggested action. */
   readonly verdict: readonly [string, string];
-  /** Of the process: 0: models can run on a GPU. */
+  /** Exit code of the process: 0: models can run on a GPU. */
   readonly exitCode: 0 | 1;
 }
 
@@ -59,7 +59,7 @@ export function cudaVersion(number: number): string {
   return number <= 0 ? '' : `${Math.floor(number / 1000)}.${Math.floor((number % 1000) / 10)}`;
 }
 
-/** What it comes to: the first thing that is in the way is named with its remedy. */
+/** The verdict: names the first obstacle and its remedy. */
 export function concluded(found: Findings): DoctorReport {
   const loads = found.providers.filter(({ loads: does }) => does).map(({ name }) => name);
   const onGpu = loads.includes('cuda') && found.devices.length > 0;
@@ -88,7 +88,7 @@ function firstObstacle(found: Findings): readonly [string, string] {
   if (driver.reason !== '') return ['no GPU: no driver is installed', `with a GPU, ${install}`];
   if (driver.init !== 0 || devices.length === 0) {
     const remedy =
-      'look at `nvidia-smi`; a container needs `--gpus all` or the device plugin of Kubernetes';
+      'run `nvidia-smi`; a container needs `--gpus all` or the device plugin of Kubernetes';
     return [`no GPU: the driver finds no device (cuInit: ${driver.init})`, remedy];
   }
   if (versionNumber(driver.cuda) < DRIVER_VERSION_MIN) {
@@ -110,14 +110,14 @@ function versionNumber(text: string): number {
   return major * 1000 + minor * 10;
 }
 
-/** Whose verdict needs no GPU is still a page that says all that was looked at. */
+/** Prints all findings, even if the verdict needs no GPU. */
 export function doctorText(report: DoctorReport): string {
   const { driver, devices, folder, libraries, providers, verdict } = report;
   const lines = [
     `driver     ${driverText(driver)}`,
     ...(devices.length === 0 ? ['devices    none'] : devices.map(deviceText)),
     `folder     ${folder.path}: ${folder.state}`,
-    `runtime    ${report.runtime === '' ? 'no ONNX Runtime library is there' : report.runtime}`,
+    `runtime    ${report.runtime === '' ? 'no ONNX Runtime library found' : report.runtime}`,
     ...libraries.map(libraryText),
     ...providers.map(
       ({ name, loads, reason }) =>
@@ -145,5 +145,5 @@ function libraryText({ soname, package: name, from, reason, optional }: FoundLib
   const which = soname.padEnd(WIDTH);
   if (from !== undefined) return `library    ${which}  ${from}`;
   const why = /cannot open shared object file/.test(reason) ? '' : ` (${reason})`;
-  return `library    ${which}  missing${optional ? ', optional' : ''}: ${name} brings it${why}`;
+  return `library    ${which}  missing${optional ? ', optional' : ''}: part of ${name}${why}`;
 }

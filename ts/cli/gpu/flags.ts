@@ -6,13 +6,25 @@ const TEXT = { kind: 'text' } as const;
 const BOOL = { kind: 'bool' } as const;
 
 export const GPU_FLAGS: readonly FlagRow[] = [
-  flag('tensorrt', 'BOOL', BOOL, 'false', "TensorRT 10 as well (3.7 GB, from NVIDIA's index)"),
-  flag('to', 'DIR', TEXT, '', 'the folder (SERVAL_GPU_FOLDER, else ~/.local/share/serval/gpu)'),
-  flag('index-url', 'URL', TEXT, '', "the package index (pip's configuration, else PyPI)"),
+  flag('tensorrt', 'BOOL', BOOL, 'false', "also install TensorRT 10 (3.7 GB, from NVIDIA's index)"),
+  flag(
+    'to',
+    'DIR',
+    TEXT,
+    '',
+    'installation folder (default: SERVAL_GPU_FOLDER, else ~/.local/share/serval/gpu)',
+  ),
+  flag('index-url', 'URL', TEXT, '', "package index (default: pip's configuration, else PyPI)"),
 ];
 
 export const DOCTOR_FLAGS: readonly FlagRow[] = [
-  flag('json', 'BOOL', BOOL, 'false', 'one JSON object'),
-  flag('folder', 'DIR', TEXT, '', 'the folder (SERVAL_GPU_FOLDER, else ~/.local/share/serval/gpu)'),
+  flag('json', 'BOOL', BOOL, 'false', 'print one JSON object'),
+  flag(
+    'folder',
+    'DIR',
+    TEXT,
+    '',
+    'installation folder (default: SERVAL_GPU_FOLDER, else ~/.local/share/serval/gpu)',
+  ),
   ...SERVE_FLAGS.filter((row) => row.name === 'onnxruntime-library'),
 ];

@@ -1,4 +1,4 @@
-// `serval gpu install`: the libraries that GPUs need, from the package index that the user has.
+// `serval gpu install`: installs the libraries that GPUs need, from the user's package index.
 // Control plane, main thread.
 import { resolve } from 'node:path';
 import { parseFlags } from '../../config/command-line.js';
@@ -13,7 +13,7 @@ import { install } from './install/install.js';
 import { pipSettings } from './install/pip-settings.js';
 import { Progress } from './install/progress.js';
 
-/** Answers the exit code. Errors: UsageError; InstallError. */
+/** Returns the exit code. Errors: UsageError; InstallError. */
 export async function gpuCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const { settings, positional } = await asUsage(() => parseFlags(args, cwd, GPU_FLAGS));
@@ -41,6 +41,8 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
 }
 
 function doneText(folder: string, isDefault: boolean): string {
-  const how = isDefault ? 'servers find it' : `servers find it with SERVAL_GPU_FOLDER=${folder}`;
-  return `installed in ${folder}: ${how}; its licences are beside it; see \`serval doctor\``;
+  const how = isDefault
+    ? 'servers find it automatically'
+    : `servers find it with SERVAL_GPU_FOLDER=${folder}`;
+  return `installed in ${folder}: ${how}; the licences are in the same folder; run \`serval doctor\` to check`;
 }

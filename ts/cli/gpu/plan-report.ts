@@ -1,5 +1,5 @@
-// What `serval inspect` says of a TensorRT engine: the file itself is closed, so it is what its
-// configuration says. Control plane. Loads nothing.
+// `serval inspect` of a TensorRT engine: the file is opaque, so this reports its configuration.
+// Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { planHead } from '../../models/placement/plan/load.js';
@@ -22,8 +22,10 @@ export interface PlanReport {
   readonly signatures: readonly SignatureInfo[];
 }
 
-/** Errors: ModelInvalid: no engine, a configuration that cannot be served, or that names no
- * tensors. */
+/**
+ * Errors: ModelInvalid: no engine, a configuration that cannot be served, or one that names no
+ * tensors.
+ */
 export async function planReport(model: FoundModel, version: FoundVersion): Promise<PlanReport> {
   const { path } = version;
   const { config = {}, problem } = model.config;
@@ -73,7 +75,7 @@ export function planText(
     ['version', `${report.version} of ${report.versions.join(', ')}`],
     ['file', report.path],
     ['size', `${report.bytes} bytes`],
-    ['format', `TensorRT engine (${report.platform}); tensors as config.pbtxt has them`],
+    ['format', `TensorRT engine (${report.platform}); tensors as in config.pbtxt`],
   ] as const;
   const head = rows.map(([key, value]) => `${key.padEnd(9)}${value}\n`).join('');
   return head + report.signatures.map(signatureText).join('');

@@ -1,6 +1,6 @@
-// The table of commands: what `serval help`, the pages of each command, shell completion and the
-// manual page are made from, and the flags that commands other than `serve` take. Control plane;
-// data only. The flags of `serve` are in ts/config/flags.ts.
+// The table of commands, from which `serval help`, the pages of each command, shell completion and
+// the manual page are made, and the flags of commands other than `serve`. Control plane; data only.
+// The flags of `serve` are in ts/config/flags.ts.
 import { SERVE_FLAGS } from '../../config/flags.js';
 import type { FlagRow } from '../../config/values/flag-row.js';
 import { BENCH_FLAGS } from '../bench/flags.js';
@@ -15,17 +15,17 @@ export interface Example {
 
 export interface CommandRow {
   readonly name: string;
-  /** What stands behind the name in the usage line. */
+  /** The arguments after the name in the usage line. */
   readonly takes: string;
   /** One line. */
   readonly summary: string;
   /** Sentences of its page. */
   readonly about: string;
   readonly flags: readonly FlagRow[];
-  /** Flags that the short page shows; the long one has all. Default: all. */
+  /** Flags shown on the short page; the long one has all. Default: all. */
   readonly common?: readonly string[];
   readonly examples: readonly Example[];
-  /** What plain arguments are: paths, the commands' names, or some of these words. */
+  /** Completion of plain arguments: paths, the commands' names, or some of these words. */
   readonly completes: 'paths' | 'commands' | readonly string[];
 }
 
@@ -37,8 +37,8 @@ const SERVE: CommandRow = {
   summary: 'serve models over REST and gRPC',
   about:
     'A PATH is a model file (x.onnx, x.pb, x.pmml, an archive), a model folder, or a repository of ' +
-    '<name>/<version>/model.onnx; several may be given. What is printed at start can be pasted. ' +
-    'SIGTERM drains, SIGHUP reads the models anew.',
+    '<name>/<version>/model.onnx; several may be given. The commands printed at start can be pasted. ' +
+    'SIGTERM drains, SIGHUP reloads the models.',
   flags: SERVE_FLAGS.filter((row) => row.positional !== true),
   common: [
     ...['model-repository', 'model-base-path', 'model-config-file', 'model-control-mode'],
@@ -46,15 +46,15 @@ const SERVE: CommandRow = {
     ...['access-log', 'log-format', 'memory-limit', 'drain-seconds', 'config'],
   ],
   examples: [
-    { line: 'serval serve model.onnx', what: 'one model, by the name of its file' },
+    { line: 'serval serve model.onnx', what: 'one model, named after its file' },
     { line: 'serval serve /models', what: 'all models of a repository' },
     {
       line: 'serval serve --model-name half --model-base-path /models/half',
-      what: 'as TensorFlow Serving does: the newest version, and those that come',
+      what: 'as TensorFlow Serving does: the newest version, including later ones',
     },
     {
       line: 'serval serve --model-repository /models --model-control-mode explicit --load-model m',
-      what: "as Triton does: what is loaded is the repository API's business",
+      what: 'as Triton does: models are loaded by the repository API',
     },
     { line: 'serval serve --config serval.yaml --http-port 0', what: 'settings from a file' },
   ],
@@ -67,10 +67,10 @@ const PREDICT: CommandRow = {
   summary: 'call a model once, without a server or at its URL',
   about:
     'A PATH is loaded and run in this process; a URL is http://HOST:PORT/v2/models/NAME (or /v1), ' +
-    'or grpc://HOST:PORT the same way; https and grpcs with TLS. ' +
+    'or the same with grpc://HOST:PORT; https and grpcs use TLS. ' +
     'VALUE is JSON, text for an input of BYTES, @file.json, @file.npy, @photo.png (or .jpg) for ' +
     'pixels, @photo.png?scale=1/255&resize=224x224, or @file for BYTES; ' +
-    '--input @file.json has all inputs. --random fills what is not given.',
+    '--input @file.json has all inputs. --random fills inputs that are not given.',
   flags: PREDICT_FLAGS,
   common: [
     ...['input', 'random', 'batch', 'seed', 'output', 'json'],
@@ -78,14 +78,14 @@ const PREDICT: CommandRow = {
   ],
   examples: [
     { line: "serval predict model.onnx --input 'x=[1, 2, 5]'", what: 'without a server' },
-    { line: 'serval predict /models --model m --random --batch 2', what: 'any values' },
+    { line: 'serval predict /models --model m --random --batch 2', what: 'random values' },
     {
       line: 'serval predict http://localhost:8000/v2/models/m --input x=@x.npy --json',
-      what: 'at a server; for programs',
+      what: 'at a server, as JSON',
     },
     {
       line: 'serval predict grpc://localhost:8001/v2/models/m --random',
-      what: "over gRPC; TensorFlow's API where the server has no V2",
+      what: "over gRPC; TensorFlow's API if the server has no V2",
     },
   ],
   completes: 'paths',
@@ -94,13 +94,13 @@ const PREDICT: CommandRow = {
 const BENCH: CommandRow = {
   name: 'bench',
   takes: 'PATH|URL [flags]',
-  summary: 'measure how fast a model answers, alone and behind each protocol',
+  summary: 'measure how fast a model responds, alone and through each protocol',
   about:
-    'A PATH gets a server of its own on free ports; a URL is http:// or ' +
+    'For a PATH, a server is started on free ports; a URL is http:// or ' +
     "grpc://HOST:PORT/v2/models/NAME, or /v1/models/NAME by TensorFlow Serving's APIs. Closed " +
-    'loops keep so many requests in flight, open loops send so many a second whatever comes ' +
-    'back; latencies of these count from when a request was due. Inputs are random where --input ' +
-    'does not give them.',
+    'loops keep a number of requests in flight, open loops send requests at a fixed rate, ' +
+    'and their latencies count from when a request was due. Inputs are random unless --input ' +
+    'gives them.',
   flags: BENCH_FLAGS,
   common: [
     ...['paths', 'concurrency', 'rate', 'batch', 'seconds', 'input', 'shape', 'json', 'html'],
@@ -116,7 +116,7 @@ const BENCH: CommandRow = {
     },
     {
       line: 'serval bench http://localhost:8000/v2/models/m --json report.json',
-      what: 'a running server; for programs',
+      what: 'a running server, as JSON',
     },
     {
       line: 'serval bench http://localhost:8501/v1/models/m',
@@ -124,7 +124,7 @@ const BENCH: CommandRow = {
     },
     {
       line: 'serval bench model.onnx --tune --latency-bound 20ms --html tune.html',
-      what: 'looks for the best config.pbtxt',
+      what: 'search for the best config.pbtxt',
     },
   ],
   completes: 'paths',
@@ -133,16 +133,16 @@ const BENCH: CommandRow = {
 const INSPECT: CommandRow = {
   name: 'inspect',
   takes: 'PATH [--json]',
-  summary: 'show what a model takes and gives',
+  summary: "show a model's inputs and outputs",
   about:
-    'Of one model: inputs, outputs, shapes, size, opset, producer; of a TensorFlow model its tags, ' +
-    'signatures and operators; of a Spark, MLeap or PMML model its fields, outputs and stages. Of a ' +
-    'folder of several models: a line each. Sizes count data outside of the model file.',
+    'For one model: inputs, outputs, shapes, size, opset, producer; for a TensorFlow model its tags, ' +
+    'signatures and operators; for a Spark, MLeap or PMML model its fields, outputs and stages. For a ' +
+    'folder of several models: a line each. Sizes include data outside of the model file.',
   flags: INSPECT_FLAGS,
   examples: [
     { line: 'serval inspect model.onnx', what: 'inputs, outputs, types, shapes' },
-    { line: 'serval inspect /models', what: 'a line for each model' },
-    { line: 'serval inspect saved_model --json', what: 'for programs' },
+    { line: 'serval inspect /models', what: 'one line per model' },
+    { line: 'serval inspect saved_model --json', what: 'as JSON' },
   ],
   completes: 'paths',
 };
@@ -152,12 +152,12 @@ const IMPORT: CommandRow = {
   takes: 'PATH --out FILE',
   summary: 'write a TensorFlow model as ONNX, others as their plan',
   about:
-    'What `serve` does in memory while such a model loads. A signature that cannot be ' +
+    'Does on disk what `serve` does in memory when it loads such a model. A signature that cannot be ' +
     'written is named on stderr, and the exit code is 1.',
   flags: IMPORT_FLAGS,
   examples: [
-    { line: 'serval import saved_model --out model.onnx', what: 'a file for each signature' },
-    { line: 'serval import iris.pmml --out iris.plan', what: 'the plan of a model of columns' },
+    { line: 'serval import saved_model --out model.onnx', what: 'one file per signature' },
+    { line: 'serval import iris.pmml --out iris.plan', what: 'the plan of a tabular model' },
   ],
   completes: 'paths',
 };
@@ -167,8 +167,8 @@ const GPU: CommandRow = {
   takes: 'install [--tensorrt] [--to DIR]',
   summary: "install NVIDIA's libraries and ONNX Runtime for GPUs",
   about:
-    "From the package index of pip's configuration, else PyPI: 1.4 GB, checked by their hashes; " +
-    'only the libraries are unpacked. What is there stays; a run that was cut goes on.',
+    "Downloads 1.4 GB from the package index of pip's configuration, else PyPI, verifies the hashes " +
+    'and extracts only the libraries. Installed files are kept; interrupted downloads resume.',
   flags: GPU_FLAGS,
   examples: [
     { line: 'serval gpu install', what: 'where servers find it' },
@@ -180,12 +180,12 @@ const GPU: CommandRow = {
 const DOCTOR: CommandRow = {
   name: 'doctor',
   takes: '[--json]',
-  summary: 'say what this machine has for models on GPUs',
+  summary: 'check whether this machine can run models on GPUs',
   about:
-    'The driver, its devices, each library found or missing, the providers that load, and a ' +
-    'verdict. The exit code is 0 where models can run on a GPU, 1 where they run on the CPU.',
+    'Prints the driver, its devices, each library found or missing, the providers that load, and a ' +
+    'verdict. The exit code is 0 if models can run on a GPU, 1 if they run on the CPU.',
   flags: DOCTOR_FLAGS,
-  examples: [{ line: 'serval doctor', what: 'what is there, what is missing, what to do' }],
+  examples: [{ line: 'serval doctor', what: 'what is present, what is missing, what to do' }],
   completes: [],
 };
 
@@ -194,7 +194,7 @@ const KEY: CommandRow = {
   takes: 'NAME GROUP[,GROUP...]',
   summary: 'make an API key',
   about:
-    'Its line for --api-key-file goes to stdout, the key itself, which is kept nowhere, to stderr.',
+    'Its line for --api-key-file goes to stdout; the key itself, which is not stored, to stderr.',
   flags: [],
   examples: [
     { line: 'serval key alice inference,metadata >> keys', what: 'a key that may call models' },
@@ -205,14 +205,14 @@ const KEY: CommandRow = {
 const COMPLETION: CommandRow = {
   name: 'completion',
   takes: 'bash|zsh|fish',
-  summary: "print a shell's completion of these commands",
-  about: 'It completes commands, flags, values and paths, and runs no program of ours to do so.',
+  summary: 'print a completion script for a shell',
+  about: 'It completes commands, flags, values and paths, without running serval.',
   flags: [],
   examples: [
     { line: 'source <(serval completion bash)', what: 'now; in ~/.bashrc: always' },
     {
       line: 'serval completion zsh > "${fpath[1]}/_serval"',
-      what: 'a folder of $fpath; begin a new shell then',
+      what: 'a folder of $fpath; then start a new shell',
     },
     {
       line: 'serval completion fish > ~/.config/fish/completions/serval.fish',
@@ -239,8 +239,8 @@ const HELP: CommandRow = {
   about: 'With "all": every setting of the command (serval serve --help all).',
   flags: [],
   examples: [
-    { line: 'serval help serve', what: 'what most need' },
-    { line: 'serval serve --help all', what: 'every setting, by groups' },
+    { line: 'serval help serve', what: 'the most used settings' },
+    { line: 'serval serve --help all', what: 'every setting, in groups' },
   ],
   completes: 'commands',
 };

@@ -5,7 +5,7 @@ import { UsageError } from '../usage.js';
 import { SHELLS } from './commands.js';
 import { completionScript } from './completion.js';
 
-/** Prints the script; answers exit code 0. Errors: UsageError. */
+/** Prints the script; returns exit code 0. Errors: UsageError. */
 export async function completionCommand(args: readonly string[]): Promise<number> {
   const [name = '', ...others] = args;
   const shell = SHELLS.find((one) => one === name);

@@ -1,14 +1,14 @@
-// What `serval completion` prints: a script for bash, zsh or fish, from the table of commands. The
-// scripts run no program of ours. Control plane; pure.
+// Generates the scripts of `serval completion` for bash, zsh or fish from the table of commands.
+// The scripts do not run Serval. Control plane; pure.
 import type { FlagRow } from '../../config/values/flag-row.js';
 import { COMMANDS, type CommandRow, type SHELLS } from './commands.js';
 
 type Shell = (typeof SHELLS)[number];
 
-/** What a value or a plain argument may be; "any": nothing is known of it. */
+/** Allowed values of a flag or a plain argument; "any": unknown. */
 type Values = 'files' | 'folders' | 'any' | readonly string[];
 
-/** With a final newline. */
+/** Ends with a newline. */
 export function completionScript(shell: Shell): string {
   if (shell === 'bash') return bashScript();
   return shell === 'zsh' ? zshScript() : fishScript();
@@ -77,7 +77,7 @@ complete -F _serval serval
 `;
 }
 
-/** A case for each kind of value that a command's flags take. */
+/** A case for each kind of value of a command's flags. */
 function bashValues(row: CommandRow): readonly string[] {
   const patterns = new Map<string, string[]>();
   for (const one of row.flags) {

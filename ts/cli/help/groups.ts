@@ -1,4 +1,4 @@
-// The flags of `serve` by what they are about, for help pages and the manual. Control plane; pure.
+// Groups the flags of `serve` by subject, for help pages and the manual. Control plane; pure.
 import type { FlagRow } from '../../config/values/flag-row.js';
 
 export interface FlagGroup {
@@ -6,7 +6,7 @@ export interface FlagGroup {
   readonly rows: readonly FlagRow[];
 }
 
-/** The first that takes a flag's name has it. */
+/** The first group that matches a flag's name contains it. */
 const GROUPS: readonly (readonly [title: string, names: RegExp])[] = [
   ['Keys and access', /^(api-key|open-groups|allow-remote|allow-client|admin-|cors-)/],
   ['Keys and access', /(-restricted-|enable-cors)/],
@@ -33,7 +33,7 @@ export function groupOf(name: string): string {
   return GROUPS.find(([, names]) => names.test(name))?.[0] ?? OTHERS;
 }
 
-/** In the order of ORDER, those without a flag left out. */
+/** In the order of ORDER, without empty groups. */
 export function grouped(rows: readonly FlagRow[]): readonly FlagGroup[] {
   const groups = ORDER.map((title) => ({
     title,

@@ -1,4 +1,4 @@
-// `serval help [COMMAND] [all]`, which --help means too. Control plane. Loaded when asked for.
+// `serval help [COMMAND] [all]`, also reached by --help. Control plane. Loaded on demand.
 import { ErrorCode } from '../../base/errors.js';
 import { echo, meant } from '../../base/text.js';
 import { UsageError } from '../usage.js';
@@ -9,7 +9,7 @@ const ALL = 'all';
 /** `serval help --help`. */
 const ASKED: ReadonlySet<string> = new Set(['--help', '-h', '--help=all']);
 
-/** Prints a page; answers exit code 0. Errors: UsageError: no such command. */
+/** Prints a page; returns exit code 0. Errors: UsageError: no such command. */
 export async function helpCommand(args: readonly string[]): Promise<number> {
   process.stdout.write(pageOf(args));
   return 0;

@@ -33,11 +33,11 @@ export function manPage(version: string, date: string): string {
       roff(what),
     ]),
     '.SH "EXIT STATUS"',
-    '0: it did what was asked; 1: it failed; 2: the command line or the configuration file is wrong.',
+    '0: success; 1: failure; 2: the command line or the configuration file is wrong.',
     '.SH ENVIRONMENT',
     '.TP',
     '.B SERVAL_ORT_LIBRARY',
-    'another ONNX Runtime library than the bundled one',
+    'an ONNX Runtime library to use instead of the bundled one',
     '',
   ].join('\n');
 }
@@ -51,7 +51,7 @@ function flagText(row: FlagRow): readonly string[] {
   return ['.TP', `${names.join(', ')} \\fI${roff(row.value)}\\fR`, roff(helpOf(row))];
 }
 
-/** Backslashes and dashes as they stand; no line begins with a request of roff's. */
+/** Escapes backslashes and dashes, and lines that would begin with a roff request. */
 function roff(text: string): string {
   const plain = text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll('"', '\\(dq');
   return /^[.']/.test(plain) ? `\\&${plain}` : plain;

@@ -8,19 +8,19 @@ const COLUMNS_MAX = 100;
 const INDENT = 34;
 const OVERVIEW_INDENT = 36;
 const EXAMPLE_INDENT = 48;
-/** Below so many a page is not divided. */
+/** Pages with fewer flags are not divided into groups. */
 const GROUPED_MIN = 20;
 const NAMES =
-  'A flag is written --flag value or --flag=value; dashes, underscores and camelCase mean the ' +
-  'same, and the last of several counts. The same names are the keys of the YAML file of --config, ' +
-  'where PATH is "paths".';
+  'Flags are written --flag value or --flag=value; dashes, underscores and camelCase mean the ' +
+  'same, and the last of several wins. The YAML file of --config uses the same names as keys, ' +
+  'and "paths" for PATH.';
 
 /** Every command, with a line each. */
 export function overview(): string {
   const commands = COMMANDS.map((row) => line(`  ${usageOf(row)}`, row.summary, OVERVIEW_INDENT));
   return (
     "serval: an inference server (TensorFlow Serving's and Predict Protocol V2 APIs)\n\n" +
-    `${commands.join('')}\nserval help COMMAND shows examples and what can be set.\n`
+    `${commands.join('')}\nserval help COMMAND shows examples and settings.\n`
   );
 }
 
@@ -35,7 +35,7 @@ export function commandPage(row: CommandRow, all: boolean): string {
   ].join('\n');
 }
 
-/** Every page, the long ones: what there is to know. */
+/** All pages in their long form. */
 export function allPages(): string {
   return [overview(), ...COMMANDS.map((row) => commandPage(row, true))].join(
     `\n${'-'.repeat(COLUMNS_MAX)}\n`,
@@ -52,7 +52,7 @@ function settings(row: CommandRow, all: boolean): readonly string[] {
   if (!all && common !== undefined) {
     const shown = common.flatMap((name) => flags.filter((one) => one.name === name));
     const more = line('  --help all', `all ${flags.length} settings`);
-    return [`What is set most:\n\n${shown.map(shortLine).join('')}${more}`];
+    return [`Common settings:\n\n${shown.map(shortLine).join('')}${more}`];
   }
   if (flags.length < GROUPED_MIN) {
     return [`Settings:\n\n${flags.map(longLine).join('')}`];
@@ -72,7 +72,7 @@ function longLine(row: FlagRow): string {
   return line(`  ${names} ${row.value}`, helpOf(row));
 }
 
-/** Its help, with what it may be where that is not said, and its default. */
+/** Its help, plus allowed values if the help does not mention them, and its default. */
 export function helpOf(row: FlagRow): string {
   const standard = row.default === '' ? '' : ` (${row.default})`;
   const { type } = row;
@@ -82,7 +82,7 @@ export function helpOf(row: FlagRow): string {
   return `${row.help}${choices}${standard}`;
 }
 
-/** Two columns; the right one begins on a line of its own where the left one is long. */
+/** Two columns; the right one begins on a new line if the left one is long. */
 function line(left: string, right: string, indent = INDENT): string {
   const blank = ' '.repeat(indent);
   const lines = words(right, COLUMNS_MAX - indent);
@@ -94,7 +94,7 @@ function wrapped(text: string): string {
   return `${words(text, COLUMNS_MAX).join('\n')}\n`;
 }
 
-/** Lines of at most `columns`, but for a word that is longer. */
+/** Wraps into lines of at most `columns`; longer words are kept whole. */
 function words(text: string, columns: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

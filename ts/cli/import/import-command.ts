@@ -1,6 +1,6 @@
-// `serval import PATH --out FILE [--signature NAME]`: a TensorFlow model as ONNX files that any
-// ONNX runtime reads, as far as they need no operator of Serval's own; a model of columns as its
-// plan. Control plane, main thread.
+// `serval import PATH --out FILE [--signature NAME]`: writes a TensorFlow model as ONNX files that
+// any ONNX runtime reads, unless they need Serval's own operators; a tabular model as its plan.
+// Control plane, main thread.
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { parseFlags } from '../../config/command-line.js';
@@ -16,8 +16,10 @@ import { allowsRandom, findOne, served, tagsOf } from '../inspect/inspect-comman
 import { IMPORT_FLAGS } from '../model-flags.js';
 import { asUsage, UsageError } from '../usage.js';
 
-/** Answers the exit code: 1 where a signature could not be written.
- * Errors: UsageError; those of the import. */
+/**
+ * Returns the exit code: 1 if a signature could not be written. Errors: UsageError; those of the
+ * import.
+ */
 export async function importCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const flags = await asUsage(() => parseFlags(args, cwd, IMPORT_FLAGS));
@@ -56,11 +58,11 @@ function checkFolderOf(out: string): void {
   if (existsSync(dirname(out))) return;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    `${out}: expected a file in a folder that exists, got ${dirname(out)}`,
+    `${out}: expected a file in an existing folder, got ${dirname(out)}`,
   );
 }
 
-/** A model of columns as the plan that the engine runs. */
+/** Writes a tabular model as the plan that the engine runs. */
 async function writePlan(model: FoundModel, version: FoundVersion, out: string): Promise<number> {
   checkFolderOf(out);
   const { withImported } = await import('../inspect/table-report.js');
@@ -120,7 +122,9 @@ function checkSignature(model: ImportedModel, path: string, signature: string | 
   );
 }
 
-/** "model.onnx", or "model.serving_default.onnx" where there are several; none of `taken`. */
+/**
+ * "model.onnx", or "model.serving_default.onnx" if there are several; avoids the names in `taken`.
+ */
 function fileOf(
   out: string,
   { signature }: ImportedGraph,

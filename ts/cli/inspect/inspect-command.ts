@@ -1,6 +1,6 @@
-// `serval inspect PATH [--json]`: what one model takes and gives, and what its file says of itself;
-// of a folder of several a line each. Control plane, main thread. Loads the model once through the
-// engine, serves nothing.
+// `serval inspect PATH [--json]`: one model's inputs and outputs, and its file's description; for a
+// folder of several models, one line each. Control plane, main thread. Loads the model once through
+// the engine, serves nothing.
 import { resolve } from 'node:path';
 import { parseFlags } from '../../config/command-line.js';
 import { boolValue, textValue, wordsValue } from '../../config/values/values.js';
@@ -28,16 +28,16 @@ import { asUsage, UsageError } from '../usage.js';
 
 const ONNX_DOMAIN = 'ai.onnx';
 
-/** What `--json` prints. 64-bit numbers are decimal text. */
+/** Output of `--json`. 64-bit numbers are decimal text. */
 export interface ModelReport {
   readonly name: string;
   readonly version: string;
-  /** All versions found, highest first; `version` is the one that is described. */
+  /** All versions found, highest first; `version` is the described one. */
   readonly versions: readonly string[];
   readonly path: string;
   readonly format: string;
   readonly fileBytes: number;
-  /** The same with its data in other files. */
+  /** Size including its data in other files. */
   readonly bytes: number;
   readonly irVersion: string;
   readonly opsets: Readonly<Record<string, string>>;
@@ -49,13 +49,14 @@ export interface ModelReport {
   readonly description: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly signatures: readonly SignatureInfo[];
-  /** Whether requests of several callers may be run together. */
+  /** Whether requests of different callers may be batched. */
   readonly rows: readonly RowsFinding[];
 }
 
-/** Answers the exit code.
- * Errors: UsageError; InvalidArgument when PATH holds no model; ModelInvalid,
- * RuntimeUnavailable. */
+/**
+ * Returns the exit code. Errors: UsageError; InvalidArgument if PATH contains no model;
+ * ModelInvalid, RuntimeUnavailable.
+ */
 export async function inspectCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const flags = await asUsage(() => parseFlags(args, cwd, INSPECT_FLAGS));
@@ -101,7 +102,7 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
   return print(await inspectModel(model, version, libraryPath), reportText);
 }
 
-/** The version that is described. Errors: ModelInvalid. */
+/** The described version. Errors: ModelInvalid. */
 export function served(model: FoundModel, path: string): FoundVersion {
   const [version] = model.versions;
   if (version !== undefined) return version;
@@ -109,11 +110,11 @@ export function served(model: FoundModel, path: string): FoundVersion {
   throw new ServalError(ErrorCode.ModelInvalid, `${path}: no version can be served: ${why}`);
 }
 
-/** A flag that is off where it is not given. */
+/** Value of a flag that defaults to off. */
 export const isGiven = (written: Written | undefined): boolean =>
   written !== undefined && boolValue(written);
 
-/** --saved-model-tags: serve where it is not given; "" is the set without tags. */
+/** --saved-model-tags: default serve; "" is the set without tags. */
 export function tagsOf(written: Written | undefined): readonly string[] {
   return written === undefined ? SAVED_MODEL_TAGS : wordsValue(written);
 }
@@ -144,7 +145,7 @@ async function inspectModel(
   }
 }
 
-/** Errors: ModelInvalid: no ONNX file, and what it is instead. */
+/** Errors: ModelInvalid: not an ONNX file, and what it is instead. */
 async function headerOf(path: string): Promise<OnnxHeader> {
   try {
     return await readOnnxHeader(path);
@@ -156,7 +157,7 @@ async function headerOf(path: string): Promise<OnnxHeader> {
   }
 }
 
-/** Errors: InvalidArgument when PATH does not hold exactly one model. */
+/** Errors: InvalidArgument if PATH does not contain exactly one model. */
 export async function findOne(given: ModelPath): Promise<FoundModel> {
   return onlyModel(await scanSources({ paths: [given], modelRepositories: [] }), placeOf(given));
 }
@@ -172,7 +173,7 @@ function onlyModel(scan: ScanResult, path: string): FoundModel {
   throw new ServalError(ErrorCode.InvalidArgument, `${path}: expected one model, got ${got}`);
 }
 
-/** Puts together what the file and the engine say. Pure. */
+/** Combines the descriptions of the file and the engine. Pure. */
 export function modelReport(
   model: ScannedModel,
   version: ScannedVersion,
@@ -245,6 +246,6 @@ function signatureText(signature: SignatureInfo): string {
     return `  ${title}\n${rows.join('') || '    none\n'}`;
   };
   const { name, inputs, optionalInputs = [], outputs } = signature;
-  const optional = optionalInputs.length === 0 ? '' : side('inputs with a default', optionalInputs);
+  const optional = optionalInputs.length === 0 ? '' : side('optional inputs', optionalInputs);
   return `signature ${name}\n${side('inputs', inputs)}${optional}${side('outputs', outputs)}`;
 }

@@ -1,26 +1,26 @@
-// What `serval inspect` says of a folder with several models: a line each. Control plane. Loads
-// nothing: sizes are those of the files on disk, data outside of the model file included.
+// `serval inspect` of a folder with several models: a line each. Control plane. Loads nothing:
+// sizes are those of the files on disk, including data outside of the model file.
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { ScanResult } from '../../models/registry/sources/paths/scan-path.js';
 import type { FoundModel, FoundVersion } from '../../models/registry/sources/repository.js';
 
-/** What `--json` prints a list of. */
+/** An element of the list that `--json` prints. */
 export interface ListedModel {
   readonly name: string;
-  /** The one that is served of itself; "" where none can be. */
+  /** The version that is served by default; "" if there is none. */
   readonly version: string;
   readonly versions: readonly string[];
   readonly path: string;
   readonly format: string;
-  /** Of the model's files: external tensors and variables too. */
+  /** Size of the model's files, including external tensors and variables. */
   readonly bytes: number;
   readonly problems: readonly string[];
 }
 
 const FILES_MAX = 100_000;
 
-/** By name. Files that end meanwhile count 0. */
+/** By name. Files removed meanwhile count 0. */
 export async function listedModels(scan: ScanResult): Promise<readonly ListedModel[]> {
   const listed: ListedModel[] = [];
   for (const model of scan.models) listed.push(await listedModel(model));
@@ -40,8 +40,10 @@ async function listedModel(model: FoundModel): Promise<ListedModel> {
   };
 }
 
-/** A version's folder is its own; what lies beside a model file that was named is not, but for
- * files that begin with its name. */
+/**
+ * A version's folder is its own; files beside a named model file count only if their names begin
+ * with its name.
+ */
 async function versionBytes(model: FoundModel, version: FoundVersion): Promise<number> {
   const { path } = version;
   if ((await sizeOf(path)).folder) return folderBytes(path);
@@ -80,7 +82,7 @@ async function sizeOf(path: string): Promise<{ readonly bytes: number; readonly 
 
 const HEADINGS = ['MODEL', 'VERSION', 'FORMAT', 'BYTES', 'PATH'];
 
-/** The table for people, and what is wrong behind it; with a final newline. Pure. */
+/** The table for people, followed by problems; with a final newline. Pure. */
 export function listText(models: readonly ListedModel[], problems: readonly string[]): string {
   const rows = models.map(({ name, version, versions, format, bytes, path }) => {
     const others = versions.length > 1 ? ` of ${versions.length}` : '';

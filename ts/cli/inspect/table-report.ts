@@ -1,5 +1,5 @@
-// `serval inspect` of a model of columns: its fields, outputs and stages. Control plane, main
-// thread. Imports the model, serves nothing.
+// `serval inspect` of a tabular model: its fields, outputs and stages. Control plane, main thread.
+// Imports the model, serves nothing.
 import { rm } from 'node:fs/promises';
 import { importInThread } from '../../importers/run/import-thread.js';
 import { tabularFormat } from '../../importers/run/model-files.js';
@@ -11,7 +11,7 @@ import {
 import type { ImportedColumn, ImportedTable, TableFormat } from '../../importers/plan/imported.js';
 import { servalVersion } from '../../base/version.js';
 
-/** What `--json` prints. */
+/** Output of `--json`. */
 export interface TableReport extends Omit<ImportedTable, 'plan' | 'verification'> {
   readonly name: string;
   readonly version: string;
@@ -27,8 +27,10 @@ const FORMATS: Readonly<Record<TableFormat, string>> = {
   pmml: 'PMML document',
 };
 
-/** What `use` makes of a version's import; the plan's file is there until then.
- * Errors: those of the import and of `use`. */
+/**
+ * Calls `use` with a version's import and returns its result; the plan's file exists until then.
+ * Errors: those of the import and of `use`.
+ */
 export async function withImported<T>(
   model: FoundModel,
   version: FoundVersion,
@@ -82,7 +84,7 @@ export function tableText(report: TableReport): string {
     head +
     block('fields', report.fields.map(fieldRow)) +
     block('outputs', outputs.map(columnRow)) +
-    (extra.length === 0 ? '' : block('answered where they are asked for', extra.map(columnRow))) +
+    (extra.length === 0 ? '' : block('returned on request', extra.map(columnRow))) +
     block('stages', stages)
   );
 }
@@ -95,7 +97,7 @@ const columnRow = ({ name, datatype, shape, type }: ImportedColumn): string[] =>
 ];
 
 const fieldRow = (field: ImportedColumn): string[] => {
-  const notes = [field.optional ? 'may be left out' : '', field.about];
+  const notes = [field.optional ? 'optional' : '', field.about];
   return [...columnRow(field), notes.filter((note) => note !== '').join('; ')];
 };
 

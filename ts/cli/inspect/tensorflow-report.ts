@@ -1,5 +1,5 @@
-// `serval inspect` of a TensorFlow model: what saved_model_cli prints, and which operators are
-// there and supported. Control plane, main thread. Imports the model, serves nothing.
+// `serval inspect` of a TensorFlow model: what saved_model_cli prints, plus its operators and
+// whether they are supported. Control plane, main thread. Imports the model, serves nothing.
 import { importInThread } from '../../importers/run/import-thread.js';
 import type { ImportedModel } from '../../importers/tensorflow/imported.js';
 import { savedModelTags } from '../../importers/tensorflow/load/saved-model.js';
@@ -27,11 +27,11 @@ interface SignatureReport {
   readonly inputs: readonly TensorReport[];
   readonly outputs: readonly TensorReport[];
   readonly served: boolean;
-  /** Why not; "" when it is. */
+  /** Why not; "" if it is. */
   readonly reason: string;
 }
 
-/** What `--json` prints. */
+/** Output of `--json`. */
 export interface TensorFlowReport {
   readonly name: string;
   readonly version: string;
@@ -40,14 +40,14 @@ export interface TensorFlowReport {
   readonly format: ImportedModel['format'];
   readonly tensorflowVersion: string;
   readonly tags: readonly string[];
-  /** All that the SavedModel has. */
+  /** All tag sets of the SavedModel. */
   readonly tagSets: readonly (readonly string[])[];
   readonly signatures: readonly SignatureReport[];
   readonly operators: ImportedModel['operators'];
   readonly states: readonly string[];
   readonly weightBytes: number;
   readonly warnings: readonly string[];
-  /** By served signature: whether requests of several callers may be run together. */
+  /** By served signature: whether requests of different callers may be batched. */
   readonly rows: readonly RowsFinding[];
 }
 
@@ -105,7 +105,7 @@ export async function tensorFlowReport(
   };
 }
 
-/** What the engine reads from the imported graphs. Errors: ModelInvalid, RuntimeUnavailable. */
+/** The engine's findings about the imported graphs. Errors: ModelInvalid, RuntimeUnavailable. */
 async function rowsOf(
   name: string,
   { version, path }: ScannedVersion,

@@ -1,5 +1,4 @@
-// What `serval predict` prints of an answer: for people a table, for machines JSON. Pure; control
-// plane.
+// Output of `serval predict`: a table for people, JSON for machines. Pure; control plane.
 import type { Cell, Outputs, Tensor } from '../../library/types.js';
 import { visible, visibleInJson } from '../../base/text.js';
 
@@ -58,8 +57,10 @@ function plainText(value: unknown): string {
 
 const shortFloat = (value: number): string => String(Number(value.toPrecision(7)));
 
-/** Flat values, row-major; 64-bit integers with all digits, NaN and the infinities as texts, bytes
- * that are no text as base64. */
+/**
+ * Flat values, row-major; 64-bit integers with all digits, NaN and the infinities as strings, bytes
+ * that are not text as base64.
+ */
 export function answerJson({ model, version, ms, outputs }: Answered): string {
   const tensors = Object.values(outputs).map(({ name, datatype, shape, data }) => {
     const values = Array.from(data as ArrayLike<Cell>, cellJson);

@@ -13,9 +13,9 @@ export const BATCH = flag(
   'N',
   whole(1, 1_000_000),
   1,
-  '--random: rows of free dimensions',
+  '--random: size of a dynamic first dimension',
 );
-export const SEED = flag('seed', 'N', whole(0, 4_294_967_295), 1, '--random: other values');
+export const SEED = flag('seed', 'N', whole(0, 4_294_967_295), 1, '--random: seed of the values');
 
 export const PREDICT_FLAGS: readonly FlagRow[] = [
   flag(
@@ -28,11 +28,11 @@ export const PREDICT_FLAGS: readonly FlagRow[] = [
   flag('random', '', BOOL, 'false', 'random values for inputs that --input does not give'),
   BATCH,
   SEED,
-  flag('output', 'NAME', LIST, '', 'answer this one; may be repeated (all)'),
-  flag('json', '', BOOL, 'false', 'one JSON object'),
-  flag('model', 'NAME', TEXT, '', 'which one, where PATH or the URL has several'),
-  flag('model-version', 'V', TEXT, '', 'which version (the highest)'),
-  flag('signature', 'NAME', TEXT, '', 'of a TensorFlow model (serving_default)'),
-  flag('header', 'NAME: VALUE', LIST, '', 'sent to the URL, for keys; may be repeated'),
+  flag('output', 'NAME', LIST, '', 'output to return; may be repeated (default: all)'),
+  flag('json', '', BOOL, 'false', 'print one JSON object'),
+  flag('model', 'NAME', TEXT, '', 'model name, if PATH or the URL has several'),
+  flag('model-version', 'V', TEXT, '', 'version (default: the highest)'),
+  flag('signature', 'NAME', TEXT, '', 'signature of a TensorFlow model (default: serving_default)'),
+  flag('header', 'NAME: VALUE', LIST, '', 'header sent to the URL, for keys; may be repeated'),
   ...SERVE_FLAGS.filter((row) => MODEL_SETTINGS.includes(row.name)),
 ];

@@ -1,4 +1,4 @@
-// What --input and --random say, as a request's inputs. Control plane; reads files.
+// Builds a request's inputs from --input and --random. Control plane; reads files.
 import { readFileSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
@@ -19,9 +19,11 @@ const WHERE = '--input';
 const OTHER_PICTURES: ReadonlySet<string> = new Set(['.gif', '.bmp', '.webp', '.tif', '.tiff']);
 const RANDOM_ELEMENTS_MAX = 268_435_456;
 
-/** All of --input together. NAME=VALUE, NAME=@FILE, or @FILE with a JSON object by name, a request
- * of V2, or rows of a model of columns; "-" is standard input.
- * Errors: InvalidArgument naming the text or the file. */
+/**
+ * All of --input together. NAME=VALUE, NAME=@FILE, or @FILE with a JSON object by name, a V2
+ * request, or rows of a tabular model; "-" is standard input. Errors: InvalidArgument naming the
+ * text or the file.
+ */
 export function readInputs(
   texts: readonly string[],
   infos: readonly InputInfo[],
@@ -32,7 +34,8 @@ export function readInputs(
     if (text.startsWith('@')) {
       const whole = wholeRequest(jsonOf(text.slice(1), fileBytes(text.slice(1), folder)));
       if (Array.isArray(whole)) {
-        if (texts.length > 1) throw configError(WHERE, `${echo(text)} has rows: expected it alone`);
+        if (texts.length > 1)
+          throw configError(WHERE, `${echo(text)} has rows: expected no other --input`);
         return whole as readonly Row[];
       }
       for (const [name, value] of Object.entries(whole)) given.set(name, value as InputValue);
@@ -77,7 +80,7 @@ function fileValue(path: string, info: InputInfo | undefined, folder: string): I
   if (isText) return new Uint8Array(bytes);
   if (path === '-') return plain(jsonOf(path, bytes)) as InputValue;
   const why = OTHER_PICTURES.has(extname(path).toLowerCase())
-    ? 'of pictures expected .png or .jpg; others are only given to inputs of BYTES, as they are'
+    ? 'image options need a .png or .jpg file; other files can only be given to BYTES inputs'
     : 'expected .json, .npy, .png or .jpg (any file for an input of BYTES)';
   throw configError(WHERE, `${echo(path)}: ${why}`);
 }
@@ -98,7 +101,7 @@ function jsonOf(path: string, bytes: Buffer): ExactValue {
   }
 }
 
-/** Inputs by name, a V2 request's as tensors; V1's `inputs` and `instances` as they mean. */
+/** Inputs by name; a V2 request's as tensors; V1's `inputs` and `instances` by their meaning. */
 function wholeRequest(json: ExactValue): Inputs | readonly Row[] {
   const inputs = memberOf(json, 'inputs');
   if (Array.isArray(inputs)) {
@@ -111,7 +114,7 @@ function wholeRequest(json: ExactValue): Inputs | readonly Row[] {
   return value as Inputs | readonly Row[];
 }
 
-/** Numbers as JavaScript has them; whole ones that it has not as bigint. */
+/** Converts to JavaScript numbers; integers outside their range become bigint. */
 export function plain(value: ExactValue): unknown {
   if (value instanceof ExactNumber) {
     const number = Number(value.text);
@@ -127,7 +130,7 @@ export function plain(value: ExactValue): unknown {
   return value;
 }
 
-/** Numbers from 0 to 1 (exclusive), always the same for a seed. */
+/** Numbers in [0, 1), always the same for a seed. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -138,8 +141,10 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** Values for each input: floats from 0 to 1, whole numbers from 0 to 9 (UINT8: to 255), words.
- * A free first dimension is `rows`, other free ones 1. Errors: InvalidArgument: too many. */
+/**
+ * Values for each input: floats from 0 to 1, integers from 0 to 9 (UINT8: to 255), words. A dynamic
+ * first dimension is `rows`, other dynamic ones 1. Errors: InvalidArgument: too many.
+ */
 export function randomInputs(
   infos: readonly InputInfo[],
   { rows, next, isTable }: { rows: number; next: () => number; isTable: boolean },

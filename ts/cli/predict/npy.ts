@@ -60,7 +60,7 @@ export function readNpy(where: string, file: Uint8Array): NpyArray {
   const datatype = DATATYPES[`${kind}${width}`];
   const isText = kind === 'S' || kind === 'U';
   if (datatype === undefined && !isText) {
-    throw bad(`numbers, truth values or text (not ${echo(descr)})`);
+    throw bad(`numbers, booleans or text (not ${echo(descr)})`);
   }
   const size = datatype ? dataTypeOf(datatype).bytes : Number(width) * (kind === 'U' ? 4 : 1);
   const data = bytes.subarray(end);
@@ -85,7 +85,7 @@ function swapped(bytes: Buffer, unit: number): Buffer {
   return copy;
 }
 
-/** Fortran's order has the first index fastest. */
+/** In Fortran order the first index varies fastest. */
 function rowMajor(bytes: Buffer, shape: readonly number[], size: number): Buffer {
   const copy = Buffer.alloc(bytes.length);
   const strides = shape.map((_, i) => elementCount(shape.slice(0, i)));
@@ -102,7 +102,7 @@ function rowMajor(bytes: Buffer, shape: readonly number[], size: number): Buffer
   return copy;
 }
 
-/** Bytes up to the zeros that fill them; UTF-32 where `wide`. */
+/** Bytes without the zero padding; UTF-32 if `wide`. */
 function fixedText(bytes: Buffer, wide: boolean): string | Uint8Array {
   if (wide) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

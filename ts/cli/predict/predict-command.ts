@@ -17,7 +17,7 @@ import { openRemote, remoteTarget, type Callable } from './remote.js';
 
 const isUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
 
-/** Answers the exit code. Errors: UsageError; those of loadModel() and infer(), or of the URL. */
+/** Returns the exit code. Errors: UsageError; those of loadModel() and infer(), or of the URL. */
 export async function predictCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const flags = await asUsage(() => parseFlags(args, cwd, PREDICT_FLAGS));
@@ -108,7 +108,7 @@ async function openTarget(
   return loadModelWith(target, { name: model, version, signature }, new Map([quiet, ...own]));
 }
 
-/** Errors: InvalidArgument: an input that is given by nothing, bad texts and files. */
+/** Errors: InvalidArgument: an input without a value, bad texts and files. */
 function inputsOf(
   model: Callable,
   { inputs: texts, random, batch: rows, seed }: PredictSettings,

@@ -1,5 +1,5 @@
-// A model behind a URL: V2 over HTTP with binary tensors, V1 with JSON, or gRPC (grpc/). Control
-// plane. Source: docs/reference/protocols/v2-rest.md, docs/reference/protocols/v1-rest.md.
+// A model at a URL: V2 over HTTP with binary tensors, V1 with JSON, or gRPC (grpc/). Control plane.
+// Source: docs/reference/protocols/v2-rest.md, docs/reference/protocols/v1-rest.md.
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { requestOf } from '../../library/load-model.js';
 import { tableAnswer } from '../../library/table-request.js';
@@ -16,7 +16,7 @@ const LENGTH_HEADER = 'inference-header-content-length';
 const MODEL_PATH =
   /^(.*)\/(v[12])\/models\/([^/:]+)(?:\/versions\/([^/:]+))?(?:\/infer|:predict)?\/?$/;
 
-/** What can be asked of a model, wherever it is. */
+/** Calls on a model, wherever it is. */
 export interface Callable {
   readonly name: string;
   readonly version: string;
@@ -27,17 +27,17 @@ export interface Callable {
 }
 
 export interface RemoteTarget {
-  /** Scheme, host and port, and what stands before /v2 of HTTP. */
+  /** Scheme, host and port, and for HTTP the path before /v2. */
   readonly base: string;
   readonly isGrpc: boolean;
-  /** any: V2, and V1 where a gRPC server has no V2. */
+  /** any: V2, or V1 if a gRPC server has no V2. */
   readonly protocol: 'v1' | 'v2' | 'any';
   readonly model: string;
   /** "" = the server's choice. */
   readonly version: string;
 }
 
-/** `model`, `version`: what is said beside the URL. Errors: InvalidArgument. */
+/** `model`, `version`: given besides the URL. Errors: InvalidArgument. */
 export function remoteTarget(text: string, model?: string, version?: string): RemoteTarget {
   const bad = (expected: string): ServalError =>
     new ServalError(ErrorCode.InvalidArgument, `${text}: expected ${expected}`);
@@ -53,9 +53,9 @@ export function remoteTarget(text: string, model?: string, version?: string): Re
   const path = pathname.replace(/\/$/, '');
   const [, before = '', protocol, name = '', inside = ''] = MODEL_PATH.exec(path) ?? prefixOf(path);
   const named = model ?? decoded(name, bad);
-  if (named === '') throw bad('/v2/models/NAME behind the address, or --model NAME');
+  if (named === '') throw bad('/v2/models/NAME after the address, or --model NAME');
   if (isGrpc && (before !== '' || search !== '')) {
-    throw bad(`only /v2/models/NAME or /v1/models/NAME behind ${scheme}//${host}`);
+    throw bad(`only /v2/models/NAME or /v1/models/NAME after ${scheme}//${host}`);
   }
   return {
     base: `${scheme}//${host}${before}`,
@@ -66,7 +66,7 @@ export function remoteTarget(text: string, model?: string, version?: string): Re
   };
 }
 
-/** What stands before the protocol, and the protocol where it is said. */
+/** The part before the protocol, and the protocol if it is present. */
 const prefixOf = (path: string): readonly string[] => /^(.*?)(?:\/(v[12]))?$/.exec(path) ?? [];
 
 function decoded(text: string, bad: (expected: string) => ServalError): string {
@@ -77,7 +77,7 @@ function decoded(text: string, bad: (expected: string) => ServalError): string {
   }
 }
 
-/** Asks for the model's metadata. Errors: what the server answers; ModelNotReady: no server. */
+/** Gets the model's metadata. Errors: the server's; ModelNotReady: no server. */
 export async function openRemote(
   target: RemoteTarget,
   headers: Readonly<Record<string, string>>,
@@ -98,7 +98,7 @@ async function call(url: string, init: RequestInit): Promise<Reply> {
   const unreachable = (error: unknown): ServalError => {
     const { cause } = error as { readonly cause?: unknown };
     const why = reasonOf(cause ?? error);
-    return new ServalError(ErrorCode.ModelNotReady, `${url}: no answer: ${why}`);
+    return new ServalError(ErrorCode.ModelNotReady, `${url}: no response: ${why}`);
   };
   const answer = await fetch(url, init).catch((error: unknown) => {
     throw unreachable(error);
@@ -211,7 +211,7 @@ function v1Body(values: Inputs | readonly Row[], signature: string): string {
   return v1Text({ signature_name: signature, inputs });
 }
 
-/** Lists in lists, of {data, shape} too. */
+/** Nested lists, also of {data, shape}. */
 function nestedValue(value: unknown): unknown {
   const { data, shape } = (value ?? {}) as { data?: ArrayLike<unknown>; shape?: readonly number[] };
   if (data === undefined || shape === undefined) return value;
@@ -224,7 +224,7 @@ function nestedValue(value: unknown): unknown {
   return level[0];
 }
 
-/** V1 says no datatypes: values are what JSON says. */
+/** V1 reports no datatypes: values have their JSON types. */
 function v1Outputs(body: Buffer): Outputs {
   const answer = plain(parseExact(body.toString('utf8'))) as {
     readonly outputs?: unknown;

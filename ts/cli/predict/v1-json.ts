@@ -1,5 +1,5 @@
-// V1's JSON as clients have it: what the metadata of a model says, values as text. Control plane;
-// pure. Source: docs/reference/protocols/v1-rest.md; tfserving.md 1.
+// V1's JSON from the client's side: parses a model's metadata, writes values as text. Control
+// plane; pure. Source: docs/reference/protocols/v1-rest.md; tfserving.md 1.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { InputInfo } from '../../library/types.js';
 import { DATA_TYPES, isDtype } from '../../model/datatype.js';
@@ -28,19 +28,21 @@ interface V1Document {
 export interface V1Metadata {
   readonly version: string;
   readonly inputs: readonly InputInfo[];
-  /** undefined: a free rank. */
+  /** undefined: unknown rank. */
   readonly outputShapes: readonly (readonly number[] | undefined)[];
 }
 
-/** One signature of the document of .../metadata at `where`.
- * Errors: SignatureNotFound; Unimplemented: an input whose data type cannot be sent. */
+/**
+ * One signature of the .../metadata document at `where`. Errors: SignatureNotFound; Unimplemented:
+ * an input whose data type cannot be sent.
+ */
 export function v1Metadata(document: unknown, signature: string, where: string): V1Metadata {
   const { metadata, model_spec: spec } = (document ?? {}) as V1Document;
   const defined = metadata?.signature_def?.signature_def ?? {};
   const own = Object.hasOwn(defined, signature) ? defined[signature] : undefined;
   if (own === undefined) {
     const known = Object.keys(defined).map(echo).join(', ') || 'none';
-    const text = `${where}: no signature ${echo(signature)}, there is ${known}`;
+    const text = `${where}: no signature ${echo(signature)}; the model has ${known}`;
     throw new ServalError(ErrorCode.SignatureNotFound, text);
   }
   return {
@@ -65,7 +67,7 @@ function infoOf(name: string, { dtype = '', tensor_shape: shape }: V1Tensor): In
   return { name, datatype, shape: dimsOf(shape), unknownRank: shape?.unknown_rank === true };
 }
 
-/** JSON with whole bigints, bare NaN and infinities, and bytes as V1 has them. */
+/** JSON with exact bigints, bare NaN and infinities, and bytes in V1's form. */
 export function v1Text(value: unknown): string {
   if (value instanceof Uint8Array) return `{"b64":"${Buffer.from(value).toString('base64')}"}`;
   if (ArrayBuffer.isView(value)) return v1Text(Array.from(value as unknown as ArrayLike<unknown>));

@@ -1,4 +1,4 @@
-// What the start line says of access: what is open to whom. Pure; control plane.
+// Summary of access rules in the start line: what is open to whom. Pure; control plane.
 import { CALL_GROUPS, type CallGroup } from '../../access/groups.js';
 import { callAccess, type CallAccess, type Entrance, type Policy } from '../../access/policy.js';
 
@@ -7,14 +7,14 @@ const CHANGED: readonly CallGroup[] = ['control', 'logging', 'tracing', 'shared-
 /** Groups that have a call. */
 const CALLED = CALL_GROUPS.filter((group) => group !== 'console');
 
-/** Of HTTP and gRPC both: where they differ, the less open one. */
+/** Covers both HTTP and gRPC: if they differ, the more restricted one. */
 export interface AccessFacts {
-  /** Groups that anybody may read. */
+  /** Groups that everybody may read. */
   readonly open: readonly CallGroup[];
-  /** Groups that anybody may change the server by, and those that this machine may. */
+  /** Groups through which everybody may change the server, and those for which this machine may. */
   readonly changesFromAnywhere: readonly CallGroup[];
   readonly changesFromHere: readonly CallGroup[];
-  /** Keys of the file; undefined: there is none. */
+  /** Number of keys in the file; undefined: there is no file. */
   readonly keys: number | undefined;
   /** Groups that a header of Triton's flags opens. */
   readonly byHeader: readonly CallGroup[];

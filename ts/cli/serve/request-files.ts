@@ -1,5 +1,6 @@
-// Requests too long to print, as files that the lines of `serval serve` name. They lie in a folder
-// of this process's own, which goes when the server stops. Control plane, main thread.
+// Files for requests too long to print, named in the lines of `serval serve`. They are in a
+// temporary folder of this process, which is removed when the server stops. Control plane, main
+// thread.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +12,10 @@ export class RequestFiles {
   #written = 0;
   readonly #paths = new Map<string, string>();
 
-  /** The path of a file for `key` ("model.v2.json"), written where it is not there yet; undefined:
-   * it cannot be written. */
+  /**
+   * The path of a file for `key` ("model.v2.json"), written if it does not exist yet; undefined: it
+   * cannot be written.
+   */
   readonly pathOf = (key: string, text: () => string): string | undefined => {
     const known = this.#paths.get(key);
     if (known !== undefined) return known;
@@ -34,7 +37,7 @@ export class RequestFiles {
     try {
       rmSync(this.#folder, { recursive: true, force: true });
     } catch {
-      // What is left is small, and in the folder for what is temporary.
+      // Leftovers are small, and in the temporary folder.
     }
   }
 }

@@ -1,5 +1,5 @@
-// `serval serve`: reads the configuration, starts the server, says that it is ready, and ends it on
-// a signal. Control plane, main thread.
+// `serval serve`: reads the configuration, starts the server, reports that it is ready, and stops
+// it on a signal. Control plane, main thread.
 import { availableParallelism } from 'node:os';
 import { reasonOf } from '../../base/errors.js';
 import { parseServeConfig } from '../../config/config.js';
@@ -19,8 +19,10 @@ import { asUsage } from '../usage.js';
 
 const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 130, SIGTERM: 143 };
 
-/** Answers the exit code: 0 with the server running.
- * Errors: UsageError; what startServer throws (a missing path, an occupied port). */
+/**
+ * Returns the exit code: 0 with the server running. Errors: UsageError; what startServer throws (a
+ * missing path, a port in use).
+ */
 export async function serveCommand(args: readonly string[]): Promise<number> {
   const startable = (wanted: number): number => loadBinding().startableThreads(wanted);
   await startNodePool(startable);
@@ -28,7 +30,7 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   const { logLevel: level, logFormat: format, logFile: file } = config;
   const logger = createLogger({ level, format, file });
   const oldNode = unsupportedNode(process.version);
-  if (oldNode !== undefined) logger.warn(`${oldNode}: it may fail in ways that no test covers`);
+  if (oldNode !== undefined) logger.warn(`${oldNode}: this version is not tested`);
   exitOnUncaught({ level, format });
   requireThreads(threadSettings(config), startable);
   const signals = new SignalExit(logger);
@@ -37,7 +39,7 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
     const server = await startServer(config);
     signals.server = server;
     process.on('SIGHUP', () => {
-      logger.info('reading configuration and models anew', { signal: 'SIGHUP' });
+      logger.info('reloading configuration and models', { signal: 'SIGHUP' });
       void server.reload();
     });
     announce(config, server, signals.files);
@@ -57,7 +59,7 @@ function threadSettings({ listeners, httpThreads, grpc, model }: Config): Thread
   };
 }
 
-/** Says that the server listens, and that it is ready when it is. */
+/** Prints that the server listens, and that it is ready once it is. */
 function announce(config: Config, server: RunningServer, files: RequestFiles): void {
   const { httpPort, grpcPort, tls, admin } = server;
   const { grpcHost, host } = config;
@@ -80,13 +82,15 @@ function announce(config: Config, server: RunningServer, files: RequestFiles): v
   });
 }
 
-/** Gives back what only the start needed, once the ready line is out. */
+/** Releases memory that only startup needed, once the ready line is printed. */
 function endStart(): void {
   setImmediate(() => loadBinding().dropStartCode());
 }
 
-/** The first SIGTERM or SIGINT drains and exits 0, or 1 where requests had to be cut; a second one,
- * or one before the server is up, exits at once with 128 + the signal's number. */
+/**
+ * The first SIGTERM or SIGINT drains and exits 0, or 1 if requests had to be cut off; a second one,
+ * or one before the server is up, exits at once with 128 + the signal's number.
+ */
 class SignalExit {
   server: RunningServer | undefined;
   readonly files = new RequestFiles();

@@ -1,4 +1,4 @@
-// What `serval serve` prints on stdout when it listens: the table of models, lines to paste, and
+// Output of `serval serve` on stdout once it listens: the table of models, lines to paste, and
 // whether it is ready. Pure; control plane.
 import type { Policy } from '../../access/policy.js';
 import { modelProblem } from '../../models/registry/snapshot-build.js';
@@ -12,31 +12,35 @@ import type { SampleRequest } from '../../protocols/sample-request.js';
 
 export interface Listening {
   readonly host: string;
-  /** undefined: it is off; so of gRPC. */
+  /** undefined: disabled; the same for gRPC. */
   readonly httpPort: number | undefined;
   readonly grpcHost: string;
   readonly grpcPort: number | undefined;
-  /** What has TLS. */
+  /** The transports that use TLS. */
   readonly tls?: { readonly http: boolean; readonly grpc: boolean; readonly admin: boolean };
   readonly policy?: Policy;
   readonly admin?: { readonly host: string; readonly port: number } | undefined;
-  /** The path of a file with a request that is too long to print, by its name; undefined: there
-   * is none. Absent: no such files are written. */
+  /**
+   * The path of a file with a request that is too long to print, by its name; undefined: there is
+   * none. Absent: no such files are written.
+   */
   readonly requestFile?: (name: string, text: () => string) => string | undefined;
 }
 
 const HEADINGS = ['MODEL', 'VERSION', 'STATE', 'FORMAT', 'INPUTS -> OUTPUTS'];
 const COLUMN_CHARS_MAX = 60;
-/** The log has the whole reason of a failed load. */
+/** The log has the full reason of a failed load. */
 const REASON_CHARS_MAX = 160;
 const REASONS_MAX = 10;
-/** Models that are looked at for one to print a request of. */
+/** Maximum models considered for sample requests. */
 const SAMPLED_MODELS_MAX = 1000;
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', '']);
 const GRPC_SERVICE = 'inference.GRPCInferenceService';
 
-/** Everything for people: table, lines to paste, ready line or what is wrong; with a final
- * newline. */
+/**
+ * The complete text for people: table, lines to paste, ready line or problems; with a final
+ * newline.
+ */
 export function startedText(snapshot: RegistrySnapshot, at: Listening): string {
   const samples = pasteLines(snapshot, at);
   const blocks = [modelTable(snapshot)];
@@ -66,7 +70,7 @@ function adminText({ admin, tls }: Listening): string {
   return `, control and metrics on ${where}${tlsText(tls?.admin)} only`;
 }
 
-/** The same for machines: one JSON line, whose event is "ready" only where the server is. */
+/** The same for machines: one JSON line, whose event is "ready" only if the server is. */
 export function startedJson(snapshot: RegistrySnapshot, at: Listening, pid: number): string {
   const { host, httpPort, grpcHost, grpcPort, policy, admin } = at;
   const http = httpPort === undefined ? null : { host, port: httpPort };
@@ -79,7 +83,7 @@ export function startedJson(snapshot: RegistrySnapshot, at: Listening, pid: numb
   return `${visibleJson(line)}\n`;
 }
 
-/** What keeps the server from being ready; nothing where it is. */
+/** Why the server is not ready; empty if it is. */
 function unreadyReasons(snapshot: RegistrySnapshot): readonly string[] {
   if (snapshot.ready) return [];
   const unready = Object.values(snapshot.models)
@@ -90,7 +94,7 @@ function unreadyReasons(snapshot: RegistrySnapshot): readonly string[] {
   return [...snapshot.faults, ...unready.slice(0, REASONS_MAX), ...more];
 }
 
-/** One line per version; the reason of a failed one stands in its last column. */
+/** One line per version; the last column has the reason of a failed one. */
 export function modelTable(snapshot: RegistrySnapshot): string {
   const rows = [HEADINGS];
   for (const model of Object.values(snapshot.models)) {
@@ -137,13 +141,15 @@ export function shapeText(tensor: TensorInfo): string {
 interface Sampled {
   readonly model: ModelSnapshot;
   readonly sample: SampleRequest;
-  /** Whether it is short enough to stand in the line. */
+  /** Whether it is short enough for the line. */
   readonly printed: boolean;
 }
 
-/** Commands for as many models as are shown: each protocol for the one whose request is the
- * shortest, V2 for the others. Requests that are too long stand in files, where those are written;
- * none for a model of which it is not known what it takes. */
+/**
+ * Commands for a limited number of models: each protocol for the model with the shortest request,
+ * V2 for the others. Requests that are too long are in files, if those are written; a model whose
+ * valid inputs are unknown has none.
+ */
 export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly string[] {
   const sampled: Sampled[] = [];
   let left = at.requestFile === undefined ? 0 : TRY_MODELS_MAX;
@@ -168,12 +174,12 @@ export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly 
   return lines.map(visibleInJson);
 }
 
-/** A picture whose size a request chooses: one pixel is none that a model takes. */
+/** An image of dynamic size: a one-pixel image would not be a realistic input. */
 function hasFreePicture(input: TensorInfo): boolean {
   return pictureShape(input) !== undefined && input.shape.slice(1).some((dim) => dim < 0);
 }
 
-/** What stands behind curl's -d: the body, or the file that has it; undefined: neither. */
+/** The argument of curl's -d: the body, or the file that contains it; undefined: neither. */
 function bodyOf(
   { model, sample, printed }: Sampled,
   at: Listening,
@@ -222,8 +228,10 @@ function curlLines(one: Sampled, at: Listening, part: 'v1' | 'v2'): readonly str
 
 const schemeOf = (isTls = false): string => (isTls ? 'https' : 'http');
 
-/** gRPC with nothing but curl: an empty message (five zero bytes) to ServerReady. The answer's last
- * two bytes, 08 01, say that it is. */
+/**
+ * gRPC with curl alone: sends an empty message (five zero bytes) to ServerReady. The response's
+ * last two bytes, 08 01, mean that it is ready.
+ */
 function grpcCurlLine(url: string): string {
   const headers = "-H 'content-type: application/grpc' -H 'te: trailers'";
   const target = shellQuote(`${url}/${GRPC_SERVICE}/ServerReady`);
@@ -239,7 +247,7 @@ function authority(host: string, port: number): string {
   return name.includes(':') ? `[${name}]:${port}` : `${name}:${port}`;
 }
 
-/** In single quotes where the shell would read it otherwise. */
+/** Adds single quotes if the shell would interpret it otherwise. */
 export function shellQuote(text: string): string {
   if (/^[A-Za-z0-9_./:@%+,-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", "'\\''")}'`;

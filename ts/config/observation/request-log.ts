@@ -1,55 +1,69 @@
 // The request log: flags and their settings. Control plane, start-up only.
 import { REQUEST_LOG_FORMATS, type RequestLogSettings } from './request-log-settings.js';
 import { echo } from '../../base/text.js';
-import { flag, type FlagType } from '../values/flag-row.js';
+import { setting, settingValues } from '../values/flag-row.js';
 import type { SettingsReader } from '../values/settings-reader.js';
-import { choiceValue, configError, lastText, type Written } from '../values/values.js';
+import { configError, lastText, type Written } from '../values/values.js';
 
-const path: FlagType = { kind: 'path' };
-const text: FlagType = { kind: 'text' };
+const path = { kind: 'path' } as const;
+const text = { kind: 'text' } as const;
 /** Of one file, and files of one log. */
 const FILE_MB_MAX = 1_000_000;
 const FILES_MAX = 100_000;
 const VALUES_MAX = 1_000_000_000;
 
 export const REQUEST_LOG_FLAGS = [
-  flag(
+  setting(
+    'folder',
     'request-log-dir',
     'DIR',
     path,
     '',
     'requests of all models with their answers, as files in this folder',
   ),
-  flag('request-log-sampling', 'RATE', text, '1', 'the part of requests that is logged, 0 to 1'),
-  flag(
+  setting(
+    'sampling',
+    'request-log-sampling',
+    'RATE',
+    text,
+    '1',
+    'the part of requests that is logged, 0 to 1',
+    { read: samplingOf },
+  ),
+  setting(
+    'format',
     'request-log-format',
     'FORMAT',
     { kind: 'choice', choices: REQUEST_LOG_FORMATS },
     'json',
     "json: a line each; raw: the same, bytes as they came; tfrecord: TensorFlow Serving's form",
   ),
-  flag(
+  setting(
+    'values',
     'request-log-values',
     'N',
     text,
     'full',
     'values of each tensor in a line of JSON: full, none or so many',
+    { read: valuesOf },
   ),
-  flag(
+  setting(
+    'fileMb',
     'request-log-max-mb',
     'MB',
     { kind: 'int', min: 1, max: FILE_MB_MAX },
     100,
     'a file of the request log that is larger is followed by another',
   ),
-  flag(
+  setting(
+    'filesMax',
     'request-log-files',
     'N',
     { kind: 'int', min: 1, max: FILES_MAX },
     10,
     'files of each request log that are kept; the oldest go',
   ),
-];
+] as const;
 
 function samplingOf(from: Written): number {
   const written = lastText(from);
@@ -70,15 +84,10 @@ function valuesOf(from: Written): number {
 }
 
 /** Errors: InvalidArgument naming the flag. */
-export function requestLogSettings({
-  int,
-  written,
-  given,
-  filePath,
-}: SettingsReader): RequestLogSettings {
-  const folder = filePath('request-log-dir');
-  const format = choiceValue(REQUEST_LOG_FORMATS, written('request-log-format'));
-  const values = valuesOf(written('request-log-values'));
+export function requestLogSettings(read: SettingsReader): RequestLogSettings {
+  const settings = settingValues(REQUEST_LOG_FLAGS, read);
+  const { folder, format, values } = settings;
+  const { given } = read;
   for (const name of ['request-log-sampling', 'request-log-format', 'request-log-values']) {
     const from = given(name);
     if (folder !== undefined || from === undefined) continue;
@@ -88,12 +97,5 @@ export function requestLogSettings({
   if (cut !== undefined && format !== 'json' && Number.isFinite(values)) {
     throw configError(cut.where, `expected --request-log-format json with it, got ${format}`);
   }
-  return {
-    folder,
-    sampling: samplingOf(written('request-log-sampling')),
-    format,
-    values,
-    fileMb: int('request-log-max-mb'),
-    filesMax: int('request-log-files'),
-  };
+  return settings;
 }

@@ -96,7 +96,7 @@ export const PLATFORM_FIELDS: FieldTable = {
     use_per_session_threads: noEffect('one thread pool is shared by all models'),
     graph_options: noEffect('ONNX Runtime optimizes: --graph-optimization'),
     operation_timeout_in_ms: noEffect(
-      '--rest-api-timeout-in-ms and deadlines of gRPC calls end runs',
+      'use --rest-api-timeout-in-ms and deadlines of gRPC calls, which end runs',
     ),
     session_inter_op_thread_pool: noEffect('one thread pool is shared by all models'),
     rpc_options: noEffect(NO_TENSORFLOW),

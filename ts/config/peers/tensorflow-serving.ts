@@ -24,7 +24,7 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'rest-api-timeout-in-ms',
     'MS',
     '',
-    'limits the wait in the queue; what runs is not cut short',
+    'limits the whole request: the wait in the queue and the run',
   ),
   works(
     'rest-api-enable-cors-support',

@@ -1,6 +1,6 @@
-// Writes ONNX models: deterministic, minimal, no checking of operators (the runtime does that at
-// load). Used by the scripts that make example and fixture models and by importers. Control plane.
-// Source: field numbers of onnx/onnx.proto (ONNX IR version 8).
+// Writes ONNX models: deterministic, minimal, without checks of operators (the runtime makes those
+// at load). Used by importers and by the scripts that make example and fixture models. Control
+// plane. Source: field numbers of onnx/onnx.proto (ONNX IR version 8).
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { dataTypeOfOnnx, type ElementType } from '../../model/datatype.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
@@ -23,7 +23,7 @@ export const ELEMENT_TYPES: Readonly<Record<ElementType, number>> = {
   bfloat16: 16,
 };
 
-/** A fixed size, a symbolic name, or undefined for a dimension of which nothing is known. */
+/** A fixed size, a symbolic name, or undefined for an unknown dimension. */
 export type OnnxDim = number | string | undefined;
 
 /** An input or output. Without `shape` even the rank is unknown; `[]` is a scalar. */
@@ -31,12 +31,14 @@ export interface OnnxValue {
   readonly name: string;
   readonly type: ElementType;
   readonly shape?: readonly OnnxDim[];
-  /** What the tensors are in; maps: a sequence of maps from this type to floats. */
+  /** The container of the tensors; maps: a sequence of maps from this type to floats. */
   readonly container?: 'sequence' | 'optional' | 'maps';
 }
 
-/** A constant. `data`: little-endian elements, row-major; for type "string" the strings (or their
- * bytes); or where the elements are: the runtime is given those of a `location` by name. */
+/**
+ * A constant. `data`: little-endian elements, row-major; for type "string" the strings (or their
+ * bytes); or the location of the elements: the runtime receives those of a `location` by name.
+ */
 export interface OnnxTensor {
   readonly name: string;
   readonly type: ElementType;
@@ -44,8 +46,10 @@ export interface OnnxTensor {
   readonly data: Uint8Array | readonly (string | Uint8Array)[] | OnnxExternalData;
 }
 
-/** TensorProto.external_data. `location`: a path below the model's folder, or any word where the
- * runtime is handed the initializer itself. */
+/**
+ * TensorProto.external_data. `location`: a path below the model's folder, or any word if the
+ * runtime receives the initializer itself.
+ */
 export interface OnnxExternalData {
   readonly location: string;
   readonly offset: number;
@@ -62,7 +66,7 @@ export type OnnxAttribute =
   | { readonly ints: readonly (number | bigint)[] }
   | { readonly strings: readonly string[] };
 
-/** An operator. "" in `inputs` or `outputs` leaves an optional one out. */
+/** An operator. "" in `inputs` or `outputs` omits an optional one. */
 export interface OnnxNode {
   readonly op: string;
   readonly inputs: readonly string[];

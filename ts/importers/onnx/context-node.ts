@@ -1,13 +1,13 @@
-// Whether an ONNX file holds what a provider compiled beforehand: nodes of op EPContext, such as
-// TensorRT's engines. Tags and lengths are read, weights and engines are skipped: a file of
-// gigabytes costs small reads. Control plane.
-// Source: field numbers of onnx/onnx.proto; ONNX Runtime's operator EPContext (com.microsoft).
+// Finds nodes in an ONNX file that a provider compiled beforehand: operator EPContext, such as
+// TensorRT's engines. Reads tags and lengths and skips weights and engines: a file of gigabytes
+// costs small reads. Control plane. Source: field numbers of onnx/onnx.proto; ONNX Runtime's
+// operator EPContext (com.microsoft).
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
 export interface ContextNode {
   readonly name: string;
-  /** The provider that made it, "TensorrtExecutionProvider"; "" = it does not say. */
+  /** The provider that made it, "TensorrtExecutionProvider"; "" = unspecified. */
   readonly source: string;
 }
 
@@ -15,11 +15,11 @@ const OP = 'EPContext';
 const DOMAIN = 'com.microsoft';
 
 const READ_BYTES = 16_384;
-/** Of a tag and a length. */
+/** Maximum size of a tag and a length. */
 const HEAD_BYTES = 20;
 const VARINT_BYTES_MAX = 10;
 const TEXT_BYTES_MAX = 4096;
-/** Bodies in bodies; protobuf's own decoders stop at as many messages. */
+/** Nesting of bodies; protobuf's own decoders stop at this many messages. */
 const DEPTH_MAX = 100;
 
 const MODEL_GRAPH = 7;
@@ -34,8 +34,10 @@ const WIRE_FIXED64 = 1;
 const WIRE_LENGTH = 2;
 const WIRE_FIXED32 = 5;
 
-/** The first such node, those in bodies and functions too. undefined: there is none, or the file
- * can't be read to its end: who loads it says so. */
+/**
+ * The first such node, including those in bodies and functions. undefined: there is none, or the
+ * file cannot be read to its end, which the load reports.
+ */
 export async function findContextNode(path: string): Promise<ContextNode | undefined> {
   let file: FileHandle;
   try {
@@ -55,7 +57,7 @@ export async function findContextNode(path: string): Promise<ContextNode | undef
   }
 }
 
-/** Bytes of the file: of a field, or of a message. */
+/** A range of the file: a field or a message. */
 interface Span {
   readonly at: number;
   readonly bytes: number;
@@ -67,7 +69,7 @@ class Search {
   found: ContextNode | undefined;
   readonly #file: FileHandle;
   readonly #block = Buffer.alloc(READ_BYTES);
-  /** What of the file is in the block. */
+  /** File offset of the block. */
   #start = 0;
   #bytes = 0;
   #depth = 0;
@@ -119,7 +121,7 @@ class Search {
     if (isContext) this.found ??= { name: await text(NODE.name), source };
   }
 
-  /** Calls `visit` with each field of a message that has a length, until a node is found. */
+  /** Calls `visit` with each length-delimited field of a message, until a node is found. */
   async #fields({ at: start, bytes }: Span, visit: Visit): Promise<void> {
     const end = start + bytes;
     for (let at = start; at < end && this.found === undefined; ) {
@@ -131,7 +133,7 @@ class Search {
         const length = this.#varint(at);
         const value = { at: length.end, bytes: length.value };
         at = value.at + value.bytes;
-        if (at > end) throw new Error('a field ends behind its message');
+        if (at > end) throw new Error('a field ends after its message');
         const visited = visit(Math.floor(tag.value / 8), value);
         if (visited !== undefined) await visited;
       } else if (wire === WIRE_VARINT) {
@@ -161,7 +163,7 @@ class Search {
     this.#bytes = bytesRead;
   }
 
-  /** Of what is in the block. */
+  /** Reads from the block. */
   #varint(at: number): { readonly value: number; readonly end: number } {
     let value = 0;
     for (let i = 0; i < VARINT_BYTES_MAX; i++) {

@@ -1,6 +1,6 @@
-// Reads what an ONNX file says of itself: the top-level fields of ModelProto. The graph and its
-// weights are skipped, not read: a file of gigabytes costs a few small reads. Control plane.
-// Source: field numbers of onnx/onnx.proto; protobuf wire format.
+// Reads an ONNX file's own description: the top-level fields of ModelProto. The graph and its
+// weights are skipped: a file of gigabytes costs a few small reads. Control plane. Source: field
+// numbers of onnx/onnx.proto; protobuf wire format.
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -27,7 +27,7 @@ export interface OnnxHeader {
   readonly opsets: readonly OnnxOpset[];
   readonly metadata: readonly (readonly [key: string, value: string])[];
   readonly fileBytes: number;
-  /** Of the serialized graph, weights included. */
+  /** Size of the serialized graph, including weights. */
   readonly graphBytes: number;
 }
 
@@ -41,7 +41,7 @@ const WIRE_NAMES: Readonly<Record<number, string>> = {
 };
 const VARINT_BYTES_MAX = 10;
 const READ_BYTES = 65_536;
-const BECAME_SHORTER = 'the file became shorter while it was read';
+const BECAME_SHORTER = 'the file was truncated while it was read';
 
 const FIELDS = {
   irVersion: 1,
@@ -136,13 +136,13 @@ class Source {
     throw this.fail(start, `expected a number of at most ${VARINT_BYTES_MAX} bytes`);
   }
 
-  /** A length that the file has room for. */
+  /** A length that fits the rest of the file. */
   async length(field: number): Promise<number> {
     const start = this.offset;
     const length = await this.varint();
     const left = this.size - this.offset;
     if (length <= BigInt(left)) return Number(length);
-    throw this.fail(start, `field ${field} says ${length} bytes, ${left} are left`);
+    throw this.fail(start, `field ${field} has ${length} bytes, but only ${left} remain`);
   }
 
   skip(bytes: number): void {
@@ -288,7 +288,7 @@ function readEntry(source: Source, bytes: Buffer, start: number): Entry {
     let value = 0n;
     for (let i = 0; i < VARINT_BYTES_MAX; i++) {
       const byte = bytes[at++];
-      if (byte === undefined) throw source.fail(start + begin, 'a number ends too early');
+      if (byte === undefined) throw source.fail(start + begin, 'a number is truncated');
       value |= BigInt(byte & 0x7f) << BigInt(7 * i);
       if (byte < 0x80) return BigInt.asUintN(64, value);
     }

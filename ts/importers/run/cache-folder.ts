@@ -1,12 +1,14 @@
-// The folder of --model-cache: what is kept in it is loaded again, so that nobody else may write
-// it. Control plane, at start.
+// The folder of --model-cache: its contents are loaded, so nobody else may be able to write it.
+// Control plane, at start.
 import { mkdirSync, statSync, type Stats } from 'node:fs';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 
 const FOLDER_MODE = 0o700;
 
-/** Makes --model-cache where it is missing, for its owner alone. Errors: InvalidArgument: others
- * may write it; a group may where it is the process's own. */
+/**
+ * Creates --model-cache if it is missing, for its owner alone. Errors: InvalidArgument: others can
+ * write it; a group may if it is the process's own.
+ */
 export function checkCacheFolder(folder: string): void {
   if (folder === '') return;
   const refused = (text: string): ServalError =>

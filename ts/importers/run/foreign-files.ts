@@ -1,6 +1,6 @@
-// Files of models that nothing here runs: Keras', PyTorch's and Python's own, weights without a
-// graph, pointers of Git LFS. They are told by their content, and what is said of each is the
-// command that makes a model of it. Control plane; loaded where a file is no model, or one failed.
+// Recognises model files that Serval cannot run: Keras', PyTorch's and Python's own, weights
+// without a graph, pointers of Git LFS. They are identified by content, and each text names the
+// command that converts them. Control plane; loaded if a file is not a model, or one failed.
 // Source: HDF5's and GGUF's signatures; safetensors' README "Format"; PyTorch's
 // torch/serialization.py and caffe2/serialize; Python's pickletools; Keras' saving_lib; zip's
 // APPNOTE 4.3; git-lfs spec; tflite schema.fbs; ONNX Runtime's ort.fbs.
@@ -10,7 +10,7 @@ import { basename, dirname, extname, join } from 'node:path';
 import { constants, inflateSync } from 'node:zlib';
 import { toolArchive, toolKind } from './foreign-tools.js';
 
-/** What is read of a file's front, and of its end where that lists what is inside. */
+/** Bytes read from a file's front, and from its end if that lists the contents. */
 const HEAD_BYTES = 4096;
 const TAIL_BYTES = 65_557;
 const DIRECTORY_BYTES_MAX = 1 << 20;
@@ -22,8 +22,10 @@ const ZIP_END = 'PK\u0005\u0006';
 const HDF5 = '\u0089HDF\r\n\u001a\n';
 const LFS = 'version https://git-lfs.github.com/spec/';
 
-/** What the file is and what to do, as the rest of a sentence behind its path; undefined: nothing
- * that is known here, or it cannot be read. */
+/**
+ * The file's format and what to do, as the rest of a sentence after its path; undefined: unknown,
+ * or unreadable.
+ */
 export async function foreignFile(path: string): Promise<string | undefined> {
   let file: FileHandle;
   try {
@@ -44,7 +46,7 @@ export async function foreignFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** What is said of the first of these files in a folder that is one of them, with its path. */
+/** The text for the first such file in a folder, with its path. */
 export async function foreignIn(
   folder: string,
   names: readonly string[],
@@ -70,23 +72,23 @@ function plainKind(path: string, head: Buffer, text: string, size: number): stri
   if (text.startsWith(HDF5)) return `is a Keras file in HDF5, ${kerasExport(name)}`;
   if (text.startsWith('GGUF')) {
     return (
-      'is GGUF: quantised weights for llama.cpp, with no graph; export the model that it was made ' +
-      "of: 'optimum-cli export onnx --model MODEL_ID FOLDER'"
+      'is GGUF: quantized weights for llama.cpp, without a graph; export the model that it was made ' +
+      "from: 'optimum-cli export onnx --model MODEL_ID FOLDER'"
     );
   }
   const mark = text.slice(4, 8);
   if (mark === 'TFL3') {
-    return 'is TensorFlow Lite, which is not read; expected the SavedModel that it was made of';
+    return 'is a TensorFlow Lite model, which Serval cannot load; use the SavedModel that it was made from';
   }
   if (mark === 'ORTM') {
-    return "is in ONNX Runtime's own format; serve the .onnx file that it was made of";
+    return "is in ONNX Runtime's own format; serve the .onnx file that it was made from";
   }
   if (isSafetensors(head, size)) {
     const folder = dirname(path);
     return (
-      'is safetensors: weights with no graph; export the model: ' +
-      `'optimum-cli export onnx --model ${folder} ${folder}-onnx' where the folder is a Hugging ` +
-      "Face model's, else build it in Python, load the weights and use torch.onnx.export"
+      'is safetensors: weights without a graph; export the model: ' +
+      `'optimum-cli export onnx --model ${folder} ${folder}-onnx' if the folder is a Hugging ` +
+      "Face model's; otherwise build it in Python, load the weights and use torch.onnx.export"
     );
   }
   const pickle = isPickle(head) ? head : unpacked(head);
@@ -95,7 +97,7 @@ function plainKind(path: string, head: Buffer, text: string, size: number): stri
 
 function kerasExport(name: string): string {
   return (
-    'which has no graph; make a SavedModel of it, in Python: ' +
+    'which has no graph; make a SavedModel from it in Python: ' +
     `tf.keras.models.load_model('${name}').export('${stem(name)}')`
   );
 }
@@ -117,7 +119,7 @@ function isPickle(bytes: Buffer): boolean {
   return bytes[0] === PICKLE && protocol >= 2 && protocol <= PICKLE_PROTOCOL_MAX;
 }
 
-/** The front of a pickle that joblib packed with zlib. */
+/** The front of a pickle that joblib compressed with zlib. */
 function unpacked(head: Buffer): Buffer | undefined {
   if (head[0] !== 0x78) return undefined;
   try {
@@ -158,7 +160,7 @@ function isWeights(pickle: Buffer): boolean {
   return text.startsWith('ccollections\nOrderedDict\n') || isLegacyTorch(pickle);
 }
 
-/** PyTorch before 1.6 begins with a number of its own. */
+/** PyTorch before 1.6 begins with its own magic number. */
 function isLegacyTorch(pickle: Buffer): boolean {
   return pickle.subarray(2, 14).equals(Buffer.from('8a0a6cfc9c46f9206aa85019', 'hex'));
 }
@@ -200,7 +202,7 @@ function zipKind(path: string, listed: readonly string[], head: Buffer): string 
   return torchKind(name, weights);
 }
 
-/** An OrderedDict, or a plain dict of some. */
+/** An OrderedDict, or a plain dict that contains some. */
 function isStateDict(pickle: Buffer): boolean {
   return isPickle(pickle) && (isWeights(pickle) || pickle[2] === 0x7d);
 }
@@ -212,7 +214,7 @@ function firstEntry(head: Buffer): { name: string; data: Buffer } {
   return { name: head.toString('latin1', 30, nameEnd), data };
 }
 
-/** What the archive lists; empty where its list is not where small archives have it. */
+/** The names in the archive; empty if its directory is not in the last TAIL_BYTES of the file. */
 async function zipNames(file: FileHandle, size: number): Promise<readonly string[]> {
   const tailAt = Math.max(0, size - TAIL_BYTES);
   const tail = await readAt(file, tailAt, size - tailAt);

@@ -1,18 +1,18 @@
-// Models of tabular tools and of Apple's and MLflow's formats, recognised by content, with the way
-// to a model that Serval loads. Control plane; pure. Source: XGBoost's doc/model.schema and
+// Recognises models of tabular tools and of Apple's and MLflow's formats by content, and names the
+// way to a model that Serval loads. Control plane; pure. Source: XGBoost's doc/model.schema and
 // Universal Binary JSON; LightGBM's gbdt_model_text.cpp; CatBoost's model_format.fbs ("CBM1");
 // H2O's hex.genmodel MojoReaderBackend; coremltools' Model.proto; MLflow's "MLmodel" format;
 // PyTorch's torch/export/pt2_archive.
 
-/** In what torch.export saves, before and since PyTorch 2.7. */
+/** Entries in archives of torch.export, before and since PyTorch 2.7. */
 const EXPORTED_PROGRAM = /(^|\/)(serialized_exported_program\.json|archive_format)$/;
 
-/** A file of one of the tools, by its name and its front; undefined: of none. */
+/** The tool of a file, by its name and its front; undefined: none. */
 export function toolKind(name: string, head: Buffer, text: string): string | undefined {
   const stem = name.replace(/\.[^.]*$/, '');
   if (isXgboost(head, text)) {
     return (
-      'is an XGBoost model, which Serval does not load as it is; convert it in Python: ' +
+      'is an XGBoost model, which Serval cannot load directly; convert it in Python:  ' +
       `booster = xgboost.Booster(model_file='${name}'); onnxmltools.convert_xgboost(booster, ` +
       "initial_types=[('input', FloatTensorType([None, booster.num_features()]))]), saved as " +
       `${stem}.onnx`
@@ -20,7 +20,7 @@ export function toolKind(name: string, head: Buffer, text: string): string | und
   }
   if (/^tree\r?\nversion=v\d/.test(text) || /^\s*\{\s*"name"\s*:\s*"tree"\s*,/.test(text)) {
     return (
-      'is a LightGBM model, which Serval does not load as it is; convert it in Python: ' +
+      'is a LightGBM model, which Serval cannot load directly; convert it in Python:  ' +
       `booster = lightgbm.Booster(model_file='${name}'); onnxmltools.convert_lightgbm(booster, ` +
       "initial_types=[('input', FloatTensorType([None, booster.num_feature()]))], zipmap=False), " +
       `saved as ${stem}.onnx`
@@ -28,7 +28,7 @@ export function toolKind(name: string, head: Buffer, text: string): string | und
   }
   if (text.startsWith('CBM1') || isCatboostJson(text)) {
     return (
-      'is a CatBoost model, which Serval does not load as it is; convert it in Python: ' +
+      'is a CatBoost model, which Serval cannot load directly; convert it in Python:  ' +
       `model = catboost.CatBoost().load_model('${name}'); model.save_model('${stem}.onnx', ` +
       "format='onnx') (numeric features; with categorical ones: format='pmml')"
     );
@@ -37,27 +37,27 @@ export function toolKind(name: string, head: Buffer, text: string): string | und
   return isCoreMl(head, text) ? coreMl() : undefined;
 }
 
-/** An archive of one of the tools, by the names in it; undefined: of none. */
+/** The tool of an archive, by its entry names; undefined: none. */
 export function toolArchive(name: string, names: readonly string[]): string | undefined {
   const stem = name.replace(/\.[^.]*$/, '');
   const isMojo = names.some((one) => /^(domains|trees|experimental)\//.test(one));
   if (isMojo && names.includes('model.ini')) {
     return (
       "is an H2O MOJO, which only H2O's own runtime reads; convert it in Python: " +
-      `onnxmltools.convert_h2o('${name}') (GBM), saved as ${stem}.onnx; of other algorithms ` +
-      'train the model again with a library that exports ONNX or PMML'
+      `onnxmltools.convert_h2o('${name}') (GBM), saved as ${stem}.onnx; for other algorithms ` +
+      'retrain the model with a library that exports ONNX or PMML'
     );
   }
   if (names.some((one) => EXPORTED_PROGRAM.test(one))) {
     return (
-      'is a program that torch.export saved, which only PyTorch runs; in Python: ' +
+      'is a program saved by torch.export, which only PyTorch runs; in Python: ' +
       `torch.onnx.export(torch.export.load('${name}'), dynamo=True).save('${stem}.onnx')`
     );
   }
   return undefined;
 }
 
-/** JSON, Universal Binary JSON, and the binary forms before XGBoost 2. */
+/** JSON, Universal Binary JSON, and the binary formats before XGBoost 2. */
 function isXgboost(head: Buffer, text: string): boolean {
   if (text.startsWith('binf') || text.startsWith('bs64\t')) return true;
   const isUbj = head[0] === 0x7b && head[1] === 0x4c && text.slice(2, 24).includes('learner');
@@ -66,7 +66,7 @@ function isXgboost(head: Buffer, text: string): boolean {
   return /^\s*\{/.test(text) && /"learner"\s*:\s*\{/.test(text);
 }
 
-/** A booster that was pickled or snapshotted has its parts first. */
+/** A pickled or snapshotted booster has its parts first. */
 function isUbjWith(head: Buffer, text: string, key: string): boolean {
   return head[0] === 0x7b && head[1] === 0x4c && text.slice(10, 10 + key.length) === key;
 }
@@ -76,7 +76,7 @@ function isCatboostJson(text: string): boolean {
   return /"(oblivious_trees|ctr_data|features_info)"\s*:/.test(text) && !/"learner"/.test(text);
 }
 
-/** YAML with the flavors that the folder has. */
+/** YAML that lists the flavors of the folder. */
 function isMlflow(text: string): boolean {
   return /^flavors:\s*$/m.test(text) && /^\s+(python_function|loader_module|[a-z_]+):/m.test(text);
 }
@@ -101,12 +101,14 @@ function mlflowKind(text: string): string {
     found === undefined
       ? 'log the model again with mlflow.onnx.log_model, and serve the .onnx file in it'
       : MLFLOW_WAYS[found];
-  const named = found === undefined ? '' : ` of the flavor ${found}`;
+  const named = found === undefined ? '' : ` with the flavor ${found}`;
   return `describes an MLflow model${named}, which MLflow serves from Python; ${way}`;
 }
 
-/** A package's manifest, or a protocol buffer: its version, then a description that begins with an
- * input. (ONNX has its version and a text there.) */
+/**
+ * A package's manifest, or a protocol buffer: its version, then a description that begins with an
+ * input. (ONNX has its version followed by a text there.)
+ */
 function isCoreMl(head: Buffer, text: string): boolean {
   if (/^\s*\{/.test(text)) return /"itemInfoEntries"/.test(text) && /com\.apple\.CoreML/.test(text);
   if (head[0] !== 0x08 || head[2] !== 0x12) return false;

@@ -1,5 +1,5 @@
-// One import, from the request to the answer, with the cache where there is one. Importer's worker
-// thread.
+// Runs one import, from the request to the result, with the cache if there is one. Importer's
+// worker thread.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +9,11 @@ import { beginEntry, cacheKey, finishEntry, readCached } from './model-cache.js'
 import type { ImportedModel } from '../tensorflow/imported.js';
 import { importTensorFlow } from '../tensorflow/index.js';
 
-/** `made` is told of a folder for the import's files, for when this does not come to its end.
- * Errors: those of the format's importer; of the file system where the cache cannot be written. */
+/**
+ * `made` is called with the folder for the import's files, so that it can be removed if the import
+ * does not finish. Errors: those of the format's importer; of the file system if the cache cannot
+ * be written.
+ */
 export async function importModel<Request extends ImportRequest>(
   request: Request,
   programVersion: string,

@@ -1,5 +1,5 @@
-// The import of a model of columns: finds out what it is, lowers it, applies the schema, writes the
-// plan's file. Importer's worker thread.
+// Imports a tabular model: determines its format, lowers it, applies the schema, writes the plan's
+// file. Importer's worker thread.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -18,17 +18,19 @@ import { applySchema, readSchema } from '../plan/schema.js';
 import type { Verification } from '../plan/verification.js';
 import { TABLE_IMPORTERS } from './table-importers.js';
 
-/** What an importer of one format gives. */
+/** The result of one format's importer. */
 export interface Lowered {
   readonly plan: Plan;
   readonly warnings: readonly string[];
   readonly verification?: Verification;
-  /** ImportedColumn.example by name, where the document says more than the plan. */
+  /** ImportedColumn.example by name, if the document says more than the plan. */
   readonly examples?: Readonly<Record<string, string>>;
 }
 
-/** Of a folder, a file or an archive, `opened` where it is open already: its owner closes it.
- * Errors: ModelInvalid with all that is not supported. */
+/**
+ * Imports a folder, a file or an archive, given as `opened` if it is already open: its owner closes
+ * it. Errors: ModelInvalid with everything that is not supported.
+ */
 export type TableImporter = (
   path: string,
   settings: TableSettings,
@@ -40,7 +42,7 @@ export type TableImporters = Readonly<Record<TableFormat, () => Promise<TableImp
 const SPARK_METADATA = 'metadata/';
 const BUNDLE_FILE = 'bundle.json';
 
-/** Errors: ModelInvalid: all that the format's importer, or the schema, finds wrong. */
+/** Errors: ModelInvalid: all problems found by the format's importer or the schema. */
 export async function importTable(
   request: TableRequest,
   workFolder: string,
@@ -88,9 +90,7 @@ function unusedSettings(format: TableFormat, { timezone, ansi }: TableSettings):
     ['timezone', timezone],
     ['spark.ansi', ansi],
   ].filter(([, value]) => value !== '');
-  return given.map(
-    ([name, value]) => `${name} '${value}': it makes no difference to ${format} models`,
-  );
+  return given.map(([name, value]) => `${name} '${value}': it has no effect on ${format} models`);
 }
 
 /** Errors: ModelInvalid: neither a Spark model nor a bundle. */

@@ -1,5 +1,5 @@
-// Runs imports in worker threads of their own: bounded in time and memory, a bad model takes nobody
-// along. Main thread; a few at a time (who asks decides).
+// Runs imports in separate worker threads, bounded in time and memory, so that a bad model affects
+// nothing else. Main thread; the caller limits concurrency.
 import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -7,10 +7,10 @@ import { IMPORT_HEAP_MB_MAX, IMPORT_MS_MAX, IMPORT_YOUNG_HEAP_MB } from '../../b
 import type { ImportAnswer, ImportedBy, ImportRequest } from './importer.js';
 import { quicklyCached } from './model-cache.js';
 
-/** dist/bundle/ has its own copy beside the main thread's file. */
+/** dist/bundle/ has a copy beside the main thread's file. */
 const WORKER_FILE = new URL('./import-worker.js', import.meta.url);
 
-/** The folder that the import's files are in comes first, then what became of it. */
+/** Messages: first the folder of the import's files, then the result. */
 interface Reply {
   readonly folder?: string;
   readonly answer?: ImportAnswer;
@@ -18,17 +18,18 @@ interface Reply {
 }
 
 export interface ImportThreadOptions {
-  /** The worker's file, where it does not lie beside this one. */
+  /** The worker's file, if it is not beside this one. */
   readonly workerFile?: URL;
   readonly programVersion: string;
-  /** Instead of IMPORT_MS_MAX and IMPORT_HEAP_MB_MAX. */
+  /** Overrides of IMPORT_MS_MAX and IMPORT_HEAP_MB_MAX. */
   readonly msMax?: number;
   readonly heapMbMax?: number;
 }
 
-/** Imports one model. Where that fails, nothing of it is left on disk.
- * Errors: those of importModel(); ModelInvalid when it takes longer, or more memory, than the
- * limits allow. */
+/**
+ * Imports one model. If that fails, no files are left on disk. Errors: those of importModel();
+ * ModelInvalid if it exceeds the limits of time or memory.
+ */
 export function importInThread<Request extends ImportRequest>(
   request: Request,
   options: ImportThreadOptions,
@@ -46,7 +47,7 @@ export function importInThread<Request extends ImportRequest>(
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerFile, {
       workerData: { request, programVersion },
-      // As fast as with V8's own young generation, and 15 MB less at the peak.
+      // As fast as with V8's default young generation, with a peak 15 MB lower.
       resourceLimits: {
         maxOldGenerationSizeMb: heapMbMax,
         maxYoungGenerationSizeMb: Math.min(heapMbMax, IMPORT_YOUNG_HEAP_MB),
@@ -66,7 +67,7 @@ export function importInThread<Request extends ImportRequest>(
       unfinished = '';
       if (answer !== undefined) resolve(answer as ImportAnswer<ImportedBy<Request>>);
       else {
-        const { code = ErrorCode.Internal, message = 'no answer' } = error ?? {};
+        const { code = ErrorCode.Internal, message = 'no result' } = error ?? {};
         reject(new ServalError(code, message));
       }
     });
@@ -79,7 +80,7 @@ export function importInThread<Request extends ImportRequest>(
     worker.on('exit', () => {
       clearTimeout(timer);
       if (unfinished !== '') rmSync(unfinished, { recursive: true, force: true });
-      reject(failure ?? invalid(request, 'the import ended without an answer'));
+      reject(failure ?? invalid(request, 'the import ended without a result'));
     });
   });
 }

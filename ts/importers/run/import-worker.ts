@@ -1,4 +1,4 @@
-// The importer's worker thread: one import, then it ends, and its memory with it.
+// The importer's worker thread: runs one import and ends, which frees its memory.
 import { parentPort, workerData } from 'node:worker_threads';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type { ImportRequest } from './importer.js';

@@ -1,4 +1,5 @@
-// From what an import gives to what the engine loads and what metadata shows. Control plane; pure.
+// Converts the result of an import to the spec that the engine loads and the signatures that
+// metadata shows. Control plane; pure.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type {
   BlockedSignature,
@@ -80,8 +81,10 @@ function weightSpec(weight: ImportedWeight, files: Map<string, number>): Weight 
   };
 }
 
-/** The spec with the import's graphs in place of its file.
- * Errors: ModelInvalid where nothing of the model can be served, with every reason. */
+/**
+ * The spec with the import's graphs in place of its file. Errors: ModelInvalid with every reason if
+ * nothing of the model can be served.
+ */
 export function importedSpec(spec: ModelSpec, model: ImportedModel): ModelSpec {
   if (model.graphs.length === 0) throw nothingToServe(model);
   const files = new Map<string, number>();
@@ -118,7 +121,7 @@ export function blockedText({ signature, problems }: BlockedSignature): string {
   return `signature '${signature}': ${shown.join(', ')}`;
 }
 
-/** What metadata documents show. */
+/** Signatures for metadata documents. */
 export function signatureDefs(model: ImportedModel): SignatureDefs {
   return {
     all: model.signatureDefs.map(([name, signature]) => [name, signatureDoc(signature)]),

@@ -1,6 +1,6 @@
-// What an importer is asked and answers: formats that the engine does not read become ONNX graphs,
-// or a plan of columns, at load time. Plain data, posted to and from the importer's worker thread.
-// Knows neither engine nor registry.
+// Requests to an importer and its results: formats that the engine does not read become ONNX
+// graphs, or a tabular plan, at load time. Plain data, posted to and from the importer's worker
+// thread. Knows neither engine nor registry.
 import type { ImportedTable, TableSettings } from '../plan/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 import type { TabularFormat } from './model-files.js';
@@ -8,16 +8,16 @@ import type { TabularFormat } from './model-files.js';
 interface AnyRequest {
   /** The version's folder, or a file; absolute. */
   readonly path: string;
-  /** "" = nothing is kept. */
+  /** "" = no cache. */
   readonly cacheFolder: string;
 }
 
-/** To ONNX. */
+/** Import to ONNX. */
 export interface TensorFlowRequest extends AnyRequest {
   readonly format: 'tensorflow';
   /** SavedModel: the meta graph's tags; [] is a set too. */
   readonly tags: readonly string[];
-  /** GraphDef: tensor names; empty = found. */
+  /** GraphDef: tensor names; empty = detected. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   /** The signature that comes first; "" = serving_default. */
@@ -28,23 +28,23 @@ export interface TensorFlowRequest extends AnyRequest {
   readonly signatures: readonly string[];
 }
 
-/** To a plan. */
+/** Import to a plan. */
 export interface TableRequest extends AnyRequest, TableSettings {
   readonly format: TabularFormat;
-  /** A file that says what fields and outputs are; absolute; "" = the model does. */
+  /** The schema file of its fields and outputs; absolute; "" = the model's own. */
   readonly schema: string;
 }
 
 export type ImportRequest = TensorFlowRequest | TableRequest;
 
-/** What a request of one kind comes to. */
+/** The result of one kind of request. */
 export type ImportedBy<Request extends ImportRequest> = Request extends TableRequest
   ? ImportedTable
   : ImportedModel;
 
 export interface ImportAnswer<Model = ImportedModel | ImportedTable> {
   readonly model: Model;
-  /** Made for this import: to be removed when what is in it is loaded. "" = none. */
+  /** Created for this import: to be removed once its contents are loaded. "" = none. */
   readonly temporaryFolder: string;
   readonly fromCache: boolean;
 }

@@ -1,5 +1,5 @@
-// The engine's control calls for models of any format: what is not ONNX is compiled to ONNX, or to
-// a plan of columns, first, in a worker thread. Control plane, main thread.
+// The engine's control calls for models of any format: non-ONNX models are first compiled to ONNX,
+// or to a tabular plan, in a worker thread. Control plane, main thread.
 import { rm } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { isTable, type ImportAnswer, type ImportRequest } from './importer.js';
@@ -23,7 +23,7 @@ export interface ImportingOptions {
   readonly logger: Logger;
 }
 
-/** `engine` with a load() that imports where the spec names an importer. */
+/** `engine` with a load() that imports if the spec names an importer. */
 export function importingEngine(engine: EngineControl, options: ImportingOptions): EngineControl {
   const load = async (spec: ModelSpec): Promise<LoadedModel> => {
     try {
@@ -36,7 +36,7 @@ export function importingEngine(engine: EngineControl, options: ImportingOptions
   return withLoad(engine, load);
 }
 
-/** A file that is something else than its name says is told by its content. */
+/** Adds the file's actual format, by content, if its name is misleading. */
 async function explained(error: unknown, { path = '' }: ModelSpec): Promise<unknown> {
   if (!(error instanceof ServalError) || path === '') return error;
   const { code } = error;
@@ -50,7 +50,7 @@ async function explained(error: unknown, { path = '' }: ModelSpec): Promise<unkn
 function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
   const { importer, path } = spec;
   if (importer === undefined || path === undefined) {
-    throw new ServalError(ErrorCode.Internal, 'an import without importer or path');
+    throw new ServalError(ErrorCode.Internal, 'an import without an importer or path');
   }
   if (importer.format !== 'tensorflow') {
     const { format, schema, timezone, ansi } = importer;
@@ -143,7 +143,10 @@ function verificationMode({ importer }: ModelSpec): VerificationMode {
   return importer === undefined || importer.format === 'tensorflow' ? 'off' : importer.verification;
 }
 
-/** Holds it to what its own file says. Errors: those of verify(); the model is unloaded then. */
+/**
+ * Runs the verification records of its own file. Errors: those of verify(); the model is unloaded
+ * then.
+ */
 async function verifyTable(
   engine: EngineControl,
   spec: ModelSpec,

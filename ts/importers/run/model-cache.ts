@@ -1,12 +1,10 @@
-// Finished imports kept in a folder, so that the next start need not import again. An entry is a
-// folder named by its key: what the import gave, and the blob of weights or the plan beside it.
-// Importer's worker thread; several processes may share the folder.
-// The key: the version of this program and of its plans, what was asked, and the content of every
-// file of the model, except that of a checkpoint's data files: their checksums are in its index,
-// which counts.
-// An entry counts only where its folder and files are this user's and nobody else may write them,
-// and where its digest is of its content and its key: an entry that another user made or moved
-// there is not read.
+// Keeps finished imports in a folder, so that the next start does not import again. An entry is a
+// folder named by its key: the import's result, with the blob of weights or the plan beside it.
+// Importer's worker thread; several processes may share the folder. The key covers the version of
+// this program, the request, and the content of every file of the model, except a checkpoint's data
+// files: their checksums are in its index, which is covered. An entry is only used if its folder
+// and files belong to this user and nobody else can write them, and if its digest matches its
+// content and its key: an entry that another user made or moved there is not read.
 import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -33,22 +31,26 @@ import type { ImportedModel } from '../tensorflow/imported.js';
 
 type Imported = ImportedModel | ImportedTable;
 
-/** Changes when what an import gives does: raise it with every change of the lowering. */
+/** Import format version: increase it with every change of the lowering that changes results. */
 const CACHE_FORMAT = 7;
 const ENTRY_FILE = 'import.bin';
 const WEIGHTS_FILE = 'weights.bin';
-/** A plan of columns. */
+/** A tabular plan. */
 export const PLAN_FILE = 'plan.bin';
-/** Files and folders of one model, and folders in each other. Of columns: those of who reads it. */
+/**
+ * Limits on the files of one model and the nesting of its folders. Tabular models have those of
+ * their reader.
+ */
 const GRAPH_FILES = { filesMax: 10_000, depthMax: 16 };
 const TABLE_FILES = { filesMax: MODEL_FILES_MAX, depthMax: MODEL_FILE_DEPTH_MAX };
 /** Data files of version 2 checkpoints: "variables.data-00000-of-00001". */
 const CHECKSUMMED = /\.data-\d{5}-of-\d{5}$/;
 const READ_BYTES_MAX = 2 ** 31 - 1;
 
-/** Text that differs where the import could. `planVersion`: the version of tabular models' plans: an
- * entry whose plan has another version is never found, so the model is imported again.
- * Errors: ModelInvalid: unreadable, more than `bytesMax` bytes to read, too many files. */
+/**
+ * A key that differs whenever the import could; `planVersion`: of tabular models' plans. Errors: ModelInvalid: unreadable, more than
+ * `bytesMax` bytes to read, too many files.
+ */
 export function cacheKey(
   request: ImportRequest,
   programVersion: string,
@@ -80,7 +82,7 @@ export function cacheKey(
       if (bytes > bytesMax) throw new RangeError(`more than ${bytesMax} bytes`);
       hash.update(readFileSync(at));
     } else {
-      // Also what is no file: reading a pipe or a device might never end.
+      // Also used for anything but a regular file: reading a pipe or a device might never end.
       hash.update(String(stats.mtimeMs));
     }
   };
@@ -102,11 +104,13 @@ function askedOf(request: ImportRequest): readonly unknown[] {
   return [tags, inputs, outputs, first, signatures, allowRandom];
 }
 
-/** Bytes of a model's files that may be read on the thread that asks; more go to a worker. */
+/** Maximum bytes of a model's files to read on the calling thread; larger ones go to a worker. */
 const QUICK_BYTES_MAX = 32 * 1024 * 1024;
 
-/** The kept import of a model whose key is quickly made: without a worker thread, whose start would
- * take longer. undefined: none, or it has to be looked for in a worker. Any thread. */
+/**
+ * The cached import of a model whose key is quickly computed: avoids a worker thread, whose start
+ * would take longer. undefined: none, or a worker must look it up. Any thread.
+ */
 export function quicklyCached<Model extends Imported>(
   request: ImportRequest,
   programVersion: string,
@@ -116,7 +120,7 @@ export function quicklyCached<Model extends Imported>(
   try {
     return readCached(cacheFolder, cacheKey(request, programVersion, QUICK_BYTES_MAX));
   } catch {
-    return undefined; // the worker finds the same and says so
+    return undefined; // the worker finds the same error and reports it
   }
 }
 
@@ -125,14 +129,14 @@ const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const OTHERS_WRITE = 0o022;
 
-/** Of an entry: its content under its key. */
+/** Digest of an entry: its content and its key. */
 const digestOf = (key: string, content: Uint8Array): Buffer =>
   createHash('sha256').update(`${key}\n`).update(content).digest();
 
-/** In a folder that nobody else may write. */
+/** The file's owner is this user; its folder is not writable by others. */
 const isOwn = ({ uid }: { readonly uid: number }): boolean => uid === process.geteuid?.();
 
-/** A file of an entry, not through a link. undefined: it is not this user's. */
+/** Reads an entry's file, without following a link. undefined: it does not belong to this user. */
 function readOwn(path: string): Buffer | undefined {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -143,13 +147,15 @@ function readOwn(path: string): Buffer | undefined {
   }
 }
 
-/** The size of a file beside it; -1: it is not this user's. */
+/** The size of a file beside it; -1: it does not belong to this user. */
 function ownSize(path: string): number {
   const about = lstatSync(path);
   return about.isFile() && isOwn(about) ? about.size : -1;
 }
 
-/** The kept import; undefined where there is none, it is damaged, or others may have written it. */
+/**
+ * The cached import; undefined if there is none, it is damaged, or others could have written it.
+ */
 export function readCached<Model extends Imported>(folder: string, key: string): Model | undefined {
   const entry = join(folder, key);
   try {
@@ -175,15 +181,17 @@ export function readCached<Model extends Imported>(folder: string, key: string):
   }
 }
 
-/** Makes a folder for an import's files, inside the cache, not yet an entry. */
+/** Creates a folder in the cache for an import's files, not yet an entry. */
 export function beginEntry(folder: string): string {
   const building = join(folder, `building-${process.pid}-${randomBytes(8).toString('hex')}`);
   mkdirSync(building, { recursive: true, mode: FOLDER_MODE });
   return building;
 }
 
-/** Turns what is in `building` into the entry, and answers the import with its files' new places.
- * Another process may have been faster: then its entry is taken. */
+/**
+ * Turns the contents of `building` into the entry, and returns the import with its files' new
+ * paths. If another process was faster, its entry is used.
+ */
 export function finishEntry<Model extends Imported>(
   folder: string,
   key: string,
@@ -208,7 +216,7 @@ export function finishEntry<Model extends Imported>(
   return moved;
 }
 
-/** The import with its files where they will be. */
+/** The import with the final paths of its files. */
 function withFilesIn(entry: string, building: string, model: Imported): Imported {
   if (isTable(model)) return { ...model, plan: join(entry, PLAN_FILE) };
   return {
@@ -221,7 +229,7 @@ function withFilesIn(entry: string, building: string, model: Imported): Imported
   };
 }
 
-/** Puts `building` where a damaged entry is. */
+/** Replaces a damaged entry by `building`. */
 function replaceEntry(entry: string, building: string): void {
   const damaged = `${building}-damaged`;
   try {

@@ -1,17 +1,19 @@
-// Which file (or folder) of a version is its model, told from names alone. Control plane; pure.
-// Source: tensorflow-import.md 1.1, 3.1; tabular.md 1; Triton's default_model_filename by platform.
+// Finds the model file (or folder) of a version by names alone. Control plane; pure. Source:
+// tensorflow-import.md 1.1, 3.1; tabular.md 1; Triton's default_model_filename by platform.
 import { extname } from 'node:path';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 
-/** A model of columns: what it is must be found when it is loaded where it lies in an archive. */
+/** A tabular model; the format of an archive is determined when it is loaded. */
 export type TabularFormat = 'spark' | 'mleap' | 'pmml' | 'archive';
 
-/** `tensorflow`: SavedModel, session bundle or GraphDef; which one is found when it is loaded. */
+/** `tensorflow`: SavedModel, session bundle or GraphDef, determined when it is loaded. */
 export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'plan' | 'null';
 
 export interface ModelFile {
   readonly format: ModelFormat;
-  /** V2 metadata's `platform`: Triton's words, which clients compare with; "" = the load says. */
+  /**
+   * V2 metadata's `platform`: Triton's names, which clients compare; "" = determined by the load.
+   */
   readonly platform: string;
   /** Below the version's folder; "" = the folder itself. */
   readonly name: string;
@@ -30,13 +32,13 @@ const ONNX_EXTENSION = '.onnx';
 const PLAN_EXTENSION = '.plan';
 const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphdef']);
 const PMML_EXTENSION = '.pmml';
-/** PMML, as far as the name tells. */
+/** PMML by its extension. */
 const XML_EXTENSION = '.xml';
-/** PMML that gzip compressed. */
+/** PMML compressed with gzip. */
 const PMML_GZIP_EXTENSIONS = ['.pmml.gz', '.xml.gz'] as const;
-/** Longest first. A tar that is packed with gzip may have any of the last three. */
+/** Longest first. A gzip-compressed tar may have any of the last three. */
 const ARCHIVE_EXTENSIONS = ['.tar.gz', '.zip', '.tar', '.tgz', '.gz'] as const;
-/** What makes a folder a SavedModel or a session bundle. */
+/** Files that mark a folder as a SavedModel or a session bundle. */
 const FOLDER_MARKS: ReadonlySet<string> = new Set([
   'saved_model.pb',
   'saved_model.pbtxt',
@@ -44,16 +46,16 @@ const FOLDER_MARKS: ReadonlySet<string> = new Set([
   'export.meta',
 ]);
 const SAVED_MODEL_FOLDER = 'model.savedmodel';
-/** What an MLeap bundle has. */
+/** Contents of an MLeap bundle. */
 const BUNDLE_PARTS = ['bundle.json', 'root'] as const;
-/** What every stage that Spark saves has, and one of the others with it. */
+/** Contents of every stage that Spark saves; one of the others is present too. */
 const SPARK_METADATA = 'metadata';
 const SPARK_PARTS: ReadonlySet<string> = new Set(['stages', 'data', 'bestModel', 'pipelineModel']);
-/** The name, without its extension, of what is a model wherever it lies. */
+/** The base name of files that are models in any folder. */
 const MODEL_STEM = 'model';
-/** A version's folder, which is no model. */
+/** A version's folder, which is not a model. */
 const VERSION = /^\d+$/;
-/** Files that lie beside models and are none. */
+/** Files commonly found beside models that are not models. */
 const NO_MODELS: ReadonlySet<string> = new Set([
   'fingerprint.pb',
   'keras_metadata.pb',
@@ -62,12 +64,12 @@ const NO_MODELS: ReadonlySet<string> = new Set([
   'saved_model_config.pb',
   'schema.json',
 ]);
-/** Formats that are known and not read: loading them says so, and what to do. */
+/** Known formats that cannot be loaded: loading them reports that, and what to do. */
 const REFUSED: ReadonlySet<string> = new Set(['.keras', '.h5', '.hdf5', '.tflite']);
 
 const isTabular = (format: string): format is TabularFormat => Object.hasOwn(PLATFORMS, format);
 
-/** Of a format; undefined: none of columns. */
+/** The tabular format; undefined if it is not one. */
 export function tabularFormat(format: ModelFormat): TabularFormat | undefined {
   return isTabular(format) ? format : undefined;
 }
@@ -78,7 +80,7 @@ function tabularFile(format: TabularFormat, name: string): ModelFile {
 
 const planFile = (name: string): ModelFile => ({ format: 'plan', platform: PLAN_PLATFORM, name });
 
-/** The extension, with both of its parts where something is compressed ("x.tar.gz": ".tar.gz"). */
+/** The extension, with both parts of a compressed file's name ("x.tar.gz": ".tar.gz"). */
 export function modelExtension(name: string): string {
   const isIt = (one: string) => name.endsWith(one) && name !== one;
   const packed = PMML_GZIP_EXTENSIONS.find(isIt) ?? ARCHIVE_EXTENSIONS.find(isIt);
@@ -87,7 +89,7 @@ export function modelExtension(name: string): string {
 
 const isPmml = (name: string): boolean => /^\.pmml(\.gz)?$/.test(modelExtension(name));
 
-/** What a file of this name is; undefined: no model. */
+/** The kind of a file with this name; undefined: not a model. */
 export function modelFileOf(name: string): ModelFile | undefined {
   const extension = extname(name);
   if (extension === ONNX_EXTENSION) return { format: 'onnx', platform: ONNX_PLATFORM, name };
@@ -106,9 +108,11 @@ export function modelFileOf(name: string): ModelFile | undefined {
   return { format: 'tensorflow', platform: GRAPH_DEF_PLATFORM, name };
 }
 
-/** The model among the names of a version's folder. `wanted`: the file that its configuration (or
- * Serval's own rule) names; where that is not there, what other systems wrote is found by its own
- * names. `platform`: what the configuration says that it is; "" = nothing. */
+/**
+ * The model among the names of a version's folder. `wanted`: the file named by its configuration
+ * (or Serval's own rule); if it does not exist, files of other systems are found by their own
+ * names. `platform`: as the configuration states; "" = unspecified.
+ */
 export function findModelFile(
   names: readonly string[],
   wanted: string,
@@ -140,9 +144,11 @@ export function findModelFile(
     : { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: refused };
 }
 
-/** A model that Spark, MLeap or a maker of PMML wrote. XML files and archives lie everywhere: they
- * are models only by the name "model", or where nothing else is in the folder. `told`: what the
- * configuration says that it is: then any name will do. */
+/**
+ * A model written by Spark, MLeap or a PMML producer. XML files and archives are common: they are
+ * models only if named "model", or if nothing else is in the folder. `told`: the format that the
+ * configuration states: any name is then valid.
+ */
 function findTabular(
   names: readonly string[],
   told: TabularFormat | undefined,
@@ -165,7 +171,7 @@ function findTabular(
   return told === undefined ? modelFileOf(found) : tabularFile(told, found);
 }
 
-/** A model's name as its file has it. */
+/** A model's name, from its file's name. */
 export function stemOf(name: string): string {
   const extension = modelExtension(name);
   return extension === '' ? name : name.slice(0, -extension.length);

@@ -1,5 +1,4 @@
-// The importers of models of columns, each loaded when a model of its format is. Importer's worker
-// thread.
+// The importers of tabular models, each loaded on demand. Importer's worker thread.
 import type { TableImporters } from './import-table.js';
 
 export const TABLE_IMPORTERS: TableImporters = {

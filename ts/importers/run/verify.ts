@@ -1,6 +1,6 @@
-// Holds a model of columns that is loaded, and not served yet, to what its own file says that it
-// answers: each record is a request, and what comes back is compared. Control plane, main thread.
-// Source: the PMML standard's "Model Verification"; JPMML's VerificationUtil.
+// Verifies a loaded tabular model, before it is served, against the records in its own file: each
+// record is sent as a request and the response is compared. Control plane, main thread. Source: the
+// PMML standard's "Model Verification"; JPMML's VerificationUtil.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { WARMUP_END_MS } from '../../base/limits.js';
 import type { EngineControl } from '../../model/engine-api.js';
@@ -10,7 +10,9 @@ import { readInferAnswer, type Value } from '../../model/infer/response.js';
 import { encodeInferRequest } from '../../model/infer/request.js';
 import { LENGTH_BYTES, rawStrings, type Tensor } from '../../model/infer/tensor.js';
 
-/** All texts: the model reads them as its fields' types. What is missing is left out. */
+/**
+ * All values are texts: the model converts them to its fields' types. Missing values are omitted.
+ */
 function requestOf({ inputs, expected }: VerifiedRecord): Uint8Array {
   const tensors = [...inputs].map(([name, text]): Tensor => {
     const bytes = Buffer.from(text);
@@ -20,7 +22,7 @@ function requestOf({ inputs, expected }: VerifiedRecord): Uint8Array {
   return encodeInferRequest(tensors, [...expected.keys()]);
 }
 
-/** "29/02/2024 23:15:00", the engine's text, as ISO 8601 has it. */
+/** Converts the engine's text, "29/02/2024 23:15:00", to ISO 8601. */
 function isoTimestamp(text: string): string {
   return text.replace(/^(\d\d)\/(\d\d)\/(\d{4}) /, '$3-$2-$1T');
 }
@@ -47,7 +49,7 @@ function isEqual(expected: string, actual: Value, output: VerifiedOutput): boole
     case 'boolean':
       return (actual ? TRUE : FALSE).test(expected.trim());
     default:
-      // No text of blanks is the number zero.
+      // Blank text is not the number zero.
       return expected.trim() !== '' && equalNumbers(Number(expected), Number(actual), output);
   }
 }
@@ -72,11 +74,13 @@ function* faultsOf(
   }
 }
 
-/** Then no further record is run. */
+/** After this many faults, no further record is run. */
 const FAULTS_MAX = 20;
 
-/** What is not as the records say, from record 1 on: "record 3: 'y': expected 1.5 (precision 1e-6),
- * got 1.6". Errors: those of `warmUp` that are not the record's fault. */
+/**
+ * Differences from the records, counted from record 1: "record 3: 'y': expected 1.5 (precision
+ * 1e-6), got 1.6". Errors: those of `warmUp` that are not the record's fault.
+ */
 async function findFaults(
   engine: Pick<EngineControl, 'warmUp'>,
   handle: number,
@@ -108,8 +112,10 @@ function tooLong(place: string): ServalError {
   return new ServalError(ErrorCode.DeadlineExceeded, why);
 }
 
-/** Runs all records, up to so many faults. Errors: ModelInvalid that lists the faults;
- * DeadlineExceeded. */
+/**
+ * Runs all records, up to a maximum number of faults. Errors: ModelInvalid that lists the faults;
+ * DeadlineExceeded.
+ */
 export async function verify(
   engine: Pick<EngineControl, 'warmUp'>,
   handle: number,
@@ -119,9 +125,9 @@ export async function verify(
   const late = AbortSignal.timeout(msMax);
   const faults = await findFaults(engine, handle, verification, late);
   if (faults.length === 0) return;
-  const rest = faults.length < FAULTS_MAX ? '' : '; what comes after it was not run';
+  const rest = faults.length < FAULTS_MAX ? '' : '; later records were not run';
   throw new ServalError(
     ErrorCode.ModelInvalid,
-    `the model does not answer as its own verification records say: ${faults.join('; ')}${rest}`,
+    `the model's results differ from its own verification records: ${faults.join('; ')}${rest}`,
   );
 }

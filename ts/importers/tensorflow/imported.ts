@@ -1,5 +1,5 @@
-// What an import gives: ONNX graphs, one per signature that can be served, and what they share.
-// Plain data: it is posted from the importer's worker thread and kept in the model cache.
+// The result of an import: ONNX graphs, one per servable signature, and their shared data. Plain
+// data: it is posted from the importer's worker thread and stored in the model cache.
 import type { Dtype, Shape, SignatureDef, Tensor } from './types.js';
 
 /** An input or output of a signature. */
@@ -8,15 +8,15 @@ export interface ImportedTensor {
   /** Its name in the ONNX graph. */
   readonly graphName: string;
   readonly dtype: Dtype;
-  /** As the signature declares it; says nothing of what the graph takes. */
+  /** As declared by the signature; the graph may accept other shapes. */
   readonly shape: Shape;
-  /** What the graph takes of it, where that is not all. */
+  /** Ranks that the graph accepts, if restricted. */
   readonly ranks?: ImportedRanks;
   /** SignatureDef.defaults. */
   readonly defaultValue?: Tensor;
 }
 
-/** Ranks that an operator takes. `max`: absent = any; `of`: "" = the graph itself. */
+/** Ranks that an operator accepts. `max`: absent = any; `of`: "" = the graph itself. */
 export interface ImportedRanks {
   readonly min: number;
   readonly max?: number;
@@ -28,12 +28,14 @@ export interface ImportedGraph {
   readonly methodName: string;
   readonly inputs: readonly ImportedTensor[];
   readonly outputs: readonly ImportedTensor[];
-  /** The encoded ModelProto. Initializers that are ImportedModel.weights have external data with
-   * the location "weights" and no content of their own. */
+  /**
+   * The encoded ModelProto. Initializers that are ImportedModel.weights have external data with the
+   * location "weights" and no content.
+   */
   readonly onnx: Uint8Array;
-  /** Indices of the weights that it names. */
+  /** Indices of the weights that it uses. */
   readonly weights: readonly number[];
-  /** Variables that the signature reads or assigns: ONNX input and (where it assigns) output. */
+  /** Variables that the signature reads or assigns: ONNX input and, if assigned, output. */
   readonly states: readonly ImportedStateUse[];
 }
 
@@ -41,11 +43,11 @@ export interface ImportedStateUse {
   /** Index into ImportedModel.states. */
   readonly state: number;
   readonly inputName: string;
-  /** "" = only read. */
+  /** "" = read-only. */
   readonly outputName: string;
 }
 
-/** A constant that signatures share: raw little-endian elements in a file. */
+/** A constant shared by signatures: raw little-endian elements in a file. */
 export interface ImportedWeight {
   /** Its initializer's name, in every graph that uses it. */
   readonly name: string;
@@ -57,10 +59,10 @@ export interface ImportedWeight {
   readonly maskedCrc32c?: number;
 }
 
-/** A variable that some signature assigns while it is served. */
+/** A variable that some signature assigns while serving. */
 export interface ImportedState {
   readonly name: string;
-  /** Index of the weight that is its first value. */
+  /** Index of the weight with its initial value. */
   readonly weight: number;
 }
 
@@ -88,7 +90,7 @@ export interface ImportedModel {
   readonly format: 'saved-model' | 'session-bundle' | 'frozen-graph';
   readonly tags: readonly string[];
   readonly tensorflowVersion: string;
-  /** As in the file, __saved_model_init_op included; sorted by name. */
+  /** As in the file, including __saved_model_init_op; sorted by name. */
   readonly signatureDefs: readonly (readonly [string, SignatureDef])[];
   /** serving_default first, then by name. */
   readonly graphs: readonly ImportedGraph[];

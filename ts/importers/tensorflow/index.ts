@@ -1,4 +1,4 @@
-// Imports what TensorFlow wrote (SavedModel, session bundle, frozen graph) as ONNX graphs: read,
+// Imports TensorFlow models (SavedModel, session bundle, frozen graph) as ONNX graphs: read,
 // initialise, lower. Importer's worker thread; reads files, writes one (the weights' blob).
 import { join } from 'node:path';
 import { openCheckpoint } from './checkpoint/index.js';
@@ -10,23 +10,22 @@ import { prepareModel } from './prepare/index.js';
 import { OpTable } from './proto/op-defs.js';
 
 export interface ImportOptions extends LoadOptions {
-  /** An existing folder: gets `weights.bin` where constants need one. */
+  /** An existing folder: receives `weights.bin` if constants need one. */
   readonly workFolder: string;
-  /** The file in workFolder that gets all constants, for graphs that others load. */
+  /** The file in workFolder for all constants, if the graphs are for other runtimes. */
   readonly dataFile?: string;
   /** Only these signatures; absent = all. */
   readonly signatures?: readonly string[];
   /** The signature that comes first; absent = serving_default. */
   readonly first?: string;
-  /** false: signatures whose outputs depend on random numbers are blocked. Absent: they are not. */
+  /** false: signatures whose outputs depend on random numbers are blocked. Absent: true. */
   readonly allowRandom?: boolean;
 }
 
 /**
- * Imports a version folder (or a GraphDef file).
- * Errors: ModelInvalid (damaged, contradictory, above a limit), Unimplemented (a format of
- * TensorFlow's that is not read). Operators that are not supported block their signatures: see
- * ImportedModel.blocked.
+ * Imports a version folder (or a GraphDef file). Errors: ModelInvalid (damaged, contradictory,
+ * above a limit), Unimplemented (an unsupported TensorFlow format). Unsupported operators block
+ * their signatures: see ImportedModel.blocked.
  */
 export function importTensorFlow(path: string, options: ImportOptions): ImportedModel {
   const source = loadGraph(path, options);

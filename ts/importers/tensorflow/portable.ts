@@ -1,6 +1,6 @@
-// Graphs for any ONNX runtime: ONNX's operators in place of those of ours that check indices and
-// sizes, or order NaN, as TensorFlow does. What they refuse then is the runtime's to refuse, where
-// it can be said in ONNX. Operators without an ONNX form stay. Importer's worker thread; pure.
+// Graphs for any ONNX runtime: replaces Serval's operators that check indices and sizes, or order
+// NaN, as TensorFlow does, by ONNX operators. The runtime then refuses invalid inputs, if ONNX can
+// express the check. Operators without an ONNX form stay. Importer's worker thread; pure.
 import {
   ELEMENT_TYPES,
   int64Bytes,
@@ -13,7 +13,7 @@ import type { ElementType } from '../../model/datatype.js';
 const BEYOND = 2 ** 31 - 1;
 const KEEP_NONE = { keepdims: { int: 0 } };
 
-/** Adds the nodes that stand for one node, whose outputs they give. */
+/** Adds the nodes that replace one node and produce its outputs. */
 class Form {
   readonly nodes: OnnxNode[] = [];
   readonly #node: OnnxNode;
@@ -38,14 +38,14 @@ class Form {
     return value !== undefined && 'int' in value ? Number(value.int) : fallback;
   }
 
-  /** One operator between; answers its output. */
+  /** Adds an intermediate operator; returns its output. */
   add(op: string, inputs: readonly string[], attributes = {}): string {
     const output = `${this.#node.outputs[0]}_${this.nodes.length}`;
     this.nodes.push({ op, name: `n_${output}`, inputs, outputs: [output], attributes });
     return output;
   }
 
-  /** Integers of rank 1, or a scalar, in the type `as`. */
+  /** Integers of rank 1, or a scalar, of type `as`. */
   constant(values: readonly number[] | number, as: ElementType = 'int64'): string {
     const isScalar = typeof values === 'number';
     const dims = isScalar ? [] : [values.length];
@@ -59,7 +59,7 @@ class Form {
     return this.add('Cast', [value], { to: { int: ELEMENT_TYPES[to] } });
   }
 
-  /** The operator that gives output `index` of the node. */
+  /** The operator that produces output `index` of the node. */
   end(op: string, inputs: readonly string[], attributes = {}, index = 0): void {
     const output = this.#node.outputs[index] ?? '';
     const name = index === 0 ? (this.#node.name ?? '') : `${this.#node.name}_${index}`;
@@ -67,7 +67,7 @@ class Form {
   }
 }
 
-/** An index below 0 becomes one beyond any end, which runtimes refuse. */
+/** Replaces an index below 0 by one beyond any end, which runtimes refuse. */
 function checked(form: Form): void {
   const indices = form.input(1);
   const isBelow = form.add('Less', [indices, form.constant(0, form.type)]);
@@ -96,13 +96,13 @@ function topK(form: Form): void {
   form.end('Cast', [places], { to: { int: form.int('index_type', ELEMENT_TYPES.int32) } }, 1);
 }
 
-/** The int64 1; an index beyond a table of one element fails where a flag is set. */
+/** The int64 1; if a flag is set, an index beyond a table of one element makes it fail. */
 function oneUnless(form: Form, flags: string): string {
   const count = form.add('ReduceSum', [form.cast(flags, 'int32')], KEEP_NONE);
   return form.add('Gather', [form.constant([1]), count]);
 }
 
-/** A value of any type: its shape depends on the flags. */
+/** A value of any type whose shape depends on the flags. */
 function required(form: Form): void {
   const one = oneUnless(form, form.input(0));
   const shape = form.add('Mul', [form.add('Shape', [form.input(2)]), one]);
@@ -160,7 +160,7 @@ const FORMS: Readonly<Record<string, (form: Form) => void>> = {
   WithoutNan: (form) => form.end('Identity', [form.input(0)]),
 };
 
-/** The graph, its bodies too. `domain`: that of our operators. */
+/** The graph, including its bodies. `domain`: that of Serval's operators. */
 export function portableGraph(graph: OnnxGraph, domain: string): OnnxGraph {
   const types = new Map((graph.valueInfos ?? []).map(({ name, type }) => [name, type]));
   const nodes = graph.nodes.flatMap((node) => {

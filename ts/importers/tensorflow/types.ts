@@ -1,20 +1,22 @@
-// What the TensorFlow importer's parts hand to each other: tensors, nodes, graphs, signatures,
-// checkpoints, and what becomes of them. Data only; importer's worker thread.
-// Source: tensorflow/core/framework and protobuf (graph, meta_graph, function, tensor .proto).
+// Data types shared by the parts of the TensorFlow importer: tensors, nodes, graphs, signatures,
+// checkpoints, and their processed forms. Data only; importer's worker thread. Source:
+// tensorflow/core/framework and protobuf (graph, meta_graph, function, tensor .proto).
 
 import type { Dtype } from '../../model/datatype.js';
 
 export type { Dtype };
 
-/** A dim is undefined where it is not known; a shape where even the rank is not. */
+/** A dim is undefined if it is unknown; a shape if even the rank is. */
 export type Shape = readonly (number | undefined)[] | undefined;
 
-/** Where a constant's elements are: row-major, little-endian. */
+/** Location of a constant's elements: row-major, little-endian. */
 export type TensorData =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'strings'; readonly values: readonly Uint8Array[] }
-  /** Raw elements in a file (absolute path). `maskedCrc32c`: TensorFlow's masked CRC of exactly
-   * these bytes, checked by whoever reads them. */
+  /**
+   * Raw elements in a file (absolute path). `maskedCrc32c`: TensorFlow's masked CRC of exactly
+   * these bytes, verified by the reader.
+   */
   | {
       readonly kind: 'file';
       readonly path: string;
@@ -22,7 +24,7 @@ export type TensorData =
       readonly byteLength: number;
       readonly maskedCrc32c?: number;
     }
-  /** Every element is this one (its little-endian bytes). */
+  /** Every element equals this one (its little-endian bytes). */
   | { readonly kind: 'fill'; readonly element: Uint8Array };
 
 /** A constant. */
@@ -53,7 +55,7 @@ export type Attribute =
   | { readonly kind: 'placeholder'; readonly value: string }
   | { readonly kind: 'list'; readonly value: AttributeList };
 
-/** AttrValue.ListValue: all are empty but one. */
+/** AttrValue.ListValue: all are empty except one. */
 export interface AttributeList {
   readonly bytes: readonly Uint8Array[];
   readonly ints: readonly bigint[];
@@ -67,8 +69,10 @@ export interface AttributeList {
 
 export type Attributes = ReadonlyMap<string, Attribute>;
 
-/** A NodeDef as it stands in the file. Inputs are spelled as there: "a", "a:1", "^a"; inside a
- * function also "a:out_name:1" and bare argument names. */
+/**
+ * A NodeDef as in the file. Inputs keep their spelling: "a", "a:1", "^a"; inside a function also
+ * "a:out_name:1" and bare argument names.
+ */
 export interface NodeDef {
   readonly name: string;
   readonly op: string;
@@ -108,7 +112,7 @@ export interface FunctionDef {
 export interface GraphDef {
   readonly nodes: readonly NodeDef[];
   readonly functions: ReadonlyMap<string, FunctionDef>;
-  /** VersionDef.producer; 0 = not said. */
+  /** VersionDef.producer; 0 = unspecified. */
   readonly producer: number;
 }
 
@@ -122,15 +126,15 @@ export interface TensorInfoDef {
   };
   /** CompositeTensor: its components; not served. */
   readonly composite?: readonly TensorInfoDef[];
-  /** DataType's number as it stands in the file (101 = a float reference). */
+  /** DataType's number as in the file (101 = a float reference). */
   readonly dtypeCode: number;
-  /** Absent where the message has no tensor_shape. */
+  /** Absent if the message has no tensor_shape. */
   readonly shape?: TensorShapeDef;
 }
 
 export interface TensorShapeDef {
   readonly unknownRank: boolean;
-  /** Sizes as decimal text (they are int64); "-1" = free. */
+  /** Sizes as decimal text (they are int64); "-1" = dynamic. */
   readonly dims: readonly { readonly size: string; readonly name: string }[];
 }
 
@@ -142,10 +146,10 @@ export interface SignatureDef {
   readonly defaults: ReadonlyMap<string, Tensor>;
 }
 
-/** A tensor that is fed with an asset file's path while the model is initialised. */
+/** A tensor that is fed with an asset file's path during initialisation. */
 export interface AssetDef {
   readonly tensorName: string;
-  /** Below assets/; checked: it does not leave the model's folder. */
+  /** Below assets/; checked not to leave the model's folder. */
   readonly fileName: string;
   /** Absolute; the file may be missing (an error only when something reads it). */
   readonly path: string;
@@ -153,9 +157,9 @@ export interface AssetDef {
 
 /** An object of TensorFlow 2's object graphs. */
 export interface ObjectNode {
-  /** Its parts: their names and numbers of their nodes. */
+  /** Its parts: their names and the numbers of their nodes. */
   readonly children: ReadonlyMap<string, number>;
-  /** Of a variable in a checkpoint: the key of its value, and the name that it had. */
+  /** For a variable in a checkpoint: the key of its value, and its original name. */
   readonly key?: string;
   readonly fullName?: string;
 }
@@ -163,11 +167,11 @@ export interface ObjectNode {
 /** A SavedModel's object graph. Node 0 is the root. */
 export interface SavedObjects {
   readonly nodes: readonly ObjectNode[];
-  /** By the name of a function: the nodes that its last arguments are. */
+  /** By the name of a function: the nodes of its last arguments. */
   readonly boundInputs: ReadonlyMap<string, readonly number[]>;
 }
 
-/** What any of the formats comes to before its graph is looked at. */
+/** The common form of all formats before the graph is processed. */
 export interface LoadedGraph {
   readonly format: 'saved-model' | 'session-bundle' | 'frozen-graph';
   readonly tags: readonly string[];
@@ -177,15 +181,15 @@ export interface LoadedGraph {
   readonly assets: readonly AssetDef[];
   /** Variables' prefix: "<dir>/variables/variables", "<dir>/export"; undefined = none there. */
   readonly checkpoint: CheckpointFiles | undefined;
-  /** SaverDef; undefined where there is nothing to restore. */
+  /** SaverDef; undefined if there is nothing to restore. */
   readonly saver: { readonly filenameTensor: string; readonly restoreOp: string } | undefined;
-  /** Of TensorFlow 2's SavedModels. */
+  /** Set for TensorFlow 2's SavedModels. */
   readonly objects?: SavedObjects;
-  /** The op (no port) that initialises, e.g. tables; run after the restore. */
+  /** The initialising op (no port), for example for tables; run after the restore. */
   readonly initOp: string | undefined;
   /** Operators that the model itself describes (MetaInfoDef.stripped_op_list). */
   readonly opDefs?: readonly OpDef[];
-  /** For people: what was ignored or guessed. */
+  /** Messages for people: what was ignored or guessed. */
   readonly warnings: readonly string[];
 }
 
@@ -197,13 +201,15 @@ export type CheckpointFiles =
 /** One slice request: per dim start and length; undefined length = the whole dim. Absent = all. */
 export type Slice = readonly { readonly start: number; readonly length: number | undefined }[];
 
-/** A checkpoint of either version. Tensors are described, not read, where they lie whole and raw
- * in a file; the others (slices put together, strings, V1's packed encodings) are in memory. */
+/**
+ * A checkpoint of either version. Tensors that are stored whole and raw in a file are described,
+ * not read; the others (assembled slices, strings, V1's packed encodings) are in memory.
+ */
 export interface Checkpoint {
   /** Names, sorted. */
   readonly names: readonly string[];
   has(name: string): boolean;
-  /** dtype and full shape. Errors: ModelInvalid when there is no such tensor. */
+  /** dtype and full shape. Errors: ModelInvalid if there is no such tensor. */
   describe(name: string): { readonly dtype: Dtype; readonly shape: readonly number[] };
   /** The tensor, or a slice of it. Errors: ModelInvalid: unknown, damaged, incomplete slices. */
   read(name: string, slice?: Slice): Tensor;
@@ -229,8 +235,10 @@ export interface FlatGraph {
   readonly nodes: ReadonlyMap<string, FlatNode>;
 }
 
-/** A function's body, its own calls inlined: argument i is the node named args[i], of op "_Arg"
- * with attribute "index". If, While, Case and the like keep their functions by name. */
+/**
+ * A function's body with its own calls inlined: argument i is the node named args[i], of op "_Arg"
+ * with attribute "index". If, While, Case and the like keep their functions by name.
+ */
 export interface FlatFunction extends FlatGraph {
   readonly name: string;
   readonly args: readonly string[];
@@ -245,12 +253,14 @@ export interface TableContents {
   readonly valueDtype: Dtype;
   /** Rank 1. */
   readonly keys: Tensor;
-  /** Rank 1 (rank 2 where values are vectors). */
+  /** Rank 1 (rank 2 if values are vectors). */
   readonly values: Tensor;
 }
 
-/** The state after restore and init: what the session would hold. Keys are names of resource nodes
- * of the flattened main graph (VarHandleOp, Variable, VariableV2, HashTableV2 ...). */
+/**
+ * The state after restore and init, as in a session. Keys are names of resource nodes of the
+ * flattened main graph (VarHandleOp, Variable, VariableV2, HashTableV2 ...).
+ */
 export interface Initialised {
   readonly variables: ReadonlyMap<string, Tensor>;
   readonly tables: ReadonlyMap<string, TableContents>;
@@ -265,8 +275,10 @@ export interface Initialised {
 export interface PreparedModel {
   readonly source: LoadedGraph;
   readonly main: FlatGraph;
-  /** A function by name with the attributes a call gives it; the same object for the same call.
-   * Errors: ModelInvalid for an unknown or self-calling function. */
+  /**
+   * A function by name with the attributes of a call; the same object for the same call. Errors:
+   * ModelInvalid for an unknown or self-calling function.
+   */
   function(ref: FunctionRef): FlatFunction;
   readonly state: Initialised;
 }

@@ -1,15 +1,15 @@
-// Locks of gRPC's methods: what access comes to for each, as a table that the listener takes.
-// Control plane; the thread that owns the listener.
+// Access to gRPC methods: the lock of each, as a table for the listener. Control plane; the thread
+// that owns the listener.
 import type { CallKind } from '../../access/groups.js';
 import type { CallAccess } from '../../access/policy.js';
 
-/** What access to a kind of call is; undefined: of a method without a kind. */
+/** Access to a kind of call; undefined: to a method without a kind. */
 export type AccessOf = (call: CallKind | undefined) => CallAccess;
 
-/** The addon's, of native/calls/access.h: a check's digests one behind the other. */
+/** The addon's form, see native/calls/access.h: a check's digests are concatenated. */
 export interface NativeAccess {
   readonly accesses: readonly NativeCallAccess[];
-  /** For each method the index of its access. */
+  /** For each method, the index of its access. */
   readonly ofMethod: readonly number[];
 }
 

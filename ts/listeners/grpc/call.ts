@@ -1,15 +1,14 @@
-// What a gRPC call looks like to a protocol: raw message bytes in and out, a status, a deadline,
-// and the one object per stream. Hot path; one listener's thread. Must not know any protocol or
-// registry.
+// A gRPC call as a protocol sees it: raw message bytes in and out, a status, a deadline, and one
+// object per stream. Hot path; one listener's thread. Must not know any protocol or registry.
 import { reasonOf } from '../../base/errors.js';
 import type { CallKind } from '../../access/groups.js';
 import type { MissingPart } from '../../base/generated/engine.js';
 
-/** Replies of one stream that may wait for the client before reading from it pauses. */
+/** Replies of one stream that may wait for the client before the stream stops reading requests. */
 export const STREAM_BACKLOG_MESSAGES_MAX = 64;
 export const STREAM_BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A status text travels percent-encoded in one HTTP/2 trailer; clients take 8 KiB of trailers. */
+/** A status text is percent-encoded in one HTTP/2 trailer; clients accept 8 KiB of trailers. */
 const DETAILS_BYTES_MAX = 4096;
 const DETAILS_ENCODED_BYTES_MAX = 6144;
 
@@ -23,7 +22,7 @@ const CUT_MARK = '...';
  * have no UTF-8, become U+FFFD.
  */
 function safeDetails(text: string): string {
-  // Nothing longer can fit, and a text of gigabytes is not walked to its end.
+  // Nothing longer can fit, and a text of gigabytes is not scanned to its end.
   const head = Buffer.from(text.slice(0, DETAILS_BYTES_MAX + 1)).toString();
   if (
     Buffer.byteLength(head) <= DETAILS_BYTES_MAX &&
@@ -42,8 +41,10 @@ function safeDetails(text: string): string {
   return head.slice(0, units) + CUT_MARK;
 }
 
-/** How a call failed. `code` is a canonical gRPC code other than OK; `details` is cut to what a
- * trailer carries. */
+/**
+ * How a call failed. `code` is a canonical gRPC code other than OK; `details` is cut to what fits a
+ * trailer.
+ */
 export class GrpcStatus {
   readonly code: number;
   readonly details: string;
@@ -54,7 +55,7 @@ export class GrpcStatus {
   }
 }
 
-/** The status of a handler that threw, which is our bug. */
+/** The status of a handler that threw, which is a bug in Serval. */
 export function thrownStatus(error: unknown): GrpcStatus {
   const text = reasonOf(error);
   return new GrpcStatus(CODE_INTERNAL, `internal error: ${text}`);
@@ -81,15 +82,15 @@ export type GrpcReply = (status: GrpcStatus | null, message?: Buffer | null) => 
 
 export type GrpcUnaryHandler = (call: GrpcUnaryCall, reply: GrpcReply) => void;
 
-/** One stream as its handler uses it. After `end` or a cancel nothing more is sent. */
+/** One stream as its handler uses it. After `end` or a cancellation nothing more is sent. */
 export interface GrpcStreamCall {
-  /** Milliseconds since 1970, Infinity when the client set none. */
+  /** Milliseconds since 1970, Infinity if the client set none. */
   readonly deadline: number;
-  /** Replies that the client has not taken yet. */
+  /** Number of replies that the client has not received yet. */
   readonly unflushed: number;
   /** Borrows a Buffer until return. */
   write(message: Buffer): void;
-  /** Sends the status (null = OK) after all that was written. */
+  /** Sends the status (null = OK) after everything that was written. */
   end(status: GrpcStatus | null): void;
 }
 
@@ -98,37 +99,39 @@ export interface GrpcStreamHandler {
   onMessage(message: Buffer): void;
   /** The client sends no more messages. */
   onHalfClose(): void;
-  /** The client went away or the deadline passed. */
+  /** The client left or the deadline passed. */
   onCancel(): void;
-  /** One written reply has left. */
+  /** One written reply has been sent. */
   onFlushed(): void;
-  /** The server stops: finish what was begun, then `end`. */
+  /** The server stops: finish pending work, then call `end`. */
   onDrain(): void;
 }
 
 export type GrpcStreamOpen = (call: GrpcStreamCall) => GrpcStreamHandler;
 
-/** How the engine words the statuses of a protocol's errors. */
+/** Texts that the engine uses in the statuses of a protocol's errors. */
 export interface EngineWording {
-  /** Before the text of QueueFull. */
+  /** Prefix of the text of QueueFull. */
   readonly queueFull: string;
-  /** Of UTF-8; a longer text is cut, and marked. */
+  /** Maximum UTF-8 bytes; a longer text is cut and marked. */
   readonly bytesMax: number;
   readonly cutMark: string;
-  /** What is said where names are missing and the registry knows no more; other names, and those of
-   * which it does, are the method's to explain. */
+  /**
+   * Sentences for missing names that the registry knows nothing more about; other names are
+   * explained by the method.
+   */
   readonly missing: readonly MissingSentence[];
 }
 
-/** A sentence with {model}, {version} and {label} in it. */
+/** A sentence with placeholders {model}, {version} and {label}. */
 export interface MissingSentence {
   readonly part: MissingPart;
-  /** Of requests that name a version. */
+  /** For requests that name a version. */
   readonly versioned: boolean;
   readonly text: string;
 }
 
-/** The error's own text, cut as every status is. */
+/** The error's own text, cut like every status. */
 export const PLAIN_WORDING: EngineWording = {
   queueFull: '',
   bytesMax: DETAILS_BYTES_MAX,
@@ -136,24 +139,28 @@ export const PLAIN_WORDING: EngineWording = {
   missing: [],
 };
 
-/** A method whose messages the listener hands to the engine: it has no handler. */
+/** A method whose messages the listener passes to the engine: it has no handler. */
 export interface EngineMethod {
   readonly streams: boolean;
   /** The engine's kind of request. */
   readonly protocol: number;
   readonly wording: EngineWording;
-  /** What is answered where a name is missing: a status, or (of a stream) a message. `body`: the
-   * engine's error, of which `missingBytes` say what is missing. */
+  /**
+   * The response if a name is missing: a status, or (for a stream) a message. `body`: the engine's
+   * error, whose first `missingBytes` say what is missing.
+   */
   readonly explain: (code: number, body: Buffer, missingBytes: number) => GrpcStatus | Buffer;
 }
 
-/** The methods of one service, by their plain names; `name` has the package. `engine`: those that
- * the engine answers. */
+/**
+ * The methods of one service, by their plain names; `name` includes the package. `engine`: those
+ * that the engine serves.
+ */
 export interface GrpcService {
   readonly name: string;
   readonly unary: Readonly<Record<string, GrpcUnaryHandler>>;
   readonly streams: Readonly<Record<string, GrpcStreamOpen>>;
   readonly engine?: Readonly<Record<string, EngineMethod>>;
-  /** What access to each method is given by; absent: it is no call of any group. */
+  /** Access kind of each method; absent: it belongs to no group. */
   readonly calls?: Readonly<Record<string, CallKind>>;
 }

@@ -1,5 +1,5 @@
-// The addon's gRPC listener as the thread sees that owns it: its calls, and what it tells as packed
-// words (proto/engine.fbs ListenerEvent, EventWord). Control plane but for forwarded calls; one
+// The addon's gRPC listener as seen by the thread that owns it: its calls, and its events as packed
+// words (proto/engine.fbs ListenerEvent, EventWord). Control plane except for forwarded calls; one
 // thread.
 import { ListenerCommand, ListenerEvent } from '../../base/generated/engine.js';
 import { countsByName } from '../../base/text.js';
@@ -17,9 +17,9 @@ import type { GrpcTransportSettings, HandshakeFailures } from './settings.js';
 export interface NativeMethod {
   readonly path: string;
   readonly streams: boolean;
-  /** What the engine answers by itself; -1: forwarded. */
+  /** The protocol number if the engine serves it; -1: forwarded. */
   readonly protocol: number;
-  /** Index of its wording. */
+  /** Index of its texts. */
   readonly wording: number;
 }
 
@@ -31,12 +31,12 @@ export interface NativeGrpcOptions extends GrpcTransportSettings {
   readonly sharesPort: boolean;
   readonly connectionsMax: number;
   readonly unsentBytesMax: number;
-  /** What a compressed message may unpack to; receiveBytesMax counts too. */
+  /** Maximum size of an uncompressed message; receiveBytesMax also applies. */
   readonly inflatedBytesMax: number;
   readonly handshakeMsMax: number;
   readonly methods: readonly NativeMethod[];
   readonly wordings: readonly EngineWording[];
-  /** gRPC's status of each ErrorCode. */
+  /** gRPC status of each ErrorCode. */
   readonly statuses: readonly number[];
   /** Absent: everybody may make every call. */
   readonly access?: NativeAccess;
@@ -53,14 +53,14 @@ export interface NativeGrpcCalls {
   grpcStop(): void;
 }
 
-/** A thread's link to the engine, as far as a gRPC listener needs it. */
+/** A thread's link to the engine, as a gRPC listener uses it. */
 export interface NativeGrpcLink {
   readonly native: NativeGrpcCalls;
-  /** Makes a call and returns a copy of its answer. Throws ServalError. */
+  /** Makes a call and returns a copy of its result. Throws ServalError. */
   read(call: (native: NativeGrpcCalls) => number): Buffer;
 }
 
-/** What the listener is told; a call is its thread and its id. */
+/** Events of the listener; a call is identified by its thread and its id. */
 export interface NativeGrpcEvents {
   /** `deadline`: milliseconds since 1970 or Infinity. */
   opened(thread: number, call: number, method: number, deadline: number): void;
@@ -68,19 +68,21 @@ export interface NativeGrpcEvents {
   halfClosed(thread: number, call: number): void;
   closed(thread: number, call: number): void;
   left(thread: number, call: number, messages: number): void;
-  /** A method of the engine's failed for a name that is missing. */
+  /** A method that the engine serves failed because of a missing name. */
   explain(thread: number, call: number, method: number, failure: EngineFailure): void;
   full(connections: number): void;
-  /** TLS handshakes failed, the last one's client and why. */
+  /** TLS handshakes failed; gives the last one's client and reason. */
   handshakeFailed(failures: HandshakeFailures): void;
-  /** TLS files were read anew; a problem: were not, and the old ones stay. */
+  /** TLS files were reloaded; with a problem, they were not and the old ones stay in use. */
   certificates(problem: string | undefined): void;
   /** `models`: of calls that the engine had. */
   drained(cut: Cut): void;
 }
 
-/** Tells `events` what `packed` has, in order. `report` gets what an event throws, which is a bug,
- * and must not affect others. Throws where `packed` is cut. */
+/**
+ * Calls `events` with the contents of `packed`, in order. `report` receives what an event handler
+ * throws, which is a bug and must not affect others. Throws if `packed` is truncated.
+ */
 export function readEvents(
   packed: Buffer,
   events: NativeGrpcEvents,
@@ -129,7 +131,7 @@ function unknownEvent(kind: ListenerEvent): never {
 
 const NOTHING = Buffer.alloc(0);
 
-/** What is done with one call. Harmless where the call has ended. */
+/** Operations on one call. No effect if the call has ended. */
 export class NativeCall {
   constructor(
     private readonly native: NativeGrpcCalls,
@@ -142,7 +144,7 @@ export class NativeCall {
     this.native.grpcSend(this.thread, this.id, ListenerCommand.Message, 0, message);
   }
 
-  /** Ends the call behind what was sent. */
+  /** Ends the call after everything that was sent. */
   finish(status: number, text: string): void {
     this.native.grpcSend(this.thread, this.id, ListenerCommand.Finish, status, textBytes(text));
   }
@@ -151,13 +153,13 @@ export class NativeCall {
     this.native.grpcSend(this.thread, this.id, ListenerCommand.Pause, paused ? 1 : 0, NOTHING);
   }
 
-  /** The status that a call of the engine's, which failed, ends with. */
+  /** The final status of a failed call that the engine served. */
   explainStatus(status: number, text: string): void {
     const bytes = textBytes(text);
     this.native.grpcSend(this.thread, this.id, ListenerCommand.ExplainedStatus, status, bytes);
   }
 
-  /** What a failed request of a stream of the engine's is answered. */
+  /** The reply to a failed request of a stream that the engine serves. */
   explainReply(message: Buffer): void {
     this.native.grpcSend(this.thread, this.id, ListenerCommand.ExplainedReply, 0, message);
   }

@@ -1,5 +1,5 @@
-// Calls of the native gRPC listener that were forwarded to this thread, as their handlers use them.
-// The thread that owns the listener. A call ends once: by its handler, or when its client is gone.
+// Calls that the native gRPC listener forwarded to this thread, as their handlers use them. The
+// thread that owns the listener. A call ends once: by its handler, or when its client is gone.
 import {
   thrownStatus,
   type GrpcReply,
@@ -15,7 +15,10 @@ import type { NativeCall } from './native-binding.js';
 
 const OK = 0;
 
-/** What the listener tells a call. `ended`: nothing comes any more, and nothing can be sent. */
+/**
+ * Notifications from the listener to a call. `ended`: nothing more arrives, and nothing can be
+ * sent.
+ */
 export interface ForwardedCall {
   readonly ended: boolean;
   message(bytes: Buffer): void;
@@ -31,7 +34,7 @@ function finishWith(call: NativeCall, status: GrpcStatus | null): void {
   else call.finish(status.code, status.details);
 }
 
-/** One unary call: one message comes, one answer goes. */
+/** One unary call: one message in, one response out. */
 export class NativeUnary implements ForwardedCall, GrpcUnaryCall {
   request: Buffer = Buffer.alloc(0);
   ended = false;
@@ -87,7 +90,7 @@ export class NativeUnary implements ForwardedCall, GrpcUnaryCall {
 export class NativeStream implements ForwardedCall, GrpcStreamCall {
   ended = false;
   readonly #handler: GrpcStreamHandler;
-  /** Bytes of each reply that has not left, oldest first. */
+  /** Bytes of each unsent reply, oldest first. */
   readonly #unflushedReplies: number[] = [];
   #unflushedBytes = 0;
   #paused = false;

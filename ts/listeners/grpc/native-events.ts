@@ -1,17 +1,17 @@
-// Packed words by which both native listeners tell the JavaScript thread that owns them what
-// happened (proto/engine.fbs ListenerEvent, EventWord), and how they are taken. Control plane but
-// for forwarded calls; that thread.
+// Decodes the packed words by which both native listeners report events to the JavaScript thread
+// that owns them (proto/engine.fbs ListenerEvent, EventWord). Control plane except for forwarded
+// calls; that thread.
 import { EventWord, type ListenerEvent } from '../../base/generated/engine.js';
 import type { HandshakeFailures } from './settings.js';
 
-/** An answer of the engine that is an error; `missingBytes` of it say what is missing. */
+/** An error of the engine; its first `missingBytes` say what is missing. */
 export interface EngineFailure {
   readonly code: number;
   readonly body: Buffer;
   readonly missingBytes: number;
 }
 
-/** Called with each event of what was packed; a call is its thread and its id. */
+/** Called with each event; a call is identified by its thread and its id. */
 export type TellEvent = (
   kind: ListenerEvent,
   thread: number,
@@ -24,11 +24,14 @@ const WORD_BYTES = 4;
 const HEAD_BYTES = EventWord.Words * WORD_BYTES;
 const HIGH = 2 ** 32;
 const FAILURE_HEAD_BYTES = 2 * WORD_BYTES;
-/** Packed events that are taken in one go; then others have their turn. */
+/** Batches of packed events read in a row; then other work of the thread runs. */
 const TAKES_MAX = 16;
 
-/** Tells all events of `packed` in order. `report` gets what `tell` throws, which is a bug and must
- * not affect others. `what`: the protocol, for errors. Throws where `packed` is cut. */
+/**
+ * Calls `tell` with all events of `packed` in order. `report` receives what `tell` throws, which is
+ * a bug and must not affect others. `what`: the protocol, for errors. Throws if `packed` is
+ * truncated.
+ */
 export function eachEvent(
   what: 'gRPC' | 'HTTP',
   packed: Buffer,
@@ -43,7 +46,7 @@ export function eachEvent(
     const bytes = isWhole ? word(EventWord.Bytes) : 0;
     const payload = packed.subarray(start + HEAD_BYTES, start + HEAD_BYTES + bytes);
     if (!isWhole || payload.length !== bytes)
-      throw new TypeError(`${what} event at byte ${start} is cut`);
+      throw new TypeError(`${what} event at byte ${start} is truncated`);
     const call = word(EventWord.CallHigh) * HIGH + word(EventWord.CallLow);
     try {
       tell(word(EventWord.Kind), word(EventWord.Thread), call, word(EventWord.Value), payload);
@@ -70,20 +73,22 @@ export function handshakeFailures(failures: number, payload: Buffer): HandshakeF
   return { failures, peer: text.slice(0, end), reason: text.slice(end + 1) };
 }
 
-/** Takes events until there are none, and lets others have their turn where there are many. */
+/** Reads events until there are none, and yields to other work if there are many. */
 export class EventTaker {
   #later: NodeJS.Immediate | undefined;
   #stopped = false;
 
-  /** `next`: the next events, packed; empty: there are none. `read` gets them; `report` what it
-   * throws. */
+  /**
+   * `next`: returns the next packed events; empty: there are none. `read` receives them; `report`
+   * receives what it throws.
+   */
   constructor(
     private readonly next: () => Buffer,
     private readonly read: (packed: Buffer) => void,
     private readonly report: (error: unknown) => void,
   ) {}
 
-  /** There are events. */
+  /** Called when there are events. */
   readonly take = (): void => {
     for (let i = 0; i < TAKES_MAX && !this.#stopped; i += 1) {
       const packed = this.next();

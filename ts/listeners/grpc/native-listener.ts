@@ -1,6 +1,6 @@
-// The gRPC listener in the addon, seen from the JavaScript thread that owns it: that thread answers
-// the methods that the engine does not answer by itself, and words what its errors leave to
-// TypeScript. Must not know any protocol or registry: it is handed the services.
+// The addon's gRPC listener, seen from the JavaScript thread that owns it: that thread answers the
+// methods that the engine does not serve itself, and makes the error texts that are left to
+// TypeScript. Must not know any protocol or registry: it is given the services.
 import type { CallKind } from '../../access/groups.js';
 import { ERRORS, ErrorCode } from '../../base/errors.js';
 import { HANDSHAKE_MS_MAX, INFLATED_BYTES_MAX } from '../../base/limits.js';
@@ -36,35 +36,37 @@ export interface NativeGrpcListenerOptions {
   readonly port: number;
   readonly services: readonly GrpcService[];
   readonly transport: GrpcTransportSettings;
-  /** HTTP's port is this one too: calls come when the HTTP listener of this thread has started. */
+  /** HTTP uses this port too: calls arrive once the HTTP listener of this thread has started. */
   readonly sharesPort?: boolean;
   readonly connectionsMax: number;
-  /** Answers that clients may leave untaken, all together. */
+  /** Maximum bytes of responses that clients have not read yet, in total. */
   readonly unsentBytesMax: number;
   readonly handshakeMsMax?: number;
   /** Absent: everybody may make every call. */
   readonly access?: AccessOf;
-  /** Told that connections are refused, that TLS handshakes fail, and what became of TLS files that
-   * were read anew. */
+  /**
+   * Called when connections are refused, when TLS handshakes fail, and after TLS files were
+   * reloaded.
+   */
   readonly full?: (connections: number) => void;
   readonly handshakeFailed?: (failures: HandshakeFailures) => void;
   readonly certificates?: (problem: string | undefined) => void;
-  /** Told when the certificate ends that is served from now on. */
+  /** Called with the expiry of the certificate that is served from now on. */
   readonly expires?: Expires;
-  /** The models that forwarded calls wait for; asked when a drain cuts the first of them. */
+  /** The models that forwarded calls wait for; called when a drain cuts off the first of them. */
   readonly unanswered?: () => Cut['models'];
-  /** Takes what a handler threw where nobody waits for an answer, which is a bug. */
+  /** Receives what a handler threw when no response is pending, which is a bug. */
   readonly report: (error: unknown) => void;
 }
 
-/** What answers a method. */
+/** The handler of a method. */
 interface Answering {
   readonly unary?: GrpcUnaryHandler;
   readonly stream?: GrpcStreamOpen;
   readonly engine?: EngineMethod;
 }
 
-/** The addon's clock and ours, at the end of a drain. */
+/** Tolerance between the addon's clock and JavaScript's at the end of a drain. */
 const CLOCKS_MS = 10;
 
 /** Listens from `start` to `drain`, once. */
@@ -79,9 +81,9 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   readonly #calls: Map<number, ForwardedCall>[] = [];
   #started = false;
   #draining = false;
-  /** By performance.now(); from then on a drain cuts. */
+  /** By performance.now(); from then on a drain cuts off calls. */
   #cutsAtMs = Infinity;
-  /** The models of forwarded calls that were cut. */
+  /** The models of forwarded calls that were cut off. */
   #cutModels: Cut['models'] | undefined;
   readonly #taker: EventTaker;
   #drained: (cut: Cut) => void = () => undefined;
@@ -98,7 +100,10 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     for (const service of options.services) this.#register(service);
   }
 
-  /** Listens. Answers the port, 0 where that is HTTP's; throws ServalError that says why not. */
+  /**
+   * Starts listening. Returns the port, 0 if it is HTTP's; throws a ServalError that gives the
+   * reason.
+   */
   start(): number {
     const { host, port, transport, connectionsMax, unsentBytesMax } = this.#options;
     const { handshakeMsMax = HANDSHAKE_MS_MAX, access, sharesPort = false } = this.#options;
@@ -123,23 +128,23 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     return answer.readUInt32LE();
   }
 
-  /** Calls that begin from now on are let in by this. */
+  /** Access for calls that begin from now on. */
   setAccess(access: AccessOf): void {
     if (!this.#started) return;
     const table = nativeAccess(this.#kinds, access);
     this.#link.read((native) => native.grpcAccess(table));
   }
 
-  /** Reads TLS files anew; `certificates` is told. */
+  /** Reloads TLS files; the outcome goes to `certificates`. */
   reloadCertificates(): void {
     const hasTls = this.#options.transport.tls !== undefined;
     if (this.#started && hasTls) this.#link.native.grpcReloadCertificates();
   }
 
   /**
-   * Stops accepting, lets the calls that run finish and tells the streams to; after `seconds` the
-   * connections left are cut. Settles when all are closed and the listener's threads have ended,
-   * with the calls that were cut.
+   * Stops accepting, lets running calls finish and notifies streams; after `seconds` the remaining
+   * connections are cut off. Settles when all are closed and the listener's threads have ended,
+   * with the calls that were cut off.
    */
   async drain(seconds: number): Promise<Cut> {
     if (!this.#started || this.#draining) return NOTHING_CUT;
@@ -155,7 +160,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     return cut;
   }
 
-  /** Cuts everything and ends the listener's threads. */
+  /** Cuts off everything and ends the listener's threads. */
   stop(): void {
     if (!this.#started) return;
     this.#started = false;
@@ -201,7 +206,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     const call = this.#calls[thread]?.get(id);
     if (call === undefined) return;
     this.#calls[thread]?.delete(id);
-    // Before it is cancelled.
+    // Recorded before it is cancelled.
     if (performance.now() >= this.#cutsAtMs) this.#cutModels ??= this.#options.unanswered?.() ?? {};
     call.closed();
   }
@@ -225,7 +230,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     this.#options.handshakeFailed?.(failures);
   }
 
-  // The listener has read the files by itself, a moment ago.
+  // The listener has just read the files itself.
   #tellExpiry(): void {
     const { expires, transport } = this.#options;
     if (expires === undefined || transport.tls === undefined) return;
@@ -248,7 +253,8 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   #explained(method: number, { code, body, missingBytes }: EngineFailure): GrpcStatus | Buffer {
     const engine = this.#answering[method]?.engine;
     try {
-      if (engine === undefined) throw new TypeError(`gRPC method ${method} is not the engine's`);
+      if (engine === undefined)
+        throw new TypeError(`gRPC method ${method} is not served by the engine`);
       return engine.explain(code, body, missingBytes);
     } catch (error) {
       this.#options.report(error);

@@ -1,20 +1,22 @@
-// What a gRPC listener is started with, whichever it is. Data only; control plane.
+// Start settings of a gRPC listener of any kind. Data only; control plane.
 import type { ServerTls } from '../tls/settings.js';
 
-/** Of connections; the names are those of gRPC's channel arguments. Milliseconds: Infinity =
- * never. */
+/** Connection settings, named after gRPC's channel arguments. Milliseconds: Infinity = never. */
 export interface GrpcConnectionSettings {
-  /** Streams (calls) open at once on one connection; clients wait with the rest. */
+  /** Maximum streams (calls) open at once on one connection; clients wait with further ones. */
   readonly concurrentStreamsMax: number;
-  /** A connection that was silent this long is pinged, and closed when it does not answer. */
+  /** A connection that was idle this long is pinged, and closed if it does not respond. */
   readonly keepaliveTimeMs: number;
   readonly keepaliveTimeoutMs: number;
   readonly keepalivePermitWithoutCalls: boolean;
-  /** Pings of ours while nothing is sent. */
+  /** Maximum pings that the server sends without data in between. */
   readonly pingsWithoutDataMax: number;
-  /** Clients may ping this often while nothing is sent to them; strikes otherwise. */
+  /**
+   * Minimum interval of a client's pings while nothing is sent to it; more frequent ones are
+   * strikes.
+   */
   readonly pingIntervalWithoutDataMsMin: number;
-  /** 0 = any number. */
+  /** Strikes until the connection is closed; 0 = no limit. */
   readonly pingStrikesMax: number;
   readonly connectionAgeMsMax: number;
   readonly connectionAgeGraceMs: number;
@@ -35,28 +37,28 @@ export const GRPC_CONNECTION_DEFAULTS: GrpcConnectionSettings = {
   connectionIdleMsMax: Infinity,
 };
 
-/** What settings say of a gRPC listener, beside its address. */
+/** Settings of a gRPC listener, except its address. */
 export interface GrpcTransportSettings extends GrpcConnectionSettings {
-  /** One message; compressed ones count unpacked. */
+  /** Maximum size of one message; compressed ones count uncompressed. */
   readonly receiveBytesMax: number;
   readonly sendBytesMax: number;
   /** "" = none. */
   readonly unixPath: string;
-  /** Of its file. */
+  /** Mode of its file. */
   readonly unixMode?: number;
   readonly threads: number;
-  /** Other processes that set it may listen on the port too. */
+  /** Other processes with this setting may listen on the same port. */
   readonly reusePort?: boolean;
-  /** How answers are packed for clients that take it: 0 not at all, else zlib's level. */
+  /** Compression of responses for clients that accept it: 0 = off, else zlib's level. */
   readonly compressionLevel: number;
   readonly tls?: ServerTls;
 }
 
-/** TLS handshakes of clients that failed. */
+/** Failed TLS handshakes of clients. */
 export interface HandshakeFailures {
-  /** So far. */
+  /** Total so far. */
   readonly failures: number;
-  /** The last one's address, and why. */
+  /** The last one's address, and the reason. */
   readonly peer: string;
   readonly reason: string;
 }

@@ -1,5 +1,5 @@
-// What a listener on uWebSockets.js does beside serving: listen, close the port while there are too
-// many connections, drain. Hot path's frame; the listener's thread.
+// Common part of listeners on uWebSockets.js besides serving requests: listens, closes the port
+// while there are too many connections, drains. Hot path's frame; the listener's thread.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { DRAIN_BODY_MS } from '../../base/limits.js';
 import { type Cut } from '../cut.js';
@@ -19,13 +19,13 @@ import { RouteCache } from './route-cache.js';
 const DRAIN_LOOK_MS = 5;
 const LISTEN_AGAIN_MS = 100;
 
-/** Told once: the port, or why not ("" where nothing is known). */
+/** Called once with the port, or with the reason of failure ("" if it is unknown). */
 export type Accepting = (port: number | undefined, why: string) => void;
 
 export abstract class AcceptingListener implements HttpListener {
-  /** Requests that were begun, until their answers are with the socket. */
+  /** Requests begun whose responses have not been passed to the socket completely. */
   active = 0;
-  /** Of the active ones, those that are not answered and whose body has not all come. */
+  /** Active requests that are not answered and whose body has not completely arrived. */
   receiving = 0;
   draining = false;
   readonly held: HeldBytes;
@@ -37,10 +37,10 @@ export abstract class AcceptingListener implements HttpListener {
   readonly #unanswered: () => Cut['models'];
   #open = 0;
   #accepts: 'no' | 'soon' | 'yes' = 'no';
-  /** Where it listens; undefined before that. */
+  /** Its address; undefined before it listens. */
   #address: { readonly host: string; readonly port: number } | undefined;
 
-  /** `report` takes what must never happen: exceptions of routes. */
+  /** `report` receives errors that must never happen: exceptions of routes. */
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     this.held = surroundings.held ?? UNCOUNTED;
     this.routes = new RouteCache(router);
@@ -53,7 +53,7 @@ export abstract class AcceptingListener implements HttpListener {
 
   /** Opens the port. */
   protected abstract accept(host: string, port: number, done: Accepting): void;
-  /** Closes the port and no connection. */
+  /** Closes the port but no connection. */
   protected abstract acceptNoMore(): void;
   /** Closes every connection. */
   protected abstract closeAll(): void;
@@ -91,9 +91,11 @@ export abstract class AcceptingListener implements HttpListener {
     return { requests, models };
   }
 
-  /** `change` connections came. Nobody is accepted who would take the last descriptors: the port is
-   * closed until there is room. (A listener that cannot accept is told so again and again, and
-   * takes a core.) */
+  /**
+   * Counts `change` new connections. A connection that would use the last descriptors is not
+   * accepted: the port is closed until there is capacity. (A listener that cannot accept would be
+   * woken repeatedly and use a whole core.)
+   */
   protected connected(change: number): void {
     this.#open += change;
     this.#connected(change);
@@ -106,7 +108,7 @@ export abstract class AcceptingListener implements HttpListener {
     }
   }
 
-  /** A bug of ours must not take the other connections down. */
+  /** A bug in Serval must not affect other connections. */
   protected failed(exchange: HttpExchange, error: unknown): void {
     this.#report(error);
     exchange.send(500, 'application/json', '{"error":"internal error"}');

@@ -1,21 +1,21 @@
-// What the access log is told of requests that the engine writes no line of: refused ones,
-// documents and control calls. Absent where the log is off: then a request costs a branch. Hot
-// path's frame; the listener's thread.
+// Access log lines of requests that the engine does not log: refused ones, documents and control
+// calls. Absent if the log is disabled: a request then costs one branch. Hot path's frame; the
+// listener's thread.
 import type { ErrorCode } from '../../base/errors.js';
 import type { EngineRoute, HttpExchange, RequestHead, Route } from './listener.js';
 
 export interface AnswerLog {
-  /** `body`: of the answer; valid until return. */
+  /** `body`: of the response; valid until return. */
   answered(asked: Asked, status: number, body: Uint8Array | string): void;
-  /** Its client went away before it was answered. */
+  /** The client left before it was answered. */
   left(asked: Asked): void;
-  /** What could not be read as a request. `line`: the answer's status and its reason. */
+  /** Data that could not be parsed as a request. `line`: the response's status and its reason. */
   unread(line: string): void;
 }
 
 /** One request that the log has no line of yet. */
 export class Asked {
-  /** Of the error that is being answered; absent: its status says all. */
+  /** Code of the error being sent; absent: the status is sufficient. */
   code: ErrorCode | undefined;
 
   constructor(
@@ -49,7 +49,7 @@ class LoggedRoute implements Route {
   begin(head: RequestHead, exchange: HttpExchange): void {
     this.ask(exchange);
     this.route.begin(head, exchange);
-    exchange.isConstant = false; // each answer has a line
+    exchange.isConstant = false; // each response is logged
   }
 
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
@@ -64,7 +64,7 @@ class LoggedRoute implements Route {
   }
 }
 
-/** `route`, with a line of each answer; `log` absent: as it is. */
+/** Wraps `route` to log each response; returns it unchanged if `log` is absent. */
 export function logged(
   route: Route,
   method: string,

@@ -1,11 +1,13 @@
-// A large answer on its way into its socket: written piece by piece, as the client takes it and as
-// others are served in between. Hot path, for large answers only; the listener's thread.
+// A large response being written to its socket: piece by piece, as fast as the client reads it and
+// interleaved with others. Hot path, for large responses only; the listener's thread.
 import type * as uws from 'uWebSockets.js';
 import type { HeldBytes, KeepMemory } from './listener.js';
 import { WRITE_BYTES, type Taker, type WritingTurns } from './writing-turns.js';
 
-/** A rest from here on stays in its owner's memory; a shorter one is copied, so that the owner has
- * its own back. */
+/**
+ * A remainder of at least this size stays in its owner's memory; a shorter one is copied, so that
+ * the owner gets its memory back.
+ */
 const KEPT_BYTES_MIN = 1_048_576;
 
 export class FollowedAnswer implements Taker {
@@ -13,23 +15,25 @@ export class FollowedAnswer implements Taker {
   readonly #turns: WritingTurns;
   readonly #done: () => void;
   #total = 0;
-  /** What was not written in begin(), from the byte `#from` of the answer on. */
+  /** The part not written in begin(), from the byte `#from` of the response on. */
   #rest: Uint8Array = new Uint8Array(0);
   #from = 0;
   #written = 0;
-  /** The client took all that it was offered last. */
+  /** The client accepted all of the last write. */
   #takes = false;
-  /** What ends the holding of the rest's memory. */
+  /** Releases the memory of the remainder. */
   #release: () => void = () => undefined;
 
-  /** `done`: the socket has taken all. */
+  /** `done`: called when the socket has accepted all. */
   constructor(response: uws.HttpResponse, turns: WritingTurns, done: () => void) {
     this.#response = response;
     this.#turns = turns;
     this.#done = done;
   }
 
-  /** The first write, corked with the head. True: that was all. Otherwise hold() follows. */
+  /**
+   * The first write, corked with the head. Returns true if that was all; otherwise hold() follows.
+   */
   begin(body: Uint8Array): boolean {
     this.#total = body.length;
     const [taken, done] = this.#response.tryEnd(body.subarray(0, WRITE_BYTES), body.length);
@@ -37,8 +41,7 @@ export class FollowedAnswer implements Taker {
     return done;
   }
 
-  /** Takes care of what is left of `body`: keeps its memory, or copies it, and counts it until
-   * end(). */
+  /** Takes over the rest of `body`: keeps its memory, or copies it, and counts it until end(). */
   hold(body: Uint8Array, held: HeldBytes, keep: KeepMemory): void {
     this.#from = this.#written;
     const rest = body.subarray(this.#from);
@@ -70,7 +73,7 @@ export class FollowedAnswer implements Taker {
     return taken && !done;
   }
 
-  /** All is written, or the client is gone: gives the memory back. */
+  /** Everything is written, or the client has left: releases the memory. */
   end(): void {
     this.#turns.left(this);
     this.#release();

@@ -1,4 +1,4 @@
-// Which of the HTTP listeners a server has. Control plane, main thread, at start.
+// Chooses the HTTP listener of a server. Control plane, main thread, at start.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ServerTls } from '../tls/settings.js';
 import { uwsFile } from './uws-binding.js';
@@ -8,15 +8,17 @@ export const HTTP_LISTENERS = ['auto', 'native', 'uws'] as const;
 export type HttpListenerChoice = (typeof HTTP_LISTENERS)[number];
 export type HttpListenerKind = Exclude<HttpListenerChoice, 'auto'>;
 
-/** What of TLS uWebSockets.js has not, as the flag that asks for it; undefined = nothing. */
+/** The flag of a TLS feature that uWebSockets.js lacks; undefined = none. */
 function missingTls(tls: ServerTls | undefined): string | undefined {
   if (tls?.clientRequired === true) return 'client certificates (--tls-client-ca)';
   if (tls?.minVersion === 'TLSv1.3') return '--tls-min-version 1.3';
   return undefined;
 }
 
-/** Errors: InvalidArgument where uWebSockets.js is asked for and has no binary for this Node, or
- * not what this TLS needs. */
+/**
+ * Errors: InvalidArgument if uWebSockets.js is requested and has no binary for this Node version,
+ * or lacks a feature that this TLS configuration needs.
+ */
 export function chooseHttpListener(
   choice: HttpListenerChoice,
   tls?: ServerTls,

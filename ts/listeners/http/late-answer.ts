@@ -1,8 +1,11 @@
-// An answer that is ready and has to wait: behind it the connection ends, and its client may still
+// A response that is ready but has to wait: the connection ends after it, and its client may still
 // be sending the body. Not on the hot path: bodies without a stated length only; the listener's
 // thread.
 
-/** So much more of a body that is not wanted, and so long, a client may send before it is cut. */
+/**
+ * Maximum bytes, and time, for which a client may continue to send an unwanted body before the
+ * connection is cut.
+ */
 const LINGER_BYTES_MAX = 16_777_216;
 const LINGER_MS = 500;
 
@@ -14,14 +17,17 @@ export class LateAnswer {
   #bytes = 0;
   #over = false;
 
-  /** `send` is called once, on a turn of its own, unless drop() comes before; `release` once. */
+  /**
+   * `send` is called once, in a later event-loop iteration, unless drop() is called first;
+   * `release` once.
+   */
   constructor(send: () => void, release: () => void) {
     this.#send = send;
     this.#release = release;
     this.#timer = setTimeout(() => this.#end(send), LINGER_MS);
   }
 
-  /** More of the body came; nobody wants it. */
+  /** More of the body arrived; it is discarded. */
   received(bytes: number, last: boolean): void {
     this.#bytes += bytes;
     if (last || this.#bytes > LINGER_BYTES_MAX) this.sendSoon();
@@ -32,7 +38,7 @@ export class LateAnswer {
     if (!this.#over) this.#soon ??= setImmediate(() => this.#end(this.#send));
   }
 
-  /** The client went away. */
+  /** The client left. */
   drop(): void {
     this.#end(() => undefined);
   }

@@ -1,19 +1,20 @@
-// What an HTTP listener is to the protocols. The transport knows no registry and no protocol: it
-// has routes by URL and hands over heads, chunks and aborts. Hot path; the listener's thread.
+// Interface between an HTTP listener and the protocols. The transport knows no registry and no
+// protocol: it has routes by URL and passes them heads, chunks and aborts. Hot path; the listener's
+// thread.
 import type { CallKind } from '../../access/groups.js';
 import type { ErrorCode } from '../../base/errors.js';
 import type { AnswerLog, Asked } from './answer-log.js';
 import type { Cut } from '../cut.js';
 import type { ListenerTls } from '../tls/settings.js';
 
-/** A header's lower-case name as bytes: crossing into uWebSockets.js, text costs 13 ns more. */
+/** A header's lower-case name as bytes: passing text to uWebSockets.js costs 13 ns more. */
 export type HeaderName = Uint8Array;
 
 export function headerName(name: string): HeaderName {
   return new TextEncoder().encode(name);
 }
 
-/** Who asks by this very object is answered from what the listener has read anyway. */
+/** Lookups with this exact object use a value that the listener has read anyway. */
 export const CONTENT_LENGTH = headerName('content-length');
 
 /** A request's line and headers. Valid only during begin(). */
@@ -22,30 +23,31 @@ export interface RequestHead {
   method(): string;
   /** Path without the query, still percent-encoded. */
   path(): string;
-  /** What is behind "?", or "". */
+  /** The part after "?", or "". */
   query(): string;
-  /** A header's value, or "". A name that is asked for with every request is made once, by
-   * headerName(). */
+  /** A header's value, or "". Names looked up in every request are made once, by headerName(). */
   header(name: string | HeaderName): string;
-  /** Whether the client is on this machine: it came over loopback or a unix socket. */
+  /** Whether the client is on this machine: it connected over loopback or a unix socket. */
   isLocal(): boolean;
 }
 
-/** Where bytes are counted that JavaScript holds for clients. */
+/** Counts bytes that JavaScript holds for clients. */
 export interface HeldBytes {
-  /** Counts what is held (negative: held no more), whatever the limit. */
+  /** Adds to the count (negative: subtracts), whatever the limit. */
   change(bytes: number): void;
-  /** Counts more, or answers false where it does not fit. */
+  /** Adds to the count, or returns false if it does not fit. */
   take(bytes: number): boolean;
-  /** Counts an answer that the engine has counted so far, where that is large; a small one too, or
-   * answers false where the budget is full. */
+  /**
+   * Takes over the count of a response from the engine if it is large; adds a small one, or returns
+   * false if the budget is full.
+   */
   keep(bytes: number): boolean;
 }
 
 /** Counts nothing. */
 export const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true, keep: () => true };
 
-/** How many connections there may be at once; `full` is told when they are there. */
+/** Maximum number of connections; `full` is called when it is reached. */
 export interface Connections {
   readonly max: number;
   readonly full: (connections: number) => void;
@@ -53,55 +55,63 @@ export interface Connections {
 
 export const UNLIMITED: Connections = { max: Infinity, full: () => undefined };
 
-/** Keeps the memory that `body` views until what this returns is called. undefined: it is memory
- * that its owner takes back, to be copied. */
+/**
+ * Keeps the memory that `body` views until the returned function is called. undefined: its owner
+ * will reuse the memory, so it must be copied.
+ */
 export type KeepMemory = (body: Uint8Array) => (() => void) | undefined;
 
-/** What a listener works with; each may be absent. */
+/** The environment of a listener; each member may be absent. */
 export interface Surroundings {
   readonly connections?: Connections;
   readonly held?: HeldBytes;
-  /** Asked about a long answer that its client does not take at once. Absent: it is copied. */
+  /** Called for a long response that its client does not read at once. Absent: it is copied. */
   readonly keep?: KeepMemory;
-  /** Told the port whenever a socket begins to listen, before anybody is accepted. */
+  /** Called with the port whenever a socket begins to listen, before any connection is accepted. */
   readonly listening?: (port: number) => void;
-  /** The models of requests that wait for an answer. */
+  /** The models that pending requests wait for. */
   readonly unanswered?: () => Cut['models'];
   readonly tls?: ListenerTls;
-  /** Told of connections that came (1) or went (-1). */
+  /** Called for connections opened (1) or closed (-1). */
   readonly connected?: (change: number) => void;
-  /** Absent: the access log is off. */
+  /** Absent: the access log is disabled. */
   readonly log?: AnswerLog;
 }
 
 /** One request being answered. */
 export abstract class HttpExchange {
-  /** The route's, for what belongs to one request. An exchange that is used again still has it. */
+  /** The route's state of this request. A reused exchange still has it. */
   state: object | undefined = undefined;
   finished = false;
-  /** Headers of any answer to this request, beside its own: names and values, alternating. */
+  /** Headers of any response to this request, besides its own: names and values, alternating. */
   added: readonly string[] | undefined = undefined;
-  /** Where the access log is on: as long as no line of this request is written or the engine's to
-   * write. */
+  /**
+   * Set if the access log is enabled, until a line of this request is written or the engine becomes
+   * responsible for it.
+   */
   asked: Asked | undefined = undefined;
 
-  /** The answer is the same for each request with this method, path and Host, until the registry or
-   * the policy changes: a listener may give it by itself. Set before it is sent. */
+  /**
+   * The response is the same for each request with this method, path and Host, until the registry
+   * or the policy changes: a listener may repeat it without JavaScript. Set before it is sent.
+   */
   isConstant = false;
 
-  /** Says which error is about to be sent. */
+  /** Records the code of the error about to be sent. */
   note(code: ErrorCode): void {
     if (this.asked !== undefined) this.asked.code = code;
   }
 
-  /** Of an answer that is being sent, where the access log is on. */
+  /** Logs a response that is being sent, if the access log is enabled. */
   protected logAnswer(asked: Asked, status: number, body: Uint8Array | string): void {
     this.asked = undefined;
     asked.log.answered(asked, status, body);
   }
 
-  /** Sends the whole answer once; does nothing when the client is gone. Copies or sends `body`
-   * before it returns. `headers`: names and values, alternating. */
+  /**
+   * Sends the whole response once; does nothing if the client has left. Copies or sends `body`
+   * before it returns. `headers`: names and values, alternating.
+   */
   abstract send(
     status: number,
     contentType: string,
@@ -110,55 +120,68 @@ export abstract class HttpExchange {
   ): void;
 }
 
-/** Says that the engine may answer requests to this URL by itself, whatever their headers say,
- * except those of codings (and Origin, where the exchange has headers added). */
+/**
+ * Allows the engine to serve requests to this URL directly, whatever their headers, except those of
+ * codings (and Origin, if the exchange has headers added).
+ */
 export interface EngineRoute {
   readonly protocol: number;
   /** The model's handle; not 0. */
   readonly handle: number;
-  /** Answers such a request, which the engine refused. `body`, `missingBytes`: see readError(). */
+  /**
+   * Answers such a request after the engine refused it. `body`, `missingBytes`: see readError().
+   */
   failed(exchange: HttpExchange, code: number, body: Buffer, missingBytes: number): void;
 }
 
-/** Answers the requests of one URL. Kept and reused: all that belongs to one request is in the
- * exchange. */
+/** Answers the requests of one URL. Cached and reused: the exchange has all state of a request. */
 export interface Route {
-  /** Absent: the route sees every request. */
+  /** Absent: the route receives every request. */
   readonly engine?: EngineRoute | undefined;
-  /** The header by whose value this request was let in, where the route has a lock; undefined: it
-   * is not known any more. */
+  /**
+   * The header whose value granted this request access, if the route has a lock; undefined: it is
+   * no longer known.
+   */
   readonly keyHeader?: ((head: RequestHead) => string | undefined) | undefined;
-  /** What access to it is given by; absent: it is no call of any group. */
+  /** Access kind; absent: it belongs to no group. */
   call?: CallKind;
-  /** The head is in. May answer at once; otherwise data() follows. */
+  /** The head has arrived. May answer at once; otherwise data() follows. */
   begin(head: RequestHead, exchange: HttpExchange): void;
-  /** A chunk of the body; its memory dies on return. */
+  /** A chunk of the body; its memory is invalid on return. */
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void;
-  /** The client went away before it was answered. */
+  /** The client left before it was answered. */
   abort(exchange: HttpExchange): void;
-  /** Of what is answered before begin(): has the access log know of it. Absent: that is off. */
+  /**
+   * Registers a request that is answered before begin() with the access log. Absent: the log is
+   * disabled.
+   */
   ask?(exchange: HttpExchange): void;
 }
 
-/** Says what a route is, and answers it. */
+/** Sets the access kind of a route and returns it. */
 export function ofCall(call: CallKind, route: Route): Route {
   route.call = call;
   return route;
 }
 
-/** Finds the route of a URL; kept by (method, path) until routesChanged(). The query is the route's
- * business. */
+/**
+ * Finds the route of a URL; cached by (method, path) until routesChanged(). The route handles the
+ * query.
+ */
 export type Router = (method: string, path: string) => Route;
 
 export interface HttpListener {
-  /** Reads TLS files anew, where there are any; connections that are there go on as they are. */
+  /** Reloads TLS files, if there are any; existing connections continue unchanged. */
   reloadCertificates(): void;
-  /** Listens on a host; resolves with the port. Rejects with ServalError
-   * when the address is taken. */
+  /**
+   * Listens on a host; resolves with the port. Rejects with ServalError if the address is in use.
+   */
   listen(host: string, port: number): Promise<number>;
-  /** Forgets kept routes: the next request of each URL asks the router again. */
+  /** Clears cached routes: the next request of each URL asks the router again. */
   routesChanged(): void;
-  /** Stops accepting, waits for what runs (at most `seconds`) and shortly for bodies that still
-   * come, closes everything. Settles with the requests that were running then. */
+  /**
+   * Stops accepting, waits for running requests (at most `seconds`) and briefly for bodies still
+   * arriving, then closes everything. Settles with the requests that were still running.
+   */
   drain(seconds: number): Promise<Cut>;
 }

@@ -1,6 +1,6 @@
-// The addon's HTTP listener as the thread sees that owns it: its calls, and what it tells as packed
-// words (proto/engine.fbs ListenerEvent, EventWord). Control plane but for forwarded requests; one
-// thread.
+// The addon's HTTP listener as seen by the thread that owns it: its calls, and its events as packed
+// words (proto/engine.fbs ListenerEvent, EventWord). Control plane except for forwarded requests;
+// one thread.
 import { ListenerCommand, RequestFlag } from '../../base/generated/engine.js';
 import type { HeaderName, RequestHead } from './listener.js';
 import type { PemSource } from '../tls/settings.js';
@@ -13,23 +13,27 @@ export interface NativeHttpOptions {
   readonly reusePort: boolean;
   readonly unixPath?: string;
   readonly unixMode?: number;
-  /** The server value that counts them. Absent: nothing does. */
+  /** The server value that counts them. Absent: not counted. */
   readonly connectionsValue?: string;
   readonly connectionsMax: number;
   readonly unsentBytesMax: number;
   readonly handshakeMsMax: number;
-  /** Bytes of a request's line, and of a whole head. */
+  /** Maximum bytes of a request's line, and of a whole head. */
   readonly targetBytesMax: number;
   readonly headBytesMax: number;
-  /** A connection without a request; one whose first request, or whose head, is slow; a body or an
-   * answer of which nothing moves. */
+  /**
+   * Timeouts: of a connection without a request; of a slow first request or head; of a body or
+   * response that makes no progress.
+   */
   readonly idleMs: number;
   readonly silentMs: number;
   readonly stalledMs: number;
-  /** An HTTP/2 connection without requests. */
+  /** Timeout of an HTTP/2 connection without requests. */
   readonly connectionIdleMsMax: number;
-  /** The gRPC listener of this thread has this port too, and is started before; with its transport
-   * settings. */
+  /**
+   * The gRPC listener of this thread uses this port too, and starts first; includes its transport
+   * settings.
+   */
   readonly sharesPort: boolean;
   readonly tls?: {
     readonly certificate: PemSource;
@@ -62,7 +66,7 @@ export interface NativeAdminCalls {
   adminStop(): void;
 }
 
-/** A link by which a listener is the thread's second one. */
+/** A link for a thread's second listener. */
 export function adminLink(link: {
   readonly native: NativeAdminCalls;
   read(call: (native: NativeAdminCalls) => number): Buffer;
@@ -80,10 +84,10 @@ export function adminLink(link: {
   return { native: calls, read: (call) => link.read(() => call(calls)) };
 }
 
-/** A thread's link to the engine, as far as an HTTP listener needs it. */
+/** A thread's link to the engine, as an HTTP listener uses it. */
 export interface NativeHttpLink {
   readonly native: NativeHttpCalls;
-  /** Makes a call and returns a copy of its answer. Throws ServalError. */
+  /** Makes a call and returns a copy of its result. Throws ServalError. */
   read(call: (native: NativeHttpCalls) => number): Buffer;
 }
 
@@ -92,7 +96,7 @@ export class NativeHead implements RequestHead {
   readonly #parts: readonly string[];
   readonly #isLocal: boolean;
 
-  /** `payload` and `flags`: of ListenerEvent.Request. */
+  /** `payload` and `flags` are from ListenerEvent.Request. */
   constructor(payload: Buffer, flags: number) {
     this.#parts = payload.toString('latin1').split('\0');
     this.#isLocal = (flags & RequestFlag.Local) !== 0;
@@ -111,7 +115,7 @@ export class NativeHead implements RequestHead {
     return this.#isLocal;
   }
 
-  /** Several headers of a name are one list (RFC 9110 5.3). */
+  /** Repeated headers are joined into one list (RFC 9110 5.3). */
   header(name: string | HeaderName): string {
     const wanted = typeof name === 'string' ? name : nameText(name);
     const parts = this.#parts;
@@ -137,7 +141,7 @@ function nameText(name: HeaderName): string {
 }
 
 const U32 = 4;
-/** In place of a protocol: the rule has the answer (native/calls/learned_routes.h). */
+/** Used instead of a protocol: the rule contains the response (native/calls/learned_routes.h). */
 const ANSWER = 0xffff_ffff;
 
 function linesOf(headers: readonly string[]): string {
@@ -148,7 +152,7 @@ function linesOf(headers: readonly string[]): string {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The commands for one request. Harmless where it has ended. */
+/** The commands for one request. No effect if it has ended. */
 export class NativeRequest {
   constructor(
     private readonly native: NativeHttpCalls,
@@ -174,17 +178,17 @@ export class NativeRequest {
     this.native.httpSend(this.thread, this.id, ListenerCommand.Answer, status, bytes);
   }
 
-  /** Its client may send the body, where it waits for that. */
+  /** Lets a waiting client send the body. */
   wantBody(): void {
     this.native.httpSend(this.thread, this.id, ListenerCommand.Pause, 0, NOTHING);
   }
 
-  /** The engine may answer requests like this one. */
+  /** Allows the engine to serve requests like this one. */
   learn(rule: LearnedRule, { handle, protocol }: LearnedModel): void {
     this.#learn(rule, protocol, handle, '', '');
   }
 
-  /** Requests like this one are answered so. */
+  /** Sets a constant response to requests like this one. */
   learnAnswer(rule: LearnedRule, { status, contentType, body }: LearnedAnswer): void {
     this.#learn(rule, ANSWER, status, `${contentType}\0`, body);
   }
@@ -217,20 +221,22 @@ export interface LearnedRule {
   readonly host: string;
   readonly route: number;
   readonly generation: number;
-  /** Headers of its answers, beside their own: names and values, alternating. Where there are any,
-   * requests with Origin are not like this one. */
+  /**
+   * Headers of its responses, besides their own: names and values, alternating. If there are any,
+   * requests with Origin do not match.
+   */
   readonly added: readonly string[];
-  /** What let the request in; "" where anybody may ask. */
+  /** The header that granted access; "" if the route is open to everybody. */
   readonly key: { readonly header: string; readonly value: string };
 }
 
-/** What answers, and how it is asked. */
+/** The model that serves the requests, and the protocol. */
 export interface LearnedModel {
   readonly handle: number;
   readonly protocol: number;
 }
 
-/** An answer whose headers are the rule's `added`. */
+/** A response whose headers are the rule's `added`. */
 export interface LearnedAnswer {
   readonly status: number;
   readonly contentType: string;

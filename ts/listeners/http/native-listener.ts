@@ -1,6 +1,6 @@
-// The HTTP listener in the addon, seen from the JavaScript thread that owns it: that thread routes
-// what the engine does not answer by itself, and says what the engine may. Hot path's frame; that
-// thread. Must not know any protocol or registry: it has a router.
+// The addon's HTTP listener, seen from the JavaScript thread that owns it: that thread routes
+// requests that the engine does not serve itself, and tells the listener which ones the engine may
+// serve. Hot path's frame; that thread. Must not know any protocol or registry: it has a router.
 import { ERRORS, type ErrorCode } from '../../base/errors.js';
 import {
   HANDSHAKE_MS_MAX,
@@ -43,39 +43,39 @@ import {
   type NativeHttpOptions,
 } from './native-binding.js';
 
-/** What a native listener needs beside what every listener has. */
+/** Dependencies of a native listener besides those of every listener. */
 export interface NativeHttpSurroundings extends Surroundings {
   readonly threads: number;
   readonly reusePort: boolean;
   readonly unsentBytesMax: number;
-  /** Settings of the gRPC listener that has the same port; it is started before. */
+  /** Settings of the gRPC listener on the same port; it starts first. */
   readonly grpc?: GrpcTransportSettings;
-  /** A connection without a request is closed after so long. */
+  /** Connections without a request are closed after this time. */
   readonly idleMs?: number;
-  /** Listens there, in place of a host and a port. */
+  /** Listens on this unix socket instead of a host and a port. */
   readonly unix?: { readonly path: string; readonly mode: number };
   /** The server value that counts its connections. */
   readonly connectionsValue?: string;
   readonly handshakeFailed?: (failures: HandshakeFailures) => void;
 }
 
-/** The addon's clock and ours, at the end of a drain. */
+/** Tolerance between the addon's clock and JavaScript's at the end of a drain. */
 const CLOCKS_MS = 10;
 const TAUGHT_MAX = 65_536;
 
-/** OPTIONS *: of the server as a whole. */
+/** OPTIONS *: concerns the server as a whole. */
 const SERVER_ROUTE: Route = {
   begin: (_head, exchange) => exchange.send(200, 'text/plain', '', ['Allow', 'GET, POST, OPTIONS']),
   data: () => undefined,
   abort: () => undefined,
 };
 
-/** What gRPC's settings say of a port that HTTP has too. */
+/** The gRPC settings that apply to a port shared with HTTP. */
 function sharedSettings({ tls: _, unixPath: __, ...transport }: GrpcTransportSettings) {
   return { ...transport, inflatedBytesMax: INFLATED_BYTES_MAX };
 }
 
-/** What the engine was told of, and what answers to it carry. */
+/** A rule given to the engine, and the headers of its responses. */
 interface Learned {
   readonly engine: EngineRoute;
   readonly added: readonly string[];
@@ -83,7 +83,7 @@ interface Learned {
 
 class NativeExchange extends HttpExchange {
   route: Route | undefined;
-  /** A constant one, with all of its headers. */
+  /** A constant response, with all of its headers. */
   answered: (LearnedAnswer & { readonly all: readonly string[] }) | undefined;
 
   constructor(
@@ -117,7 +117,7 @@ export class NativeHttpListener implements HttpListener {
   readonly #around: NativeHttpSurroundings;
   /** By thread, then by request. */
   readonly #exchanges: Map<number, NativeExchange>[] = [];
-  /** Routes that the engine was told of, by their numbers; of this generation and the last. */
+  /** Routes given to the engine, by their numbers; of this generation and the last. */
   #learned = new Map<number, Learned>();
   #learnedBefore = new Map<number, Learned>();
   #numbers = new Map<EngineRoute | string, number>();
@@ -149,7 +149,7 @@ export class NativeHttpListener implements HttpListener {
     );
   }
 
-  /** Rejects with ServalError that says why it cannot listen. */
+  /** Rejects with a ServalError that says why it cannot listen. */
   async listen(host: string, port: number): Promise<number> {
     const { threads, reusePort, unsentBytesMax, grpc, connections = UNLIMITED } = this.#around;
     const { idleMs = HTTP_IDLE_MS, tls, unix, connectionsValue } = this.#around;
@@ -284,8 +284,8 @@ export class NativeHttpListener implements HttpListener {
     }
   }
 
-  // Each thread learns by itself, from the requests that it forwards. Undefined: it has been told,
-  // or may not learn of it.
+  // Each thread learns separately, from the requests that it forwards. undefined: the rule is
+  // already known, or not allowed.
   #ruleOf(
     request: NativeRequest,
     head: NativeHead,
@@ -320,7 +320,7 @@ export class NativeHttpListener implements HttpListener {
   #data(thread: number, id: number, payload: Buffer, last: boolean): void {
     const exchange = this.#exchanges[thread]?.get(id);
     if (exchange?.route === undefined) return;
-    // Memory of its own: a route may view it as an ArrayBuffer.
+    // Copied to its own memory: a route may view it as an ArrayBuffer.
     const chunk = new Uint8Array(payload).buffer;
     try {
       exchange.route.data(exchange, chunk, last);
@@ -333,7 +333,7 @@ export class NativeHttpListener implements HttpListener {
     const exchange = this.#exchanges[thread]?.get(id);
     if (exchange === undefined) return;
     this.#exchanges[thread]?.delete(id);
-    // Before it is cancelled.
+    // Recorded before it is cancelled.
     if (performance.now() >= this.#cutsAtMs) this.#cutModels ??= this.#around.unanswered?.() ?? {};
     this.#left(exchange);
   }
@@ -348,7 +348,7 @@ export class NativeHttpListener implements HttpListener {
     }
   }
 
-  // A request that the engine was asked without us.
+  // A request that the listener sent to the engine directly has failed.
   #failed(thread: number, id: number, route: number, payload: Buffer): void {
     const [exchange] = this.#exchange(thread, id);
     const { code, missingBytes, body } = engineFailure(payload);
@@ -378,7 +378,7 @@ export class NativeHttpListener implements HttpListener {
     log.answered(asked, status, JSON.stringify({ error: reason }));
   }
 
-  // A bug of ours must not take the other connections down.
+  // A bug in Serval must not affect other connections.
   #bug(exchange: NativeExchange, error: unknown): void {
     this.#report(error);
     exchange.send(500, 'application/json', '{"error":"internal error"}');
@@ -389,7 +389,7 @@ export class NativeHttpListener implements HttpListener {
     this.#around.tls?.changed(problem);
   }
 
-  // The listener has read the files by itself, a moment ago.
+  // The listener has just read the files itself.
   #tellExpiry(): void {
     const { tls } = this.#around;
     if (tls?.expires === undefined) return;

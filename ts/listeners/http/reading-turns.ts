@@ -1,28 +1,28 @@
-// How much of large bodies is read in one turn of the event loop, and from whom, so that others are
-// answered meanwhile. Hot path, for large chunks only; the listener's thread.
+// Limits how much of large bodies is read per event-loop iteration, and from which connections, so
+// that other requests are served meanwhile. Hot path, for large chunks only; the listener's thread.
 
-/** A chunk from here on ends its connection's part of a turn. */
+/** A chunk of at least this size ends its connection's share of an iteration. */
 export const LARGE_CHUNK_BYTES = 65_536;
-/** When so much came in one turn, nobody else is read from who is known to send fast: 2 ms. */
+/** Once this much arrived in an iteration, connections known to send fast are paused: 2 ms. */
 const TURN_BYTES = 2_097_152;
-/** So many go on in one turn: what they send then is a little more than that. */
+/** Connections resumed per iteration: together they then send slightly more than that. */
 const RESUMED_MAX = 8;
 
-/** What sends a large body. */
+/** A connection that sends a large body. */
 export interface Sender {
   pauseReading(): void;
   resumeReading(): void;
 }
 
-/** Connections that send large chunks are read from in turns: each one chunk, then others. */
+/** Connections that send large chunks are read in turn: one chunk each. */
 export class ReadingTurns {
-  /** Paused, in the order in which they go on. */
+  /** Paused connections, in the order in which they resume. */
   readonly #waiting = new Set<Sender>();
   readonly #reading = new Set<Sender>();
   #bytes = 0;
   #due = false;
 
-  /** A chunk of LARGE_CHUNK_BYTES or more came; more follows. */
+  /** A chunk of LARGE_CHUNK_BYTES or more arrived, and more follows. */
   took(sender: Sender, bytes: number): void {
     this.#bytes += bytes;
     this.#pause(sender);
@@ -30,7 +30,7 @@ export class ReadingTurns {
     for (const other of this.#reading) this.#pause(other);
   }
 
-  /** No more of its body is waited for: what else its connection sends is read as ever. */
+  /** No more of its body is expected: its connection is read normally again. */
   left(sender: Sender): void {
     this.#reading.delete(sender);
     if (this.#waiting.delete(sender)) sender.resumeReading();

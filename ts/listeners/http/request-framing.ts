@@ -1,7 +1,7 @@
-// Refusals of requests on uWebSockets.js for what they say of their length. Source: RFC 9112 6. Hot
-// path, requests without a Content-Length only; the listener's thread.
+// Refuses requests on uWebSockets.js with invalid length headers. Source: RFC 9112 6. Hot path,
+// requests without a Content-Length only; the listener's thread.
 
-/** An answer, behind which the connection ends. */
+/** A response after which the connection ends. */
 export interface FramingProblem {
   readonly status: number;
   readonly body: string;
@@ -14,14 +14,15 @@ const problem = (status: number, text: string): FramingProblem => ({
   body: JSON.stringify({ error: text }),
 });
 
-/** Chunks where nobody expects a body. */
+/** Chunked data for a request that has no body. */
 export const NO_LENGTH = problem(
   411,
   'Transfer-Encoding: expected a request without a body, or a Content-Length',
 );
 
-/** What is wrong with a Transfer-Encoding; undefined where the body is chunked and nothing else.
- * Source: RFC 9112 6.1. */
+/**
+ * The problem of a Transfer-Encoding; undefined if the body is only chunked. Source: RFC 9112 6.1.
+ */
 export function codingProblem(coding: string): FramingProblem | undefined {
   if (coding === 'chunked' || coding.toLowerCase() === 'chunked') return undefined;
   const got = JSON.stringify(coding.slice(0, TEXT_MAX)).slice(1, -1);

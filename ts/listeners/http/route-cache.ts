@@ -1,4 +1,5 @@
-// Routes by method and path, asked of the router once each. Hot path; the listener's thread.
+// Caches routes by method and path; the router is called once for each. Hot path; the listener's
+// thread.
 import type { Route, Router } from './listener.js';
 
 const KEPT_ROUTES_MAX = 8192;

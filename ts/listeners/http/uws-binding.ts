@@ -1,26 +1,26 @@
-// Finds and loads uWebSockets.js, which is a binary per Node ABI. Control plane; a listener's
-// thread (load) and the main thread (find). Named by file, past the package's own loader: a
-// package of Serval carries two of its binaries and no node_modules.
+// Finds and loads uWebSockets.js, which has a binary per Node ABI. Control plane; a listener's
+// thread (load) and the main thread (find). Opens the file directly, bypassing the package's
+// loader: a Serval package contains two of its binaries and no node_modules.
 import { createRequire } from 'node:module';
 import type * as Uws from 'uWebSockets.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { shippedFile } from '../../base/package-files.js';
 
-/** Leaves the header "uWebSockets" out of answers, which tells attackers what to try. */
+/** Removes the header "uWebSockets" from responses, which would help attackers. */
 const NO_MARK = '999999990007';
 
 interface Configurable {
   readonly _cfg?: (key: string) => void;
 }
 
-/** The binary for the Node that runs; undefined where there is none for its ABI. */
+/** The binary for the running Node version; undefined if there is none for its ABI. */
 export function uwsFile(): string | undefined {
   const { platform, arch, versions } = process;
   const name = `uws_${platform}_${arch}_${versions.modules}.node`;
   return shippedFile(name, `node_modules/uWebSockets.js/dist/bin/${name}`);
 }
 
-/** Throws ServalError(RuntimeUnavailable) where there is none, or it cannot be loaded. */
+/** Throws ServalError(RuntimeUnavailable) if there is none, or it cannot be loaded. */
 export function loadUws(): typeof Uws {
   const file = uwsFile();
   try {

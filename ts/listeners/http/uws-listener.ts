@@ -25,8 +25,10 @@ import { WritingTurns } from './writing-turns.js';
 const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = loadUws();
 
 const KEPT_EXCHANGES_MAX = 1024;
-/** Answers from this size on are followed until the socket has taken all of it, so that a drain
- * does not cut them; smaller ones fit the kernel's buffers. */
+/**
+ * Responses of at least this size are followed until the socket has accepted all of it, so that a
+ * drain does not cut them off; smaller ones fit the kernel's buffers.
+ */
 const FOLLOWED_BYTES_MIN = 65_536;
 
 const TRANSFER_ENCODING = headerName('transfer-encoding');
@@ -38,7 +40,7 @@ const NO_SNIFF = headerName('nosniff');
 
 class UwsHead implements RequestHead {
   request: uws.HttpRequest | undefined;
-  /** Content-Length, where it has been read. */
+  /** Content-Length, once it has been read. */
   length = '';
   response: uws.HttpResponse | undefined;
 
@@ -63,7 +65,7 @@ class UwsHead implements RequestHead {
 const MAPPED = Buffer.from('00000000000000000000ffff', 'hex');
 const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
 
-// Nothing: of a connection that has closed.
+// Empty for a closed connection.
 function isLoopbackBytes(address: ArrayBuffer): boolean {
   const bytes = Buffer.from(address);
   if (bytes.length === 4) return bytes[0] === 127;
@@ -72,26 +74,28 @@ function isLoopbackBytes(address: ArrayBuffer): boolean {
 }
 
 // Kept and reused, with the two callbacks that uWebSockets.js gets: a request allocates nothing
-// here. One whose client went away is not reused: the engine or zlib may still come back to it. Nor
-// is one that was answered before its body had ended: the rest of that body still comes to it.
+// here. An exchange whose client left is not reused: the engine or zlib may still call it. Neither
+// is one that was answered before its body had ended: the rest of that body still arrives.
 class UwsExchange extends HttpExchange implements Sender {
   response: uws.HttpResponse | undefined = undefined;
   route: Route | undefined = undefined;
   aborted = false;
-  /** uWebSockets.js has more of the body to hand over. */
+  /** uWebSockets.js has more of the body to deliver. */
   bodyOpen = false;
-  /** It has sent a large chunk of this body: it is read from in turns. */
+  /** It has sent a large chunk of this body: it is read in turn with others. */
   sendsLarge = false;
-  /** The answer that the socket has not all taken. */
+  /** The response that the socket has not completely accepted. */
   following: FollowedAnswer | undefined = undefined;
-  /** A HEAD request: its answer has headers only. */
+  /** A HEAD request: its response has headers only. */
   noBody = false;
-  /** Its answer is the last of its connection: what follows on it could be read otherwise than who
-   * sent it meant it. */
+  /**
+   * Its response is the last of its connection: following bytes could be parsed differently from
+   * what the sender meant.
+   */
   closes = false;
-  /** Of one that closes: more of its body is due. */
+  /** For one that closes: more of its body is expected. */
   lastDue = false;
-  /** Of one that closes: its answer, while that waits. */
+  /** For one that closes: its response, while that waits. */
   late: LateAnswer | undefined;
   readonly owner: UwsListener;
   readonly onData: (chunk: ArrayBuffer, last: boolean) => void;
@@ -131,10 +135,10 @@ class UwsExchange extends HttpExchange implements Sender {
     else response.cork(() => this.#write(response, status, contentType, body, headers));
   }
 
-  // uWebSockets.js goes on reading what has come until this turn is over, and answers it, whatever
-  // is said of the connection's end; while an answer is due it closes the connection instead. And a
-  // client that still sends would not read an answer behind which it is cut off: its body may end
-  // first, within limits.
+  // uWebSockets.js continues to read and answer buffered requests until the end of this iteration,
+  // even if the connection is to end; while a response is pending, it closes the connection
+  // instead. Also, a client that still sends would not read a response followed by a close: its
+  // body may end first, within limits.
   #sendBehind(
     response: uws.HttpResponse,
     status: number,
@@ -172,12 +176,13 @@ class UwsExchange extends HttpExchange implements Sender {
     owner.answered(this);
   }
 
-  // What the socket does not take at once follows in turns. Meanwhile the exchange is active.
+  // Data that the socket does not accept at once is written later. The exchange stays active
+  // meanwhile.
   #follow(response: uws.HttpResponse, body: Uint8Array): void {
     const { owner } = this;
     if (this.closes) {
-      // tryEnd() cannot end the connection: nothing more is read, until its client closes it or it
-      // has been silent for too long.
+      // tryEnd() cannot end the connection: it stays open, without reads, until its client closes
+      // it or it times out.
       response.writeHeader('Connection', 'close');
       response.pause();
     }
@@ -192,8 +197,8 @@ class UwsExchange extends HttpExchange implements Sender {
   }
 }
 
-// Source: RFC 9110 9.3.2: the length that GET would state, and no byte of content. As an argument
-// of endWithoutBody() the length would be waited for; a drain closes the connection soon enough.
+// Source: RFC 9110 9.3.2: the length that GET would state, and no content. As an argument of
+// endWithoutBody() the length would be waited for; a drain closes the connection soon enough.
 function endWithoutBody(response: uws.HttpResponse, body: Uint8Array | string): void {
   response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
   response.endWithoutBody();
@@ -237,7 +242,7 @@ export class UwsListener extends AcceptingListener {
   readonly #listening: (port: number) => void;
   readonly #tls: UwsTls | undefined;
   #served: Served;
-  /** With certificates that were replaced, for as long as they have connections. */
+  /** Apps with replaced certificates, kept as long as they have connections. */
   readonly #retired = new Set<Served>();
   #socket: uws.us_listen_socket | undefined;
   #address = { host: '', port: 0 };
@@ -252,7 +257,7 @@ export class UwsListener extends AcceptingListener {
     this.#tls?.serves();
   }
 
-  // An app that serves here. Errors: InvalidArgument (TLS).
+  // Creates an app that serves here. Errors: InvalidArgument (TLS).
   #made(): Served {
     const app = this.#tls === undefined ? App() : this.#tls.app(SSLApp);
     const served: Served = { app, open: 0 };
@@ -269,8 +274,8 @@ export class UwsListener extends AcceptingListener {
     return served;
   }
 
-  // An app's certificates are its for life: another one takes its port over, beside it, and it
-  // keeps the connections that it has.
+  // An app cannot change its certificates: a new one takes over its port, and the old one keeps its
+  // existing connections.
   reloadCertificates(): void {
     const { changed } = this.#tls ?? {};
     if (changed === undefined) return;
@@ -284,7 +289,7 @@ export class UwsListener extends AcceptingListener {
     const socket = this.#socket;
     if (socket !== undefined) {
       const { host, port } = this.#address;
-      let why: string | undefined = 'the port is taken';
+      let why: string | undefined = 'the port is in use';
       this.accept(host, port, (bound) => {
         if (bound !== undefined) why = undefined;
       });
@@ -293,7 +298,8 @@ export class UwsListener extends AcceptingListener {
         changed(why);
         return;
       }
-      // Behind a turn that has accepted what waited: what waits at a port that closes is reset.
+      // After an iteration that has accepted waiting connections: those still waiting at a closing
+      // port are reset.
       setImmediate(() => us_listen_socket_close(socket));
     }
     if (before.open > 0) this.#retired.add(before);
@@ -353,10 +359,10 @@ export class UwsListener extends AcceptingListener {
     this.#head.response = undefined;
   }
 
-  // uWebSockets.js reads any Transfer-Encoding as chunked, and the chunks less strictly than RFC
-  // 9112 has it: what is behind such a body is read no more. Answers what is no request.
-  // A body with a Content-Length, which is what clients send, costs nothing here: its route asks
-  // for the length anyway.
+  // uWebSockets.js treats any Transfer-Encoding as chunked, and parses chunks less strictly than
+  // RFC 9112: bytes after such a body are not read any more. Answers invalid requests. A body with
+  // a Content-Length, which is what clients send, costs nothing here: its route reads the length
+  // anyway.
   #framed(method: string, request: uws.HttpRequest, exchange: UwsExchange): boolean {
     const takesBody = method === 'POST';
     this.#head.length = takesBody ? request.getHeader(CONTENT_LENGTH) : '';
@@ -372,7 +378,7 @@ export class UwsListener extends AcceptingListener {
     return false;
   }
 
-  /** A chunk of a request's body. For exchanges only. */
+  /** A chunk of a request's body. Called by exchanges only. */
   receive(exchange: UwsExchange, chunk: ArrayBuffer, last: boolean): void {
     if (last) {
       this.bodyEnded(exchange);
@@ -394,19 +400,19 @@ export class UwsListener extends AcceptingListener {
     this.#turns.took(exchange, chunk.byteLength);
   }
 
-  /** The client went away. For exchanges only. */
+  /** The client left. Called by exchanges only. */
   abort(exchange: UwsExchange): void {
     exchange.aborted = true;
     exchange.late?.drop();
     this.#heldNoMore(exchange);
     this.active -= 1;
-    if (exchange.finished) return; // the answer was on its way
+    if (exchange.finished) return; // the response was being written
     this.bodyEnded(exchange);
     exchange.finished = true;
     exchange.route?.abort(exchange);
   }
 
-  /** The request's body is in, or nobody waits for its rest. For exchanges only. */
+  /** The request's body is complete, or the rest is not needed. Called by exchanges only. */
   bodyEnded(exchange: UwsExchange): void {
     if (exchange.bodyOpen && !exchange.finished) this.receiving -= 1;
     if (!exchange.sendsLarge) return;
@@ -414,7 +420,9 @@ export class UwsListener extends AcceptingListener {
     this.#turns.left(exchange);
   }
 
-  /** The whole answer is with the socket: takes the exchange back. For exchanges only. */
+  /**
+   * The socket has accepted the whole response: recycles the exchange. Called by exchanges only.
+   */
   answered(exchange: UwsExchange): void {
     this.active -= 1;
     this.#heldNoMore(exchange);

@@ -1,24 +1,28 @@
-// How much of large answers is written in one turn of the event loop, and to whom, so that others
-// are answered meanwhile. Hot path, for large answers only; the listener's thread.
+// Limits how much of large responses is written per event-loop iteration, and to which clients, so
+// that other requests are served meanwhile. Hot path, for large responses only; the listener's
+// thread.
 
-/** One write of a large answer. */
+/** Bytes of one write of a large response. */
 export const WRITE_BYTES = 262_144;
-/** When so much was written in one turn, the rest waits for the next: 1 ms. */
+/** Once this much was written in an iteration, the rest waits for the next: 1 ms. */
 const TURN_BYTES = 2_097_152;
 
-/** A client that can take more of its answer. */
+/** A client that can receive more of its response. */
 export interface Taker {
-  /** Writes WRITE_BYTES or what is left. False: the client takes no more for now, or has all. */
+  /**
+   * Writes WRITE_BYTES or the rest. Returns false if the client accepts no more for now, or has
+   * everything.
+   */
   writeMore(): boolean;
 }
 
-/** Answers that did not fit into their sockets are written in turns: a piece each, then others. */
+/** Responses that did not fit into their sockets are written in turn: one piece each. */
 export class WritingTurns {
-  /** In the order in which they go on. */
+  /** In the order in which they continue. */
   readonly #ready = new Set<Taker>();
   #due = false;
 
-  /** The client can take more. */
+  /** The client can receive more. */
   ready(taker: Taker): void {
     this.#ready.add(taker);
     this.#schedule();
@@ -39,7 +43,7 @@ export class WritingTurns {
     this.#due = false;
     let left = TURN_BYTES;
     for (const taker of this.#ready) {
-      // one that is added again comes last
+      // an entry that is added again is last
       if (left <= 0) break;
       this.#ready.delete(taker);
       left -= WRITE_BYTES;

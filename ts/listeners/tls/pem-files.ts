@@ -1,4 +1,4 @@
-// The PEM texts of a server: read and checked, and looked at for changes. Control plane; the
+// Reads and checks the server's PEM texts, and watches their files for changes. Control plane; the
 // listener's thread.
 import { readFileSync, statSync } from 'node:fs';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
@@ -13,21 +13,21 @@ export interface Pems {
   readonly ca?: string;
 }
 
-/** When the first certificate of a PEM text ends, in seconds since 1970. */
+/** Expiry of the first certificate in a PEM text, in seconds since 1970. */
 export function expiryOf(cert: string): number {
   return Math.floor(Date.parse(new (lateCrypto().X509Certificate)(cert).validTo) / 1000);
 }
 
-/** The text of a source now. Throws what reading its file throws. */
+/** The current text of a source. Throws what reading its file throws. */
 export function pemText({ path, text }: PemSource): string {
   return path === undefined ? (text ?? '') : readFileSync(path, 'utf8');
 }
 
 export interface PemFilesOptions {
   readonly settings: ServerTls;
-  /** Who cannot use TLS where they are wrong: gRPC, HTTP. */
+  /** The transport that cannot use TLS if they are invalid: gRPC, HTTP. */
   readonly what: string;
-  /** A file is another one than it was. */
+  /** Called when a file has changed. */
   readonly changed: () => void;
   readonly lookMs?: number;
 }
@@ -35,7 +35,7 @@ export interface PemFilesOptions {
 const placeOf = (what: string, { path }: PemSource): string =>
   path === undefined ? `${what} given as text` : `${what} file ${path}`;
 
-/** Device, inode, size and time of the files, as one text; a file that is not there has none. */
+/** Device, inode, size and time of the files, as one text; a missing file contributes nothing. */
 function stateOf(paths: readonly string[]): string {
   return paths
     .map((path) => {
@@ -62,8 +62,10 @@ export class PemFiles {
     }, lookMs).unref();
   }
 
-  /** What is there now; `changed` is told of what changes from now on.
-   * Errors: InvalidArgument naming the file and OpenSSL's reason. */
+  /**
+   * Reads the current contents; `changed` is called for later changes. Errors: InvalidArgument
+   * naming the file and OpenSSL's reason.
+   */
   read(): Pems {
     const { certificate, key, roots } = this.#settings;
     this.#seen = this.#state();
@@ -77,7 +79,7 @@ export class PemFiles {
     this.#check('certificate', certificate, () => createSecureContext({ cert }));
     this.#check('key', key, () => createSecureContext({ key: pem }));
     this.#check('key', key, () => createSecureContext({ cert, key: pem }));
-    // node:tls passes over roots that it cannot read.
+    // node:tls ignores roots that it cannot parse.
     if (roots)
       this.#check('root certificates', roots, () => new (lateCrypto().X509Certificate)(ca ?? ''));
     return pems;
@@ -111,7 +113,7 @@ export class PemFiles {
     try {
       return stateOf(this.#paths);
     } catch (error) {
-      return reasonOf(error); // a folder on the way cannot be read: read anew, which says so
+      return reasonOf(error); // a folder on the path cannot be read: the reload reports it
     }
   }
 }

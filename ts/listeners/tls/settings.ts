@@ -1,17 +1,19 @@
-// What a listener with TLS is started with, whatever it is of. Data only; control plane.
+// Start settings of a listener with TLS, for any transport. Data only; control plane.
 
-/** PEM: in a file, which is read anew when it changes, or given as text. Exactly one is there. */
+/** PEM in a file, which is reloaded when it changes, or given as text. Exactly one is set. */
 export interface PemSource {
   readonly path?: string;
   readonly text?: string;
 }
 
-/** As Node names them. */
+/** Names as in Node. */
 export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';
 export const TLS_VERSION_DEFAULT: TlsVersion = 'TLSv1.2';
 
-/** Of TLS 1.2: ephemeral keys and authenticated encryption only, the fastest first, as the native
- * gRPC listener has them (native/transport/socket/tls.cc). Source: RFC 9113 9.2.2. */
+/**
+ * TLS 1.2 ciphers: ephemeral keys and authenticated encryption only, fastest first, as in the
+ * native gRPC listener (native/transport/socket/tls.cc). Source: RFC 9113 9.2.2.
+ */
 export const TLS12_CIPHERS = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',
@@ -21,12 +23,12 @@ export const TLS12_CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
 export interface ServerTls {
-  /** With its chain. */
+  /** Including its chain. */
   readonly certificate: PemSource;
   readonly key: PemSource;
-  /** Who signs clients' certificates. */
+  /** Signers of clients' certificates. */
   readonly roots?: PemSource;
-  /** Mutual TLS: clients have to show a certificate that `roots` signed. */
+  /** Mutual TLS: clients must present a certificate signed by `roots`. */
   readonly clientRequired: boolean;
   /** Absent: TLS_VERSION_DEFAULT. */
   readonly minVersion?: TlsVersion;
@@ -35,9 +37,9 @@ export interface ServerTls {
 /** One listener's TLS settings with its callbacks. */
 export interface ListenerTls {
   readonly settings: ServerTls;
-  /** Told what became of files that were read anew. */
+  /** Called after files were reloaded, with the problem if it failed. */
   readonly changed: (problem: string | undefined) => void;
-  /** Told when the certificate ends that is served from now on. */
+  /** Called with the expiry of the certificate that is served from now on. */
   readonly expires?: Expires;
 }
 

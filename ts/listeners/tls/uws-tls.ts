@@ -1,6 +1,6 @@
-// TLS of the listener on uWebSockets.js, which has a library of its own (BoringSSL): TLS 1.2 or
-// newer; it neither asks for clients' certificates nor can be told another minimum (http-kind.ts).
-// Control plane; the listener's thread.
+// TLS of the listener on uWebSockets.js, which uses its own library (BoringSSL): TLS 1.2 or newer;
+// it cannot request clients' certificates or use another minimum version
+// (ts/listeners/http/kind.ts). Control plane; the listener's thread.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,20 +11,23 @@ import { PemFiles, expiryOf, type Pems } from './pem-files.js';
 import { TLS12_CIPHERS } from './settings.js';
 
 export class UwsTls {
-  /** Told what became of files that were read anew. */
+  /** Called after files were reloaded, with the problem if it failed. */
   readonly changed: (problem: string | undefined) => void;
   readonly #files: PemFiles;
   readonly #expires: Expires;
   #cert = '';
 
-  /** `files`: told when files have changed. */
+  /** `files`: called when files have changed. */
   constructor({ settings, changed, expires }: ListenerTls, files: () => void) {
     this.changed = changed;
     this.#expires = expires ?? (() => undefined);
     this.#files = new PemFiles({ settings, what: 'HTTP', changed: files });
   }
 
-  /** An app with what the files hold now. Errors: InvalidArgument naming the file and why. */
+  /**
+   * An app with the current contents of the files. Errors: InvalidArgument naming the file and the
+   * reason.
+   */
   app(make: typeof uws.SSLApp): uws.TemplatedApp {
     const pems = this.#files.read();
     this.#cert = pems.cert;
@@ -38,7 +41,7 @@ export class UwsTls {
     }
   }
 
-  /** The app that was made last is the one that serves. */
+  /** Marks the app that was created last as the serving one. */
   serves(): void {
     this.#expires(expiryOf(this.#cert));
   }
@@ -48,8 +51,8 @@ export class UwsTls {
   }
 }
 
-// It reads files only, and what was checked is what it must get: copies that nobody else may read,
-// for as long as it reads them.
+// uWebSockets.js reads files only, and must get exactly what was checked: private copies that exist
+// while it reads them.
 function withFiles<T>({ cert, key }: Pems, use: (cert: string, key: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'serval-pem-')); // mode 0700
   try {

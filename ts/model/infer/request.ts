@@ -1,5 +1,5 @@
-// Writes V2 ModelInferRequest messages with raw contents, the form that EngineControl.warmUp takes.
-// Model and version stay empty: the engine is told the handle. Control plane; pure.
+// Writes V2 ModelInferRequest messages with raw contents, the form that EngineControl.warmUp
+// accepts. Model and version stay empty: the engine gets the handle instead. Control plane; pure.
 // Source: proto/wire/inference.proto.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { Tensor } from './tensor.js';
@@ -25,7 +25,7 @@ function varintBytes(value: number): number[] {
   return out;
 }
 
-/** Tag and length of a field whose bytes follow. */
+/** Tag and length of a length-delimited field. */
 function fieldHead(field: number, bytes: number): Uint8Array {
   return Uint8Array.from([...varintBytes(field * 8 + WIRE_BYTES), ...varintBytes(bytes)]);
 }
@@ -46,8 +46,10 @@ function inputBytes(tensor: Tensor): Uint8Array {
   ]);
 }
 
-/** A request with these inputs for these outputs (none = all), in the order given.
- * Errors: BodyTooLarge above WARMUP_BYTES_MAX. */
+/**
+ * A request with these inputs for these outputs (none = all), in the given order. Errors:
+ * BodyTooLarge above WARMUP_BYTES_MAX.
+ */
 export function encodeInferRequest(
   inputs: readonly Tensor[],
   outputs: readonly string[],

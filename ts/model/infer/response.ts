@@ -1,5 +1,5 @@
-// Reads what EngineControl.warmUp() answers to a V2 ModelInferRequest of one row: a value of each
-// output. Control plane; pure. Source: proto/wire/inference.proto.
+// Reads the response of EngineControl.warmUp() to a V2 ModelInferRequest of one row: a value of
+// each output. Control plane; pure. Source: proto/wire/inference.proto.
 import { ErrorCode } from '../../base/errors.js';
 import { WireReader } from '../../protobuf/reader.js';
 import { LENGTH_BYTES } from './tensor.js';
@@ -61,8 +61,10 @@ function valueOf({ datatype, hasNull }: Head, raw: Uint8Array | undefined): Valu
   return typeof value === 'number' && Number.isNaN(value) ? undefined : value;
 }
 
-/** By output, of an answer of one row with raw contents. NaN is missing. Outputs of other datatypes
- * are missing too. Errors: Internal, where it is no such message. */
+/**
+ * Values by output, from a response of one row with raw contents. NaN counts as missing, and so do
+ * outputs of other datatypes. Errors: Internal if it is not such a message.
+ */
 export function readInferAnswer(message: Uint8Array): ReadonlyMap<string, Value> {
   const reader = new WireReader(message, ANSWER, 0, ErrorCode.Internal);
   const heads: Head[] = [];

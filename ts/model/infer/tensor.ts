@@ -4,7 +4,9 @@ import { BODY_BYTES_MAX_DEFAULT } from '../../base/limits.js';
 import { dataTypeOf } from '../datatype.js';
 import type { Datatype } from '../snapshot.js';
 
-/** `raw`: little-endian elements without padding; BYTES elements each behind a 4-byte length. */
+/**
+ * `raw`: little-endian elements without padding; BYTES elements each have a 4-byte length prefix.
+ */
 export interface Tensor {
   readonly name: string;
   readonly datatype: Datatype;
@@ -12,18 +14,18 @@ export interface Tensor {
   readonly raw: Uint8Array;
 }
 
-/** One warmup record, one tensor, one request: as much as a request may have. */
+/** Limit of one warmup record, tensor or request: the maximum of a request body. */
 export const WARMUP_BYTES_MAX = BODY_BYTES_MAX_DEFAULT;
 
-/** A BYTES element's length in front of it. */
+/** Size of the length prefix of a BYTES element. */
 export const LENGTH_BYTES = 4;
 
-/** Bytes of one element; for BYTES the least, an empty element. */
+/** Size of one element; for BYTES the minimum, an empty element. */
 export function elementBytes(datatype: Datatype): number {
   return dataTypeOf(datatype).bytes || LENGTH_BYTES;
 }
 
-/** Errors: InvalidArgument when the tensor would take over WARMUP_BYTES_MAX bytes. */
+/** Errors: InvalidArgument if the tensor would exceed WARMUP_BYTES_MAX bytes. */
 export function elementCount(datatype: Datatype, shape: readonly number[]): number {
   if (shape.includes(0)) return 0;
   const count = shape.reduce((product, dim) => product * dim, 1);
@@ -45,7 +47,7 @@ export function checkTensorBytes(
   );
 }
 
-/** Writes the `patternBytes` bytes at `start` again and again behind themselves, to the end. */
+/** Fills the rest of the buffer with copies of the `patternBytes` bytes at `start`. */
 export function repeatPattern(out: Uint8Array, start: number, patternBytes: number): void {
   let filled = start + patternBytes;
   while (filled < out.length) {

@@ -1,6 +1,6 @@
-// TensorFlow Serving's --batching_parameters_file and batching_params.pbtxt, and what they mean to
-// the engine. Control plane; pure but for the machine's number of cores.
-// Source: tfserving.md 3.5.
+// TensorFlow Serving's --batching_parameters_file and batching_params.pbtxt, and the engine
+// settings they map to. Control plane; pure except for the machine's core count. Source:
+// tfserving.md 3.5.
 import { availableParallelism } from 'node:os';
 import { BATCHING_FIELDS } from '../../config/peers/serving-fields.js';
 import { MODEL_THREADS_MAX } from '../../base/limits.js';
@@ -18,7 +18,7 @@ import type { ConfigProblem } from '../../protobuf/problem.js';
 const MAX_BATCH_SIZE_DEFAULT = 1000;
 const MAX_ENQUEUED_BATCHES_DEFAULT = 10;
 const UINT32_MAX = 4_294_967_295;
-/** The longest queue that --queue-requests-max allows. */
+/** Longest queue that --queue-requests-max allows. */
 const QUEUE_REQUESTS_MAX = 1_000_000;
 
 export const NO_BATCHING: BatchPolicy = {
@@ -34,7 +34,7 @@ export const NO_BATCHING: BatchPolicy = {
   onlyIfBatchable: false,
 };
 
-/** What --enable-batching alone means. */
+/** Settings that --enable-batching alone implies. */
 export function defaultBatchingParameters(): BatchingParameters {
   return {
     maxBatchSize: MAX_BATCH_SIZE_DEFAULT,
@@ -52,11 +52,11 @@ export interface ParsedBatchingParameters {
   /** undefined when there is a problem. */
   readonly parameters: BatchingParameters | undefined;
   readonly problems: readonly ConfigProblem[];
-  /** What is read and makes no difference. */
+  /** Settings that are read but have no effect. */
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** `path` names the file in places. */
+/** `path` names the file in problem locations. */
 export function parseBatchingParameters(text: string, path: string): ParsedBatchingParameters {
   try {
     const { value, problems, places } = decodeText(
@@ -73,7 +73,7 @@ export function parseBatchingParameters(text: string, path: string): ParsedBatch
   }
 }
 
-/** Of a BatchingParameters message that was decoded without a problem. */
+/** Parameters of a BatchingParameters message that was decoded without problems. */
 export function checkedParameters(
   value: MessageValue,
   places: Places,
@@ -138,7 +138,7 @@ function checkParameters(
   return problems;
 }
 
-/** Of models from base paths, by TensorFlow Serving's parameters. */
+/** Engine settings of base-path models, from TensorFlow Serving's parameters. */
 export function batchingSettings(parameters: BatchingParameters): Partial<ModelSpec> {
   const { maxBatchSize, maxEnqueuedBatches } = parameters;
   const batch: BatchPolicy = {

@@ -1,6 +1,6 @@
-// What Triton's model configuration means to the engine, and what having none means. Control plane;
-// pure but for the machine's number of cores.
-// Source: v2-protocol.md 3, 10; Triton's ONNX Runtime backend (README).
+// Maps Triton's model configuration, or its absence, to engine settings. Control plane; pure except
+// for the machine's core count. Source: v2-protocol.md 3, 10; Triton's ONNX Runtime backend
+// (README).
 import { availableParallelism } from 'node:os';
 import type {
   BatchPolicy,
@@ -32,19 +32,21 @@ const TENSORRT_PRECISIONS: Readonly<Record<string, string>> = {
   BF16: 'trt_bf16_enable',
   INT8: 'trt_int8_enable',
 };
-/** Parameters of the model that are options of the CUDA provider; what their numbers stand for. */
+/** Model parameters that set options of the CUDA provider, with the option value of each number. */
 const CUDA_PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   cudnn_conv_algo_search: ['EXHAUSTIVE', 'HEURISTIC', 'DEFAULT'],
   gpu_mem_limit: [],
   arena_extend_strategy: ['kNextPowerOfTwo', 'kSameAsRequested'],
   do_copy_in_default_stream: [],
 };
-/** Triton's graph levels to ONNX Runtime's; any other means all. */
+/** Triton's graph optimization levels as ONNX Runtime's; any other value means all. */
 const GRAPH_LEVELS: Readonly<Record<string, number>> = { '-1': 1, '1': 2, '2': 0 };
 const ALL_OPTIMIZATIONS = 99;
 
-/** `config` is checked. `labels`: of each output that has any. `defaultMaxBatchSize`: rows of a
- * batch where the configuration leaves inputs, outputs and max_batch_size to the model. */
+/**
+ * `config` has been checked. `labels`: labels per output. `defaultMaxBatchSize`: maximum batch rows
+ * when the configuration leaves inputs, outputs and max_batch_size to the model.
+ */
 export function engineSettings(
   config: TritonConfig,
   labels: ReadonlyMap<string, readonly string[]>,
@@ -63,15 +65,19 @@ export function engineSettings(
   };
 }
 
-/** Of repository models without a configuration: requests that wait anyway are joined, where the
- * engine finds that their rows are answered as alone. */
+/**
+ * Batching of repository models without a configuration: queued requests are batched if the engine
+ * finds that their rows do not affect each other.
+ */
 export function autoBatching(maxBatch: number): Partial<ModelSpec> {
   if (maxBatch < 2) return { batch: NO_BATCHING };
   return { batch: { ...NO_BATCHING, mode: 'auto', rowsMax: maxBatch, onlyIfBatchable: true } };
 }
 
-/** Inner dims are padded only where joining is asked for by name: zeros are part of what the model
- * then sees, and nothing proves that it does not mind. */
+/**
+ * Inner dims are padded only when batching is requested by name: the model sees the padding zeros,
+ * and nothing proves that they do not change its results.
+ */
 function batchSettings(config: TritonConfig, defaultMaxBatchSize: number): Partial<ModelSpec> {
   const max = read.int(config, 'max_batch_size');
   const batching = read.child(config, 'dynamic_batching');
@@ -119,7 +125,7 @@ function extraBatchSettings(config: TritonConfig): Partial<BatchPolicy> {
   };
 }
 
-/** These hold for models that do not batch as well. */
+/** These settings also apply to models that do not batch. */
 function queueSettings(config: TritonConfig): Partial<ModelSpec> {
   const batching = read.child(config, 'dynamic_batching');
   if (batching === undefined) return {};
@@ -153,7 +159,7 @@ function queuePolicy(policy: MessageValue | undefined): QueuePolicy {
   };
 }
 
-/** `count` is per GPU where GPUs are listed. */
+/** `count` is per GPU when GPUs are listed. */
 function instanceSettings(config: TritonConfig): Partial<ModelSpec> {
   const groups = read.children(config, 'instance_group');
   if (groups.length === 0) return {};
@@ -171,7 +177,7 @@ function isOnGpu(group: MessageValue): boolean {
   return read.text(group, 'kind') === 'KIND_GPU';
 }
 
-/** Best first; CUDA takes what TensorRT leaves. */
+/** Best provider first; CUDA runs the nodes that TensorRT does not support. */
 function gpuProviders(config: TritonConfig): readonly ProviderOptions[] {
   const providers: ProviderOptions[] = [];
   let cuda: Readonly<Record<string, string>> = cudaParameters(config);
@@ -187,7 +193,7 @@ function gpuProviders(config: TritonConfig): readonly ProviderOptions[] {
   return [...providers, { name: 'cuda', options: cuda }];
 }
 
-/** What is chosen by where --providers leaves it open. */
+/** Input of the placement decision when --providers leaves the choice open. */
 export function placementOf(config: TritonConfig): Placement {
   const groups = read.children(config, 'instance_group');
   const isCpu =
@@ -233,13 +239,13 @@ function cudaParameters(config: TritonConfig): Readonly<Record<string, string>> 
   return Object.fromEntries(options);
 }
 
-/** CUDA graphs, and batches padded to the sizes that have one. */
+/** Settings for CUDA graphs; batches are padded to the sizes that have a graph. */
 function graphSettings(config: TritonConfig): Partial<ModelSpec> {
   const rows = graphRows(config);
   return rows.length === 0 ? {} : { graphRows: rows };
 }
 
-/** Sessions in a process of their own, or not. */
+/** Whether the model's sessions run in their own process. */
 function isolationSettings(config: TritonConfig): Partial<ModelSpec> {
   const mode = parameter(config, 'isolation');
   if (mode === 'none') return { isolation: { mode, group: '' } };
@@ -278,7 +284,7 @@ function openvinoProvider(accelerator: MessageValue): ProviderOptions {
   return { name: 'openvino', options: { device_type: 'CPU', ...Object.fromEntries(own) } };
 }
 
-/** The engine runs operators in parallel where it is told a number; Triton's 0 is the cores. */
+/** The engine runs operators in parallel if given a number; Triton's 0 means all cores. */
 function interOpSettings(config: TritonConfig): Partial<ModelSpec> {
   const mode = parameter(config, 'execution_mode');
   if (mode === undefined) return {};
@@ -308,7 +314,7 @@ function tensorSettings(
   };
 }
 
-/** The tensors of a TensorRT engine. */
+/** Tensors of a TensorRT engine. */
 export function planOf(config: TritonConfig): PlanSpec {
   const tensors = (list: string): readonly PlanTensor[] =>
     read.children(config, list).map((tensor) => {
@@ -320,8 +326,10 @@ export function planOf(config: TritonConfig): PlanSpec {
   return { inputs: tensors('input'), outputs: tensors('output') };
 }
 
-/** The dims that clients see, and those of the model's own tensor where they differ; the batch dim
- * included. */
+/**
+ * The dims that clients see, and those of the model's own tensor if they differ; both include the
+ * batch dim.
+ */
 export function tensorDims(
   tensor: MessageValue,
   config: TritonConfig,
@@ -334,7 +342,7 @@ export function tensorDims(
   };
 }
 
-/** The null backend is the model that the configuration describes. */
+/** The null backend serves the model that the configuration describes. */
 function nullSettings(config: TritonConfig): Partial<ModelSpec> {
   const mode = parameter(config, 'mode');
   const delayUs = parameter(config, 'delay_us');
@@ -364,13 +372,13 @@ function nullTensor(tensor: MessageValue, config: TritonConfig): TensorInfo {
   };
 }
 
-/** A parameter's text; undefined when it is not there. */
+/** Text of a parameter; undefined if it is absent. */
 function parameter(config: TritonConfig, name: string): string | undefined {
   const found = read.entries(config, 'parameters').find(([key]) => key === name);
   return found === undefined ? undefined : read.text(found[1], 'string_value');
 }
 
-/** A BOOL of config.pbtxt that was checked. */
+/** Value of a config.pbtxt BOOL that has been checked. */
 export function isTrue(text: string | undefined): boolean {
   return text === '1' || text?.toLowerCase() === 'true';
 }

@@ -1,5 +1,5 @@
-// What the tables of fields (ts/config/peers) say of a decoded configuration: fields without effect
-// are warnings, fields that are not here are problems. Control plane; pure.
+// Applies the field tables (ts/config/peers) to a decoded configuration: fields without effect give
+// warnings, unsupported fields give problems. Control plane; pure.
 import type { FieldRow, FieldTable } from '../../config/peers/field-row.js';
 import type { Places } from '../../protobuf/decode-notes.js';
 import type { ConfigProblem } from '../../protobuf/problem.js';
@@ -11,7 +11,7 @@ export interface FieldNotes {
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** Of every member that was written and is not what it is when nothing is written. */
+/** Checks every member that is set and differs from its default. */
 export function fieldNotes(
   value: MessageValue,
   schema: MessageSchema,
@@ -36,7 +36,7 @@ class Walk implements FieldNotes {
 
   message(value: MessageValue, schema: MessageSchema): void {
     const rows = this.#table[schema.name];
-    if (rows === undefined) return; // a wrapper: its row is the field's
+    if (rows === undefined) return; // a wrapper: the field's row covers it
     for (const [name, member] of Object.entries(value)) {
       const [row, field] = [rows[name], schema.fields[name]];
       if (row === undefined || field === undefined) continue;
@@ -61,7 +61,7 @@ class Walk implements FieldNotes {
   }
 }
 
-/** Whether a member says anything: lists and maps by their length, messages by their members. */
+/** Whether a member is set: lists and maps by their length, messages by their members. */
 function isWritten(member: unknown, { type, repeated, mapKey }: FieldSchema): boolean {
   if (repeated) return (member as readonly unknown[]).length > 0;
   if (mapKey !== undefined) return Object.keys(member as MessageValue).length > 0;

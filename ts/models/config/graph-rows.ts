@@ -1,12 +1,15 @@
-// Which batches CUDA graphs are made of, by a model's configuration. Control plane; pure.
-// Source: Triton's model_config.proto, ModelOptimizationPolicy.Cuda.
+// Batch sizes for which CUDA graphs are captured, from a model's configuration. Control plane;
+// pure. Source: Triton's model_config.proto, ModelOptimizationPolicy.Cuda.
 import { read, type MessageValue } from '../../protobuf/schema.js';
 
-/** More sizes than a batch can have powers of two. */
+/** Upper bound on the number of powers of two among batch sizes. */
 const POWERS_MAX = 20;
 
-/** Ascending; [0]: the model has no batch dim; empty: none is asked for. Where no graph_spec names
- * any, the powers of two and the preferred sizes; the largest batch always. */
+/**
+ * Batch sizes in ascending order; [0]: the model has no batch dim; empty: no graphs requested.
+ * Without graph_spec, uses the powers of two and the preferred sizes; always includes the largest
+ * batch.
+ */
 export function graphRows(config: MessageValue): readonly number[] {
   const cuda = read.child(read.child(config, 'optimization'), 'cuda');
   if (cuda === undefined || !read.bool(cuda, 'graphs')) return [];
@@ -17,7 +20,10 @@ export function graphRows(config: MessageValue): readonly number[] {
   return ascending([...rows, max]);
 }
 
-/** Of a model without a word on it: --cuda-graphs. `max`: its largest batch; 0 = it has none. */
+/**
+ * Batch sizes for a model whose configuration does not mention graphs: --cuda-graphs. `max`: its
+ * largest batch; 0 = no batch dim.
+ */
 export function usualGraphRows(max: number): readonly number[] {
   return max > 0 ? ascending([...powersBelow(max), max]) : [0];
 }

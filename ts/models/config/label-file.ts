@@ -1,6 +1,6 @@
-// The label files that a Triton model configuration names: one label a line, by index. Control
-// plane; reads files of the model's folder and no others.
-// Source: v2-protocol.md 2 (classification), 3 (label_filename).
+// The label files that a Triton model configuration names: one label per line, by index. Control
+// plane; reads only files of the model's folder. Source: v2-protocol.md 2 (classification), 3
+// (label_filename).
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, sep } from 'node:path';
 import { echo } from '../../base/text.js';
@@ -13,11 +13,11 @@ export const LABEL_BYTES_MAX = 16_777_216;
 export interface LabelFiles {
   /** By output name. */
   readonly labels: ReadonlyMap<string, readonly string[]>;
-  /** The outputs in question have no labels. */
+  /** Outputs with a problem have no labels. */
   readonly problems: readonly ConfigProblem[];
 }
 
-/** `modelFolder`: absolute; label files stand in it or below. */
+/** `modelFolder`: absolute; label files are in it or below it. */
 export async function readLabels(modelFolder: string, config: TritonConfig): Promise<LabelFiles> {
   const labels = new Map<string, readonly string[]>();
   const problems: ConfigProblem[] = [];
@@ -34,7 +34,7 @@ export async function readLabels(modelFolder: string, config: TritonConfig): Pro
   return { labels, problems };
 }
 
-/** The labels, or what is wrong. */
+/** Returns the labels, or a problem. */
 async function readOne(modelFolder: string, name: string): Promise<readonly string[] | string> {
   const outside = `label_filename: expected a file in the model's folder, got ${echo(name)}`;
   if (isAbsolute(name) || name.includes('\0') || name.split(/[\\/]/).includes('..')) return outside;
@@ -42,7 +42,7 @@ async function readOne(modelFolder: string, name: string): Promise<readonly stri
     const folder = await realpath(modelFolder);
     const path = await realpath(join(folder, name));
     if (!path.startsWith(folder + sep)) return outside;
-    // Opening a pipe would wait for ever.
+    // Opening a pipe would block forever.
     const stats = await stat(path);
     if (!stats.isFile()) return 'label_filename: expected a file';
     if (stats.size > LABEL_BYTES_MAX) {

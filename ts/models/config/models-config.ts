@@ -1,6 +1,5 @@
-// TensorFlow Serving's models.config (ModelServerConfig) to the models that it lists. One bad entry
-// does not take the others along. Control plane; pure.
-// Source: tfserving.md 3.2, 9.
+// Parses TensorFlow Serving's models.config (ModelServerConfig) into its list of models. One bad
+// entry does not affect the others. Control plane; pure. Source: tfserving.md 3.2, 9.
 import { isAbsolute } from 'node:path';
 import { MODELS_CONFIG_FIELDS } from '../../config/peers/serving-fields.js';
 import { echo, nearestWord, visible } from '../../base/text.js';
@@ -19,7 +18,7 @@ import { fieldNotes } from './field-notes.js';
 import type { LoggingConfig, ModelEntry, ModelServerConfig } from './types.js';
 import type { ConfigProblem } from '../../protobuf/problem.js';
 
-/** What `model_platform` may say; the files decide the format. */
+/** Allowed values of `model_platform`; the files decide the format. */
 export const MODEL_PLATFORMS = [
   'tensorflow',
   'onnx',
@@ -31,17 +30,19 @@ export const MODEL_PLATFORMS = [
   'spark',
 ];
 
-/** What `log_collector_config.type` may say: TensorFlow Serving's own binary knows none. */
+/**
+ * Allowed values of `log_collector_config.type`; TensorFlow Serving's own binary registers none.
+ */
 const LOG_COLLECTORS = ['file', ''];
 
 export interface ParsedModelServerConfig extends ModelServerConfig {
-  /** Whether model_config_list is written; an empty list is. */
+  /** Whether model_config_list is present, even if empty. */
   readonly isSet: boolean;
-  /** What is read and makes no difference. */
+  /** Settings that are read but have no effect. */
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** `path` names the file in places. */
+/** `path` names the file in problem locations. */
 export function parseModelServerConfig(text: string, path: string): ParsedModelServerConfig {
   try {
     const decoded = decodeText(parseTextProto(text, path), MODEL_SERVER_CONFIG, path);
@@ -52,9 +53,11 @@ export function parseModelServerConfig(text: string, path: string): ParsedModelS
   }
 }
 
-/** The same from a ModelServerConfig message, as ReloadConfigRequest carries it.
- * Errors: MalformedBody; InvalidArgument in TensorFlow Serving's words: it has no
- * model_config_list. */
+/**
+ * Same as parseModelServerConfig(), from the ModelServerConfig message of a ReloadConfigRequest.
+ * Errors: MalformedBody; InvalidArgument with TensorFlow Serving's text if it has no
+ * model_config_list.
+ */
 export function readModelServerConfig(bytes: Uint8Array): ParsedModelServerConfig {
   const { value, problems, places } = decodeWire(bytes, MODEL_SERVER_CONFIG, 'config');
   if (value['model_config_list'] === undefined) {
@@ -89,7 +92,7 @@ class ModelList {
       const place = this.#places.at(entry);
       const first = firstPlaces.get(name);
       if (first !== undefined && name !== '') {
-        // TensorFlow Serving's words.
+        // TensorFlow Serving's text.
         const listed = `Illegal to list model ${name} multiple times in config list`;
         this.#problem(entry, 'name', `${listed}; the first is at ${first}`);
         continue;
@@ -106,7 +109,7 @@ class ModelList {
     this.#problems.push({ place: this.#places.at(of, name), message: `${name}: ${text}` });
   }
 
-  /** undefined when anything in the entry is a problem. */
+  /** Returns undefined if anything in the entry is a problem. */
   #entry(entry: MessageValue, name: string, place: string): ModelEntry | undefined {
     if (this.#places.isBroken(entry)) return undefined;
     const before = this.#problems.length;
@@ -142,7 +145,7 @@ class ModelList {
     if (filenamePrefix === '' && samplingRate === 0) return undefined;
     if (!isFilePrefix(filenamePrefix)) {
       const expected =
-        'expected an absolute path, without control characters, that names of files begin with';
+        'expected an absolute path prefix for file names, without control characters';
       const got = echo(filenamePrefix);
       this.#problem(collector ?? config, 'filename_prefix', `${expected}, got ${got}`);
     }

@@ -1,4 +1,4 @@
-// TensorFlow Serving's --monitoring_config_file. Control plane; pure but for readMonitoringPath.
+// TensorFlow Serving's --monitoring_config_file. Control plane; pure except for readMonitoringPath.
 // Source: tfserving.md 3.7.
 import { echo } from '../../base/text.js';
 import { MONITORING_CONFIG } from '../../protobuf/generated/serving-config.js';
@@ -11,8 +11,10 @@ import type { ConfigProblem } from '../../protobuf/problem.js';
 const PATH_DEFAULT = '/monitoring/prometheus/metrics';
 const PATH = /^\/[^\s?#]*$/;
 
-/** The path of the metrics; "" when they are not enabled. Errors: ConfigFileError (unreadable, or
- * the first problem). */
+/**
+ * The path of the metrics page; "" if it is not enabled. Errors: ConfigFileError (unreadable, or
+ * the first problem).
+ */
 export async function readMonitoringPath(file: string): Promise<string> {
   const { config, problems } = parseMonitoringConfig(await readConfigText(file), file);
   const [problem] = problems;
@@ -20,7 +22,7 @@ export async function readMonitoringPath(file: string): Promise<string> {
   return config?.enabled === true ? config.path : '';
 }
 
-/** `config` is undefined when there is a problem. `path` names the file in places. */
+/** `config` is undefined if there is a problem. `path` names the file in problem locations. */
 export function parseMonitoringConfig(
   text: string,
   path: string,

@@ -1,5 +1,5 @@
-// TensorFlow Serving's --platform_config_file: what models of the platform "tensorflow" are loaded
-// and batched by, in place of flags. Control plane; pure but for readPlatformConfig.
+// TensorFlow Serving's --platform_config_file: load and batching settings for models of the
+// platform "tensorflow", in place of flags. Control plane; pure except for readPlatformConfig.
 // Source: tfserving.md 3.1; server.cc BuildAndStart; platform_config.proto.
 import { BATCHING_FIELDS, PLATFORM_FIELDS } from '../../config/peers/serving-fields.js';
 import { MODEL_THREADS_MAX } from '../../base/limits.js';
@@ -21,14 +21,14 @@ const PLATFORM = 'tensorflow';
 const ADAPTER = 'tensorflow.serving.SavedModelBundleSourceAdapterConfig';
 const ITERATIONS_MAX = 1_000_000;
 
-/** What is absent is as it is without the file. */
+/** Absent members keep their values from the flags. */
 export interface PlatformConfig {
   readonly threads: { readonly intraOpThreads?: number; readonly interOpThreads?: number };
   readonly batching?: BatchingParameters;
   readonly savedModelTags?: readonly string[];
   readonly modelWarmup?: boolean;
   readonly warmupIterations?: number;
-  /** What is read and makes no difference. */
+  /** Settings that are read but have no effect. */
   readonly warnings: readonly ConfigProblem[];
 }
 
@@ -37,7 +37,7 @@ export async function readPlatformConfig(file: string): Promise<PlatformConfig> 
   return parsePlatformConfig(await readConfigText(file), file);
 }
 
-/** `path` names the file in places. Errors: ConfigFileError. */
+/** `path` names the file in problem locations. Errors: ConfigFileError. */
 export function parsePlatformConfig(text: string, path: string): PlatformConfig {
   const held = { [ADAPTER]: ADAPTER_CONFIG };
   const tree = parseTextProto(text, path);
@@ -58,7 +58,7 @@ function refuse([problem]: readonly ConfigProblem[]): void {
   if (problem !== undefined) throw new ConfigFileError(problem);
 }
 
-/** What the one platform that there is has; nothing where the file has none. */
+/** The adapter settings of the one supported platform; undefined if the file has none. */
 function adapterOf(value: MessageValue, places: Places): MessageValue {
   const configs = read.child(value, 'platform_configs') ?? {};
   const other = Object.keys(configs).find((name) => name !== PLATFORM);

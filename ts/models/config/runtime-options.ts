@@ -1,6 +1,6 @@
-// Checks of the options of ONNX Runtime that a model's configuration sets, against the table that
-// the engine has too (native/engine/control/spec/options.h, which also resolves paths and has the last
-// word): here each problem gets its place in the configuration. Control plane; pure.
+// Checks ONNX Runtime options set in a model's configuration against the table shared with the
+// engine (native/engine/control/spec/options.h, which also resolves paths and makes the final
+// check). Checking here gives each problem its location in the configuration. Control plane; pure.
 import { RUNTIME_OPTIONS } from '../../model/generated/runtime-options.js';
 import type { OptionRule, OptionScope } from '../../model/generated/runtime-options.js';
 import { echo, nearWord } from '../../base/text.js';
@@ -15,7 +15,7 @@ const VALUE_CHARS_MAX = 65_536;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
-/** Triton's names of options, where ONNX Runtime's are others. */
+/** Triton's option names that differ from ONNX Runtime's. */
 const TRITON_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   tensorrt: {
     max_workspace_size_bytes: 'trt_max_workspace_size',
@@ -25,13 +25,13 @@ const TRITON_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> =
   openvino: { precision_mode: 'precision' },
 };
 
-/** ONNX Runtime's name of a provider's option. */
+/** ONNX Runtime's name of a provider option. */
 export function optionName(provider: string, name: string): string {
   const names = TRITON_NAMES[provider] ?? {};
   return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
 }
 
-/** Paths pass: the engine resolves them from the model's version folder. */
+/** Paths always pass: the engine resolves them from the model's version folder. */
 function fits({ kind, min = 0, max = 0, words = [] }: OptionRule, value: string): boolean {
   switch (kind) {
     case 'switch':
@@ -54,7 +54,7 @@ function fits({ kind, min = 0, max = 0, words = [] }: OptionRule, value: string)
   }
 }
 
-/** Why a configuration may not set the option; undefined where it may. */
+/** Why a configuration may not set the option; undefined if it may. */
 export function optionProblem(scope: OptionScope, name: string, value: string): string | undefined {
   if (CONTROL.test(name)) return `expected a name without control characters, got ${echo(name)}`;
   const rules = RUNTIME_OPTIONS[scope];

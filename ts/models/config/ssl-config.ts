@@ -1,5 +1,5 @@
 // TensorFlow Serving's --ssl_config_file: PEM inside a text proto, no paths. Control plane; pure
-// but for readSslConfig. Source: tfserving.md 3.8; server.cc
+// except for readSslConfig. Source: tfserving.md 3.8; server.cc
 // BuildServerCredentialsFromSSLConfigFile.
 import { SSLCONFIG } from '../../protobuf/generated/serving-config.js';
 import { decodeText } from '../../protobuf/schema-text.js';
@@ -18,7 +18,7 @@ export async function readSslConfig(file: string): Promise<SslConfig> {
   return parseSslConfig(await readConfigText(file), file);
 }
 
-/** `path` names the file in places. Errors: ConfigFileError. */
+/** `path` names the file in problem locations. Errors: ConfigFileError. */
 export function parseSslConfig(text: string, path: string): SslConfig {
   const { value, problems, places } = decodeText(parseTextProto(text, path), SSLCONFIG, path);
   const [problem] = problems;

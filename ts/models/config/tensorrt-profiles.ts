@@ -1,11 +1,11 @@
-// The shapes that TensorRT builds engines for, from a model's configuration: batch sizes and dims.
-// Control plane; pure.
-// Source: ONNX Runtime's TensorRT provider, trt_profile_min_shapes and the like.
+// Optimization profiles (shape ranges) for TensorRT, from the batch sizes and dims of a model's
+// configuration. Control plane; pure. Source: ONNX Runtime's TensorRT provider,
+// trt_profile_min_shapes and the like.
 import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
 import type { TritonConfig } from './types.js';
 
-/** Inputs whose dims behind the batch are not all given; undefined: no inputs are named. */
+/** Inputs with dynamic dims after the batch dim; undefined if the configuration names no inputs. */
 export function openInputs(config: TritonConfig): readonly string[] | undefined {
   const inputs = read.children(config, 'input');
   if (inputs.length === 0) return undefined;
@@ -14,9 +14,11 @@ export function openInputs(config: TritonConfig): readonly string[] | undefined 
     .map((input) => read.text(input, 'name'));
 }
 
-/** Options of the provider: from one row to max_batch_size, best at the largest preferred size (or
- * the largest of all). None where no input has a batch, or one has open dims: ONNX Runtime takes
- * profiles for all inputs or for none. */
+/**
+ * Provider options for batches from one row to max_batch_size, optimized for the largest preferred
+ * size (or the maximum). None if no input has a batch dim or one has dynamic dims: ONNX Runtime
+ * accepts profiles for all inputs or for none.
+ */
 export function tensorrtProfiles(config: TritonConfig): Readonly<Record<string, string>> {
   const rows = read.int(config, 'max_batch_size');
   const inputs = read.children(config, 'input');
@@ -32,7 +34,7 @@ export function tensorrtProfiles(config: TritonConfig): Readonly<Record<string, 
   };
 }
 
-/** Of the model's own tensor, without the batch. */
+/** Dims of the model's own tensor, without the batch dim. */
 function dimsOf(input: MessageValue): readonly number[] {
   const reshape = read.child(input, 'reshape');
   return reshape === undefined ? read.ints(input, 'dims') : read.ints(reshape, 'shape');

@@ -1,6 +1,6 @@
-// What a Triton model configuration may not say: contradictions, as Triton finds them, and what
-// Serval does not do yet. Control plane; pure.
-// Source: Triton's ValidateModelConfig and its ONNX Runtime backend; v2-protocol.md 3, 10.
+// Checks a Triton model configuration for contradictions, as Triton reports them, and for features
+// that Serval does not support. Control plane; pure. Source: Triton's ValidateModelConfig and its
+// ONNX Runtime backend; v2-protocol.md 3, 10.
 import { TRITON_FIELDS } from '../../config/peers/triton-fields.js';
 import {
   NULL_PARAMETERS,
@@ -20,11 +20,11 @@ import type { MessageValue } from '../../protobuf/schema.js';
 import type { ConfigProblem } from '../../protobuf/problem.js';
 
 export const NULL_BACKEND = 'serval_null';
-/** Models of columns. */
+/** Backend name of tabular models. */
 export const TABULAR_BACKEND = 'tabular';
-/** Of TensorRT engines. */
+/** Backend name of TensorRT engines. */
 export const PLAN_BACKEND = 'tensorrt';
-/** Backend -> platforms that go with it. All run on the same engine. */
+/** Backend -> its valid platforms. All run on the same engine. */
 const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   onnxruntime: ['onnxruntime_onnx', 'onnx_onnxv1'],
   tensorflow: ['tensorflow_savedmodel', 'tensorflow_graphdef'],
@@ -32,10 +32,10 @@ const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   [PLAN_BACKEND]: ['tensorrt_plan'],
   [NULL_BACKEND]: [],
 };
-/** Levels of one queue. */
+/** Maximum number of priority levels of one queue. */
 const PRIORITY_LEVELS_MAX = 1024;
 const UINT32_MAX = 4_294_967_295;
-/** Dims of one tensor, the batch dim included; native/base/limits.h kRankMax. */
+/** Maximum rank of a tensor, including the batch dim; native/base/limits.h kRankMax. */
 const RANK_MAX = 32;
 const IMAGE_DIMS = 3;
 
@@ -48,7 +48,7 @@ interface TextRule {
   readonly fits: (text: string) => boolean;
 }
 
-/** What each known parameter must look like. Others are the backend's to read: they are kept. */
+/** The format of each known parameter. Other parameters are kept for the backend. */
 const PARAMETERS: Readonly<Record<string, TextRule>> = {
   intra_op_thread_count: whole(MODEL_THREADS_MAX),
   inter_op_thread_count: whole(MODEL_THREADS_MAX),
@@ -90,7 +90,7 @@ function bool(): TextRule {
   return { expected: 'true, false, 1 or 0', fits: (text) => BOOL_TEXT.test(text) };
 }
 
-/** Every problem, with its place; warnings are of what makes no difference. */
+/** Returns every problem with its location; warnings are for settings without effect. */
 export function checkTritonConfig(
   config: MessageValue,
   places: Places,
@@ -218,7 +218,7 @@ class Check {
   #checkSizes(of: MessageValue, name: string, sizes: readonly number[]): void {
     sizes.forEach((size, i) => {
       if (size >= 1 || size === -1) return;
-      this.#problem(of, name, `expected 1 or more, or -1 for a free one, got ${size}`, i);
+      this.#problem(of, name, `expected 1 or more, or -1 for a dynamic dim, got ${size}`, i);
     });
     const most = this.#maxBatchSize > 0 ? RANK_MAX - 1 : RANK_MAX;
     if (sizes.length > most) {
@@ -226,7 +226,7 @@ class Check {
     }
   }
 
-  /** Between two free dims both must have the same number of elements. */
+  /** Between two dynamic dims, both shapes must have the same number of elements. */
   #reshape(tensor: MessageValue, what: string): void {
     const reshape = read.child(tensor, 'reshape');
     if (reshape === undefined) return;
@@ -282,7 +282,7 @@ class Check {
     }
   }
 
-  /** Answers cannot keep their order when some requests overtake others. */
+  /** Responses cannot keep their order if some requests overtake others. */
   #ordering(batching: MessageValue): void {
     if (!read.bool(batching, 'preserve_ordering')) return;
     const levels = read.int(batching, 'priority_levels');
@@ -311,7 +311,7 @@ class Check {
       });
       this.#upTo(group, 'count', MODEL_THREADS_MAX);
       if (kinds.size > 1 && isGpu(group)) {
-        this.#unsupported(group, 'kind', 'groups on GPUs beside groups on CPUs are');
+        this.#unsupported(group, 'kind', 'groups on both GPUs and CPUs are');
       }
     }
   }
@@ -400,13 +400,16 @@ class Check {
     this.#warn(parameters, 'isolation_group', 'no effect without the parameter isolation: process');
   }
 
-  /** Ours and ONNX Runtime's are refused: what a newer runtime has may name files. */
+  /**
+   * Unknown parameters with Serval's or ONNX Runtime's prefixes are refused: those of a newer
+   * runtime may name files.
+   */
   #unknownParameter(parameters: MessageValue, name: string, known: readonly string[]): void {
     if (name.startsWith('serval.')) {
       const hint = nearestWord(name, known);
       this.#problem(parameters, name, `unknown parameter; did you mean "${hint}"?`);
     } else if (!name.startsWith(SESSION_PREFIX)) {
-      this.#warn(parameters, name, 'no backend here reads this parameter');
+      this.#warn(parameters, name, 'no backend of Serval reads this parameter');
     } else {
       const text = read.text(read.child(parameters, name), 'string_value');
       const problem = optionProblem('session', name, text);
@@ -436,7 +439,7 @@ function isGpu(group: MessageValue): boolean {
   return read.text(group, 'kind') === 'KIND_GPU';
 }
 
-/** Elements before, between and after the free dims. */
+/** Element counts before, between and after the dynamic dims. */
 function elementRuns(dims: readonly number[]): readonly number[] {
   const runs = [1];
   for (const dim of dims) {

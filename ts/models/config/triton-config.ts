@@ -1,5 +1,5 @@
-// Triton's model configuration, as config.pbtxt or as JSON, to plain checked data, and from there
-// to the wire. Control plane; pure. Source: v2-protocol.md 3.
+// Parses Triton's model configuration (config.pbtxt or JSON) into plain checked data, and encodes
+// that for the wire. Control plane; pure. Source: v2-protocol.md 3.
 import { echo } from '../../base/text.js';
 import { LATEST_ONE } from '../../model/version-policy.js';
 import type { VersionPolicy } from '../../model/version-policy.js';
@@ -15,15 +15,17 @@ import type { TritonConfig } from './types.js';
 import type { ConfigProblem } from '../../protobuf/problem.js';
 
 export interface TritonConfigResult {
-  /** undefined when there is a problem: the model is then not served. */
+  /** undefined if there is a problem: the model is then not served. */
   readonly config: TritonConfig | undefined;
   readonly problems: readonly ConfigProblem[];
-  /** What is read and makes no difference here. */
+  /** Settings that are read but have no effect here. */
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** Text format. `path` names the file in problems; `folderName`: what `name` has to be where it is
- * written. */
+/**
+ * Parses the text format. `path` names the file in problems; `folderName` is the value that `name`
+ * must have if set.
+ */
 export function parseTritonConfig(
   text: string,
   path: string,
@@ -37,7 +39,10 @@ export function parseTritonConfig(
   }
 }
 
-/** JSON as a load request carries it, or GET config answers it. `where` begins the places. */
+/**
+ * Parses the JSON of a load request or of a GET config response. `where` is the prefix of
+ * locations.
+ */
 export function tritonConfigFromJson(
   text: string,
   where: string,
@@ -70,12 +75,12 @@ function checked(decoded: Decoded, folderName: string | undefined): TritonConfig
   return { config, problems: found.problems, warnings: found.warnings };
 }
 
-/** inference.ModelConfig in protobuf's wire format. `config` is checked or completed. */
+/** Encodes inference.ModelConfig in protobuf's wire format. `config` is checked or completed. */
 export function encodeModelConfig(config: TritonConfig): Uint8Array {
   return encodeMessage(config, MODEL_CONFIG);
 }
 
-/** Latest 1 where nothing is said. */
+/** Version policy of a configuration; the default is the latest version only. */
 export function versionPolicyOf(config: TritonConfig | undefined): VersionPolicy {
   const policy = read.child(config, 'version_policy');
   if (policy?.['all'] !== undefined) return { kind: 'all' };
@@ -88,8 +93,10 @@ export function versionPolicyOf(config: TritonConfig | undefined): VersionPolicy
   return { kind: 'latest', count: Math.max(1, read.int(latest, 'num_versions')) };
 }
 
-/** Whether names, types and dims are taken from the model: Triton's ONNX Runtime backend does so
- * unless the configuration lists both inputs and outputs. */
+/**
+ * Whether names, types and dims come from the model: Triton's ONNX Runtime backend uses the model's
+ * unless the configuration lists both inputs and outputs.
+ */
 export function takesModelsTensors(config: TritonConfig | undefined): boolean {
   const listed = (name: string): boolean => read.children(config, name).length > 0;
   return !(listed('input') && listed('output'));

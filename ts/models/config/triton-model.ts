@@ -1,7 +1,7 @@
-// A Triton model configuration against the model that was loaded: whether they agree, and the whole
-// configuration as GET config answers it. Control plane; pure.
-// Source: v2-protocol.md 3, 11; Triton's configuration in JSON (every default written out) and its
-// ONNX Runtime backend's auto-complete.
+// Compares a Triton model configuration with the loaded model, and builds the complete
+// configuration that GET config returns. Control plane; pure. Source: v2-protocol.md 3, 11;
+// Triton's configuration in JSON (every default written out) and its ONNX Runtime backend's
+// auto-complete.
 import type { LoadedModel } from '../../model/engine-api.js';
 import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
 import { tensorDims } from './engine-settings.js';
@@ -17,7 +17,7 @@ import type { TritonConfig } from './types.js';
 import type { ConfigProblem } from '../../protobuf/problem.js';
 
 const NO_SIGNATURE: SignatureInfo = { name: '', inputs: [], outputs: [] };
-/** Of dynamic_batching: what holds for models that are not batched too. */
+/** Members of dynamic_batching that also apply to models that are not batched. */
 const QUEUE_MEMBERS = [
   'priority_levels',
   'default_priority_level',
@@ -26,13 +26,13 @@ const QUEUE_MEMBERS = [
 ];
 const GPU_PROVIDERS = ['CUDAExecutionProvider', 'TensorrtExecutionProvider'];
 
-/** What Serval chooses where the configuration does not. */
+/** Values that Serval chooses if the configuration does not. */
 export interface AutoComplete {
-  /** Rows of a batch; 0 = the model does not batch. */
+  /** Maximum batch rows; 0 = the model does not batch. */
   readonly maxBatchSize: number;
   /** Default: 1. */
   readonly instances?: number;
-  /** Of the model's files; default: ONNX's. */
+  /** Platform of the model's files; default: ONNX's. */
   readonly platform?: string;
 }
 
@@ -42,7 +42,10 @@ function signatureOf(loaded: LoadedModel): SignatureInfo {
   return standard ?? signatures[0] ?? NO_SIGNATURE;
 }
 
-/** Where names, types or dims contradict what the model says of itself: it cannot be served. */
+/**
+ * Contradictions between the configuration and the model's names, types or dims; any of them keeps
+ * it from being served.
+ */
 export function checkAgainstModel(
   config: TritonConfig,
   loaded: LoadedModel,
@@ -90,7 +93,7 @@ function checkTensor(
   return message === undefined ? problems : [...problems, { place, message }];
 }
 
-/** `tensor` shows the model's own dims, or already those of the configuration. */
+/** `tensor` has either the model's own dims or those of the configuration. */
 function dimsProblem(
   written: MessageValue,
   tensor: TensorInfo,
@@ -101,7 +104,7 @@ function dimsProblem(
   const hasBatch = read.int(config, 'max_batch_size') > 0;
   if (hasBatch && tensor.shape[0] !== -1) {
     return (
-      "max_batch_size: expected 0, because the first dim of the model's tensor is not free: " +
+      "max_batch_size: expected 0, because the first dim of the model's tensor is not dynamic:  " +
       `[${tensor.shape.join(', ')}]`
     );
   }
@@ -113,7 +116,7 @@ function dimsProblem(
   return `dims: the model has [${expected}], got [${got.join(', ')}]`;
 }
 
-/** A free dim fits any. */
+/** A dynamic dim matches any size. */
 function fits(dims: readonly number[], shape: readonly number[]): boolean {
   return (
     dims.length === shape.length &&
@@ -121,7 +124,7 @@ function fits(dims: readonly number[], shape: readonly number[]): boolean {
   );
 }
 
-/** Triton's default_model_filename by platform. */
+/** Triton's default_model_filename, by platform. */
 const MODEL_FILES: Readonly<Record<string, string>> = {
   onnxruntime_onnx: 'model.onnx',
   onnx_onnxv1: 'model.onnx',
@@ -133,7 +136,10 @@ const MODEL_FILES: Readonly<Record<string, string>> = {
   [TABULAR_PLATFORMS.pmml]: 'model.pmml',
 };
 
-/** The whole configuration of a served model. `name`: the model's; `config`: what was written. */
+/**
+ * Builds the complete configuration of a served model. `name` is the model's; `config` is as
+ * written.
+ */
 export function completeConfig(
   name: string,
   config: TritonConfig | undefined,
@@ -188,7 +194,7 @@ function tensorOf(tensor: TensorInfo, maxBatchSize: number): MessageValue {
   const dims = tensor.unknownRank ? [-1] : tensor.shape.slice(maxBatchSize > 0 ? 1 : 0);
   const plain = { name: tensor.name, data_type: configTypeOf(tensor.datatype) };
   if (dims.length > 0) return { ...plain, dims };
-  // Triton's dims are never empty: one element stands for none.
+  // Triton's dims are never empty: a scalar has one element.
   return { ...plain, dims: [1], ...(maxBatchSize > 0 ? { reshape: { shape: [] } } : {}) };
 }
 
@@ -203,8 +209,10 @@ function versionPolicy(written: MessageValue): MessageValue {
     : { latest: { num_versions: Math.max(1, read.int(latest, 'num_versions')) } };
 }
 
-/** Preferred sizes are the largest batch where none are written. A model that is not batched has
- * the block only for what it says of the queue. */
+/**
+ * Preferred sizes default to the largest batch. A model that is not batched has the block only for
+ * its queue settings.
+ */
 function batchingOf(
   written: MessageValue,
   loaded: LoadedModel,

@@ -1,14 +1,14 @@
-// The libraries that the GPU providers need, and which package brings each. Control plane. Source:
-// the NEEDED entries of ONNX Runtime 1.30.0's providers.
+// The libraries that the GPU providers need, and the package that contains each. Control plane.
+// Source: the NEEDED entries of ONNX Runtime 1.30.0's providers.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export interface GpuLibrary {
-  /** What the loader looks for. */
+  /** File name that the loader searches for. */
   readonly soname: string;
   readonly package: string;
   readonly provider: 'cuda' | 'tensorrt';
-  /** Needed by some operators only. */
+  /** Needed only by some operators. */
   readonly optional?: true;
 }
 
@@ -23,7 +23,7 @@ const tensorrt = (soname: string): GpuLibrary => ({
   provider: 'tensorrt',
 });
 
-/** What needs another stands behind it. */
+/** Dependencies come before the libraries that need them. */
 export const GPU_LIBRARIES: readonly GpuLibrary[] = [
   cuda('libcudart.so.13', 'nvidia-cuda-runtime'),
   cuda('libnvrtc-builtins.so.13.0', 'nvidia-cuda-nvrtc'),
@@ -39,12 +39,14 @@ export const GPU_LIBRARIES: readonly GpuLibrary[] = [
 
 const CUDA_RUNTIMES: readonly string[] = ['libcudart.so.13', 'libcudart.so.12'];
 
-/** Whether CUDA's runtime library lies where ONNX Runtime's does (`serval gpu install`). Where only
- * the system has one, GPUs work all the same. */
+/**
+ * Whether CUDA's runtime library is beside ONNX Runtime's (`serval gpu install`). GPUs also work
+ * with the system's library only.
+ */
 export const hasCudaBeside = (runtime: string): boolean =>
   runtime !== '' && CUDA_RUNTIMES.some((name) => existsSync(join(dirname(runtime), name)));
 
-/** Of cuDriverGetVersion(): CUDA 13.0, with which the libraries come. */
+/** Minimum value of cuDriverGetVersion(): CUDA 13.0, the version of the installed libraries. */
 export const DRIVER_VERSION_MIN = 13_000;
-/** The first of NVIDIA's drivers that has it. */
+/** First NVIDIA driver version that supports it. */
 export const DRIVER_NAME_MIN = '580';

@@ -1,15 +1,15 @@
-// Where a model runs: what its configuration asks for and what the machine has come to execution
-// providers, and to a reason that is said in the log. Control plane; pure.
+// Decides where a model runs: maps its configuration and the machine's hardware to execution
+// providers and to a reason for the log. Control plane; pure.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ModelSpec, Placement, ProviderOptions } from '../../model/engine-api.js';
 import type { ContextNode } from '../../importers/onnx/context-node.js';
 
 export const AUTO = 'auto';
 
-/** What the machine has. */
+/** The machine's GPUs and libraries. */
 export interface GpuFacts {
   readonly devices: number;
-  /** Why models cannot run on a GPU; "" = they can. */
+  /** Why models cannot run on a GPU; "" if they can. */
   readonly obstacle: string;
   readonly tensorrt: boolean;
 }
@@ -21,7 +21,7 @@ export interface Placed {
   readonly why: string;
 }
 
-/** Whether --providers leaves the choice to us. `ready`: ONNX Runtime here is one for GPUs. */
+/** Whether --providers leaves the choice to Serval. `ready`: this ONNX Runtime supports GPUs. */
 export function choosesItself(spec: ModelSpec, ready: boolean): boolean {
   const { providers = [] } = spec;
   return providers.length === 0 ? ready : providers.some(({ name }) => name === AUTO);
@@ -29,14 +29,16 @@ export function choosesItself(spec: ModelSpec, ready: boolean): boolean {
 
 const TENSORRT_SOURCE = 'TensorrtExecutionProvider';
 
-/** TensorRT where the configuration asks for it, or fixes the shapes of all inputs, because it
- * builds an engine for each shape; else CUDA; the CPU where there is no GPU, or the configuration
- * says KIND_CPU. `context`: of the model's file, where it holds engines: with TensorRT's it runs on
- * TensorRT or not at all; who loads it refuses those of others.
- * Errors: ModelInvalid (KIND_CPU), RuntimeUnavailable (no GPU, no TensorRT) for such a model. */
+/**
+ * TensorRT if the configuration requests it or fixes the shapes of all inputs (TensorRT builds an
+ * engine for each shape), else CUDA; the CPU if there is no GPU or the configuration says KIND_CPU.
+ * `context`: the compiled nodes of the model's file, if it has any: with TensorRT's, the model runs
+ * on TensorRT or not at all; the loader refuses those of other providers. Errors: ModelInvalid
+ * (KIND_CPU), RuntimeUnavailable (no GPU, no TensorRT) for such a model.
+ */
 export function place(spec: ModelSpec, facts: GpuFacts, context?: ContextNode): Placed {
   const { placement } = spec;
-  if (spec.backend !== 'onnxruntime') return onCpu('it is no model of tensors');
+  if (spec.backend !== 'onnxruntime') return onCpu('tabular models run on the CPU');
   if (context !== undefined && ['', TENSORRT_SOURCE].includes(context.source)) {
     return onTensorrt(spec, facts, context);
   }
@@ -47,18 +49,18 @@ export function place(spec: ModelSpec, facts: GpuFacts, context?: ContextNode): 
   const cudaOnly = (why: string): Placed => ({ providers: [cuda], on: 'cuda', why });
   if (!facts.tensorrt) {
     return asked === undefined
-      ? cudaOnly('a GPU is there; TensorRT is not installed')
-      : cudaOnly('TensorRT, which its configuration asks for, is not installed');
+      ? cudaOnly('a GPU is present; TensorRT is not installed')
+      : cudaOnly('TensorRT, which its configuration requests, is not installed');
   }
   const obstacle = asked === undefined ? shapeObstacle(spec, placement) : '';
   if (obstacle !== '') return cudaOnly(obstacle);
   const options = { ...placement?.profiles, ...asked };
   const why =
-    asked === undefined ? 'its configuration fixes all shapes' : 'its configuration asks for it';
+    asked === undefined ? 'its configuration fixes all shapes' : 'its configuration requests it';
   return { providers: [{ name: 'tensorrt', options }, cuda], on: 'tensorrt, cuda', why };
 }
 
-/** Profiles are not for engines that are there already. */
+/** Prebuilt engines need no profiles. */
 function onTensorrt(
   { path, placement }: ModelSpec,
   facts: GpuFacts,
@@ -99,5 +101,7 @@ function shapeObstacle({ importer, graphs }: ModelSpec, placement: Placement | u
     return 'no configuration gives the shapes that TensorRT needs';
   }
   const [open] = placement.open;
-  return open === undefined ? '' : `TensorRT needs shapes; its configuration leaves '${open}' open`;
+  return open === undefined
+    ? ''
+    : `TensorRT needs shapes; its configuration leaves '${open}' dynamic`;
 }

@@ -1,6 +1,6 @@
-// The engine's control calls where models may run on GPUs: load() chooses providers where
-// --providers leaves that to it, and gives TensorRT folders for what it builds. Control plane, main
-// thread; without a GPU's libraries a load costs one look at its providers.
+// The engine's control calls for models that may run on GPUs: load() chooses providers if
+// --providers leaves that open, and gives TensorRT cache folders for the engines it builds. Control
+// plane, main thread; without GPU libraries a load costs one check of its providers.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import { choosesItself, place, type GpuFacts, type Placed } from './placement.js
 import { engineCacheOptions, TENSORRT } from './tensorrt-cache.js';
 
 export interface PlacingOptions {
-  /** ONNX Runtime's library that is in use. */
+  /** Path of the ONNX Runtime library in use. */
   readonly runtime: string;
   /** --model-cache; "" = none. */
   readonly cacheFolder: string;
@@ -30,7 +30,7 @@ export interface PlacingOptions {
   readonly binding: Pick<NativeBinding, 'probeDriver' | 'probeLibrary' | 'lockFile'>;
 }
 
-/** What probeDriver() answers. */
+/** Result of probeDriver(). */
 export interface DriverProbe {
   readonly library: string;
   readonly init: number;
@@ -43,7 +43,7 @@ export interface DriverProbe {
   }[];
 }
 
-/** `engine` with a load() that places models. */
+/** Wraps `engine` with a load() that places models. */
 export function placingEngine(engine: EngineControl, options: PlacingOptions): EngineControl {
   const machine = new Machine(options);
   const load = async (spec: ModelSpec): Promise<LoadedModel> => {
@@ -68,7 +68,7 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
   return withLoad(engine, load);
 }
 
-/** What of an ONNX file a provider compiled beforehand. */
+/** The nodes of an ONNX file that a provider compiled beforehand. */
 async function contextOf(spec: ModelSpec): Promise<ContextNode | undefined> {
   const { backend, path = '', importer, graphs = [] } = spec;
   const isFile = backend === 'onnxruntime' && importer === undefined && graphs.length === 0;
@@ -77,8 +77,10 @@ async function contextOf(spec: ModelSpec): Promise<ContextNode | undefined> {
   return findContextNode(path);
 }
 
-/** With --cuda-graphs a model on a GPU has them where it can, and a note where it cannot: nobody
- * asked for this one by name. */
+/**
+ * With --cuda-graphs, a model on a GPU gets graphs if it can; otherwise its load adds a note
+ * instead of failing, because the model did not request them itself.
+ */
 async function loadWithGraphs(
   engine: EngineControl,
   spec: ModelSpec,
@@ -98,11 +100,13 @@ async function loadWithGraphs(
   }
 }
 
-/** Options that ask for CUDA graphs, which replay a run at the addresses that it had. */
+/** Options that enable CUDA graphs, which replay a run at the memory addresses of its capture. */
 const GRAPH_OPTIONS = ['enable_cuda_graph', 'trt_cuda_graph_enable'];
 
-/** Errors: InvalidArgument: the option alone would record runs without memory of their own, and
- * replay one with another request's inputs. */
+/**
+ * Errors: InvalidArgument: the bare option would capture runs without dedicated memory and replay
+ * one with another request's inputs.
+ */
 function refuseGraphs(providers: readonly ProviderOptions[]): void {
   for (const { name, options } of providers) {
     const asked = GRAPH_OPTIONS.find((key) =>
@@ -111,14 +115,14 @@ function refuseGraphs(providers: readonly ProviderOptions[]): void {
     if (asked === undefined) continue;
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `provider ${name}: expected no ${asked}, got 1: ask for CUDA graphs by optimization { cuda { graphs: true } } or --cuda-graphs`,
+      `provider ${name}: expected no ${asked}, got 1: enable CUDA graphs with optimization { cuda { graphs: true } } or --cuda-graphs`,
     );
   }
 }
 
 const told = ({ on, why }: Placed): NonNullable<LoadedModel['placed']> => ({ providers: on, why });
 
-/** What is found of the machine, once, when it is first asked for. */
+/** Facts about the machine, probed once at first use. */
 class Machine {
   readonly #options: PlacingOptions;
   #ready: boolean | undefined;
@@ -129,7 +133,7 @@ class Machine {
     this.#options = options;
   }
 
-  /** Whether ONNX Runtime's CUDA provider lies beside it. */
+  /** Whether ONNX Runtime's CUDA provider is beside it. */
   isReady(): boolean {
     return (this.#ready ??= existsSync(this.#beside('libonnxruntime_providers_cuda.so')));
   }
@@ -147,9 +151,9 @@ class Machine {
   }
 
   #obstacle(): string {
-    if (!this.isReady()) return 'ONNX Runtime here has no CUDA provider: serval gpu install';
+    if (!this.isReady()) return 'this ONNX Runtime has no CUDA provider: serval gpu install';
     const { library, devices, version } = this.probe();
-    if (library !== '') return 'no driver of NVIDIA is installed';
+    if (library !== '') return 'no NVIDIA driver is installed';
     if (devices.length === 0) return 'the driver finds no GPU';
     if (version >= DRIVER_VERSION_MIN) return '';
     return `the driver is older than ${DRIVER_NAME_MIN}`;
@@ -166,7 +170,9 @@ class Machine {
   }
 }
 
-/** Engines are for one GPU, one TensorRT and one content of the model's file. */
+/**
+ * Cached engines are valid for one GPU, one TensorRT version and one content of the model's file.
+ */
 async function withCache(spec: ModelSpec, machine: Machine, folder: string): Promise<ModelSpec> {
   const { providers = [] } = spec;
   if (folder === '' || !providers.some(({ name }) => name === TENSORRT)) return spec;
@@ -188,7 +194,7 @@ async function withCache(spec: ModelSpec, machine: Machine, folder: string): Pro
   return { ...spec, providers: own };
 }
 
-/** The server's options beneath those of the provider. */
+/** Adds the server's options; those of the provider override them. */
 function withOptions(
   provider: ProviderOptions,
   options: Readonly<Record<string, string>>,

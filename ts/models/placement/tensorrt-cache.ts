@@ -1,5 +1,5 @@
-// Where TensorRT keeps what it builds: a folder for each model's version and content, GPU and
-// library. Control plane; pure.
+// Cache folders for the engines that TensorRT builds: one for each model version and content, GPU
+// and library. Control plane; pure.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { TENSORRT_WHEELS } from './wheels.js';
@@ -9,16 +9,18 @@ export const TENSORRT = 'tensorrt';
 export interface EngineOf {
   readonly model: string;
   readonly version: string;
-  /** Of the model's file. */
+  /** Hash of the model's file. */
   readonly content: string;
   /** Names and compute capabilities. */
   readonly gpus: readonly string[];
-  /** CUDA's version of the driver: 13000. */
+  /** CUDA version of the driver: 13000. */
   readonly driver: number;
 }
 
-/** Options of ONNX Runtime's TensorRT provider. Timings are of the GPU and library alone: all
- * models share them. */
+/**
+ * Options of ONNX Runtime's TensorRT provider. Timings depend only on the GPU and library, so all
+ * models share them.
+ */
 export function engineCacheOptions(
   folder: string,
   engine: EngineOf,

@@ -1,29 +1,29 @@
-// The packages of `serval gpu install`: exactly these files, by their hashes. ONNX Runtime 1.30.0
-// for GPUs is built with CUDA 13.0, so its libraries are those of CUDA 13.0: newer ones ask for
-// newer drivers. Control plane; data only.
+// The packages of `serval gpu install`: exactly these files, pinned by hash. ONNX Runtime 1.30.0
+// for GPUs is built with CUDA 13.0, so these are the libraries of CUDA 13.0; newer ones need newer
+// drivers. Control plane; data only.
 
-/** A wheel (a zip) of a package index, and which of its files are wanted. */
+/** A wheel (a zip file) of a package index, and the files to extract from it. */
 export interface Wheel {
-  /** As the index spells it. */
+  /** Name as the index spells it. */
   readonly package: string;
   readonly version: string;
   readonly file: string;
   readonly bytes: number;
-  /** Of the whole wheel, hexadecimal. */
+  /** Hash of the whole wheel, in hexadecimal. */
   readonly sha256: string;
-  /** What the wanted files are when unpacked, about: for the look at the free space. */
+  /** Approximate size of the extracted files, for the free-space check. */
   readonly unpackedBytes: number;
-  /** Paths in the wheel; each goes into the folder by its last name. */
+  /** Paths in the wheel; each is extracted into the folder under its base name. */
   readonly wanted: RegExp;
-  /** What it is for, in a few words. */
+  /** Short description of its purpose. */
   readonly about: string;
-  /** An index to look at when the user's have it not. */
+  /** Fallback index if the user's indexes do not have the package. */
   readonly index?: string;
 }
 
 const NVIDIA_INDEX = 'https://pypi.nvidia.com';
 
-/** Of each run of `serval gpu install`. */
+/** Installed by every run of `serval gpu install`. */
 export const CUDA_WHEELS: readonly Wheel[] = [
   {
     package: 'nvidia-cuda-runtime',
@@ -97,7 +97,7 @@ export const CUDA_WHEELS: readonly Wheel[] = [
   },
 ];
 
-/** Of `--tensorrt`: PyPI's own entry only names NVIDIA's index, which has the wheel. */
+/** Installed by `--tensorrt`: PyPI's own entry only names NVIDIA's index, which has the wheel. */
 export const TENSORRT_WHEELS: readonly Wheel[] = [
   {
     package: 'tensorrt-cu13-libs',

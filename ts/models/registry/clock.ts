@@ -1,10 +1,10 @@
-// Time for whatever waits: a clock that never goes back, so that changes of the system's time mean
-// nothing. Control plane, main thread.
+// Monotonic clock and timers, so that changes of the system time have no effect. Control plane,
+// main thread.
 
 export interface Clock {
-  /** Milliseconds since some moment; never goes back. */
+  /** Milliseconds since an arbitrary moment; never goes back. */
   nowMs(): number;
-  /** Calls once, `ms` from now; the function it returns takes that back. */
+  /** Runs `call` once, `ms` from now; the returned function cancels it. */
   after(ms: number, call: () => void): () => void;
 }
 

@@ -1,6 +1,6 @@
-// What the registry does next, decided from its table and a clock: which models are planned, when a
-// snapshot is due, who has waited long enough. Pure; the one caller is
-// ts/models/registry/registry.ts, which does it. Control plane.
+// Decides the registry's next steps from its table and a clock: which models to plan, when a
+// snapshot is due, which waiters are done. Pure; its one caller, ts/models/registry/registry.ts,
+// carries them out. Control plane.
 import { BURST_MODELS } from '../../base/limits.js';
 import type { Servables, Wanted } from './servables.js';
 import { planActions } from './lifecycle.js';
@@ -10,7 +10,7 @@ import type { Servable } from './snapshot-build.js';
 export interface RegistryView {
   readonly wanted: Wanted;
   readonly servables: Servables;
-  /** The server ends: nothing begins any more. */
+  /** The server is shutting down: no load begins. */
   readonly draining: boolean;
 }
 
@@ -20,8 +20,10 @@ export interface PlanRules extends RetryRules {
   readonly transition: Transition;
 }
 
-/** What to do for the models that have changed and, where loads may begin, those that wait longest;
- * to be asked again when it is done, until the answer is empty. */
+/**
+ * Actions for the models that have changed and, if loads may begin, for those that have waited
+ * longest. The caller repeats until the result is empty.
+ */
 export function planRound(
   { wanted, servables, draining }: RegistryView,
   rules: PlanRules,
@@ -49,8 +51,11 @@ export function planRound(
   });
 }
 
-/** When what differs from the snapshot is published. Where many load or wait for it, one that is
- * not `urgent` waits until the last is old enough (`isOpen`), for what else comes until then. */
+/**
+ * When to publish the differences from the snapshot. While many models load or wait, a publish that
+ * is not `urgent` waits until the last one is old enough (`isOpen`), to include changes that arrive
+ * until then.
+ */
 export function whenToPublish(
   { loading, unloading, starting }: Pick<Servables, 'loading' | 'unloading' | 'starting'>,
   urgent: boolean,
@@ -61,15 +66,15 @@ export function whenToPublish(
   return urgent || few || isOpen ? 'now' : 'when open';
 }
 
-/** What somebody waits for. */
+/** Models that a caller waits for. */
 export interface Awaited {
   /** undefined = every model. */
   readonly names: readonly string[] | undefined;
-  /** Whether loads that are tried again later count as under way. */
+  /** Whether loads that will be retried count as under way. */
   readonly retries: boolean;
 }
 
-/** Whether nothing of it is loading, unloading or waiting for it. */
+/** Whether none of these models is loading, unloading or waiting for either. */
 export function isSettled(view: RegistryView, { names, retries }: Awaited): boolean {
   const { loading, unloading, starting, retryAtMs } = view.servables;
   const begins = !view.draining;
@@ -84,7 +89,7 @@ export function isSettled(view: RegistryView, { names, retries }: Awaited): bool
   );
 }
 
-/** Whether this very content is still to be served. */
+/** Whether this exact content is still desired. */
 export function isWanted(
   { wanted, draining }: RegistryView,
   { name, key }: Pick<ServableId, 'name' | 'key'>,
@@ -92,7 +97,7 @@ export function isWanted(
   return !draining && (wanted.versions.get(name)?.some((one) => one.key === key) ?? false);
 }
 
-/** When the failed load that is due first is tried again; undefined: none is. */
+/** When the next failed load is retried; undefined if there is none. */
 export function nextRetryMs({ servables, draining }: RegistryView): number | undefined {
   if (draining || servables.retryAtMs.size === 0) return undefined;
   return Math.min(...servables.retryAtMs.values());

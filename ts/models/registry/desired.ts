@@ -1,5 +1,4 @@
-// What the registry is asked for: models that were found and the settings together. Pure; control
-// plane.
+// Builds the registry's desired state from the models found and the settings. Pure; control plane.
 import { createHash } from 'node:crypto';
 import type { ModelSettings } from '../../config/config.js';
 import { batchingSettings } from '../config/batching-parameters.js';
@@ -31,32 +30,32 @@ export interface DesiredVersion {
   readonly format: string;
   /** V2 metadata's `platform`. */
   readonly platform: string;
-  /** Changes when the files or the configuration change; the version is then loaded anew. */
+  /** Changes if the files or the configuration change; the version is then reloaded. */
   readonly revision: string;
   /** The version's folder. */
   readonly folder: string;
   readonly config?: TritonConfig | undefined;
-  /** Why it is not even tried. */
+  /** Why the version is not loaded at all. */
   readonly problem?: string | undefined;
 }
 
-/** A model that is asked for. Without versions it is known and never ready. */
+/** A desired model. Without versions it is known and never ready. */
 export interface DesiredModel {
   readonly name: string;
   readonly versions: readonly DesiredVersion[];
   readonly labels: Labels;
-  /** Why it has no version; "" where it has one. */
+  /** Why it has no version; "" if it has one. */
   readonly problem?: string;
-  /** Whether the server is ready only with it. Default: true. */
+  /** Whether the server's readiness depends on it. Default: true. */
   readonly required?: boolean;
 }
 
-/** What every model gets before its own configuration. */
+/** Settings applied to every model before its own configuration. */
 export interface SpecSettings {
   readonly model: ModelSettings;
-  /** For models of base paths; undefined: they are not batched. */
+  /** For models of base paths; undefined: no batching. */
   readonly batching: BatchingParameters | undefined;
-  /** For repository models without a configuration; 0: they are not batched. */
+  /** For repository models without a configuration; 0: no batching. */
   readonly defaultMaxBatchSize: number;
   /** --saved-model-tags. */
   readonly savedModelTags: readonly string[];
@@ -84,12 +83,15 @@ export function desiredModel(
       problem: problem || one.problem || undefined,
     }),
   );
-  // A configuration that can't be served says more than the files that were looked for by it.
+  // A configuration error explains more than the missing files that result from it.
   const missing = versions.length > 0 ? '' : problem || wrongWith(model).join('; ');
   return { name: model.name, versions, labels, required, problem: missing };
 }
 
-/** Settings of all models, under the batching of the kind of source, under the model's own. */
+/**
+ * Settings of all models, overridden by the source's batching settings, overridden by the model's
+ * own.
+ */
 function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings): ModelSpec {
   const { config, classLabels } = model.config;
   const { version, path } = found;
@@ -106,7 +108,10 @@ function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings):
   };
 }
 
-/** What compiles it to ONNX or to a plan, with what Triton's configuration says of it. */
+/**
+ * The importer that compiles the model to ONNX or to a plan, with its options from Triton's
+ * configuration.
+ */
 function importerOf(
   model: FoundModel,
   found: FoundVersion,
@@ -163,7 +168,7 @@ function batchingOf(
   }
 }
 
-/** The version policy picks versions; it changes none. */
+/** The version policy selects versions but does not change them. */
 function revisionOf(config: TritonConfig | undefined): string {
   if (config === undefined) return '';
   const { version_policy: _, ...rest } = config;

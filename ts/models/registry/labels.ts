@@ -1,12 +1,12 @@
-// Which labels are taken and which can be used now. Pure; control plane, any thread.
-// A label applies when its version becomes available; until then it stays where it was, as long as
-// that version is available. A label to a missing version never blocks anything.
-// Source: tfserving.md 3.2, 9 (ruling; TensorFlow Serving refuses such labels at start, and never
-// applies a configuration that adds a version and moves a label to it at once).
+// Decides which labels to accept and which can be used now. Pure; control plane, any thread. A
+// label applies when its version becomes available; until then it keeps its old version, as long as
+// that is available. A label of a missing version never blocks anything. Source: tfserving.md 3.2,
+// 9 (ruling; TensorFlow Serving refuses such labels at start, and never applies at once a
+// configuration that adds a version and moves a label to it).
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** `previous`: what this function answered last. Labels and versions as decimal text. */
+/** `previous`: the last result of this function. Labels and versions as decimal text. */
 export function applyLabels(
   wanted: Labels,
   available: ReadonlySet<string>,
@@ -24,18 +24,20 @@ export function applyLabels(
   return Object.fromEntries(applied);
 }
 
-/** What a configuration's labels came to when it was first applied. */
+/** The labels that were accepted when a configuration was first applied. */
 export interface TakenLabels {
-  /** As the configuration has them. */
+  /** Labels as the configuration has them. */
   readonly requested: Labels;
   readonly labels: Labels;
   readonly problems: readonly string[];
 }
 
-/** For --allow_version_labels_for_unavailable_models=false: a label to a version that is neither
- * available nor asked for by the same configuration is refused and stays where it was; the others
- * are taken. Labels that have not changed keep their first answer (`previous`).
- * `present`: versions that are available or that the configuration asks for and has. */
+/**
+ * Implements --allow_version_labels_for_unavailable_models=false: refuses a label whose version is
+ * neither available nor requested by the same configuration, and keeps its old version; accepts the
+ * others. Unchanged labels keep their first result (`previous`). `present`: versions that are
+ * available, or that the configuration requests and that exist.
+ */
 export function takeLabels(
   model: string,
   requested: Labels,

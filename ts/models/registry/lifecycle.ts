@@ -15,25 +15,27 @@ export interface ServableView extends ServableId {
   readonly state: VersionState;
   /** END after an unload, not after a failed load. */
   readonly unloaded: boolean;
-  /** Failed loads so far; Infinity where no load can help. */
+  /** Failed loads so far; Infinity if retrying cannot help. */
   readonly failures: number;
   /** When the last load failed. */
   readonly failedAtMs: number;
 }
 
-/** availability: the new version serves before the old one goes; resource: the old one is gone
- * before the new one is loaded. */
+/**
+ * availability: the new version serves before the old one is unloaded; resource: the old one is
+ * unloaded before the new one is loaded.
+ */
 export type Transition = 'availability' | 'resource';
 
 export interface RetryRules {
-  /** How often a failed load is tried again. */
+  /** How often a failed load is retried. */
   readonly loadRetries: number;
   readonly loadRetryMs: number;
 }
 
 /** Some models, or all of them. */
 export interface LifecycleView extends RetryRules {
-  /** Names of the models that are asked for, those without versions included. */
+  /** Names of the desired models, including those without versions. */
   readonly models: ReadonlySet<string>;
   readonly desired: readonly ServableId[];
   readonly actual: readonly ServableView[];
@@ -46,17 +48,21 @@ export interface LifecycleView extends RetryRules {
   readonly nowMs: number;
 }
 
-/** add: make it known in state START (END where no load can help). load: START -> LOADING.
- * unload: AVAILABLE -> UNLOADING. retry: END -> START, a failed load is tried again. forget: drop
- * it from the view. */
+/**
+ * add: insert it in state START (END if no load can help). load: START -> LOADING. unload:
+ * AVAILABLE -> UNLOADING. retry: END -> START, retries a failed load. forget: remove it from the
+ * view.
+ */
 export interface LifecycleAction {
   readonly kind: 'add' | 'load' | 'unload' | 'retry' | 'forget';
   readonly key: string;
   readonly name: string;
 }
 
-/** What to do now. Applying all of it and asking again, until the answer is empty, nothing is
- * LOADING or UNLOADING and no retryAtMs() is left, reaches the desired state. */
+/**
+ * Actions to take now. The desired state is reached by applying all of them and calling again until
+ * the result is empty, nothing is LOADING or UNLOADING, and retryAtMs() returns nothing.
+ */
 export function planActions(view: LifecycleView): readonly LifecycleAction[] {
   const desiredKeys = new Set(view.desired.map((id) => id.key));
   return [
@@ -72,7 +78,7 @@ function action(kind: LifecycleAction['kind'], { key, name }: ServableId): Lifec
   return { kind, key, name };
 }
 
-/** When a failed load is due again; undefined when it is not tried any more. */
+/** When a failed load is retried; undefined if it is not. */
 export function retryAtMs(
   one: Omit<ServableView, keyof ServableId>,
   rules: RetryRules,
@@ -81,7 +87,7 @@ export function retryAtMs(
   return one.failedAtMs + rules.loadRetryMs;
 }
 
-/** By name, then the highest version first. */
+/** Orders by name, then by version, highest first. */
 export function compareServables(a: ServableId, b: ServableId): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   return compareVersions(b.version, a.version);
@@ -134,7 +140,7 @@ function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
     const makesRoom =
       view.transition === 'resource' &&
       servables.some((one) => one.state === 'START' && desired.has(one.key));
-    // While a wanted version is still to come, a label may need the one that is to go.
+    // While a wanted version is not yet available, a label may still need the surplus one.
     const coming = wanted.some(
       (id) =>
         !servables.some(
@@ -150,8 +156,10 @@ function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
   return actions;
 }
 
-/** Whether a surplus servable may go without a gap, once all that is wanted was tried. `rank` 0 is
- * the highest surplus version of its model. */
+/**
+ * Whether a surplus servable can be unloaded without a gap in service, once all wanted versions
+ * have been tried. `rank` 0 is the highest surplus version of its model.
+ */
 function canGo(
   one: ServableId,
   rank: number,

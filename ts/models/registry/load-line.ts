@@ -1,29 +1,29 @@
-// One line, rewritten in place on a terminal, about the models that load: bytes read, stage, time.
-// Quick loads are over before it is drawn. Control plane, main thread.
+// Progress of loading models, on one terminal line that is rewritten in place: bytes read, stage,
+// time. Quick loads finish before it is drawn. Control plane, main thread.
 import { LOAD_LINE_AFTER_MS, LOAD_LINE_EVERY_MS } from '../../base/limits.js';
 import { visible } from '../../base/text.js';
 import type { Clock } from './clock.js';
 
-/** Where the line stands. */
+/** The terminal line to draw on. */
 export interface LineTerminal {
   readonly columns: number;
   draw(text: string): void;
-  /** Takes the line away. */
+  /** Clears the line. */
   erase(): void;
 }
 
-/** One model that loads. */
+/** One model that is loading. */
 export interface ShownLoad {
   readonly model: string;
   readonly version: string;
   readonly stage: string;
-  /** Of its files; undefined: not known. Rejects never. */
+  /** Size of its files; undefined if unknown. Never rejects. */
   bytes(): Promise<number | undefined>;
 }
 
 export interface LineState {
   readonly loads: readonly Pick<ShownLoad, 'model' | 'version' | 'stage'>[];
-  /** Of all of them; undefined: not known of one. */
+  /** Size of all their files; undefined if one is unknown. */
   readonly bytes: number | undefined;
   readonly readBytes: number;
   readonly seconds: number;
@@ -34,24 +34,26 @@ export class LoadLine {
   readonly #clock: Clock;
   readonly #processRead: () => number;
   readonly #loads = new Map<ShownLoad, { bytes: number | undefined }>();
-  /** What the process had read when the first of these loads began, and what loads of them that are
-   * over had to read. */
+  /**
+   * Bytes that the process had read when the first of these loads began, and bytes read by loads
+   * that have finished since.
+   */
   #readBefore = 0;
   #readByOthers = 0;
   #beganMs = 0;
-  /** Of loads that began while none was there: what an earlier round still draws is nothing. */
+  /** Counts groups of overlapping loads; an earlier group's pending draw is ignored. */
   #round = 0;
   #isDrawn = false;
   #cancel: (() => void) | undefined;
 
-  /** `processRead`: bytes that this process has read from files so far. */
+  /** `processRead`: returns the bytes that this process has read from files so far. */
   constructor(terminal: LineTerminal, clock: Clock, processRead: () => number) {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#processRead = processRead;
   }
 
-  /** Until the function that it returns is called. */
+  /** Shows the load until the returned function is called. */
   add(load: ShownLoad): () => void {
     if (this.#loads.size === 0) {
       this.#readBefore = this.#processRead();
@@ -102,7 +104,7 @@ export class LoadLine {
   }
 }
 
-/** One line of less than `columns` columns. */
+/** One line shorter than `columns` columns. */
 export function loadLineText(
   { loads, bytes, readBytes, seconds }: LineState,
   columns: number,
@@ -115,13 +117,13 @@ export function loadLineText(
       : `${loads.length} models`;
   const read = bytes === undefined ? '' : ` ${amounts(Math.min(readBytes, bytes), bytes)} read,`;
   const rest = `:${read} ${stages}, ${seconds} s`;
-  // The name gives way, not what moves.
+  // The name is shortened, not the changing parts.
   const room = Math.max(0, columns - 1 - 'loading '.length - rest.length);
   const name = who.length <= room ? who : `${who.slice(0, Math.max(0, room - 3))}...`;
   return `loading ${name}${rest}`.slice(0, Math.max(0, columns - 1));
 }
 
-/** Both in the larger one's unit. */
+/** Formats both amounts in the unit of the larger one. */
 function amounts(read: number, all: number): string {
   const [unit, name, digits] = all >= 1e9 ? [1e9, 'GB', 1] : [1e6, 'MB', all >= 1e7 ? 0 : 1];
   return `${(read / unit).toFixed(digits)} of ${(all / unit).toFixed(digits)} ${name}`;

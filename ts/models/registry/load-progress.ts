@@ -1,5 +1,5 @@
-// Says that a model is still loading: which, how large, what it is at and since when; in the log,
-// or on a terminal's line. A load that is quick is not told. Control plane, main thread.
+// Reports that a model is still loading: its name, size, stage and elapsed time, in the log or on a
+// terminal line. Quick loads are not reported. Control plane, main thread.
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import {
@@ -13,7 +13,7 @@ import type { LoadLine, ShownLoad } from './load-line.js';
 
 export type LoadStage = 'importing' | 'loading' | 'warming up';
 
-/** One load, from its construction until end(). */
+/** One load, from construction until end(). */
 export class LoadProgress {
   stage: LoadStage;
   readonly #logger: Logger;
@@ -26,7 +26,7 @@ export class LoadProgress {
   #ended = false;
   #cancel: () => void;
 
-  /** `line`: where it is told instead of in the log. */
+  /** `line`: shows progress there instead of in the log. */
   constructor(
     {
       logger,
@@ -66,7 +66,7 @@ export class LoadProgress {
     this.#cancel();
   }
 
-  /** Again after twice the time, and after the longest time at the latest. */
+  /** The interval doubles after each report, up to a maximum. */
   async #tell(): Promise<void> {
     this.#megabytes ??= await modelBytes(this.#path).then(
       (bytes) => Math.ceil(bytes / 1e6),
@@ -81,8 +81,10 @@ export class LoadProgress {
   }
 }
 
-/** Of a folder: of all files in it; of a file: with those beside it that begin with its name, which
- * is how weights outside of a model file are called. Errors: the file system's. */
+/**
+ * Size of a model: of all files in a folder, or of a file plus the files beside it whose names
+ * begin with its name, as external weights are named. Errors: the file system's.
+ */
 export async function modelBytes(path: string): Promise<number> {
   const own = await stat(path);
   const folder = own.isDirectory() ? path : dirname(path);

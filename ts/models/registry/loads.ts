@@ -1,6 +1,5 @@
-// Loads and unloads one version: the engine's calls, the check of its configuration, its warm-up,
-// what the log says of it. Control plane, main thread. It answers what became of the version and
-// decides nothing.
+// Loads and unloads one version: engine calls, configuration check, warm-up, log lines. Control
+// plane, main thread. It reports the resulting state and decides nothing.
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/logger.js';
 import { checkAgainstModel, completeConfig } from '../config/triton-model.js';
@@ -14,7 +13,7 @@ import type { DesiredServable } from './servables.js';
 import type { ServableId } from './lifecycle.js';
 import { deepFreeze, type Servable } from './snapshot-build.js';
 
-/** Since the start. */
+/** Counts since the start. */
 export interface RegistryCounters {
   readonly loads: number;
   readonly loadFailures: number;
@@ -27,13 +26,13 @@ export interface LoadsOptions {
   readonly clock: Clock;
   readonly prepare: Prepare | undefined;
   readonly line: LoadLine | undefined;
-  /** Whether the version is still to be served. */
+  /** Whether the version is still desired. */
   readonly isWanted: (id: Pick<ServableId, 'name' | 'key'>) => boolean;
 }
 
 export class Loads {
   readonly #options: LoadsOptions;
-  /** What ends the preparation of a version. */
+  /** Aborts the preparation of a version. */
   readonly #preparing = new Map<Servable, AbortController>();
   #counters: RegistryCounters = { loads: 0, loadFailures: 0, unloads: 0 };
 
@@ -45,12 +44,12 @@ export class Loads {
     return this.#counters;
   }
 
-  /** Takes note of a version that no load can help. */
+  /** Records a version that no load can help. */
   refuse({ name, version, desired }: DesiredServable): void {
     this.#failed({ model: name, version }, desired.problem ?? '');
   }
 
-  /** Answers what the version is then: AVAILABLE, or END and why. Never rejects. */
+  /** Returns the version's new state: AVAILABLE, or END with the reason. Never rejects. */
   async load(servable: Servable): Promise<Partial<Servable>> {
     const { engine, logger, clock, line } = this.#options;
     const { name, desired } = servable;
@@ -90,14 +89,14 @@ export class Loads {
     }
   }
 
-  /** Ends the preparation of versions that are not wanted any more. */
+  /** Aborts the preparation of versions that are no longer wanted. */
   endPreparations(): void {
     for (const [servable, end] of this.#preparing) {
       if (!this.#options.isWanted(servable)) end.abort();
     }
   }
 
-  /** Answers what the version is then: END, in any case. Never rejects. */
+  /** Returns the version's new state, always END. Never rejects. */
   async unload({ name, desired, loaded }: Servable): Promise<Partial<Servable>> {
     const fields = { model: name, version: desired.version };
     const ended = { state: 'END', unloaded: true, loaded: undefined } as const;
@@ -122,7 +121,7 @@ export class Loads {
     }
   }
 
-  /** Answers what went wrong, which is logged. */
+  /** Returns the error, if any, after logging it. */
   async #discard(loaded: LoadedModel, fields: object): Promise<ServalError | undefined> {
     try {
       await this.#options.engine.unload(loaded.handle);
@@ -145,8 +144,10 @@ export class Loads {
   }
 }
 
-/** The version's whole configuration as JSON. Errors: ModelInvalid: model and configuration do not
- * fit. */
+/**
+ * The version's complete configuration as JSON. Errors: ModelInvalid: the model and its
+ * configuration contradict each other.
+ */
 function completeJson({ name, desired }: Servable, loaded: LoadedModel): string {
   const { config, spec } = desired;
   const platform = loaded.found?.platform ?? desired.platform;
@@ -161,7 +162,7 @@ function completeJson({ name, desired }: Servable, loaded: LoadedModel): string 
   return JSON.stringify(complete);
 }
 
-/** How many nodes of its graph went to which provider: "tensorrt 118, cuda 7, cpu 3". */
+/** Number of graph nodes per provider: "tensorrt 118, cuda 7, cpu 3". */
 function nodesOf({ nodes = [] }: LoadedModel): { readonly nodes?: string } {
   if (nodes.length === 0) return {};
   const short = (name: string): string => name.replace(/ExecutionProvider$/, '').toLowerCase();
@@ -170,13 +171,16 @@ function nodesOf({ nodes = [] }: LoadedModel): { readonly nodes?: string } {
   };
 }
 
-/** What stands against a configuration that asks for batches: the first node that couples rows. */
+/**
+ * Why a configuration that requests batching cannot be proved safe: the first node that couples
+ * rows.
+ */
 function rowsOf({ batchMode, rows = [] }: LoadedModel): { readonly rows?: string } {
   const against = batchMode === 'on' ? againstRows(rows) : '';
   return against === '' ? {} : { rows: against };
 }
 
-/** Says what the engine found of rows that come together, where that is not what is done. */
+/** Logs the engine's finding about row independence if it differs from the configured batching. */
 function tellBatching(
   logger: Logger,
   fields: Readonly<Record<string, unknown>>,
@@ -186,30 +190,31 @@ function tellBatching(
   const against = againstRows(rows);
   if (batchProof === 'contradicted' && rows.length > 0 && against === '') {
     const text =
-      'the graph proves that rows are independent, but rows together are not answered as alone: ' +
-      'this is a fault of Serval, please report it with the model';
+      'the graph proves that rows are independent, but batched rows give other results than single ' +
+      'ones: this is a bug in Serval, please report it with the model';
     logger.error(text, { ...fields, finding, batched: batchMode === 'on' });
     return;
   }
   if (batchMode === 'on' && against !== '') {
     const text =
-      'requests are batched as configured, but rows are not proved to be independent: answers ' +
+      'requests are batched as configured, but rows are not proved to be independent: results ' +
       'may be wrong';
     logger.warn(text, { ...fields, rows: against });
   }
   if (batchMode === 'on' && batchProof === 'contradicted') {
     const text =
-      'requests are batched as configured, but rows together are not answered as alone: ' +
+      'requests are batched as configured, but batched rows give other results than single ones: ' +
       'answers may be wrong';
     logger.warn(text, { ...fields, finding });
   } else if (finding !== '' && batchProof === 'proven') {
-    const text = 'requests are batched by the proof of the graph alone: its check was cut short';
+    const text =
+      'requests are batched based on the proof alone: its check by a test run was cut short';
     logger.info(text, { ...fields, finding });
   } else if (finding !== '') {
     const text =
       batchMode === 'off'
         ? 'requests are not batched: the first dim is not proven to be the batch'
-        : 'requests are batched as configured; the model could not be tried';
+        : 'requests are batched as configured; the check by a test run failed';
     logger.debug(text, { ...fields, finding });
   }
 }

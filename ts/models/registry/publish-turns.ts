@@ -1,10 +1,11 @@
-// How often the registry may publish. One change is published at once; of a burst (a thousand
-// models that load at start) what comes within a few milliseconds is published together, because a
-// snapshot costs every reader the more, the more models there are. Control plane, main thread.
+// Limits how often the registry publishes. A single change is published at once; changes of a burst
+// (a thousand models loading at start) within a few milliseconds are published together, because
+// the cost of a snapshot for every reader grows with the number of models. Control plane, main
+// thread.
 import { PUBLISH_EVERY_MS, PUBLISH_EVERY_MS_MAX, PUBLISH_TIMES } from '../../base/limits.js';
 import type { Clock } from './clock.js';
 
-/** How long after a publish that took `tookMs` the next one of a burst may come. Pure. */
+/** Minimum pause in a burst after a publish that took `tookMs`. Pure. */
 export function publishPauseMs(tookMs: number): number {
   return Math.min(PUBLISH_EVERY_MS_MAX, Math.max(PUBLISH_EVERY_MS, tookMs * PUBLISH_TIMES));
 }
@@ -18,18 +19,20 @@ export class PublishTurns {
     this.#clock = clock;
   }
 
-  /** Whether the last publish is long enough ago. */
+  /** Whether the last publish was long enough ago. */
   get isOpen(): boolean {
     return this.#clock.nowMs() >= this.#nextMs;
   }
 
-  /** Calls `publish` when it is; once for however many ask meanwhile, not at all when something was
-   * published before. */
+  /**
+   * Calls `publish` when it is: once for any number of calls meanwhile, and not at all if something
+   * else was published before.
+   */
   whenOpen(publish: () => void): void {
     this.#cancel ??= this.#clock.after(Math.max(0, this.#nextMs - this.#clock.nowMs()), publish);
   }
 
-  /** Publishes now; answers what `publish` answers. */
+  /** Publishes now and returns the result of `publish`. */
   take<T>(publish: () => T): T {
     this.#cancel?.();
     this.#cancel = undefined;

@@ -1,5 +1,5 @@
-// Publishes snapshots: to the engine as the routes that differ, to subscribers whole, each when its
-// turn comes (publish-turns.ts). Control plane, main thread.
+// Publishes snapshots: to the engine as the routes that differ, to subscribers whole, each at its
+// time (publish-turns.ts). Control plane, main thread.
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/logger.js';
 import type { EngineControl } from '../../model/engine-api.js';
@@ -15,9 +15,9 @@ export class Publisher {
   readonly #engine: EngineControl;
   readonly #logger: Logger;
   readonly #subscribers: Subscribers;
-  /** What of a text goes to clients: the engine tells them why a model is not ready. */
+  /** Makes a text fit for clients: the engine tells them why a model is not ready. */
   readonly #publicText: (text: string) => string;
-  /** Models whose routes the engine has not got yet. */
+  /** Models whose new routes have not been sent to the engine yet. */
   readonly #routesDue = new Set<string>();
   #snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
 
@@ -34,17 +34,17 @@ export class Publisher {
     this.#subscribers = new Subscribers(logger);
   }
 
-  /** The latest; frozen. */
+  /** The latest snapshot; frozen. */
   get snapshot(): RegistrySnapshot {
     return this.#snapshot;
   }
 
-  /** As Registry.subscribe(). */
+  /** See Registry.subscribe(). */
   subscribe(listener: SnapshotListener): () => void {
     return this.#subscribers.add(listener, this.#snapshot);
   }
 
-  /** Publishes now. Settles when every subscriber of this moment has acknowledged. */
+  /** Publishes now. Settles when every current subscriber has acknowledged. */
   publish(inputs: Omit<SnapshotInputs, 'epoch' | 'previous'>): Promise<void> {
     return this.turns.take(async () => {
       const previous = this.#snapshot;
@@ -65,7 +65,7 @@ export class Publisher {
       this.#routesDue.clear();
     } catch (error) {
       const reason = reasonOf(error);
-      this.#logger.error('the engine did not take the routes', { epoch: snapshot.epoch, reason });
+      this.#logger.error('the engine did not accept the routes', { epoch: snapshot.epoch, reason });
     }
   }
 }

@@ -1,7 +1,7 @@
-// The models that are served: keeps what is loaded equal to what is desired and publishes one
-// immutable snapshot to subscribers, and what differs in it as routes to the engine, each taken
-// whole. Control plane, main thread only. It does what decisions.ts says, through loads.ts and
-// publisher.ts; it reads no files and polls nothing: whoever finds models calls reconcile().
+// The served models: keeps loaded versions equal to desired ones, publishes one immutable snapshot
+// to subscribers and its changes as routes to the engine; each switches as a whole. Control plane,
+// main thread only. Carries out the decisions of decisions.ts through loads.ts and publisher.ts; it
+// reads no files and polls nothing: model sources call reconcile().
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { ENDED_VERSIONS_MAX, LOADS_AT_ONCE } from '../../base/limits.js';
 import type { Logger } from '../../base/logger.js';
@@ -25,16 +25,16 @@ export interface RegistryOptions {
   /** 0 = the default. */
   readonly loadsAtOnce?: number;
   readonly endedVersionsMax?: number;
-  /** Whether a model that is asked for and not available keeps the server from being ready. */
+  /** Whether a desired model that is not available makes the server not ready. */
   readonly strictReadiness?: boolean;
   readonly transition?: Transition;
   readonly loadRetries?: number;
   readonly loadRetryMs?: number;
   readonly clock?: Clock;
   readonly prepare?: Prepare;
-  /** Where loads that take long are shown; without one they are told in the log. */
+  /** Shows long loads; without it they are logged. */
   readonly loadLine?: LoadLine | undefined;
-  /** What of a text goes to clients of the engine; default: all. */
+  /** Makes texts fit for clients of the engine; default: unchanged. */
   readonly publicText?: (text: string) => string;
 }
 
@@ -58,7 +58,7 @@ export class Registry {
   readonly #publisher: Publisher;
   /** Something differs from the snapshot. */
   #isDue = false;
-  /** Begin when what is due is published and acknowledged. */
+  /** Unloads that begin after the due snapshot is published and acknowledged. */
   #unloadsDue: LifecycleAction[] = [];
   #wanted: Wanted = { models: new Map(), versions: new Map() };
   #cancelRetry: (() => void) | undefined;
@@ -90,8 +90,10 @@ export class Registry {
     this.#publisher = new Publisher(engine, logger, clock, options.publicText);
   }
 
-  /** The latest published snapshot; frozen. During a burst of loads it is some milliseconds old;
-   * what a caller waited for is in it. */
+  /**
+   * The latest published snapshot; frozen. During a burst of loads it is some milliseconds old, but
+   * it includes everything that a caller has waited for.
+   */
   get snapshot(): RegistrySnapshot {
     return this.#publisher.snapshot;
   }
@@ -100,7 +102,7 @@ export class Registry {
     return this.#loads.counters;
   }
 
-  /** Versions of the model that are asked for and whose last load failed. */
+  /** Desired versions of the model whose last load failed. */
   failures(name: string): readonly FailedVersion[] {
     return this.#servables.failed(name).map((one) => {
       const { version } = one.desired;
@@ -108,25 +110,29 @@ export class Registry {
     });
   }
 
-  /** Calls the listener at once with the present snapshot, then with every new one, in order.
-   * Returns a function that ends it; what the listener still owed then counts as acknowledged. */
+  /**
+   * Calls the listener at once with the current snapshot, then with every new one, in order. The
+   * returned function unsubscribes it; acknowledgements it still owes then count as given.
+   */
   subscribe(listener: SnapshotListener): () => void {
     return this.#publisher.subscribe(listener);
   }
 
-  /** Makes `models` the desired state; a model that is the same object as before has not changed.
-   * Settles when nothing is left to load or unload (a load that is tried again later is left
-   * alone); failed loads show in the snapshot and do not reject. A newer call replaces an older one
-   * that still runs. `again`: models whose failed loads are tried once more now. `faults`: what has
-   * been wrong with the sources since the start, for the snapshot.
-   * Errors: InvalidArgument for a name or version given twice; ShuttingDown while draining. */
+  /**
+   * Makes `models` the desired state; a model that is the same object as before is unchanged.
+   * Settles when nothing is left to load or unload (ignoring a load that will be retried later);
+   * failed loads show in the snapshot and do not reject. A newer call replaces an older one that
+   * still runs. `again`: models whose failed loads are retried once now. `faults`: what has been
+   * wrong with the sources since the start, for the snapshot. Errors: InvalidArgument for a name or
+   * version given twice; ShuttingDown while draining.
+   */
   reconcile(
     models: readonly DesiredModel[],
     again: readonly string[] = [],
     faults: readonly string[] = [],
   ): Promise<void> {
     if (this.#draining) {
-      const message = 'the server is shutting down: no models are loaded any more';
+      const message = 'the server is shutting down: models can no longer be loaded';
       return Promise.reject(new ServalError(ErrorCode.ShuttingDown, message));
     }
     try {
@@ -145,8 +151,10 @@ export class Registry {
     });
   }
 
-  /** Settles when nothing of these models (of all) is loading, unloading or waiting for it; with
-   * `retries`, also when no failed load is tried again any more. */
+  /**
+   * Settles when none of these models (default: all) is loading, unloading or waiting for either;
+   * with `retries`, also when no failed load will be retried.
+   */
   whenSettled(names?: readonly string[], retries = false): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.push({ names, retries, resolve });
@@ -154,8 +162,10 @@ export class Registry {
     });
   }
 
-  /** Publishes that the server is draining; no load begins from now on. Settles when every
-   * subscriber has acknowledged that. */
+  /**
+   * Publishes that the server is draining; no load begins from now on. Settles when every
+   * subscriber has acknowledged that.
+   */
   async drain(): Promise<void> {
     this.#draining = true;
     this.#loads.endPreparations();
@@ -180,8 +190,10 @@ export class Registry {
     this.#loads.endPreparations();
   }
 
-  /** Does what can be done now. Called after every change; publishes at most once: now, or in a
-   * burst together with what comes in the next milliseconds. */
+  /**
+   * Does everything possible now. Called after every change; publishes at most once: now, or in a
+   * burst together with the changes of the next milliseconds.
+   */
   #pump(now: boolean): void {
     const plan = (): readonly LifecycleAction[] =>
       planRound(this.#view, this.#rules, this.#clock.nowMs());
@@ -232,7 +244,7 @@ export class Registry {
     }
   }
 
-  /** Loads or unloads a version and goes on with what that makes possible. */
+  /** Loads or unloads a version, then continues with the actions that this allows. */
   async #move(id: LifecycleAction, how: 'load' | 'unload'): Promise<void> {
     const servable = this.#servables.find(id);
     if (servable === undefined) return;
@@ -241,7 +253,7 @@ export class Registry {
     this.#pump(false);
   }
 
-  /** One timer for the failed load that is due first. */
+  /** One timer for the next load retry. */
   #armRetry(): void {
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
@@ -256,7 +268,7 @@ export class Registry {
     });
   }
 
-  /** Answers those that have nothing to wait for, when the snapshot shows it. */
+  /** Resolves the waiters whose models have settled, once the snapshot shows it. */
   #settleWaiters(): void {
     const view = this.#view;
     const due = this.#waiters.filter((waiter) => isSettled(view, waiter));
@@ -266,7 +278,7 @@ export class Registry {
     for (const { resolve } of due) resolve();
   }
 
-  /** Publishes what is due. Settles when every subscriber of this moment has acknowledged. */
+  /** Publishes what is due. Settles when every current subscriber has acknowledged. */
   async #publish(): Promise<void> {
     this.#isDue = false;
     const unloads = this.#unloadsDue;

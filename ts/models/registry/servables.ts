@@ -1,6 +1,6 @@
-// The registry's table: what is wanted, every version of every model that is known, loaded or not,
-// and which models have something to do. Control plane, main thread. It decides nothing
-// (ts/models/registry/decisions.ts does) and calls nobody.
+// The registry's table: desired versions, every known version of every model (loaded or not), and
+// the models with pending actions. Control plane, main thread. It makes no decisions
+// (ts/models/registry/decisions.ts does) and calls nothing.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { retryAtMs } from './lifecycle.js';
@@ -11,25 +11,25 @@ export interface DesiredServable extends ServableId {
   readonly desired: DesiredVersion;
 }
 
-/** The models that are asked for and the keys of their versions, by name. */
+/** The desired models and the keys of their versions, by name. */
 export interface Wanted {
   readonly models: ReadonlyMap<string, DesiredModel>;
   readonly versions: ReadonlyMap<string, readonly DesiredServable[]>;
 }
 
 export class Servables {
-  /** Names of models that have something to plan. */
+  /** Names of models that need planning. */
   readonly dirty = new Set<string>();
-  /** How many are LOADING or UNLOADING. */
+  /** Number of servables that are LOADING or UNLOADING. */
   loading = 0;
   unloading = 0;
-  /** Names of models with a servable in START, the longest waiting first. */
+  /** Names of models with a servable in START, longest waiting first. */
   readonly starting = new Set<string>();
-  /** Name -> when a failed load of it is tried again. */
+  /** Name -> when its failed load is retried. */
   readonly retryAtMs = new Map<string, number>();
   readonly #retryRules: RetryRules;
   #changed = new Set<string>();
-  /** No empty lists. */
+  /** Contains no empty lists. */
   readonly #byName = new Map<string, readonly Servable[]>();
 
   constructor(retryRules: RetryRules) {
@@ -53,14 +53,14 @@ export class Servables {
     this.#changed.add(name);
   }
 
-  /** Names of models that changed since it was last asked. */
+  /** Names of models that changed since the last call. */
   takeChanged(): ReadonlySet<string> {
     const changed = this.#changed;
     this.#changed = new Set();
     return changed;
   }
 
-  /** In START; in END when no load can help. */
+  /** Adds it in state START, or END if no load can help. */
   add(wanted: DesiredServable): void {
     const others = this.of(wanted.name).filter((one) => one.key !== wanted.key);
     this.#set(wanted.name, [...others, newServable(wanted)]);
@@ -80,7 +80,7 @@ export class Servables {
     );
   }
 
-  /** Those whose last load failed. */
+  /** Servables whose last load failed. */
   failed(name: string): readonly Servable[] {
     return this.of(name).filter((one) => one.state === 'END' && !one.unloaded);
   }
@@ -126,8 +126,10 @@ function newServable({ key, name, desired }: DesiredServable): Servable {
   };
 }
 
-/** Indexes what is asked for; a model that is the same object as in `before` keeps its keys.
- * Errors: InvalidArgument for a model or a version given twice. */
+/**
+ * Indexes the desired models; a model that is the same object as in `before` keeps its keys.
+ * Errors: InvalidArgument for a model or a version given twice.
+ */
 export function indexModels(models: readonly DesiredModel[], before: Wanted): Wanted {
   const byName = new Map<string, DesiredModel>();
   const versions = new Map<string, readonly DesiredServable[]>();

@@ -1,5 +1,5 @@
-// Turns the registry's servables into the immutable snapshot that readers see and into the engine's
-// route table. Pure; control plane.
+// Builds the immutable snapshot that readers see and the engine's route table from the registry's
+// servables. Pure; control plane.
 import { ErrorCode } from '../../base/errors.js';
 import type { LoadedModel, ModelRoute } from '../../model/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
@@ -14,7 +14,7 @@ import type {
 } from '../../model/snapshot.js';
 import { compareVersions } from '../../model/version-policy.js';
 
-/** What the registry knows of one version with one content. */
+/** State of one version with one content. */
 export interface Servable {
   readonly key: string;
   readonly name: string;
@@ -27,7 +27,7 @@ export interface Servable {
   readonly loadMs: number;
   readonly errorCode: ErrorCode;
   readonly errorMessage: string;
-  /** Failed loads so far; Infinity where no load can help. */
+  /** Failed loads so far; Infinity if no load can help. */
   readonly failures: number;
   readonly failedAtMs: number;
 }
@@ -38,18 +38,22 @@ export interface SnapshotInputs {
   readonly models: ReadonlyMap<string, DesiredModel>;
   /** By model name; a model without servables may be missing. */
   readonly servables: ReadonlyMap<string, readonly Servable[]>;
-  /** Labels are kept from it while their new version is not available. */
+  /** Labels stay as in this snapshot while their new version is not available. */
   readonly previous: RegistrySnapshot;
-  /** Names of the models that may differ from `previous`, those that are new or gone included; the
-   * others are taken from there. */
+  /**
+   * Names of the models that may differ from `previous`, including new and removed ones; the others
+   * are copied from it.
+   */
   readonly changed: ReadonlySet<string>;
-  /** Everything asked for at start was loaded or failed. */
+  /** Every model desired at start was loaded or has failed. */
   readonly started: boolean;
   readonly draining: boolean;
-  /** What was wrong from the start on. */
+  /** Faults that have existed since the start. */
   readonly faults: readonly string[];
-  /** Ready only while there is no fault and every model that is asked for is available; false:
-   * ready once started. */
+  /**
+   * true: ready only while there is no fault and every desired model is available; false: ready
+   * once started.
+   */
   readonly strictReadiness: boolean;
 }
 
@@ -61,7 +65,7 @@ export const EMPTY_SNAPSHOT: RegistrySnapshot = deepFreeze({
   faults: [],
 });
 
-/** Which of several servables of one version stands for it: the one that serves. */
+/** Rank that selects which of several servables represents a version: the serving one first. */
 const STATE_RANK: Readonly<Record<VersionState, number>> = {
   AVAILABLE: 0,
   LOADING: 1,
@@ -70,8 +74,10 @@ const STATE_RANK: Readonly<Record<VersionState, number>> = {
   END: 4,
 };
 
-/** A new frozen snapshot; shares nothing mutable with the inputs. Models that did not change are
- * the very objects of `previous`. */
+/**
+ * A new frozen snapshot; shares nothing mutable with the inputs. Unchanged models are the same
+ * objects as in `previous`.
+ */
 export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
   const { previous, changed } = inputs;
   const built: ModelSnapshot[] = [];
@@ -151,8 +157,10 @@ function buildVersion(servable: Servable, others: readonly Servable[]): VersionS
   };
 }
 
-/** Of a model of columns: without the outputs that are answered only where they are asked for, and
- * with decimals as what they travel. */
+/**
+ * Signatures shown for a tabular model: without the outputs that are returned only on request, and
+ * with decimals as their wire type.
+ */
 function shownSignatures({ signatures, table }: LoadedModel): readonly SignatureInfo[] {
   if (table === undefined) return signatures;
   const extra = new Set(table.extra);
@@ -165,13 +173,15 @@ function shownSignatures({ signatures, table }: LoadedModel): readonly Signature
   }));
 }
 
-/** Whether this is newer content of a version, which could not be loaded. */
+/** Whether this is newer content of a version, which failed to load. */
 function replacesInVain(one: Servable, version: string): boolean {
   return one.desired.version === version && one.state === 'END' && !one.unloaded;
 }
 
-/** The same for the engine. Versions that do not serve have handle 0 and a reason, for clients:
- * what `publicText` makes of it. */
+/**
+ * The engine's route of a model. Versions that do not serve have handle 0 and a reason for clients,
+ * passed through `publicText`.
+ */
 export function buildRoute(
   model: ModelSnapshot,
   publicText: (text: string) => string = (text) => text,
@@ -189,8 +199,10 @@ export function buildRoute(
   };
 }
 
-/** Models by name, sorted: `before` without `removed`, with `models` in place of those of their
- * names. Sorts only where a name is new. */
+/**
+ * Models by name, sorted: `before` without `removed`, with `models` replacing those of the same
+ * names. Sorts only if a name is new.
+ */
 function changeModels(
   before: RegistrySnapshot['models'],
   models: readonly ModelSnapshot[],
@@ -198,7 +210,7 @@ function changeModels(
 ): RegistrySnapshot['models'] {
   if (removed.length === 0 && models.every(({ name }) => Object.hasOwn(before, name))) {
     const after = { ...before };
-    // Not by assignment: a model may be called "__proto__".
+    // Defined rather than assigned: a model may be called "__proto__".
     for (const model of models) Object.defineProperty(after, model.name, { value: model });
     return after;
   }
@@ -226,21 +238,21 @@ export function notReadyReason(version: VersionSnapshot): string {
   }
 }
 
-/** Why a model has no version that serves, as a sentence for clients. */
+/** Why no version of a model serves, as a sentence for clients. */
 export function modelProblem({ versions, problem, briefProblem }: ModelSnapshot): string {
   const newest = versions[0];
   if (newest !== undefined) return versionProblem(newest);
   return problem === '' ? 'it has no version' : (briefProblem ?? problem);
 }
 
-/** The same model for callers of the metadata group. */
+/** The same model with its problems, for callers who may read metadata. */
 export function withReasons(model: ModelSnapshot): ModelSnapshot {
   const { briefProblem: _, ...rest } = model;
   const versions = model.versions.map(({ briefMessage: _, ...version }) => version);
   return { ...rest, versions };
 }
 
-/** "version 1 is END: REASON", for whoever may not see metadata too. */
+/** "version 1 is END: REASON", for callers who may not read metadata. */
 export function versionProblem({
   version,
   state,
@@ -255,15 +267,18 @@ export function findModel(snapshot: RegistrySnapshot, name: string): ModelSnapsh
   return Object.hasOwn(snapshot.models, name) ? snapshot.models[name] : undefined;
 }
 
-/** Freezes plain data and returns it. Depth is that of the snapshot's types. */
+/** Freezes plain data and returns it. Recursion depth is bounded by the snapshot's types. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) deepFreeze(member);
   return Object.freeze(value);
 }
 
-/** `newest` as a listener may show it. What serves in it and not yet in `confirmed`, the newest
- * that every listener has, still loads: a client that is told "ready" may ask any of them. */
+/**
+ * `newest` as a listener may show it. Versions that serve in it but not yet in `confirmed`, the
+ * newest snapshot that every listener has, are shown as loading: after a "ready" response, a client
+ * may call any listener.
+ */
 export function shownSnapshot(
   newest: RegistrySnapshot,
   confirmed: RegistrySnapshot,
@@ -292,7 +307,7 @@ function shownModel(model: ModelSnapshot, confirmed: ModelSnapshot | undefined):
   return { ...model, versions, defaultVersion };
 }
 
-/** What differs between two snapshots, for readers that have the older one (on other threads). */
+/** Differences between two snapshots, sent to readers on other threads that have the older one. */
 export interface SnapshotChange {
   readonly epoch: number;
   readonly ready: boolean;
@@ -303,7 +318,7 @@ export interface SnapshotChange {
   readonly removed: readonly string[];
 }
 
-/** Compares models by identity: unchanged ones are shared by snapshots. */
+/** Compares models by identity: snapshots share unchanged ones. */
 export function snapshotChange(before: RegistrySnapshot, after: RegistrySnapshot): SnapshotChange {
   const { epoch, ready, draining, faults } = after;
   const models = Object.values(after.models).filter(
@@ -313,7 +328,7 @@ export function snapshotChange(before: RegistrySnapshot, after: RegistrySnapshot
   return { epoch, ready, draining, faults, models, removed };
 }
 
-/** The newer snapshot of snapshotChange(). */
+/** Rebuilds the newer snapshot from the result of snapshotChange(). */
 export function applyChange(before: RegistrySnapshot, change: SnapshotChange): RegistrySnapshot {
   const { epoch, ready, draining, faults } = change;
   const models = changeModels(before.models, change.models, change.removed);

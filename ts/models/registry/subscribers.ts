@@ -1,16 +1,18 @@
-// Who follows the registry's snapshots, and what each has not acknowledged yet. Control plane, main
-// thread only.
+// Subscribers of the registry's snapshots, and their outstanding acknowledgements. Control plane,
+// main thread only.
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/logger.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 
-/** Takes a snapshot. A promise acknowledges it: from then on the subscriber begins no request on a
- * handle that is not in it. A rejection is logged and counts as an acknowledgement. */
+/**
+ * Receives a snapshot. A resolved promise acknowledges it: from then on the subscriber begins no
+ * request on a handle that is not in it. A rejection is logged and counts as an acknowledgement.
+ */
 export type SnapshotListener = (snapshot: RegistrySnapshot) => void | Promise<void>;
 
 interface Subscriber {
   readonly listener: SnapshotListener;
-  /** Resolvers of acknowledgements that are due. */
+  /** Resolvers of outstanding acknowledgements. */
   readonly due: Set<() => void>;
 }
 
@@ -22,8 +24,10 @@ export class Subscribers {
     this.#logger = logger;
   }
 
-  /** Calls the listener at once with `present`; returns what ends it: what the listener still owes
-   * then counts as acknowledged. */
+  /**
+   * Calls the listener at once with `present`; the returned function unsubscribes it: its
+   * outstanding acknowledgements then count as given.
+   */
   add(listener: SnapshotListener, present: RegistrySnapshot): () => void {
     const subscriber: Subscriber = { listener, due: new Set() };
     this.#all.add(subscriber);
@@ -35,7 +39,7 @@ export class Subscribers {
     };
   }
 
-  /** Settles when every subscriber of this moment has acknowledged. */
+  /** Settles when every current subscriber has acknowledged. */
   async deliver(snapshot: RegistrySnapshot): Promise<void> {
     await Promise.all([...this.#all].map((one) => this.#deliver(one, snapshot)));
   }
@@ -49,7 +53,10 @@ export class Subscribers {
       };
       const failed = (error: unknown): void => {
         const reason = reasonOf(error);
-        this.#logger.error('a snapshot was not taken', { epoch: snapshot.epoch, reason });
+        this.#logger.error('a subscriber failed to apply a snapshot', {
+          epoch: snapshot.epoch,
+          reason,
+        });
         acknowledge();
       };
       try {

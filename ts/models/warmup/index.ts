@@ -13,31 +13,33 @@ import { recordedRequests, type RecordedRequest } from './prediction-log.js';
 import { readTfRecords } from './tf-record.js';
 
 export interface WarmupInputs {
-  /** The model's, for the log. */
+  /** The model's name, for the log. */
   readonly name: string;
-  /** Holds assets.extra/; may be a file or missing: no recorded requests then. */
+  /** Folder that contains assets.extra/; may be a file or missing: no recorded requests then. */
   readonly versionFolder: string;
-  /** Holds warmup/, the data files of model_warmup. */
+  /** Folder that contains warmup/, the data files of model_warmup. */
   readonly modelFolder: string;
   readonly config: TritonConfig | undefined;
-  /** Whether the model's shapes begin with the batch. */
+  /** Whether the model's shapes begin with the batch dim. */
   readonly batchDim: boolean;
-  /** Runs of each recorded request; 0 = 1. */
+  /** Runs of each recorded request; 0 means 1. */
   readonly iterations: number;
 }
 
 export interface WarmupMessage {
   readonly protocol: MessageProtocol;
-  /** A request message of that protocol. Borrowed until the next one is asked for. */
+  /** A request message of that protocol. Borrowed until the next one is requested. */
   readonly message: Uint8Array;
-  /** Where it comes from, for error texts: "warmup record 3", "model_warmup 'zeros'". */
+  /** Origin of the request for error texts: "warmup record 3", "model_warmup 'zeros'". */
   readonly label: string;
 }
 
 const WARMUP_FILE = join('assets.extra', 'tf_serving_warmup_requests');
 
-/** Every request as often as it is to be run; each is read or made when it is asked for.
- * Errors: ServalError with the label in front. */
+/**
+ * Yields every request as often as it must run; each is read or made on demand. Errors: ServalError
+ * prefixed with the label.
+ */
 export async function* warmupMessages(inputs: WarmupInputs): AsyncGenerator<WarmupMessage> {
   yield* recordedMessages(inputs);
   yield* configuredMessages(inputs);
@@ -73,7 +75,7 @@ async function* configuredMessages(inputs: WarmupInputs): AsyncGenerator<WarmupM
   }
 }
 
-/** Absent: those of limits.ts. */
+/** Defaults: the values in limits.ts. */
 export interface WarmupLimits {
   readonly runsMax?: number;
   readonly msMax?: number;
@@ -87,10 +89,10 @@ type WarmUp = (
 ) => Promise<unknown>;
 
 /**
- * Runs every warmup request, one after the other, and logs how many and how long. The first that
- * fails ends it. After so many runs, or so much time, no more begin: the version is served.
- * Errors: ServalError with the label in front; `warmUp`'s keep their code. Cancelled when `signal`
- * ends it, DeadlineExceeded when a run never ends.
+ * Runs every warmup request in sequence, and logs their number and duration. The first failure ends
+ * it. After a maximum number of runs or time, no more begin and the version is served. Errors:
+ * ServalError prefixed with the label; those of `warmUp` keep their code. Cancelled if `signal`
+ * aborts it, DeadlineExceeded if a run never ends.
  */
 export async function runWarmup(
   inputs: WarmupInputs,
@@ -104,7 +106,7 @@ export async function runWarmup(
   const ending = new AbortController();
   const ended = ending.signal;
   const unwanted = (): void => {
-    ending.abort(new ServalError(ErrorCode.Cancelled, 'the version is not wanted any more'));
+    ending.abort(new ServalError(ErrorCode.Cancelled, 'the version is no longer wanted'));
   };
   const late = setTimeout(() => {
     ending.abort(
@@ -131,7 +133,7 @@ async function runAll(
   let requests = 0;
   for await (const { protocol, message, label } of warmupMessages(inputs)) {
     if (requests >= runsMax || performance.now() - started >= msMax) {
-      logger.warn('a warm-up was stopped at its limit', {
+      logger.warn('warm-up stopped at its limit', {
         model: inputs.name,
         folder: inputs.versionFolder,
         requests,
@@ -167,8 +169,10 @@ function labelled(label: string, error: unknown): ServalError {
   return new ServalError(code, `${label}: ${message}`);
 }
 
-/** What a registry is given as its `prepare`: runs the warmup requests of a loaded version.
- * `iterations`: runs of each recorded request; 0 = 1. */
+/**
+ * Returns a registry's `prepare` function, which runs the warmup requests of a loaded version.
+ * `iterations`: runs of each recorded request; 0 means 1.
+ */
 export function warmUpWith(
   warmUp: (handle: number, ...request: Parameters<WarmUp>) => Promise<unknown>,
   iterations: number,

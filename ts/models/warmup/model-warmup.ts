@@ -1,6 +1,6 @@
-// The requests that a Triton configuration's model_warmup describes. Control plane.
-// Source: v2-protocol.md 3; Triton's model configuration, ModelWarmup. As there: a sample with
-// batch_size 0 is left out, count 0 is 1, a data file may be longer than its tensor.
+// The requests that a Triton configuration's model_warmup describes. Control plane. Source:
+// v2-protocol.md 3; Triton's model configuration, ModelWarmup. As in Triton, a sample with
+// batch_size 0 is skipped, count 0 means 1, and a data file may be longer than its tensor.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { TritonConfig } from '../config/types.js';
 import { datatypeOfConfig } from '../../model/datatype.js';
@@ -31,13 +31,13 @@ interface SampleInput {
   readonly datatype: Datatype;
   readonly dims: readonly number[];
   readonly source: 'zero' | 'random' | 'file';
-  /** For source 'file'. */
+  /** Only for source 'file'. */
   readonly file: string;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Errors: InvalidArgument that names the member. */
+/** Errors: InvalidArgument naming the member. */
 export function warmupSamples(config: TritonConfig | undefined): readonly WarmupSample[] {
   const entries = config?.['model_warmup'];
   if (entries === undefined) return [];
@@ -70,7 +70,7 @@ function sampleInput(name: string, value: Members, place: string): SampleInput {
   return { name, datatype, dims: shape, ...dataSource(value, at) };
 }
 
-/** That zero_data or random_data is there counts, not its value: so has Triton it. */
+/** The presence of zero_data or random_data counts, not its value, as in Triton. */
 function dataSource(value: Members, at: string): Pick<SampleInput, 'source' | 'file'> {
   const file = value['input_data_file'];
   const given = ['zero_data', 'random_data', 'input_data_file'].filter(
@@ -84,9 +84,10 @@ function dataSource(value: Members, at: string): Pick<SampleInput, 'source' | 'f
   return { source: 'file', file };
 }
 
-/** The request of one sample. With `batchDim` the shapes get batch_size in front, and every row
- * holds the same data.
- * Errors: InvalidArgument, ModelInvalid (a file), BodyTooLarge; they name the input. */
+/**
+ * The request of one sample. With `batchDim`, shapes are prefixed with batch_size and every row has
+ * the same data. Errors: InvalidArgument, ModelInvalid (a file), BodyTooLarge; they name the input.
+ */
 export async function sampleRequest(
   sample: WarmupSample,
   modelFolder: string,
@@ -153,13 +154,13 @@ async function rowData(
   }
 }
 
-/** That `raw` is `count` elements, each behind its length, and nothing else. */
+/** Checks that `raw` is exactly `count` length-prefixed elements. */
 function checkStrings(raw: Uint8Array, count: number, file: string): void {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.length);
   const fail = (what: string): never => {
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `${file}: expected ${count} elements, each behind a ${LENGTH_BYTES}-byte length, ${what}`,
+      `${file}: expected ${count} elements, each after a ${LENGTH_BYTES}-byte length, ${what}`,
     );
   };
   let at = 0;
@@ -167,10 +168,10 @@ function checkStrings(raw: Uint8Array, count: number, file: string): void {
     const left = raw.length - at - LENGTH_BYTES;
     if (left < 0) return fail(`got ${i} in ${raw.length} bytes`);
     const length = view.getUint32(at, true);
-    if (length > left) return fail(`element ${i} has ${length} bytes, ${left} are left`);
+    if (length > left) return fail(`element ${i} has ${length} bytes, but only ${left} remain`);
     at += LENGTH_BYTES + length;
   }
-  if (at < raw.length) fail(`${raw.length - at} bytes are left over`);
+  if (at < raw.length) fail(`${raw.length - at} bytes remain`);
 }
 
 function members(value: unknown, place: string): Members {

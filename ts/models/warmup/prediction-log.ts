@@ -1,7 +1,7 @@
-// Takes the requests out of one record of a TensorFlow Serving warmup file, a
+// Extracts the requests from one record of a TensorFlow Serving warmup file, a
 // tensorflow.serving.PredictionLog: the messages as they were recorded, which the engine reads.
-// Only MultiInference is taken apart, into the classify and regress requests of its tasks. Control
-// plane; pure. Source: tfserving.md 2 (messages), 3.6 (which kinds are run).
+// Only MultiInference is split, into the classify and regress requests of its tasks. Control plane;
+// pure. Source: tfserving.md 2 (messages), 3.6 (which kinds are run).
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import {
   TF_CLASSIFY,
@@ -17,7 +17,7 @@ import {
 } from '../../protobuf/serving-messages.js';
 import { WireReader } from '../../protobuf/reader.js';
 
-/** A request for one run. Its model name, version and label mean nothing here. */
+/** A request for one run. Its model name, version and label are ignored. */
 export interface RecordedRequest {
   readonly protocol: MessageProtocol;
   readonly message: Uint8Array;
@@ -47,9 +47,11 @@ interface Log {
   readonly request: Uint8Array;
 }
 
-/** The requests of `record`, in order; one, but for MultiInference.
- * Errors: Unimplemented for the kinds that TensorFlow Serving does not run either; ModelInvalid (no
- * such message); of MultiInference also InvalidArgument and Unimplemented (its tasks). */
+/**
+ * The requests of `record`, in order; one, except for MultiInference. Errors: Unimplemented for the
+ * kinds that TensorFlow Serving does not run either; ModelInvalid (no such message); for
+ * MultiInference also InvalidArgument and Unimplemented (its tasks).
+ */
 export function recordedRequests(record: Uint8Array): readonly RecordedRequest[] {
   const { kind, request } = readPredictionLog(new WireReader(record, 'PredictionLog'));
   switch (kind) {
@@ -79,7 +81,7 @@ function taskRequests(message: Uint8Array): readonly RecordedRequest[] {
   }));
 }
 
-/** Of the kinds the last one counts, as in any oneof; what comes twice of one kind is merged. */
+/** The last kind wins, as in any oneof; repeated occurrences of one kind are merged. */
 function readPredictionLog(reader: WireReader): Log {
   let kind = 0;
   let requests: Uint8Array[] = [];
@@ -95,7 +97,7 @@ function readPredictionLog(reader: WireReader): Log {
     else readLog(reader.nested(name), requests);
   }
   if (kind === 0) {
-    throw new ServalError(ErrorCode.Unimplemented, 'the PredictionLog holds no request');
+    throw new ServalError(ErrorCode.Unimplemented, 'the PredictionLog contains no request');
   }
   if (RUN_KINDS[kind] === undefined) {
     throw new ServalError(
@@ -108,7 +110,7 @@ function readPredictionLog(reader: WireReader): Log {
   return { kind, request: requests.length === 1 && only ? only : Buffer.concat(requests) };
 }
 
-/** {request = 1}: its occurrences, which merge to one message when they follow each other. */
+/** {request = 1}: its occurrences, which merge into one message if concatenated. */
 function readLog(reader: WireReader, requests: Uint8Array[]): void {
   while (reader.next()) {
     if (reader.field === 1) requests.push(reader.view());

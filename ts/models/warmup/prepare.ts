@@ -2,7 +2,7 @@
 import type { LoadedModel } from '../../model/engine-api.js';
 import type { TritonConfig } from '../config/types.js';
 
-/** A version that is loaded and not yet available. */
+/** A version that is loaded but not yet available. */
 export interface PreparedVersion {
   readonly name: string;
   readonly version: string;
@@ -12,6 +12,8 @@ export interface PreparedVersion {
   readonly loaded: LoadedModel;
 }
 
-/** Warms a version up before it becomes available; what it rejects with fails the load. `signal`:
- * nobody wants the version any more. */
+/**
+ * Warms up a version before it becomes available; a rejection fails the load. `signal`: aborted
+ * when the version is no longer wanted.
+ */
 export type Prepare = (version: PreparedVersion, signal: AbortSignal) => Promise<void>;

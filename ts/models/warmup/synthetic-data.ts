@@ -1,5 +1,5 @@
-// Made-up tensor data for warmup requests: zeros, and numbers that are random but the same in every
-// run. Control plane; pure.
+// Synthetic tensor data for warmup requests: zeros, and pseudo-random numbers that are the same in
+// every run. Control plane; pure.
 import { dataTypeOf, type DataType } from '../../model/datatype.js';
 import { bfloat16ToNumber } from '../../model/half.js';
 import type { Datatype } from '../../model/snapshot.js';
@@ -14,9 +14,11 @@ export function zeroData(datatype: Datatype, count: number): Uint8Array {
   return new Uint8Array(count * elementBytes(datatype));
 }
 
-/** `count` elements in raw form: integers over their full range, floats from 0 up to but not
- * including 1, BOOL 0 or 1. BYTES elements are empty, as Triton's are: text that a model would
- * understand cannot be guessed. Equal `seed`s give equal data. */
+/**
+ * `count` elements in raw form: integers over their full range, floats in [0, 1), BOOL 0 or 1.
+ * BYTES elements are empty, as Triton's are: meaningful text cannot be guessed. Equal `seed`s give
+ * equal data.
+ */
 export function randomData(datatype: Datatype, count: number, seed: string): Uint8Array {
   const out = zeroData(datatype, count);
   if (datatype === 'BYTES') return out;
@@ -49,10 +51,10 @@ function randomElement(
   };
 }
 
-/** From 0 up to but not including 1 in steps of 2^-24, all exact in FP32. */
+/** Numbers in [0, 1) in steps of 2^-24, all exact in FP32. */
 const unitFloat = (next: () => number): number => (next() >>> 8) / 2 ** 24;
 
-/** The upper half of an FP32's bits: the BF16 next to it towards zero. */
+/** The upper half of an FP32's bits: the value truncated to BF16. */
 function bfloatBits(value: number): number {
   const view = new DataView(new ArrayBuffer(4));
   view.setFloat32(0, value);

@@ -1,7 +1,7 @@
 // Reads a TFRecord file record by record: uint64 length, masked CRC-32C of the length, data, masked
-// CRC-32C of the data, little-endian. The file is never in memory as a whole; a record is read in
-// pieces, so that other work of the thread gets its turn. Control plane.
-// Source: tfserving.md 3.6.
+// CRC-32C of the data, little-endian. The whole file is never in memory; a record is read in
+// pieces, so that other work of the thread can run in between. Control plane. Source: tfserving.md
+// 3.6.
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { ErrorCode, ServalError } from '../../base/errors.js';
 import { crc32c, maskCrc } from '../../protobuf/crc32c.js';
 import { WARMUP_BYTES_MAX } from '../../model/infer/tensor.js';
 
-/** Records of one warmup file; TensorFlow Serving's own limit. */
+/** Maximum records of one warmup file; TensorFlow Serving's own limit. */
 export const WARMUP_RECORDS_MAX = 1000;
 
 const LENGTH_BYTES = 8;
@@ -28,14 +28,14 @@ export interface TfRecord {
 interface Source {
   readonly path: string;
   readonly handle: FileHandle;
-  /** What the file had when it was opened. */
+  /** The file's size when it was opened. */
   readonly bytes: number;
 }
 
 /**
- * The records of `path`, each read when it is asked for; none when there is no such file.
- * Errors: ServalError (ModelInvalid) that begins with "warmup file PATH" or "warmup record N" and
- * gives the byte.
+ * Yields the records of `path`, each read on demand; none if there is no such file. Errors:
+ * ServalError (ModelInvalid) that begins with "warmup file PATH" or "warmup record N" and gives the
+ * byte.
  */
 export async function* readTfRecords(path: string): AsyncGenerator<TfRecord> {
   const handle = await openFile(path);
@@ -62,10 +62,10 @@ export async function* readTfRecords(path: string): AsyncGenerator<TfRecord> {
   }
 }
 
-/** Undefined when the file, or a folder on the way to it, is not there. */
+/** Returns undefined if the file, or a folder on the way to it, does not exist. */
 async function openFile(path: string): Promise<FileHandle | undefined> {
   try {
-    // Not blocking: a named pipe would wait for a writer.
+    // Non-blocking: a named pipe would wait for a writer.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
@@ -99,7 +99,8 @@ async function readRecord(source: Source, index: number, offset: number): Promis
   const left = source.bytes - offset - HEAD_BYTES;
   if (length + CRC_BYTES > left) {
     return fail(
-      `expected ${length} bytes of data and ${CRC_BYTES} of their checksum, ` + `${left} are left`,
+      `expected ${length} bytes of data and ${CRC_BYTES} of their checksum, ` +
+        `only ${left} remain`,
     );
   }
   if (length > WARMUP_BYTES_MAX) {
@@ -132,8 +133,10 @@ async function readData(
   return bytes.subarray(0, length);
 }
 
-/** Fills `out` from `offset` on; fewer bytes than it has room for only at the end of the file.
- * `seen` gets each piece and its place in `out`. */
+/**
+ * Fills `out` from `offset` on; returns fewer bytes than its capacity only at the end of the file.
+ * `seen` receives each piece and its position in `out`.
+ */
 async function readInto(
   source: Source,
   out: Uint8Array,

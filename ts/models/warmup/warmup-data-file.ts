@@ -1,6 +1,6 @@
 // Opens <model folder>/warmup/<file>, and nothing outside that folder: neither ".." nor a symbolic
-// link leads out of it. Control plane.
-// Source: Triton's model configuration, ModelWarmup.Input.input_data_file.
+// link can leave it. Control plane. Source: Triton's model configuration,
+// ModelWarmup.Input.input_data_file.
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -8,9 +8,11 @@ import { isAbsolute, join, sep } from 'node:path';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { WARMUP_BYTES_MAX } from '../../model/infer/tensor.js';
 
-/** The first `bytes` bytes of the file, or all of it when undefined.
- * Errors: InvalidArgument for a path out of the folder and for a file that is too short;
- * ModelInvalid for one that cannot be read. */
+/**
+ * Reads the first `bytes` bytes of the file, or all of it if undefined. Errors: InvalidArgument for
+ * a path outside the folder and for a file that is too short; ModelInvalid for one that cannot be
+ * read.
+ */
 export async function readWarmupDataFile(
   modelFolder: string,
   file: string,
@@ -68,7 +70,7 @@ async function resolveInside(modelFolder: string, file: string): Promise<string>
   if (file === '' || isAbsolute(file) || file.includes('\0') || parts.includes('..')) {
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `input_data_file ${JSON.stringify(file)}: expected a path below the model's folder warmup`,
+      `input_data_file ${JSON.stringify(file)}: expected a path below the model's warmup folder`,
     );
   }
   const wanted = join(modelFolder, 'warmup', file);
@@ -78,7 +80,7 @@ async function resolveInside(modelFolder: string, file: string): Promise<string>
     if (path.startsWith(folder + sep)) return path;
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `input_data_file ${JSON.stringify(file)}: leads out of ${folder}, to ${path}`,
+      `input_data_file ${JSON.stringify(file)}: leads outside of ${folder}, to ${path}`,
     );
   } catch (error) {
     throw asReadError(error, wanted);

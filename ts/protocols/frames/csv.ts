@@ -15,7 +15,7 @@ export interface CsvTable {
 const BOMB_COLUMNS_MAX = 1_000_000;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const ANY_NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-/** Of at most 18 digits, which fit 64 bits; "007" is text. */
+/** At most 18 digits, which fit 64 bits; "007" is text. */
 const PLAIN_INTEGER = /^-?(?:0|[1-9]\d{0,17})$/;
 const INTEGER = /^[+-]?\d{1,40}$/;
 const NOT_FINITE: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ export function parseCsv(text: string): CsvTable {
   const header = first.cells.map((cell) => cell ?? '');
   const names = new Set<string>();
   for (const name of header) {
-    if (names.has(name)) throw malformed(`column ${JSON.stringify(name)} is there twice`);
+    if (names.has(name)) throw malformed(`column ${JSON.stringify(name)} occurs twice`);
     names.add(name);
   }
   const rows = rest.map(({ line, cells }) => {
@@ -50,7 +50,7 @@ export function parseCsv(text: string): CsvTable {
 }
 
 interface Record_ {
-  /** From 1. */
+  /** Line number from 1. */
   readonly line: number;
   readonly cells: readonly (string | null)[];
 }
@@ -62,14 +62,14 @@ function behindPlain(text: string, at: number): number {
   return PLAIN_END.exec(text)?.index ?? text.length;
 }
 
-/** Behind what ends the cell that ends at the position; -1: more text does not. */
+/** Position after the cell that ends at `at`; -1: the text continues. */
 function behindEnd(text: string, at: number): number {
   if (at === text.length) return at;
   if (text[at] === ',' || text[at] === '\n') return at + 1;
   return text.startsWith('\r\n', at) ? at + 2 : -1;
 }
 
-/** Behind the quote that closes the one at the position; -1: none does. */
+/** Position after the closing quote of the one at the position; -1: there is none. */
 function behindQuoted(text: string, at: number): number {
   for (let end = at + 1; ; end += 2) {
     end = text.indexOf('"', end);
@@ -87,7 +87,7 @@ function* recordsOf(text: string): Generator<Record_> {
       const isQuoted = text[at] === '"';
       const behind = isQuoted ? behindQuoted(text, at) : behindPlain(text, at);
       const next = behind < 0 ? -1 : behindEnd(text, behind);
-      if (next < 0) throw malformed(`line ${line}: a quote that does not end, or text beside it`);
+      if (next < 0) throw malformed(`line ${line}: an unterminated quote, or text next to it`);
       const cell = isQuoted
         ? text.slice(at + 1, behind - 1).replaceAll('""', '"')
         : text.slice(at, behind);
@@ -101,10 +101,12 @@ function* recordsOf(text: string): Generator<Record_> {
   }
 }
 
-/** Columns of fields that the model has; others are left out. Where the request says the type of a
- * field (`table`), cells that are not of the type that the model would like are text; where the
- * model says nothing at all, they are what all of them can be: integers, doubles or text.
- * Errors: InvalidArgument naming row and column. */
+/**
+ * Columns of the model's fields; other columns are omitted. If the request states the type of a
+ * field (`table`), cells that do not match it are sent as text; if the model states no type, they
+ * get a type that all of them fit: integers, doubles or text. Errors: InvalidArgument naming row
+ * and column.
+ */
 export function csvColumns(
   { header, rows }: CsvTable,
   inputs: readonly TensorInfo[],
@@ -120,7 +122,7 @@ export function csvColumns(
   });
 }
 
-/** The narrowest type that all cells have. */
+/** The narrowest type that fits all cells. */
 function datatypeOf(cells: readonly (string | null)[]): Datatype {
   const all = (pattern: RegExp): boolean =>
     cells.every((cell) => cell === null || pattern.test(cell));
@@ -152,7 +154,7 @@ function columnOf(
   return { name, datatype: datatype === 'BYTES' ? 'STRING' : datatype, isList, cells: typed };
 }
 
-/** undefined: the text is no value of the type. */
+/** undefined: the text is not a value of the type. */
 function scalarOf(text: string, datatype: string): ExactValue | undefined {
   switch (datatype) {
     case 'STRING':
@@ -200,7 +202,7 @@ function listOf(text: string, datatype: string): ExactValue | undefined {
   return (values as readonly ExactValue[]).every(fits) ? values : undefined;
 }
 
-/** With a header row and lines that end in "\r\n". */
+/** Writes a header row; lines end in "\r\n". */
 export function csvText(columns: readonly AnswerColumn[]): string {
   const rows = columns[0]?.cells.length ?? 0;
   const lines = [columns.map(({ name }) => cellText(name)).join(',')];

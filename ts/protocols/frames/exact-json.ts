@@ -1,6 +1,6 @@
-// JSON whose numbers stay the text that they are: 64-bit integers and doubles go through frames
-// unchanged. NaN and the infinities are read as bare words, as V2 has them. Control plane of the
-// frame endpoints; the listener's thread; pure.
+// JSON parser that keeps numbers as text: 64-bit integers and doubles pass through frames
+// unchanged. NaN and the infinities are read as bare words, as in V2. Control plane of the frame
+// endpoints; the listener's thread; pure.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { FRAME_DEPTH_MAX } from '../../base/limits.js';
 
@@ -19,7 +19,7 @@ export type ExactValue =
 
 export type ExactObject = ReadonlyMap<string, ExactValue>;
 
-/** What begins at the position, whatever is behind it. */
+/** Matches a number at the position, regardless of what follows. */
 const NUMBER = /-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|Infinity)|NaN/y;
 const CONTROL = /[\u0000-\u001f]/;
 const SPACE = /[ \t\r\n]*/y;
@@ -103,12 +103,14 @@ class Reader {
     try {
       return JSON.parse(text) as string;
     } catch {
-      throw this.#bad('a string before it with good escapes');
+      throw this.#bad('a string before it with valid escapes');
     }
   }
 
-  /** Behind the quote that ends the string here; where there is none, here. No pattern: the engine
-   * of patterns takes stack for each escape. */
+  /**
+   * Position after the quote that closes the string; the current position if there is none. Not a
+   * regular expression: its engine uses stack for each escape.
+   */
   #stringEnd(): number {
     const text = this.#text;
     if (text[this.#at] !== '"') return this.#at;
@@ -121,7 +123,7 @@ class Reader {
     }
   }
 
-  /** Takes the character, where it is the next one. */
+  /** Consumes the character if it is the next one. */
   #is(character: string): boolean {
     this.#take(SPACE);
     if (this.#text[this.#at] !== character) return false;
@@ -149,8 +151,10 @@ class Reader {
   }
 }
 
-/** As JSON, or, with `isStrict` false, with NaN and the infinities as V2's bare words. Strictly NaN
- * is null (as MLeap writes it) and infinities are strings. */
+/**
+ * As JSON, or, with `isStrict` false, with NaN and the infinities as V2's bare words. In strict
+ * form NaN is null (as MLeap writes it) and infinities are strings.
+ */
 export function exactText(value: ExactValue, isStrict: boolean): string {
   if (value instanceof ExactNumber) {
     if (!isStrict || !/[NI]/.test(value.text)) return value.text;

@@ -1,5 +1,5 @@
 // MLeap's LeapFrame in JSON, {"schema": {"fields": [{"name", "type"}]}, "rows": [[...]]}: to a V2
-// request, and back with the model's outputs behind the frame's own fields. The listener's thread;
+// request, and back with the model's outputs after the frame's own fields. The listener's thread;
 // pure. Source: tabular.md 4.3; MLeap's JsonSupport for the form of types and tensors.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { FRAME_SPARSE_VALUES_MAX } from '../../base/limits.js';
@@ -23,7 +23,7 @@ const BASES: Readonly<Record<string, string>> = {
   double: 'FP64',
   string: 'STRING',
 };
-/** What an answer's datatype is called; others are strings. */
+/** Type names of response datatypes; others are strings. */
 const NAMES: Readonly<Record<string, string>> = {
   BOOL: 'boolean',
   INT8: 'byte',
@@ -34,7 +34,7 @@ const NAMES: Readonly<Record<string, string>> = {
   FP64: 'double',
   VECTOR: 'double',
 };
-/** What takes the place of numbers that JSON has not. */
+/** Replacement for numbers that JSON does not have. */
 const NOT_FINITE: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity']);
 const FLOATS: ReadonlySet<string> = new Set(['FP32', 'FP64', 'VECTOR']);
 const TENSOR_VALUES_MAX = 16_777_216;
@@ -42,7 +42,7 @@ const ZERO = new ExactNumber('0');
 
 interface FrameField {
   readonly name: string;
-  /** As it is written. */
+  /** The type as written. */
   readonly type: ExactValue;
   readonly datatype: string;
   readonly kind: 'basic' | 'list' | 'tensor';
@@ -53,7 +53,7 @@ export interface LeapFrame {
   readonly rows: readonly (readonly ExactValue[])[];
 }
 
-/** Errors: MalformedBody; InvalidArgument: no frame, or a type that is not taken. */
+/** Errors: MalformedBody; InvalidArgument: not a frame, or an unsupported type. */
 export function parseFrame(text: string): LeapFrame {
   const frame = parseExact(text);
   const fields = memberOf(memberOf(frame, 'schema'), 'fields');
@@ -64,7 +64,7 @@ export function parseFrame(text: string): LeapFrame {
   const names = new Set<string>();
   const parsed = fields.map((field: ExactValue, i) => {
     const one = fieldOf(field, i);
-    if (names.has(one.name)) throw invalid(`field ${JSON.stringify(one.name)} is there twice`);
+    if (names.has(one.name)) throw invalid(`field ${JSON.stringify(one.name)} occurs twice`);
     names.add(one.name);
     return one;
   });
@@ -93,14 +93,14 @@ function fieldOf(field: ExactValue, index: number): FrameField {
   return { name, type, datatype: isVector ? 'VECTOR' : datatype, kind };
 }
 
-/** A base may itself be written with its nullability. */
+/** A base type may itself be written with its nullability. */
 function baseOf(base: ExactValue | undefined): ExactValue | undefined {
   return base instanceof Map ? (base as ExactObject).get('base') : base;
 }
 
 const typeName = (type: ExactValue): string => exactText(type, true).slice(0, 200);
 
-/** Zeros that the sparse tensors of a frame may still become. */
+/** Remaining budget of zeros for expanding a frame's sparse tensors. */
 interface Room {
   left: number;
 }
@@ -140,7 +140,9 @@ function kindOf(value: ExactValue | undefined): string {
   return value instanceof Map ? 'object' : typeof value;
 }
 
-/** A tensor of one dimension: a list, {"values", "dimensions"}, or with "indices" a sparse one. */
+/**
+ * A tensor of one dimension: a list, {"values", "dimensions"}, or, with "indices", a sparse one.
+ */
 function denseOf(value: ExactValue, place: string, room: Room): ExactValue {
   if (Array.isArray(value)) return value;
   const values = memberOf(value, 'values');
@@ -149,7 +151,8 @@ function denseOf(value: ExactValue, place: string, room: Room): ExactValue {
     throw invalid(`${place}: expected {"values": [...], "dimensions": [size]}`);
   }
   const size = indexOf(dimensions[0] as ExactValue);
-  if (!(size <= TENSOR_VALUES_MAX)) throw invalid(`${place}: at most ${TENSOR_VALUES_MAX} values`);
+  if (!(size <= TENSOR_VALUES_MAX))
+    throw invalid(`${place}: expected at most ${TENSOR_VALUES_MAX} values`);
   const indices = memberOf(value, 'indices');
   if (indices === undefined) {
     if (values.length === size) return values;
@@ -162,7 +165,7 @@ function denseOf(value: ExactValue, place: string, room: Room): ExactValue {
   if (room.left < 0) {
     throw new ServalError(
       ErrorCode.BodyTooLarge,
-      `LeapFrame: ${place}: at most ${FRAME_SPARSE_VALUES_MAX} values of sparse tensors in all`,
+      `LeapFrame: ${place}: expected at most ${FRAME_SPARSE_VALUES_MAX} values of sparse tensors in total`,
     );
   }
   const dense: ExactValue[] = new Array<ExactValue>(size).fill(ZERO);
@@ -174,14 +177,13 @@ function denseOf(value: ExactValue, place: string, room: Room): ExactValue {
   return dense;
 }
 
-/** NaN for what is no index. */
+/** NaN if it is not an index. */
 function indexOf(value: ExactValue): number {
   const number = value instanceof ExactNumber ? Number(value.text) : Number.NaN;
   return Number.isSafeInteger(number) && number >= 0 ? number : Number.NaN;
 }
 
-/** The frame with the outputs behind its own fields; an output takes the place of a field of its
- * name. */
+/** The frame with the outputs after its own fields; an output replaces a field of the same name. */
 export function answerFrame(frame: LeapFrame, outputs: readonly AnswerColumn[]): string {
   const made = new Set(outputs.map(({ name }) => name));
   const kept = frame.fields
@@ -211,7 +213,7 @@ function outputType(output: AnswerColumn): string {
   return `{"type":"tensor","base":"${base}","dimensions":[${output.length}]}`;
 }
 
-/** NaN and the infinities are null, as MLeap writes them: it reads no text for a number. */
+/** NaN and the infinities are null, as MLeap writes them: it does not read text as a number. */
 function finiteOnly(value: ExactValue, datatype: string): ExactValue {
   if (!FLOATS.has(datatype)) return value;
   if (value instanceof ExactNumber) return NOT_FINITE.has(value.text) ? null : value;

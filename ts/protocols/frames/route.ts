@@ -1,6 +1,6 @@
-// Frames of rows over REST: MLeap's LeapFrame (POST /models/NAME/transform) and CSV (POST
-// /v2/models/NAME/csv), for models of columns. Thin: each is made a V2 request, and the answer of
-// that a frame. For a client that can, V2 itself is faster. The listener's thread.
+// Row frames over REST: MLeap's LeapFrame (POST /models/NAME/transform) and CSV (POST
+// /v2/models/NAME/csv), for tabular models. A thin layer: each becomes a V2 request, and its
+// response a frame. Clients that can use V2 directly are faster with it. The listener's thread.
 import { INFERENCE } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { FRAME_BODY_BYTES_MAX } from '../../base/limits.js';
@@ -22,7 +22,7 @@ const CSV_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/csv$/;
 
 type FrameContext = Pick<V2Context, 'link' | 'bodyBytesMax' | 'inflatedBytesMax' | 'held'>;
 
-/** What is asked of a model's version, and the signal of a client that leaves. */
+/** A request to a model's version, and the signal that its client has left. */
 interface Question {
   readonly version: VersionSnapshot;
   readonly outputs: readonly string[];
@@ -31,7 +31,7 @@ interface Question {
 
 type Make = (body: string, question: Question) => Promise<Answer>;
 
-/** undefined: the URL is another's. */
+/** undefined: the URL is not this route's. */
 export function framesRoute(
   context: FrameContext,
   { snapshot }: ListenerSnapshots,
@@ -70,7 +70,7 @@ function routeOf(
   }
 }
 
-/** Errors: those of lookUp(); ModelNotReady; InvalidArgument: the model has no columns. */
+/** Errors: those of lookUp(); ModelNotReady; InvalidArgument: the model is not tabular. */
 function tableVersion(
   snapshot: RegistrySnapshot,
   name: string,
@@ -81,7 +81,7 @@ function tableVersion(
   if (version.table !== undefined) return version;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    `model '${name.slice(0, 256)}' takes no frames: only Spark, MLeap and PMML models do`,
+    `model '${name.slice(0, 256)}' does not accept frames: only Spark, MLeap and PMML models do`,
   );
 }
 
@@ -94,13 +94,13 @@ function textOf(body: Buffer): string {
   }
 }
 
-/** "outputs=a,b": those that are answered instead of the model's own. */
+/** "outputs=a,b": the outputs to return instead of the model's own. */
 function outputsOf(query: string): readonly string[] {
   const listed = new URLSearchParams(query).get('outputs') ?? '';
   return listed === '' ? [] : listed.split(',').map((name) => name.trim());
 }
 
-/** Errors: the engine's; Cancelled, where the client has left. */
+/** Errors: the engine's; Cancelled if the client has left. */
 async function infer(
   { link }: FrameContext,
   { version, outputs, left }: Question,

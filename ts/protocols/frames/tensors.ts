@@ -1,5 +1,5 @@
-// Columns of a frame as a V2 request, and a V2 answer as columns. The listener's thread; pure.
-// Source: tabular.md 2.4, 2.5.
+// Converts columns of a frame to a V2 request, and a V2 response to columns. The listener's thread;
+// pure. Source: tabular.md 2.4, 2.5.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import {
   exactText,
@@ -13,21 +13,21 @@ import {
 export interface RequestColumn {
   readonly name: string;
   readonly datatype: string;
-  /** Whether cells are lists, of lengths of their own. */
+  /** Whether cells are lists, which may differ in length. */
   readonly isList: boolean;
-  /** null = missing. Numbers as they are written. */
+  /** null = missing. Numbers are kept as written. */
   readonly cells: readonly ExactValue[];
 }
 
 export interface AnswerColumn {
   readonly name: string;
   readonly datatype: string;
-  /** Of each list; -1 = they differ; absent: cells are single values. */
+  /** Length of each list; -1 = they differ; absent: cells are single values. */
   readonly length?: number;
   readonly cells: readonly ExactValue[];
 }
 
-/** The body of a V2 request. `outputs`: those that are wanted; empty = the model's own. */
+/** The body of a V2 request. `outputs`: the requested ones; empty = the model's own. */
 export function requestText(
   columns: readonly RequestColumn[],
   outputs: readonly string[] = [],
@@ -35,7 +35,7 @@ export function requestText(
   const inputs = columns.map(({ name, datatype, isList, cells }) => {
     const rows = cells.length;
     const shape = isList ? `[${rows},1,-1]` : `[${rows}]`;
-    // Both ways of writing a timestamp are understood.
+    // With this format both ways of writing a timestamp are accepted.
     const format = datatype === 'TIMESTAMP' ? ',"parameters":{"format":"iso8601"}' : '';
     const data = cells.map((cell) => {
       const text = exactText(cell, false);
@@ -58,7 +58,7 @@ interface Tensor {
   readonly data: readonly ExactValue[];
 }
 
-/** Errors: Internal: it is no answer of V2 (a bug of ours). */
+/** Errors: Internal: it is not a V2 response (a bug in Serval). */
 export function answerColumns(text: string): readonly AnswerColumn[] {
   const answer = parseExact(text);
   const tensors = listOf(memberOf(answer, 'outputs')).map(tensorOf);
@@ -91,7 +91,7 @@ function tensorOf(value: ExactValue): Tensor {
   return { name, datatype, shape, data: listOf(memberOf(value, 'data')) };
 }
 
-/** undefined: it is no object, or has no such member. */
+/** undefined: it is not an object, or has no such member. */
 export function memberOf(value: ExactValue | undefined, name: string): ExactValue | undefined {
   return value instanceof Map ? (value as ExactObject).get(name) : undefined;
 }
@@ -106,5 +106,5 @@ function numberOf(value: ExactValue): number {
 }
 
 function broken(): ServalError {
-  return new ServalError(ErrorCode.Internal, 'an answer that is no table of columns');
+  return new ServalError(ErrorCode.Internal, 'a response that is not a table of columns');
 }

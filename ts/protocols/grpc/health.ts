@@ -1,5 +1,6 @@
-// grpc.health.v1.Health: Check, and Watch that follows the registry. Control plane: the listener's
-// thread. Source: proto/wire/health.proto and the published gRPC health checking protocol.
+// grpc.health.v1.Health: Check, and Watch, which follows the registry. Control plane: the
+// listener's thread. Source: proto/wire/health.proto and the published gRPC health checking
+// protocol.
 import { HEALTH } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
@@ -23,7 +24,7 @@ const SERVICE_UNKNOWN = 3;
 
 export interface HealthServiceOptions {
   readonly snapshot: () => RegistrySnapshot;
-  /** Calls `listener` after each new snapshot; returns what ends that. */
+  /** Calls `listener` after each new snapshot; the returned function unsubscribes it. */
   readonly subscribe: (listener: () => void) => () => void;
   /** Names that stand for the server as a whole, besides "". */
   readonly services: readonly string[];
@@ -53,7 +54,8 @@ const statusMessage = (status: number): Buffer => new ProtobufWriter().varint(1,
 const failure = (error: unknown): GrpcStatus =>
   error instanceof ServalError ? inferStatus(error) : thrownStatus(error);
 
-// One Watch call: the status at once, then each change; a slow client misses what is already past.
+// One Watch call: sends the status at once, then each change; a slow client misses intermediate
+// changes.
 class HealthWatch implements GrpcStreamHandler {
   private readonly call: GrpcStreamCall;
   private readonly options: HealthServiceOptions;
@@ -138,7 +140,7 @@ export function healthService(options: HealthServiceOptions): GrpcService {
           if (status === SERVICE_UNKNOWN) {
             throw new ServalError(
               ErrorCode.ModelNotFound,
-              `health: '${echoed(service)}' is no service and no model of this server`,
+              `health: '${echoed(service)}' is neither a service nor a model of this server`,
             );
           }
           response = statusMessage(status);

@@ -1,6 +1,6 @@
-// Server reflection, v1 and v1alpha: the services of this server and the descriptors behind them,
-// so that grpcurl and its like need no .proto files. Control plane: the listener's thread.
-// Source: proto/wire/reflection.proto and the published gRPC server reflection protocol.
+// Server reflection, v1 and v1alpha: lists this server's services and their descriptors, so that
+// tools such as grpcurl need no .proto files. Control plane: the listener's thread. Source:
+// proto/wire/reflection.proto and the published gRPC server reflection protocol.
 import { METADATA } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import {
@@ -42,7 +42,7 @@ const ERROR_RESPONSE = 7;
 
 interface ReflectionRequest {
   host: string;
-  /** The field of the question, 0 when there is none; the last one counts. */
+  /** The request's field, 0 if there is none; the last one wins. */
   kind: number;
   argument: string;
 }
@@ -77,7 +77,7 @@ function writeError(out: ProtobufWriter, code: number, message: string): void {
   out.message(ERROR_RESPONSE, (error) => error.varint(1, code).string(2, message));
 }
 
-// One file; those that it imports are asked for by their names.
+// Writes one file; its imports are requested by their names.
 function writeFile(
   out: ProtobufWriter,
   found: { readonly base64: string } | undefined,
@@ -113,10 +113,10 @@ function writeAnswer(
     }
     case FILE_CONTAINING_EXTENSION:
     case ALL_EXTENSION_NUMBERS:
-      writeError(out, CODE_UNIMPLEMENTED, 'extensions are not offered: all files are proto3');
+      writeError(out, CODE_UNIMPLEMENTED, 'there are no extensions: all files are proto3');
       return;
     default:
-      writeError(out, CODE_INVALID_ARGUMENT, 'the request asks for nothing known');
+      writeError(out, CODE_INVALID_ARGUMENT, 'the request has no known field');
   }
 }
 
@@ -152,7 +152,7 @@ class ReflectionStream implements GrpcStreamHandler {
     this.call.end(null);
   }
 
-  // Nothing is kept between requests.
+  // No state is kept between requests.
   onCancel(): void {}
 
   onFlushed(): void {}
@@ -162,8 +162,10 @@ class ReflectionStream implements GrpcStreamHandler {
   }
 }
 
-/** Both services, ready to be handed to a gRPC listener. `services`: those that it serves; these
- * two are listed in any case, and each name once. */
+/**
+ * Both services, for a gRPC listener. `services`: those that it serves; these two are always
+ * listed, and each name once.
+ */
 export function reflectionServices(services: readonly string[]): readonly GrpcService[] {
   const listed = [...new Set([...services, ...REFLECTION_SERVICES])];
   return REFLECTION_SERVICES.map((name) => ({

@@ -1,4 +1,4 @@
-// Unary gRPC calls of whatever protocol: answered from the request's bytes, at once or later, or by
+// Unary gRPC calls of any protocol: answered from the request's bytes, immediately or later, or by
 // the engine. Hot path; the listener's thread.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
@@ -15,15 +15,15 @@ import {
 } from '../../listeners/grpc/call.js';
 import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
 
-/** How a protocol words an error. */
+/** Maps an error to a status with the protocol's text. */
 export type StatusOf = (error: InferError) => GrpcStatus;
 
-/** The status of what a handler threw: `statusOf` of a ServalError, else Internal. */
+/** The status of a handler's exception: `statusOf` of a ServalError, else Internal. */
 export function statusOfThrown(error: unknown, statusOf: StatusOf = inferStatus): GrpcStatus {
   return error instanceof ServalError ? statusOf(error) : thrownStatus(error);
 }
 
-/** Answers from a request's bytes, or with the status of the ServalError that `answer` throws. */
+/** Responds from a request's bytes, or with the status of the ServalError that `answer` throws. */
 export function answering(
   answer: (message: Buffer) => Buffer,
   statusOf: StatusOf = inferStatus,
@@ -40,7 +40,7 @@ export function answering(
   };
 }
 
-/** The same, later. What was begun goes on when the client goes away. */
+/** The asynchronous form. Work continues if the client leaves. */
 export function answeringLater(
   answer: (message: Buffer) => Promise<Buffer>,
   statusOf: StatusOf = inferStatus,
@@ -53,17 +53,17 @@ export function answeringLater(
   };
 }
 
-/** What is left of a call's deadline, as the engine takes it; 0 = it has none. */
+/** Time until a call's deadline, in the engine's form; 0 = none. */
 export function callTimeoutUs(call: GrpcUnaryCall): number {
   const deadline = Number(call.getDeadline());
   return deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
 }
 
-/** A call that is answered by one request to the engine. */
+/** A call that one engine request answers. */
 export class InferCall implements CompletionTarget {
   ticket = 0;
 
-  /** `responseOf`: what is sent for an answer. */
+  /** `responseOf`: converts the engine's response to the one that is sent. */
   constructor(
     private readonly call: GrpcUnaryCall,
     private readonly reply: GrpcReply,
@@ -71,7 +71,7 @@ export class InferCall implements CompletionTarget {
     private readonly responseOf: (answer: Buffer) => Buffer,
   ) {}
 
-  /** Hands the request over, and takes it back when the client goes away. */
+  /** Submits the request, and cancels it if the client leaves. */
   infer(infer: GrpcInfer, message: Buffer, protocol: MessageProtocol, leftUs: number): void {
     infer.inferMessage(message, protocol, leftUs, this);
     if (this.ticket !== 0) this.call.on('cancelled', () => infer.cancel(this));
@@ -83,7 +83,7 @@ export class InferCall implements CompletionTarget {
   }
 }
 
-/** A unary method that the engine answers. */
+/** A unary method that the engine serves. */
 export function engineMethod(
   protocol: MessageProtocol,
   wording: EngineWording,

@@ -1,4 +1,4 @@
-// REST routes that are answered later: from a whole body, or from none. Documents and control
+// REST routes that respond asynchronously: from a whole body, or from none. Documents and control
 // requests, never inference; the listener's thread, which only waits meanwhile.
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import {
@@ -13,7 +13,7 @@ import { bodyCoding, checkedLength, overLimit, unpack, type Coding } from './con
 
 const CONTENT_ENCODING = headerName('content-encoding');
 
-/** What is sent when all went well. */
+/** The response on success. */
 export interface Answer {
   readonly contentType: string;
   readonly body: Uint8Array | string;
@@ -22,8 +22,10 @@ export interface Answer {
 /** Sends an error in the protocol's own form. */
 export type Fail = (exchange: HttpExchange, code: ErrorCode, message: string) => void;
 
-/** Sends what `make` comes to; errors that are none of ours are Internal. `make` is called at once
- * and may throw too. */
+/**
+ * Sends the result of `make`; foreign errors become Internal. `make` is called immediately and may
+ * throw too.
+ */
 export function answerLater(exchange: HttpExchange, fail: Fail, make: () => Promise<Answer>): void {
   const failed = (error: unknown): void => {
     if (error instanceof ServalError) fail(exchange, error.code, error.message);
@@ -38,7 +40,7 @@ export function answerLater(exchange: HttpExchange, fail: Fail, make: () => Prom
   }
 }
 
-/** Needs no body (one that is sent is passed over). `make` reads the head before it first waits. */
+/** Needs no body (one that is sent is ignored). `make` reads the head before its first await. */
 export class LaterRoute implements Route {
   constructor(
     private readonly fail: Fail,
@@ -49,29 +51,32 @@ export class LaterRoute implements Route {
     answerLater(exchange, this.fail, () => this.make(head));
   }
   data(): void {
-    // Not asked for.
+    // The body is ignored.
   }
   abort(): void {
-    // What was begun goes on; its answer is dropped by the exchange.
+    // Running work continues; the exchange drops its response.
   }
 }
 
 export interface BodyLimits {
   readonly bodyBytesMax: number;
-  /** Of what a compressed body may unpack to. */
+  /** Maximum size of an uncompressed body. */
   readonly inflatedBytesMax: number;
   readonly held: HeldBytes;
 }
 
-/** A body that comes, and the bytes that it holds. With its exchange until it is answered. */
+/**
+ * A body that is being received, and the bytes that it holds. Attached to its exchange until it is
+ * answered.
+ */
 export class CollectedBody {
   readonly chunks: Buffer[] = [];
   chunkBytes = 0;
-  /** Counted. */
+  /** Bytes counted in the budget. */
   bytes = 0;
-  /** Of the client, before it was answered. */
+  /** Aborted when the client leaves before the response. */
   readonly left = new AbortController();
-  /** It has all come: who answers releases it. */
+  /** All of it has arrived: whoever answers releases it. */
   isWhole = false;
 
   constructor(
@@ -80,24 +85,27 @@ export class CollectedBody {
     private readonly held: HeldBytes,
   ) {}
 
-  /** False, and nothing counted, where they do not fit. */
+  /** Returns false, and counts nothing, if they do not fit. */
   readonly take = (bytes: number): boolean => {
     if (!this.held.take(bytes)) return false;
     this.bytes += bytes;
     return true;
   };
 
-  /** Copies a chunk, which dies on return. Answers why it cannot: BodyTooLarge, MemoryFull. */
+  /**
+   * Copies a chunk, which is invalid on return. Returns an error if it cannot: BodyTooLarge,
+   * MemoryFull.
+   */
   add(chunk: ArrayBuffer, bodyBytesMax: number): ServalError | undefined {
     this.chunkBytes += chunk.byteLength;
     if (this.chunkBytes > bodyBytesMax) return overLimit(bodyBytesMax);
-    const more = 2 * this.chunkBytes - this.bytes; // of a body without a stated length
+    const more = 2 * this.chunkBytes - this.bytes; // for a body without a stated length
     if (more > 0 && !this.take(more)) return noMemory(this.chunkBytes);
     this.chunks.push(Buffer.from(new Uint8Array(chunk)));
     return undefined;
   }
 
-  /** The whole of it, unpacked. Errors: those of unpack(). */
+  /** The whole body, decompressed. Errors: those of unpack(). */
   unpacked(bytesMax: number): Promise<Buffer> {
     const body = Buffer.concat(this.chunks);
     if (this.coding === 'identity') return Promise.resolve(body);
@@ -110,10 +118,12 @@ export class CollectedBody {
   }
 }
 
-/** Collects and unpacks a body, then asks `make`, which gets memory of its own, and is told when
- * the client leaves (`left`, whose reason is Cancelled; it need not look). The body counts in the
- * budget, twice (its pieces, and the whole), until `make` has answered.
- * Errors: MemoryFull, BodyTooLarge, MalformedBody, UnsupportedEncoding. */
+/**
+ * Collects and decompresses a body, then calls `make`, which receives its own memory and a signal
+ * for when the client leaves (`left`, whose reason is Cancelled; using it is optional). The body
+ * counts in the budget, twice (its pieces, and the whole), until `make` has settled. Errors:
+ * MemoryFull, BodyTooLarge, MalformedBody, UnsupportedEncoding.
+ */
 export class BodyRoute implements Route {
   constructor(
     private readonly limits: BodyLimits,
@@ -152,7 +162,7 @@ export class BodyRoute implements Route {
         return await this.make(body, collected.query, collected.left.signal);
       } finally {
         collected.release();
-        // An exchange that was left may be another request's by now.
+        // An aborted exchange may already serve another request.
         if (exchange.state === collected) exchange.state = undefined;
       }
     });

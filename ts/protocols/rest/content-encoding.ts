@@ -1,7 +1,7 @@
-// What is said of a body before it is read (length, coding), and compressed bodies, both ways:
-// gzip, deflate and zstd through Node's zlib, off the listener's thread. (gzip and deflate of
-// inference requests are the engine's, and the native listener's.)
-// Hot path, compressed bodies only; the listener's thread starts it.
+// Body headers (length, coding), and compressed bodies in both directions: gzip, deflate and zstd
+// through Node's zlib, off the listener's thread. (The engine and the native listener handle gzip
+// and deflate of inference requests.) Hot path, compressed bodies only; the listener's thread
+// starts it.
 import * as zlib from 'node:zlib';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { PackedCoding } from '../../base/generated/engine.js';
@@ -10,7 +10,7 @@ import { hasWholeFrames } from './zstd-frames.js';
 export type PackedName = 'gzip' | 'deflate' | 'zstd';
 export type Coding = 'identity' | PackedName;
 
-/** As @types/node 20 does not know them. */
+/** Types that @types/node 20 lacks. */
 interface Zstd {
   readonly createZstdDecompress: () => zlib.Gunzip;
   readonly zstdCompress: (
@@ -20,28 +20,28 @@ interface Zstd {
   ) => void;
 }
 
-/** Node's, from 22.15 on; undefined before. */
+/** Node's implementation, from 22.15 on; undefined before. */
 const zstd = 'zstdCompress' in zlib ? (zlib as unknown as Zstd) : undefined;
 const ZSTD_PARAMETER_LEVEL = 100;
 
-/** The codings of requests, for a client that used another one. */
+/** The supported request codings, for a client that used another one. */
 export const READ_CODINGS: readonly PackedName[] = [
   'gzip',
   'deflate',
   ...(zstd === undefined ? [] : (['zstd'] as const)),
 ];
 
-/** Codings that the engine unpacks. */
+/** Codings that the engine decompresses. */
 export const PACKED_CODINGS: ReadonlyMap<string, number> = new Map([
   ['gzip', PackedCoding.Gzip],
   ['deflate', PackedCoding.Deflate],
 ]);
 
-// Fast rather than small: the answer waits for it.
+// Fast rather than small: the response waits for it.
 const COMPRESSION = { level: zlib.constants.Z_BEST_SPEED };
 const ZSTD_COMPRESSION = { params: { [ZSTD_PARAMETER_LEVEL]: 1 } };
 
-/** What a Content-Encoding header means; undefined = none that we read. */
+/** The coding that a Content-Encoding header names; undefined if unsupported. */
 export function requestCoding(header: string): Coding | undefined {
   const name = header.trim().toLowerCase();
   if (name === '' || name === 'identity') return 'identity';
@@ -50,7 +50,7 @@ export function requestCoding(header: string): Coding | undefined {
   return name === 'deflate' ? 'deflate' : undefined;
 }
 
-/** A Content-Length header in bytes; 0 when it is absent. Errors: BodyTooLarge. */
+/** A Content-Length header in bytes; 0 if it is absent. Errors: BodyTooLarge. */
 export function checkedLength(header: string, bytesMax: number): number {
   const length = header === '' ? 0 : Number(header);
   if (!(length > bytesMax)) return length;
@@ -60,7 +60,7 @@ export function checkedLength(header: string, bytesMax: number): number {
   );
 }
 
-/** Of a body that turned out to be longer than it may be. */
+/** The error for a body that turned out to be longer than allowed. */
 export function overLimit(bytesMax: number): ServalError {
   return new ServalError(
     ErrorCode.BodyTooLarge,
@@ -79,8 +79,10 @@ export function bodyCoding(header: string): Coding {
   );
 }
 
-/** The coding that an Accept-Encoding header likes best; identity where it wants neither.
- * Source: RFC 9110 12.5.3 (q values, "*"). */
+/**
+ * The coding that an Accept-Encoding header prefers; identity if it allows neither. Source: RFC
+ * 9110 12.5.3 (q values, "*").
+ */
 export function answerCoding(header: string): Coding {
   if (header === '') return 'identity';
   let best: Coding = 'identity';
@@ -98,23 +100,24 @@ export function answerCoding(header: string): Coding {
   return best;
 }
 
-/** How far a body may unpack. */
+/** Limits of decompression. */
 export interface UnpackLimits {
   readonly bytesMax: number;
-  /** Asked for each piece before it is kept; false: there is no memory. */
+  /** Called for each piece before it is kept; false: there is no memory. */
   readonly take: (bytes: number) => boolean;
 }
 
-/** Unpacks a body, piece by piece.
- * Errors: BodyTooLarge, MemoryFull, MalformedBody (cut, broken, wrong trailer, bytes behind its
- * end). */
+/**
+ * Decompresses a body, piece by piece. Errors: BodyTooLarge, MemoryFull, MalformedBody (truncated,
+ * corrupt, wrong trailer, trailing bytes).
+ */
 export async function unpack(
   coding: Coding,
   body: Buffer,
   { bytesMax, take }: UnpackLimits,
 ): Promise<Buffer> {
   if (coding === 'zstd' && !hasWholeFrames(body))
-    throw malformed(coding, 'a frame is cut or broken');
+    throw malformed(coding, 'a frame is truncated or corrupt');
   const unpacker = unpackerOf(coding, body);
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -125,14 +128,14 @@ export async function unpack(
       if (bytes > bytesMax) {
         throw new ServalError(
           ErrorCode.BodyTooLarge,
-          `request body is over the limit of ${bytesMax} bytes once unpacked (${coding})`,
+          `request body is over the limit of ${bytesMax} bytes after decompression (${coding})`,
         );
       }
       if (!take(2 * part.length)) {
-        // and once more in the whole
+        // counted once more for the whole
         throw new ServalError(
           ErrorCode.MemoryFull,
-          `no memory for a request body of more than ${bytes} bytes once unpacked`,
+          `no memory for a request body of more than ${bytes} bytes after decompression`,
         );
       }
       parts.push(part);
@@ -142,7 +145,7 @@ export async function unpack(
     throw error instanceof ServalError ? error : malformed(coding, (error as Error).message);
   }
   const left = body.length - unpacker.bytesWritten;
-  if (left !== 0) throw malformed(coding, `${left} bytes behind its end`);
+  if (left !== 0) throw malformed(coding, `${left} bytes after its end`);
   return Buffer.concat(parts, bytes);
 }
 
@@ -157,13 +160,13 @@ function malformed(coding: Coding, reason: string): ServalError {
   return new ServalError(ErrorCode.MalformedBody, `request body is not valid ${coding}: ${reason}`);
 }
 
-/** Packs an answer. Errors: Internal. */
+/** Compresses a response. Errors: Internal. */
 export function pack(coding: PackedName, body: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, result: Buffer): void => {
       if (error === null) resolve(result);
       else {
-        const text = `cannot compress the answer: ${error.message}`;
+        const text = `cannot compress the response: ${error.message}`;
         reject(new ServalError(ErrorCode.Internal, text));
       }
     };

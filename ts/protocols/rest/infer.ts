@@ -1,5 +1,5 @@
-// What the REST inference routes have in common: from head and chunks to one engine call, and from
-// the answer or error back to the exchange. Hot path; the listener's thread.
+// Common part of the REST inference routes: from head and chunks to one engine call, and from its
+// response or error back to the exchange. Hot path; the listener's thread.
 import { ErrorCode, reasonOf, ServalError } from '../../base/errors.js';
 import { readError, type Missing } from '../../engine/missing.js';
 import type { ServerValue } from '../../engine/binding.js';
@@ -23,7 +23,7 @@ import {
   type PackedName,
 } from './content-encoding.js';
 
-/** What every REST protocol is made with. */
+/** Dependencies of every REST protocol. */
 export interface RestContext {
   readonly link: EngineLink;
   readonly held: HeldBytes;
@@ -38,12 +38,12 @@ const REASONS: Readonly<Partial<Record<ErrorCode, ServerValue>>> = {
   [ErrorCode.InvalidArgument]: 'refused_malformed',
 };
 
-/** Counts a request that is refused here; the engine counts those that it is asked. */
+/** Counts a request that is refused here; the engine counts those that reach it. */
 export function countRefused({ link }: RestContext, code: ErrorCode): void {
   link.serverValue(REASONS[code] ?? 'refused_other', 1, true);
 }
 
-/** What belongs to one inference request. Stays with its exchange for the next one. */
+/** State of one inference request. Kept with its exchange for the next one. */
 export class InferState implements CompletionTarget {
   ticket = 0;
   route: InferRoute;
@@ -53,11 +53,11 @@ export class InferState implements CompletionTarget {
   contentLength = 0;
   acceptEncoding = '';
   contentEncoding = '';
-  /** A body that is unpacked here. */
+  /** A body that is decompressed here. */
   collected: CollectedBody | undefined = undefined;
-  /** Content-Encoding of the answer, '' = as it is. */
+  /** Content-Encoding of the response, '' = none. */
   answerCoding = '';
-  /** The caller's trace context; '' = none, or nobody asks. */
+  /** The caller's trace context; '' = none, or tracing is off. */
   traceParent = '';
   traceState = '';
 
@@ -68,7 +68,7 @@ export class InferState implements CompletionTarget {
     this.route = route;
   }
 
-  /** The exchange's, ready for its next request. */
+  /** The exchange's state, reset for its next request. */
   static begin(exchange: HttpExchange, route: InferRoute): InferState {
     const { state } = exchange;
     if (!(state instanceof InferState)) {
@@ -98,15 +98,17 @@ export class InferState implements CompletionTarget {
   }
 }
 
-/** A longer body never comes in one piece (uWebSockets.js reads so much at a time): room for it is
- * asked for before any of it is read. */
+/**
+ * A longer body never arrives in one piece (uWebSockets.js reads at most this much at a time), so
+ * its memory is reserved before any of it is read.
+ */
 const ONE_PIECE_BYTES_MAX = 524_288;
 const CONTENT_ENCODING = headerName('content-encoding');
 const TRACE_PARENT = headerName('traceparent');
 const TRACE_STATE = headerName('tracestate');
 
 export abstract class InferRoute implements Route {
-  /** Present where the model is there. */
+  /** Present if the model exists. */
   readonly engine: EngineRoute | undefined;
 
   constructor(
@@ -124,7 +126,7 @@ export abstract class InferRoute implements Route {
   /** Reads the protocol's own headers; throws ServalError for a bad one. */
   protected abstract readHead(head: RequestHead, state: InferState): void;
   protected abstract succeed(state: InferState, body: Uint8Array, jsonBytes: number): void;
-  /** `missing`: what the engine has not, of the request's names. */
+  /** `missing`: which name in the request the engine could not find. */
   protected abstract fail(
     exchange: HttpExchange,
     code: ErrorCode,
@@ -182,7 +184,7 @@ export abstract class InferRoute implements Route {
     this.context.link.cancel(state);
   }
 
-  /** Takes the outcome of a request, at once or later. `body` is valid until return. */
+  /** Handles the outcome of a request, immediately or later. `body` is valid until return. */
   settle(state: InferState, code: number, body: Buffer, jsonBytes: number): void {
     if (code !== ErrorCode.Ok) {
       const error = readError(code, body, jsonBytes);
@@ -199,7 +201,7 @@ export abstract class InferRoute implements Route {
     this.succeed(state, body, jsonBytes);
   }
 
-  // The engine writes the line of a request whose model it knows.
+  // The engine writes the log line of a request whose model it knows.
   #handOver(exchange: HttpExchange): void {
     if (this.handle !== 0) exchange.asked = undefined;
   }
@@ -211,7 +213,7 @@ export abstract class InferRoute implements Route {
     state.collected = collected;
   }
 
-  // What the engine does not unpack is unpacked before it is asked.
+  // Bodies in codings that the engine does not support are decompressed before it is called.
   #collected(state: InferState, collected: CollectedBody, chunk: ArrayBuffer, last: boolean): void {
     const { bodyBytesMax, inflatedBytesMax, link } = this.context;
     const error = collected.add(chunk, bodyBytesMax);
@@ -248,7 +250,7 @@ export abstract class InferRoute implements Route {
       .finally(() => collected.release());
   }
 
-  // Errors: MemoryFull, QueueFull; answered then.
+  // Errors: MemoryFull, QueueFull; already answered then.
   #open(state: InferState): boolean {
     const alignedAt = Math.max(state.jsonBytes, 0);
     return this.context.link.openBody(state.contentLength, alignedAt, state);
@@ -293,7 +295,7 @@ export function errorBody(message: string): string {
   return JSON.stringify({ error: message });
 }
 
-/** A route whose answer needs no body: documents and errors. Made once per URL and table. */
+/** A route whose response needs no body: documents and errors. Created once per URL and table. */
 export class DocumentRoute implements Route {
   constructor(private readonly answer: (head: RequestHead, exchange: HttpExchange) => void) {}
 
@@ -301,9 +303,9 @@ export class DocumentRoute implements Route {
     this.answer(head, exchange);
   }
   data(): void {
-    throw new TypeError('a document route was given a body');
+    throw new TypeError('a document route received a body');
   }
   abort(): void {
-    // Documents are answered in begin(): nothing can be waiting.
+    // Documents respond in begin(): nothing can be waiting.
   }
 }

@@ -1,18 +1,18 @@
-// Lists of models with their versions and states, a page of a bounded length at a time. Control
-// plane, any thread; pure.
-// Source of the member `models`: KServe's V1 protocol, "List Models"; the rest is Serval's own.
+// Lists of models with their versions and states, in pages of bounded length. Control plane, any
+// thread; pure. Source of the member `models`: KServe's V1 protocol, "List Models"; the rest is
+// Serval's own.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { MODEL_LIST_MAX } from '../../base/limits.js';
 import type { ModelSnapshot, RegistrySnapshot } from '../../model/snapshot.js';
 import { echoed } from '../request-text.js';
 
-/** Names in order, made once for each snapshot. */
+/** Sorted names, computed once for each snapshot. */
 const NAMES = new WeakMap<RegistrySnapshot, readonly string[]>();
 
-/** Some of the models, by name. */
+/** One page of the models, by name. */
 export interface ListPage {
   readonly models: readonly ModelSnapshot[];
-  /** The last one's name where more follow: what the next page begins behind. */
+  /** The last name if more follow: the next page begins after it. */
   readonly next: string | undefined;
 }
 
@@ -25,7 +25,7 @@ function namesOf(snapshot: RegistrySnapshot): readonly string[] {
   return names;
 }
 
-/** Index of the first name behind `after`. */
+/** Index of the first name after `after`. */
 function behind(names: readonly string[], after: string): number {
   let [low, high] = [0, names.length];
   while (low < high) {
@@ -47,8 +47,10 @@ function limitOf(text: string | null): number {
   );
 }
 
-/** `query`: what is behind "?": `limit` models at most, those behind `after`.
- * Errors: InvalidArgument: another member, or a bad limit. */
+/**
+ * `query`: the part after "?": `limit` models at most, those after `after`. Errors:
+ * InvalidArgument: an unknown member, or a bad limit.
+ */
 export function listPage(snapshot: RegistrySnapshot, query: string): ListPage {
   const asked = new URLSearchParams(query);
   for (const name of asked.keys()) {

@@ -1,17 +1,16 @@
-// The frames of a zstd body, as far as to know whether it is whole: Node's decompressor answers
-// what there is of a body that is cut, without an error. Compressed bodies only; the listener's
-// thread. Source: RFC 8878 3.1.
+// Parses the frames of a zstd body just far enough to know whether it is complete: Node's
+// decompressor returns the data of a truncated body without an error. Compressed bodies only; the
+// listener's thread. Source: RFC 8878 3.1.
 
 const MAGIC = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a50;
 const CHECKSUM_BYTES = 4;
 const RLE = 1;
-/** By the flags of a frame's descriptor. */
+/** Indexed by the flags of a frame's descriptor. */
 const DICTIONARY_BYTES = [0, 1, 2, 4] as const;
 const SIZE_BYTES = [0, 2, 4, 8] as const;
 
-/** Whether a body consists of whole frames, at least one. What is inside of them is not looked
- * at. */
+/** Whether a body consists of whole frames, at least one. Their contents are not checked. */
 export function hasWholeFrames(body: Buffer): boolean {
   let at = 0;
   while (at + 4 <= body.length) {
@@ -22,7 +21,9 @@ export function hasWholeFrames(body: Buffer): boolean {
   return at > 0 && at === body.length;
 }
 
-/** Where the frame ends that begins at `at`, maybe beyond the body; undefined: it is none. */
+/**
+ * Where the frame that begins at `at` ends, possibly beyond the body; undefined: it is not a frame.
+ */
 function frameEnd(body: Buffer, at: number): number | undefined {
   const magic = body.readUInt32LE(at);
   if ((magic & ~0xf) >>> 0 === SKIPPABLE) {

@@ -1,7 +1,7 @@
-// What TensorFlow Serving's REST and gRPC APIs both say of a model, made from the registry's
-// snapshot: which version a request means, status, and signatures as TensorFlow's SignatureDefs.
-// Control plane, any thread; pure. Source: tensorflow/serving server_core.cc,
-// get_model_status_impl.cc; tfserving.md 1.8, 1.9, 1.10.
+// Common documents of TensorFlow Serving's REST and gRPC APIs, made from the registry's snapshot:
+// the version that a request means, status, and signatures as TensorFlow's SignatureDefs. Control
+// plane, any thread; pure. Source: tensorflow/serving server_core.cc, get_model_status_impl.cc;
+// tfserving.md 1.8, 1.9, 1.10.
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
 import { dataTypeOf } from '../../model/datatype.js';
 import type {
@@ -18,7 +18,7 @@ import { modelProblem, versionProblem } from '../../models/registry/snapshot-bui
 import type { MissingSentence } from '../../listeners/grpc/call.js';
 import { canonicalVersion, echoed, filled } from '../request-text.js';
 
-/** A model and at most one of version (decimal text as it was sent) and label. */
+/** A model, with at most one of version (decimal text as it was sent) and label. */
 export interface ServableTarget {
   readonly name: string;
   readonly version?: string | undefined;
@@ -61,9 +61,10 @@ function modelOf(snapshot: RegistrySnapshot, name: string): ModelSnapshot | unde
   return Object.hasOwn(snapshot.models, name) ? snapshot.models[name] : undefined;
 }
 
-/** The version asked for, by number or label; undefined when none is named.
- * Errors: InvalidArgument: a label that the model has not, or that is asked of an unknown model; a
- * version beyond int64. */
+/**
+ * The requested version, by number or label; undefined if none is named. Errors: InvalidArgument: a
+ * label that the model does not have, or a label of an unknown model; a version beyond int64.
+ */
 function wantedVersion(
   model: ModelSnapshot | undefined,
   target: ServableTarget,
@@ -77,7 +78,7 @@ function wantedVersion(
     return version;
   }
   if (target.version === undefined) return undefined;
-  if (/^-\d+$/.test(target.version)) return target.version; // of gRPC's int64: never there
+  if (/^-\d+$/.test(target.version)) return target.version; // from gRPC's int64: never exists
   const version = canonicalVersion(target.version);
   if (version === undefined) {
     throw new ServalError(
@@ -92,7 +93,7 @@ const UNKNOWN_LABEL = 'Unrecognized servable version label: {label}';
 const NONE_SERVES = 'Servable not found for request: Latest({model})';
 const VERSION_NOT_SERVED = 'Servable not found for request: Specific({model}, {version})';
 
-/** What a gRPC listener says by itself. */
+/** Texts that a gRPC listener uses without JavaScript. */
 export const MISSING_SENTENCES: readonly MissingSentence[] = [
   { part: 'model', versioned: false, text: NONE_SERVES },
   { part: 'model', versioned: true, text: VERSION_NOT_SERVED },
@@ -104,7 +105,7 @@ export function unknownLabelText(label: string): string {
   return filled(UNKNOWN_LABEL, { label });
 }
 
-/** TensorFlow Serving's words where no version serves. */
+/** TensorFlow Serving's text if no version serves. */
 export function notFoundText(target: ServableTarget): string {
   const model = echoed(target.name);
   if (target.version === undefined) return filled(NONE_SERVES, { model });
@@ -112,8 +113,10 @@ export function notFoundText(target: ServableTarget): string {
   return filled(VERSION_NOT_SERVED, { model, version });
 }
 
-/** ": REASON" where a version, or the newest one (`wanted` undefined), could not be loaded, or the
- * model has none because of what its folder holds; else "". */
+/**
+ * ": REASON" if a version, or the newest one (`wanted` undefined), failed to load, or if the model
+ * has none because of its folder's contents; else "".
+ */
 function problemOf(model: ModelSnapshot, wanted: string | undefined): string {
   const [newest] = model.versions;
   if (newest === undefined) return model.problem === '' ? '' : `: ${modelProblem(model)}`;
@@ -136,9 +139,10 @@ export function findServable(snapshot: RegistrySnapshot, target: ServableTarget)
   throw new ServalError(ErrorCode.ModelNotFound, notFoundText(named) + why);
 }
 
-/** The versions that a question for status means, newest first: all, or the one named. A label
- * counts (TensorFlow Serving ignores it over REST).
- * Errors: as findServable(). */
+/**
+ * The versions that a status request means, newest first: all, or the named one. A label is applied
+ * (TensorFlow Serving ignores it over REST). Errors: as findServable().
+ */
 export function statusVersions(
   snapshot: RegistrySnapshot,
   target: ServableTarget,
@@ -189,7 +193,7 @@ function predictDoc({ inputs, outputs }: SignatureInfo): SignatureDefDoc {
   };
 }
 
-/** By name. A model whose format has no SignatureDefs is shown with a predict signature. */
+/** Signatures by name. A model whose format has no SignatureDefs gets a predict signature. */
 export function signatureDocs(
   version: VersionSnapshot,
 ): readonly (readonly [string, SignatureDefDoc])[] {
@@ -198,8 +202,10 @@ export function signatureDocs(
   );
 }
 
-/** `message`, which says that there is no `signature`, and behind it why the model's file has it
- * and it is not served. Other texts (`signature` undefined) as they are. */
+/**
+ * `message`, which says that there is no `signature`, followed by the reason if the model's file
+ * has it but it is not served. Other texts (`signature` undefined) are unchanged.
+ */
 export function withBlockedReason(
   version: VersionSnapshot | undefined,
   message: string,

@@ -1,6 +1,6 @@
-// tensorflow.serving.ModelService: the states of a model's versions, and a new list of models in
-// place of the present one. Control plane; the gRPC listener's thread.
-// Source: tensorflow/serving model_service_impl.cc, get_model_status.proto, model_management.proto.
+// tensorflow.serving.ModelService: the states of a model's versions, and replacing the list of
+// models. Control plane; the gRPC listener's thread. Source: tensorflow/serving
+// model_service_impl.cc, get_model_status.proto, model_management.proto.
 import { TENSORFLOW_METRICS } from '../../engine/link.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import type { RegistrySnapshot, VersionSnapshot, VersionState } from '../../model/snapshot.js';
@@ -48,8 +48,9 @@ export function modelStatus(snapshot: RegistrySnapshot, message: Buffer): Buffer
   return messageBuffer(writer);
 }
 
-/** TensorFlow Serving's names of metrics -> the value of each one's first series; 0 where there is
- * none. */
+/**
+ * TensorFlow Serving's metric names -> the value of each one's first series; 0 if there is none.
+ */
 async function metricValues(
   readings: EngineReadings,
   names: ReadonlySet<string>,
@@ -84,12 +85,14 @@ function readReload(message: Buffer): ReloadRequest {
     else if (reader.field === 2) metricNames.add(reader.string());
     else reader.skip();
   }
-  // A message field that comes twice is merged, which on the wire is one behind the other.
+  // A repeated message field is merged, which on the wire means concatenated.
   return { config: Buffer.concat(configs), metricNames };
 }
 
-/** The response to a ReloadConfigRequest, when the models serve.
- * Errors: those of ModelControl.reloadModels(). */
+/**
+ * The response to a ReloadConfigRequest, once the models serve. Errors: those of
+ * ModelControl.reloadModels().
+ */
 export async function reloadConfig(
   { control, readings }: Pick<ServingOptions, 'control' | 'readings'>,
   message: Buffer,

@@ -1,7 +1,7 @@
-// tensorflow.serving.SessionService.SessionRun: feeds and fetches by the names of tensors. Only
-// signatures can be run, so a call is answered where one takes exactly what is fed and gives what
-// is fetched: it becomes a PredictRequest, tensors as the bytes that they are. The gRPC listener's
-// thread. Source: tensorflow/serving session_service.proto.
+// tensorflow.serving.SessionService.SessionRun: feeds and fetches by tensor names. Only signatures
+// can be run, so a call succeeds if a signature has exactly the fed inputs and all fetched outputs:
+// it becomes a PredictRequest that reuses the tensors' bytes. The gRPC listener's thread. Source:
+// tensorflow/serving session_service.proto.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { TF_PREDICT } from '../../model/request-kinds.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
@@ -31,7 +31,7 @@ interface SessionRun {
   readonly spec: ModelSpecMessage;
   /** Tensor name (or alias) -> TensorProto. */
   readonly feeds: ReadonlyMap<string, Uint8Array>;
-  /** As they were sent; a name may come twice. */
+  /** Names as sent; a name may occur twice. */
   readonly fetches: readonly string[];
   readonly byAlias: boolean;
   /** 0 = none. */
@@ -98,7 +98,7 @@ function readSessionRun(message: Buffer): SessionRun {
   if (target !== undefined) {
     throw new ServalError(
       ErrorCode.Unimplemented,
-      `target: operations are not run by name, got ${echoed(target)}; expected fetches only`,
+      `target: operations cannot be run by name, got ${echoed(target)}; expected only fetches`,
     );
   }
   if (fetches.length === 0) {
@@ -118,7 +118,7 @@ interface Match {
   readonly outputs: readonly string[];
 }
 
-/** undefined where this signature is not what the call asks for. */
+/** undefined if this signature does not match the call. */
 function matched(
   [signature, doc]: readonly [string, SignatureDefDoc],
   run: SessionRun,
@@ -145,8 +145,10 @@ function matched(
   return { signature, inputs, outputs };
 }
 
-/** The signature that the request names or, where it names none, serving_default, else the first
- * that fits. Errors: InvalidArgument; Unimplemented. */
+/**
+ * The signature that the request names or, if it names none, serving_default, else the first that
+ * matches. Errors: InvalidArgument; Unimplemented.
+ */
 function findMatch(version: VersionSnapshot, run: SessionRun): Match {
   const served = new Set(version.signatures.map((one) => one.name));
   const docs = signatureDocs(version).filter(([name]) => served.has(name));
@@ -169,11 +171,11 @@ function findMatch(version: VersionSnapshot, run: SessionRun): Match {
   }
   const shown = (names: Iterable<string>): string => echoed([...names].join(', '));
   const asked =
-    `the feeds [${shown(run.feeds.keys())}] and gives the fetches ` + `[${shown(run.fetches)}]`;
+    `the feeds [${shown(run.feeds.keys())}] and returns the fetches ` + `[${shown(run.fetches)}]`;
   throw new ServalError(
     ErrorCode.Unimplemented,
     'SessionRun runs signatures only, and no ' +
-      `signature of model '${echoed(run.spec.name)}' takes exactly ${asked}`,
+      `signature of model '${echoed(run.spec.name)}' accepts exactly ${asked}`,
   );
 }
 
@@ -189,7 +191,7 @@ function predictRequest(run: SessionRun, version: VersionSnapshot, match: Match)
   return messageBuffer(writer);
 }
 
-/** The SessionRunResponse of a PredictResponse. */
+/** Converts a PredictResponse to a SessionRunResponse. */
 function sessionResponse(run: SessionRun, match: Match, response: Buffer): Buffer {
   const outputs = new Map<string, Uint8Array>();
   let spec: Uint8Array = new Uint8Array();

@@ -1,6 +1,6 @@
-// What the rpcs of TensorFlow Serving share: their context, reading a message that names its model,
-// and how an error becomes a status. Control plane; the gRPC listener's thread.
-// Source: tfserving.md 1.10, 2.
+// Common part of TensorFlow Serving's rpcs: their context, reading a message that names its model,
+// and mapping an error to a status. Control plane; the gRPC listener's thread. Source: tfserving.md
+// 1.10, 2.
 import type { ModelControl } from '../control.js';
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
 import type { Missing } from '../../engine/missing.js';
@@ -26,26 +26,26 @@ import {
 
 export interface ServingOptions {
   readonly snapshot: () => RegistrySnapshot;
-  /** What is said of readiness. */
+  /** The snapshot for readiness. */
   readonly shown: () => RegistrySnapshot;
   readonly infer: GrpcInfer;
   readonly control: ModelControl;
   readonly readings: EngineReadings;
 }
 
-/** A status text, in bytes of UTF-8; what is longer is cut. Source: grpc_status_util.cc. */
+/** Maximum UTF-8 bytes of a status text; longer ones are cut. Source: grpc_status_util.cc. */
 const MESSAGE_BYTES_MAX = 1024;
 const CUT_MARK = '...TRUNCATED';
 
-/** Clients match on TensorFlow Serving's words; ours follow. */
+/** Clients match TensorFlow Serving's text; Serval's own follows it. */
 const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
 
-/** A reader whose errors are the client's. */
+/** A reader whose errors blame the client. */
 export function requestReader(message: Uint8Array, name: string): WireReader {
   return new WireReader(message, name, 0, ErrorCode.MalformedBody);
 }
 
-/** `text` in at most 1024 bytes and the mark, cut between characters. */
+/** `text` cut to at most 1024 bytes plus the mark, between characters. */
 export function truncated(text: string): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= MESSAGE_BYTES_MAX) return text;
@@ -54,21 +54,23 @@ export function truncated(text: string): string {
   return bytes.toString('utf8', 0, end) + CUT_MARK;
 }
 
-/** The gRPC status of an error, in TensorFlow Serving's words where it has any. */
+/** The gRPC status of an error, with TensorFlow Serving's text if it has one. */
 export function servingStatus({ code, message }: InferError): GrpcStatus {
   const text = code === ErrorCode.QueueFull ? `${QUEUE_FULL}: ${message}` : message;
   return new GrpcStatus(ERRORS[code].grpc, truncated(text));
 }
 
-/** The field model_spec (1) of a request, which has to be there and to have a name. */
+/** The field model_spec (1) of a request, which must exist and have a name. */
 export function requireSpec(spec: ModelSpecMessage | undefined): ModelSpecMessage {
   if (spec === undefined) throw new ServalError(ErrorCode.InvalidArgument, 'Missing ModelSpec');
   if (spec.name !== '') return spec;
   throw new ServalError(ErrorCode.InvalidArgument, 'ModelSpec has no name specified.');
 }
 
-/** Reads every field of a request; field 1 is its ModelSpec, `other` reads or skips the rest.
- * Answers undefined where there is no ModelSpec. Errors: MalformedBody. */
+/**
+ * Reads every field of a request; field 1 is its ModelSpec, `other` reads or skips the rest.
+ * Returns undefined if there is no ModelSpec. Errors: MalformedBody.
+ */
 export function readRequest(
   message: Uint8Array,
   name: string,
@@ -87,7 +89,7 @@ export function readRequest(
   return spec;
 }
 
-/** The same for what the engine words. */
+/** The same for errors whose text the engine makes. */
 export const SERVING_WORDING: EngineWording = {
   queueFull: `${QUEUE_FULL}: `,
   bytesMax: MESSAGE_BYTES_MAX,
@@ -95,7 +97,7 @@ export const SERVING_WORDING: EngineWording = {
   missing: MISSING_SENTENCES,
 };
 
-/** servingStatus() that also words what the engine says is missing, with why it is not served. */
+/** servingStatus() that also names what the engine could not find, and why it is not served. */
 export function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
   return (error) => {
     const { missing } = error;
@@ -115,7 +117,7 @@ function explained(
     served = findServable(snapshot, target);
   } catch (problem) {
     if (problem instanceof ServalError && problem.code === code) return problem;
-    // The model went away meanwhile: the error stands as it is.
+    // The model was removed meanwhile: the error is kept unchanged.
   }
   const isSignature = part === 'signature';
   const text = isSignature ? withBlockedReason(served, message, signature) : notFoundText(target);

@@ -1,8 +1,7 @@
-// TensorFlow Serving over gRPC: PredictionService, ModelService and SessionService. Predict,
-// Classify, Regress and MultiInference are the engine's, but for the words of some errors; the
-// others answer from the registry's snapshot, or through the engine by messages made here. The
-// listener's thread.
-// Source: tfserving.md 2; docs/reference/protocols/tf-grpc.md.
+// TensorFlow Serving over gRPC: PredictionService, ModelService and SessionService. The engine
+// serves Predict, Classify, Regress and MultiInference, except for some error texts; the others
+// respond from the registry's snapshot, or through the engine with messages made here. The
+// listener's thread. Source: tfserving.md 2; docs/reference/protocols/tf-grpc.md.
 import { CONTROL_CHANGE, INFERENCE, METADATA } from '../../access/groups.js';
 import {
   TF_CLASSIFY,
@@ -34,10 +33,10 @@ export const SERVING_SERVICES: readonly string[] = [
   SESSION_SERVICE,
 ];
 
-/** What TensorFlow Serving's health service calls them. */
+/** Their names in TensorFlow Serving's health service. */
 export const SERVING_HEALTH_NAMES: readonly string[] = ['PredictionService', 'ModelService'];
 
-/** The services, ready to be handed to a gRPC listener. */
+/** The services, for a gRPC listener. */
 export function servingServices(options: ServingOptions): readonly GrpcService[] {
   const { snapshot, shown } = options;
   const explained = explainingStatus(snapshot);

@@ -21,7 +21,7 @@ import {
 import { listPage } from '../rest/model-list.js';
 import { tensorProtoJson } from './tensor-json.js';
 
-/** What the URL names: a model and at most one of version (digits) and label, percent-decoded. */
+/** The URL's target: a model and at most one of version (digits) and label, percent-decoded. */
 export type V1Target = ServableTarget;
 
 const document = (value: object): string => `${JSON.stringify(value, null, 1)}\n`;
@@ -43,9 +43,9 @@ function statusEntry(version: VersionSnapshot): object {
 }
 
 /**
- * The body of GET /v1/models/NAME[/versions/V|/labels/L]: all versions, newest first, or the one
- * named. A label counts here (TensorFlow Serving ignores it).
- * Errors: ModelNotFound; InvalidArgument for an unknown label or a version beyond int64.
+ * The body of GET /v1/models/NAME[/versions/V|/labels/L]: all versions, newest first, or the named
+ * one. A label is applied here (TensorFlow Serving ignores it). Errors: ModelNotFound;
+ * InvalidArgument for an unknown label or a version beyond int64.
  */
 export function v1StatusJson(snapshot: RegistrySnapshot, target: V1Target): string {
   requireName(target.name);
@@ -53,8 +53,8 @@ export function v1StatusJson(snapshot: RegistrySnapshot, target: V1Target): stri
 }
 
 /**
- * The body of GET /v1/models: names, and the status of each, as v1StatusJson() has it.
- * TensorFlow Serving has no such list; `models` is KServe's. Errors: those of listPage().
+ * The body of GET /v1/models: names, and the status of each as in v1StatusJson(). TensorFlow
+ * Serving has no such list; `models` is KServe's. Errors: those of listPage().
  */
 export function v1ListJson(snapshot: RegistrySnapshot, query: string): string {
   const { models, next } = listPage(snapshot, query);
@@ -66,7 +66,7 @@ export function v1ListJson(snapshot: RegistrySnapshot, query: string): string {
   });
 }
 
-/** What the message has not is left out. */
+/** Fields that the message does not have are omitted. */
 function tensorEntry(tensor: TensorInfoDoc): object {
   const { shape, cooSparse, composite } = tensor;
   return {
@@ -84,7 +84,7 @@ function tensorEntry(tensor: TensorInfoDoc): object {
   };
 }
 
-// fromEntries defines own properties, so a tensor called __proto__ is one like any other.
+// fromEntries defines own properties, so a tensor called __proto__ is handled like any other.
 const tensorMap = (tensors: SignatureDefDoc['inputs']): object =>
   Object.fromEntries(tensors.map(([alias, tensor]) => [alias, tensorEntry(tensor)]));
 
@@ -101,8 +101,8 @@ function signatureEntry(signature: SignatureDefDoc): object {
 }
 
 /**
- * The body of GET /v1/models/NAME[/versions/V|/labels/L]/metadata.
- * Errors: ModelNotFound when no such version is available; InvalidArgument as for the status.
+ * The body of GET /v1/models/NAME[/versions/V|/labels/L]/metadata. Errors: ModelNotFound if no such
+ * version is available; InvalidArgument as for the status.
  */
 export function v1MetadataJson(snapshot: RegistrySnapshot, target: V1Target): string {
   requireName(target.name);

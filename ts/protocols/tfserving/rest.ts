@@ -35,8 +35,8 @@ const VERBS: Readonly<Record<string, number>> = {
   classify: V1_CLASSIFY,
   regress: V1_REGRESS,
 };
-// Clients match on TensorFlow Serving's words; ours, which say more, follow. Source: tfserving.md
-// 1.10.
+// Clients match TensorFlow Serving's text; Serval's own, which says more, follows it. Source:
+// tfserving.md 1.10.
 const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
 
 function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
@@ -44,7 +44,7 @@ function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
   exchange.send(ERRORS[code].v1Http, JSON_TYPE, errorBody(message), errorHeaders(code));
 }
 
-/** Throws ServalError where the percent-encoding is broken. */
+/** Throws ServalError if the percent-encoding is invalid. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -84,8 +84,8 @@ class V1InferRoute extends InferRoute {
     message: string,
     missing?: Missing,
   ): void {
-    // The engine looked at the body first, as TensorFlow Serving does, and found only the model
-    // missing: why it is missing is known here.
+    // The engine checked the body first, as TensorFlow Serving does, and found only the model
+    // missing; the reason is known here.
     const known = code === ErrorCode.ModelNotFound ? this.lookupError : undefined;
     if (known !== undefined) fail(exchange, known.code, known.message);
     else if (code === ErrorCode.QueueFull) fail(exchange, code, `${QUEUE_FULL}: ${message}`);
@@ -104,7 +104,7 @@ function documentRoute({ snapshot, shown }: ListenerSnapshots, path: string): Ro
       const match = head.query() === '' ? GET_URL.exec(path) : null;
       if (match === null) throw malformed(head);
       const [, name = '', version, label, metadata] = match;
-      // Greedy match upstream: /v1/models/metadata is a model of that name.
+      // The match is greedy upstream: /v1/models/metadata is a model of that name.
       const bare = METADATA_MODEL.test(path);
       const target = {
         name: bare ? 'metadata' : decoded(name),
@@ -126,7 +126,7 @@ function documentRoute({ snapshot, shown }: ListenerSnapshots, path: string): Ro
 function inferRoute(context: RestContext, snapshot: RegistrySnapshot, path: string): Route {
   const match = POST_URL.exec(path);
   const [, name = '', version, label, verb = ''] = match ?? [];
-  // The verb is found whatever its case, but only its lower-case form is known.
+  // The verb is matched in any case, but only its lower-case form is valid.
   if (match === null || verb !== verb.toLowerCase()) {
     return new DocumentRoute((head, exchange) => {
       const error = malformed(head);
@@ -145,7 +145,7 @@ function inferRoute(context: RestContext, snapshot: RegistrySnapshot, path: stri
   return new V1InferRoute(context, VERBS[verb] ?? V1_PREDICT, found, lookupError);
 }
 
-/** The route of a URL under /v1/. Kept by the listener until the snapshot changes. */
+/** The route of a URL under /v1/. The listener caches it until the snapshot changes. */
 export function v1Route(
   context: RestContext,
   snapshots: ListenerSnapshots,

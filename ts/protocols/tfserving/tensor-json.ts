@@ -1,15 +1,15 @@
-// A TensorProto as proto3 JSON with the field names kept and defaults printed: the default values
-// of signatures in V1 metadata. Control plane, any thread; pure.
-// Source: tfserving.md 1.9, 2; protobuf.dev, JSON mapping.
+// A TensorProto as proto3 JSON with field names kept and defaults printed: the default values of
+// signatures in V1 metadata. Control plane, any thread; pure. Source: tfserving.md 1.9, 2;
+// protobuf.dev, JSON mapping.
 import { WireReader } from '../../protobuf/reader.js';
 import { dtypeName } from './documents.js';
 
 type Json = Record<string, unknown>;
 
-/** Elements of all lists together; more are not written out. */
+/** Maximum elements of all lists together; more are omitted. */
 const ELEMENTS_MAX = 1_000_000;
 
-/** The lists of numbers: field -> name and how one occurrence is read. */
+/** The lists of numbers: field -> name and reader of one occurrence. */
 const LISTS: Readonly<Record<number, readonly [string, (reader: WireReader) => unknown[]]>> = {
   5: ['float_val', floats],
   6: ['double_val', doubles],
@@ -23,7 +23,7 @@ const LISTS: Readonly<Record<number, readonly [string, (reader: WireReader) => u
   17: ['uint64_val', (reader) => longs(reader, 64, false)],
 };
 
-/** Resource handles and variants are left out. Errors: ModelInvalid: no such message. */
+/** Resource handles and variants are omitted. Errors: ModelInvalid: not such a message. */
 export function tensorProtoJson(proto: Uint8Array): Json {
   const reader = new WireReader(proto, 'TensorProto');
   const lists = Object.fromEntries(Object.values(LISTS).map(([name]) => [name, [] as unknown[]]));
@@ -115,7 +115,7 @@ function jsonNumber(value: number): number | string {
 const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-/** A float as the shortest text that reads back the same float. */
+/** A float as the shortest text that parses to the same float. */
 function floatNumber(value: number): number {
   for (let digits = 6; digits < 9; digits += 1) {
     const short = Number(value.toPrecision(digits));

@@ -1,6 +1,6 @@
-// Triton's repository extension as REST and gRPC share it: what load and unload requests may say,
-// and how they are handed to the registry. Control plane, the listener's thread.
-// Source: v2-protocol.md 2, 11.
+// Common part of Triton's repository extension over REST and gRPC: the valid contents of load and
+// unload requests, and passing them to the registry. Control plane, the listener's thread. Source:
+// v2-protocol.md 2, 11.
 import type { LoadModelRequest, ModelControl } from '../control.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { echoed } from '../request-text.js';
@@ -10,7 +10,7 @@ const FILE_PREFIX = 'file:';
 /** A request's `parameters`, each value as the protocol read it. */
 export type ControlParameters = readonly (readonly [string, unknown])[];
 
-/** What a value is called in an error. */
+/** Name of a value's type in an error. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
@@ -26,8 +26,10 @@ export function wrongKind(member: string, expected: string, value: unknown): Ser
   );
 }
 
-/** Node's decoder passes over what it does not know; nothing may lose bytes so. Errors:
- * InvalidArgument naming `where`. */
+/**
+ * Node's decoder skips invalid characters, which would lose bytes silently, so they are rejected.
+ * Errors: InvalidArgument naming `where`.
+ */
 export function base64Bytes(where: string, value: unknown): Uint8Array {
   if (typeof value !== 'string') throw wrongKind(where, 'a string with base64', value);
   const bytes = Buffer.from(value, 'base64');
@@ -38,8 +40,8 @@ export function base64Bytes(where: string, value: unknown): Uint8Array {
   if (badAt < 0 && value.length % 4 === 0 && bytes.length === whole) return bytes;
   const got =
     badAt < 0
-      ? `${value.length} characters that do not end as base64 does`
-      : `another character at index ${badAt}`;
+      ? `${value.length} characters, which is not a valid base64 length`
+      : `an invalid character at index ${badAt}`;
   throw new ServalError(ErrorCode.InvalidArgument, `${where}: expected base64, got ${got}`);
 }
 
@@ -50,7 +52,7 @@ function unknownParameter(name: string, expected: string): ServalError {
   );
 }
 
-/** `readFile` makes bytes of a file's value or throws. Errors: InvalidArgument. */
+/** `readFile` converts a file's value to bytes or throws. Errors: InvalidArgument. */
 export function loadRequest(
   model: string,
   parameters: ControlParameters,
@@ -83,8 +85,8 @@ export function unloadDependents(parameters: ControlParameters): boolean {
   return dependents;
 }
 
-// A load or unload that names a repository means a model of that one; models are one list by name.
-// Errors: InvalidArgument (unknown repository), ModelNotFound.
+// A load or unload that names a repository means a model of that repository; model names are unique
+// across repositories. Errors: InvalidArgument (unknown repository), ModelNotFound.
 async function checkRepository(
   control: ModelControl,
   repository: string,
@@ -104,7 +106,10 @@ function checkName(model: string): void {
   throw new ServalError(ErrorCode.InvalidArgument, 'model_name: expected a name, got ""');
 }
 
-/** Errors: those of ModelControl.load; ModelNotFound when the named repository lacks the model. */
+/**
+ * Errors: those of ModelControl.load; ModelNotFound if the named repository does not have the
+ * model.
+ */
 export async function loadModel(
   control: ModelControl,
   repository: string,

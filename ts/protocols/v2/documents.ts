@@ -1,5 +1,5 @@
-// The V2 answers that run no model, made from the registry's snapshot: server and model metadata,
-// configuration, liveness and readiness, and the lookup rules that V2 over gRPC shares. Control
+// V2 responses that run no model, made from the registry's snapshot: server and model metadata,
+// configuration, liveness and readiness, and the lookup rules shared with V2 over gRPC. Control
 // plane, any thread; pure. Source: Predict Protocol V2; statuses:
 // docs/reference/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -17,12 +17,12 @@ import { lookUp } from './lookup.js';
 
 export const SERVER_NAME = 'serval';
 
-/** What a server says of itself. */
+/** Facts in the server's metadata. */
 export interface ServerFacts {
   readonly serverVersion: string;
   /** Clients may register shared memory. */
   readonly clientShm: boolean;
-  /** Of GPUs too: CUDA's runtime library is there. */
+  /** Clients may also register GPU memory: CUDA's runtime library is present. */
   readonly cudaShm?: boolean;
 }
 
@@ -40,7 +40,7 @@ const EXTENSIONS: readonly string[] = [
   'trace',
 ];
 
-/** Exactly what works. */
+/** Exactly the extensions that work. */
 export function extensionsOf(facts: Pick<ServerFacts, 'clientShm' | 'cudaShm'>): readonly string[] {
   if (!facts.clientShm) return EXTENSIONS;
   const cuda = facts.cudaShm === true ? ['cuda_shared_memory'] : [];
@@ -50,7 +50,10 @@ export function extensionsOf(facts: Pick<ServerFacts, 'clientShm' | 'cudaShm'>):
 const DEFAULT_SIGNATURE = 'serving_default';
 const NOT_READY_NAMES_MAX = 10;
 
-/** 'json' answers health requests as newer texts of the protocol do, 'empty' as the first one. */
+/**
+ * 'json' responds to health requests as newer versions of the protocol do, 'empty' as the first
+ * one.
+ */
 export type HealthBody = 'json' | 'empty';
 
 export interface HealthReply {
@@ -58,7 +61,10 @@ export interface HealthReply {
   readonly body: string;
 }
 
-/** One input or output as V2 shows it, which has no word for an unknown rank: one free dim. */
+/**
+ * One input or output as V2 shows it. V2 cannot express an unknown rank: one dynamic dim stands for
+ * it.
+ */
 const shownTensor = (tensor: TensorInfo): Pick<TensorInfo, 'name' | 'datatype' | 'shape'> => ({
   name: tensor.name,
   datatype: tensor.datatype,
@@ -76,9 +82,10 @@ export interface ModelMetadata {
   readonly [key: string]: unknown;
 }
 
-/** What the metadata of one ready model says, as JSON and as ModelMetadataResponse. `versions`:
- * those that can be asked for, lowest first.
- * Errors: those of lookUp; ModelNotReady when the version cannot be used. */
+/**
+ * Metadata of one ready model, for JSON and ModelMetadataResponse. `versions`: those that can be
+ * requested, lowest first. Errors: those of lookUp; ModelNotReady if the version cannot be used.
+ */
 export function modelMetadata(
   snapshot: RegistrySnapshot,
   name: string,
@@ -104,9 +111,11 @@ function defaultOf(signatures: readonly SignatureInfo[]): SignatureInfo {
   return named ?? signatures[0] ?? { name: DEFAULT_SIGNATURE, inputs: [], outputs: [] };
 }
 
-/** The body of GET /v2/models/NAME[/versions/V]: what the message has, and what only JSON has room
- * for: inputs that a request may leave out, and the names of an output's classes that stand in the
- * model. Errors: those of modelMetadata. */
+/**
+ * The body of GET /v2/models/NAME[/versions/V]: the fields of the message, and some that only JSON
+ * has: optional inputs, and the class names of an output that are in the model. Errors: those of
+ * modelMetadata.
+ */
 export function modelMetadataJson(
   snapshot: RegistrySnapshot,
   name: string,
@@ -133,7 +142,7 @@ const listedVersion = (version: VersionSnapshot): object => ({
   ...(version.errorMessage !== '' && { reason: versionProblem(version) }),
 });
 
-/** Absent members are those that have nothing to say. */
+/** Members without content are absent. */
 function listedModel(listed: ModelSnapshot): object {
   const model = withReasons(listed);
   const { name, versions, labels, defaultVersion } = model;
@@ -150,9 +159,10 @@ function listedModel(listed: ModelSnapshot): object {
   };
 }
 
-/** The body of GET /v2/models: names, and what is known of each, highest version first. The
- * protocol has no such list; `models` is what KServe's server answers. Errors: those of
- * listPage(). */
+/**
+ * The body of GET /v2/models: names and their details, highest version first. The protocol has no
+ * such list; `models` is what KServe's server returns. Errors: those of listPage().
+ */
 export function modelListJson(snapshot: RegistrySnapshot, query: string): string {
   const { models, next } = listPage(snapshot, query);
   return JSON.stringify({
@@ -162,8 +172,10 @@ export function modelListJson(snapshot: RegistrySnapshot, query: string): string
   });
 }
 
-/** The body of GET /v2/models/NAME[/versions/V]/config: Triton's ModelConfig as JSON text.
- * Errors: those of lookUp; ModelNotReady when the version cannot be used. */
+/**
+ * The body of GET /v2/models/NAME[/versions/V]/config: Triton's ModelConfig as JSON text. Errors:
+ * those of lookUp; ModelNotReady if the version cannot be used.
+ */
 export function modelConfigJson(
   snapshot: RegistrySnapshot,
   name: string,
@@ -189,12 +201,12 @@ const healthReply = (ready: boolean, kind: HealthBody, body: object): HealthRepl
   body: kind === 'json' ? JSON.stringify(body) : '',
 });
 
-/** GET /v2/health/live: whoever can answer is live. */
+/** GET /v2/health/live: a server that can respond is live. */
 export function serverLive(kind: HealthBody): HealthReply {
   return healthReply(true, kind, { live: true });
 }
 
-/** Whether the server as a whole takes inference requests. */
+/** Whether the server as a whole accepts inference requests. */
 export function isServerReady(snapshot: RegistrySnapshot): boolean {
   return snapshot.ready && !snapshot.draining;
 }
@@ -218,14 +230,16 @@ export function serverReady(snapshot: RegistrySnapshot, kind: HealthBody): Healt
   return healthReply(false, kind, { ready: false, error });
 }
 
-/** Why a version that is loaded cannot be run now; "" where it can. */
+/** Why a loaded version cannot run now; "" if it can. */
 export type OutageOf = (model: string, version: string) => string;
 
 const NO_OUTAGE: OutageOf = () => '';
 
-/** What ModelReady over gRPC answers: what is unknown is not ready, which pollers expect.
- * Errors: ModelNotFound: a version that is no int64.
- * Source: tritonclient's simple_grpc_model_control.py. */
+/**
+ * The result of ModelReady over gRPC: an unknown model is not ready, as pollers expect. Errors:
+ * ModelNotFound: a version that is not an int64. Source: tritonclient's
+ * simple_grpc_model_control.py.
+ */
 export function isModelReady(
   snapshot: RegistrySnapshot,
   name: string,
@@ -245,7 +259,7 @@ export function isModelReady(
 }
 
 /**
- * GET /v2/models/NAME[/versions/V]/ready: 200, or 400 with the reason when the model is known but
+ * GET /v2/models/NAME[/versions/V]/ready: 200, or 400 with the reason if the model is known but
  * cannot be used. Errors: ModelNotFound.
  */
 export function modelReady(

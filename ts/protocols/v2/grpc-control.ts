@@ -1,5 +1,5 @@
 // Triton's control calls of inference.GRPCInferenceService: repository, configuration, statistics,
-// log settings. The listener's thread hands them to the registry and the engine's counters.
+// log settings. The listener's thread forwards them to the registry and the engine's counters.
 // Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
 import {
   CONTROL,
@@ -80,7 +80,7 @@ function readEntry(message: Uint8Array, name: string): { key: string; value: Uin
   return { key, value };
 }
 
-// ModelRepositoryParameter: {bool = 1, int64 = 2, string = 3, bytes = 4}; null when it is empty.
+// ModelRepositoryParameter: {bool = 1, int64 = 2, string = 3, bytes = 4}; null if it is empty.
 function readParameter(message: Uint8Array): unknown {
   const reader = exactReader(message, 'ModelRepositoryParameter');
   let value: unknown = null;
@@ -124,7 +124,7 @@ function readRepositoryRequest(message: Buffer, name: string): RepositoryRequest
     else if (reader.field === 2) model = reader.string();
     else if (reader.field === 3) {
       const { key, value } = readEntry(reader.view(), `${name}.ParametersEntry`);
-      parameters.set(key, readParameter(value)); // of equal keys the last one counts
+      parameters.set(key, readParameter(value)); // the last of equal keys wins
     } else {
       reader.skip();
     }
@@ -209,7 +209,7 @@ async function logSettings(control: ModelControl, message: Buffer): Promise<Buff
   return encodeMessage({ settings: Object.fromEntries(values) }, LOG_SETTINGS_RESPONSE);
 }
 
-// SettingValue of a TraceSettingRequest: {value = 1, repeated}; an empty one takes a setting back.
+// SettingValue of a TraceSettingRequest: {value = 1, repeated}; an empty one resets the setting.
 function readTraceValue(message: Uint8Array): readonly string[] {
   const reader = exactReader(message, 'TraceSettingRequest.SettingValue');
   const values: string[] = [];
@@ -242,7 +242,9 @@ async function traceSetting(control: ModelControl, message: Buffer): Promise<Buf
   return encodeMessage({ settings: Object.fromEntries(values) }, TRACE_SETTING_RESPONSE);
 }
 
-/** What they are. LogSettings and TraceSetting read too; which of both, only their message says. */
+/**
+ * Access kind of each call. LogSettings and TraceSetting also read; only the message tells which.
+ */
 export const CONTROL_CALL_KINDS: Readonly<Record<string, CallKind>> = {
   RepositoryIndex: CONTROL,
   RepositoryModelLoad: CONTROL_CHANGE,

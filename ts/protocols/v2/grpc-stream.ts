@@ -1,5 +1,5 @@
-// ModelStreamInfer, whose requests the engine answers in their order. TypeScript words the replies
-// to requests for models that are not there. Errors of the hot path; the listener's thread. Source:
+// ModelStreamInfer: the engine answers its requests in order. TypeScript words the replies to
+// requests for models that do not exist. Errors of the hot path; the listener's thread. Source:
 // Triton's ModelStreamInfer.
 import { readError, type Missing } from '../../engine/missing.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
@@ -8,8 +8,10 @@ import { ProtobufWriter } from '../../protobuf/writer.js';
 import { inferStatus } from '../grpc/infer.js';
 import { MISSING_SENTENCES, missingText } from './lookup.js';
 
-/** A ModelStreamInferResponse {error_message = 1, infer_response = 2 {id = 3, parameters = 4}}. The
- * parameter says that it is the last reply to its request, as the engine's replies do. */
+/**
+ * A ModelStreamInferResponse {error_message = 1, infer_response = 2 {id = 3, parameters = 4}}. The
+ * parameter marks it as the last reply to its request, as in the engine's replies.
+ */
 function errorReply(missing: Missing): Buffer {
   const { requestId } = missing;
   const bytes = new ProtobufWriter()
@@ -24,7 +26,7 @@ function errorReply(missing: Missing): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Of both methods. */
+/** Error texts of both methods. */
 export const V2_WORDING: EngineWording = { ...PLAIN_WORDING, missing: MISSING_SENTENCES };
 
 export const STREAM_METHOD: EngineMethod = {

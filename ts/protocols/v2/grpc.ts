@@ -1,7 +1,7 @@
-// V2 over gRPC: inference.GRPCInferenceService. The metadata calls answer from the registry's
-// snapshot; ModelInfer and ModelStreamInfer are the engine's, but for the words of some errors. The
-// listener's thread.
-// Source: proto/wire/inference.proto; statuses: docs/reference/protocols/v2-rest.md.
+// V2 over gRPC: inference.GRPCInferenceService. The metadata calls respond from the registry's
+// snapshot; the engine serves ModelInfer and ModelStreamInfer, except for some error texts. The
+// listener's thread. Source: proto/wire/inference.proto; statuses:
+// docs/reference/protocols/v2-rest.md.
 import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
@@ -38,11 +38,12 @@ import { encodeMessage } from '../../protobuf/schema-write.js';
 export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
 
 export interface InferenceServiceOptions extends GrpcControlOptions, ServerFacts {
-  /** What is said of readiness. */
+  /** The snapshot for readiness. */
   readonly shown: () => RegistrySnapshot;
 }
 
-// ServerLiveRequest and its like have no fields; unknown ones are passed over, broken ones refused.
+// ServerLiveRequest and similar messages have no fields; unknown ones are skipped, malformed ones
+// refused.
 function readEmpty(message: Buffer, name: string): void {
   const reader = exactReader(message, name);
   while (reader.next()) reader.skip();
@@ -63,7 +64,7 @@ function modelReadyMessage(
   return encodeMessage({ ready }, MODEL_READY_RESPONSE);
 }
 
-/** inferStatus() that also words which model or version is missing, and why. */
+/** inferStatus() that also names the missing model or version, and why. */
 function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
   return (error) => {
     const { code, missing } = error;
@@ -71,7 +72,7 @@ function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
   };
 }
 
-/** The service, ready to be handed to a gRPC listener. */
+/** The service, for a gRPC listener. */
 export function inferenceService(options: InferenceServiceOptions): GrpcService {
   const { snapshot, shown, readings } = options;
   const explained = explainingStatus(snapshot);

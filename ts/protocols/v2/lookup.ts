@@ -1,6 +1,6 @@
-// Which version of which model a V2 request means, and the words where there is none: found here in
-// the registry's snapshot, or by the engine, which says what is missing. Control plane, any thread;
-// pure. Statuses: docs/reference/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
+// Finds the version of the model that a V2 request means, and the error text if there is none: from
+// the registry's snapshot, or from the engine, which reports what is missing. Control plane, any
+// thread; pure. Statuses: docs/reference/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { EngineError, Missing } from '../../engine/missing.js';
@@ -8,7 +8,7 @@ import { modelProblem, versionProblem } from '../../models/registry/snapshot-bui
 import type { MissingSentence } from '../../listeners/grpc/call.js';
 import { canonicalVersion, echoed, filled } from '../request-text.js';
 
-/** Bytes of a version that is no number, in an error. */
+/** Maximum bytes of a non-numeric version quoted in an error. */
 const VERSION_ECHO_BYTES = 64;
 
 const UNKNOWN_MODEL = "Request for unknown model: '{model}' is not found";
@@ -16,7 +16,7 @@ const UNKNOWN_VERSION = "Request for unknown model: '{model}' version {version} 
 const NOT_A_NUMBER = "model version '{version}' is not a number";
 const BEYOND_INT64 = "model version '{version}' does not fit 64 bits";
 
-/** What a gRPC listener says by itself. */
+/** Texts that a gRPC listener uses without JavaScript. */
 export const MISSING_SENTENCES: readonly MissingSentence[] = [
   { part: 'model', versioned: false, text: UNKNOWN_MODEL },
   { part: 'model', versioned: true, text: UNKNOWN_MODEL },
@@ -60,7 +60,7 @@ function notReadyReason(model: ModelSnapshot, version: VersionSnapshot | undefin
   return `model '${name}' has no ready version: ${modelProblem(model)}`;
 }
 
-/** A model and what is asked of it. `version` is set exactly when it can be used; else `reason`. */
+/** The model of a request. `version` is set exactly if it can be used; else `reason`. */
 export interface V2Lookup {
   readonly model: ModelSnapshot;
   readonly version: VersionSnapshot | undefined;
@@ -69,7 +69,7 @@ export interface V2Lookup {
 
 /**
  * Finds a model by name and version text; undefined or empty text means the default version.
- * Errors: ModelNotFound for an unknown model or version, and for a version that is no int64.
+ * Errors: ModelNotFound for an unknown model or version, and for a version that is not an int64.
  */
 export function lookUp(
   snapshot: RegistrySnapshot,
@@ -83,7 +83,7 @@ export function lookUp(
   return { model, version: undefined, reason: notReadyReason(model, version) };
 }
 
-/** What the engine says is missing, in words of its own. */
+/** Text for what the engine reports missing, without the snapshot. */
 export function missingText(missing: Missing): string {
   const { part, model, version, foundVersion, reason } = missing;
   const echo = (): string =>
@@ -104,7 +104,7 @@ export function missingText(missing: Missing): string {
   }
 }
 
-/** The same in REST's words, which say more, where no version serves in the snapshot either. */
+/** The same with REST's more detailed text, if the snapshot has no serving version either. */
 export function missingError(
   snapshot: RegistrySnapshot,
   code: ErrorCode,
@@ -114,7 +114,7 @@ export function missingError(
     try {
       const { version, reason } = lookUp(snapshot, missing.model, missing.version);
       if (version === undefined) return { code: ErrorCode.ModelNotReady, message: reason };
-      // It came meanwhile.
+      // It has become available meanwhile.
     } catch (problem) {
       if (problem instanceof ServalError) return problem;
       throw problem;

@@ -1,6 +1,6 @@
 // Triton's repository and logging extensions over REST, and Serval's own reload. Control requests
-// with small JSON bodies (a load may carry a model); the listener's thread hands them on.
-// Source: v2-protocol.md 2, 10, 11.
+// with small JSON bodies (a load may carry a model); the listener's thread forwards them. Source:
+// v2-protocol.md 2, 10, 11.
 import { constants } from 'node:buffer';
 import type { ModelControl, RepositoryIndexEntry } from '../control.js';
 import {
@@ -25,9 +25,9 @@ import {
 } from './control.js';
 import { JSON_TYPE, decodedName, failV2, type Endpoint } from './rest-replies.js';
 
-/** A control request that carries no model. */
+/** Maximum body of a control request that carries no model. */
 export const SMALL_BODY_BYTES_MAX = 1_048_576;
-/** What one JavaScript string holds, ASCII. */
+/** Maximum length of one JavaScript string, in ASCII characters. */
 const LOAD_BODY_BYTES_MAX = constants.MAX_STRING_LENGTH;
 
 const INDEX_URL = /^\/v2\/repository(?:\/([^/]+))?\/index$/;
@@ -48,7 +48,7 @@ function asObject(where: string, value: unknown): JsonObject {
   return value as JsonObject;
 }
 
-// An empty body asks for nothing special: clients send one to the index.
+// An empty body is allowed: clients send one to the index.
 function readObject(body: Buffer): JsonObject {
   if (body.length === 0) return {};
   let value: unknown;
@@ -91,7 +91,7 @@ export function bodyRoute(
   );
 }
 
-/** Absent members are those that have nothing to say, as Triton has it. */
+/** Members without content are absent, as in Triton. */
 const indexEntry = (entry: RepositoryIndexEntry): object => ({
   name: entry.name,
   ...(entry.version === '' ? {} : { version: entry.version }),
@@ -150,7 +150,7 @@ const loggingEndpoint = (context: ControlContext): Endpoint => ({
     ),
 });
 
-/** Of one model, "" = of all. */
+/** Trace settings of one model, "" = of all. */
 const traceEndpoint = (context: ControlContext, model: string): Endpoint => ({
   call: TRACING,
   posted: TRACING_CHANGE,
@@ -161,7 +161,7 @@ const traceEndpoint = (context: ControlContext, model: string): Endpoint => ({
     ),
 });
 
-/** The control endpoint at a path; undefined when there is none. */
+/** The control endpoint at a path; undefined if there is none. */
 export function controlEndpoint(context: ControlContext, path: string): Endpoint | undefined {
   if (path === '/v2/logging') return loggingEndpoint(context);
   if (path === '/v2/trace/setting') return traceEndpoint(context, '');

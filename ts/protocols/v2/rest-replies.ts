@@ -1,4 +1,4 @@
-// How V2 over REST answers: errors, documents, wrong methods and paths. The listener's thread.
+// Responses of V2 over REST: errors, documents, wrong methods and paths. The listener's thread.
 // Source: Predict Protocol V2; statuses: docs/reference/protocols/v2-rest.md.
 import type { CallKind } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
@@ -9,10 +9,10 @@ import type { HealthReply } from './documents.js';
 
 export const JSON_TYPE = 'application/json';
 
-/** The routes of one path by method. A method that is not there is answered 405. */
+/** The routes of one path by method. A missing method gets 405. */
 export interface Endpoint {
   readonly call: CallKind;
-  /** What POST is, where that is something else. */
+  /** Access kind of POST, if it differs from GET's. */
   readonly posted?: CallKind;
   readonly GET?: () => Route;
   readonly POST?: () => Route;
@@ -27,8 +27,10 @@ export function failV2(exchange: HttpExchange, code: ErrorCode, message: string)
   exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
 }
 
-/** Answers with a document made for each request, or with the ServalError that making it throws.
- * `isConstant`: see HttpExchange. */
+/**
+ * Responds with a document made for each request, or with the ServalError that `make` throws.
+ * `isConstant`: see HttpExchange.
+ */
 export function answerWith(make: () => HealthReply | string, isConstant = false): Route {
   return new DocumentRoute((_head, exchange) => {
     exchange.isConstant = isConstant;
@@ -68,6 +70,6 @@ export function decodedName(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // nothing has such a name: "not found" says it
+    return text; // no model has such a name: the response is "not found"
   }
 }

@@ -112,7 +112,7 @@ function inferRoute(
   }
 }
 
-/** Statistics of one version, of a model's, or with "" of all models'. */
+/** Statistics of one version, of a model's versions, or with "" of all models'. */
 function statisticsRoute(
   context: V2Context,
   snapshot: RegistrySnapshot,
@@ -188,7 +188,7 @@ function endpointAt(
         call: HEALTH,
         GET: () => answerWith(() => serverReady(snapshots.shown, healthBody), true),
       };
-    case '/v2/models/stats': // a model of this name has no metadata here, as with Triton
+    case '/v2/models/stats': // a model of this name has no metadata here, as in Triton
       return { call: STATISTICS, GET: () => statisticsRoute(context, snapshots.snapshot, '', '') };
   }
   const model = MODEL_URL.exec(path);
@@ -196,7 +196,7 @@ function endpointAt(
   return controlEndpoint(context, path) ?? sharedMemoryEndpoint(context, path);
 }
 
-/** The route of a URL under /v2. Kept by the listener until the snapshot changes. */
+/** The route of a URL under /v2. The listener caches it until the snapshot changes. */
 export function v2Route(
   context: V2Context,
   snapshots: ListenerSnapshots,

@@ -1,12 +1,12 @@
-// Triton's statistics extension: whose statistics a request means, and the reply as plain data for
-// REST (this object is the JSON) and gRPC. Control plane, any thread; pure.
-// Source: v2-protocol.md 2, 11.
+// Triton's statistics extension: the versions that a request covers, and the reply as plain data
+// for REST (this object is the JSON) and gRPC. Control plane, any thread; pure. Source:
+// v2-protocol.md 2, 11.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { DurationStat, EngineStats, ModelStats } from '../../model/engine-api.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import { lookUp } from './lookup.js';
 
-/** A loaded version that a request asks about. */
+/** A loaded version that a request covers. */
 export interface StatisticsTarget {
   readonly name: string;
   readonly version: string;
@@ -39,7 +39,7 @@ export interface ModelStatistics {
   readonly inference_count: number;
   readonly execution_count: number;
   readonly inference_stats: InferStatistics;
-  /** Of decoupled models only: there are none. */
+  /** For decoupled models only, which Serval does not have. */
   readonly response_stats: Readonly<Record<string, never>>;
   readonly batch_stats: readonly BatchStatistics[];
   readonly memory_usage: readonly never[];
@@ -57,9 +57,11 @@ function target(name: string, version: VersionSnapshot): StatisticsTarget[] {
   return served ? [{ name, version: version.version, handle }] : [];
 }
 
-/** Who is meant: by name, then version ascending. An empty name means every served version of every
- * model, an empty version every served one of this model.
- * Errors: ModelNotFound; ModelNotReady when the version, or any version of the model, is not. */
+/**
+ * The versions covered: by name, then version ascending. An empty name means every served version
+ * of every model, an empty version every served one of this model. Errors: ModelNotFound;
+ * ModelNotReady if the version, or every version of the model, is not.
+ */
 export function statisticsTargets(
   snapshot: RegistrySnapshot,
   name: string,
@@ -109,7 +111,7 @@ function statisticsOf(
   };
 }
 
-/** The reply, one entry per target; zeros for a model that the engine knows no more. */
+/** The reply, one entry per target; zeros for a model that the engine no longer has. */
 export function modelStatistics(
   targets: readonly StatisticsTarget[],
   stats: EngineStats,

@@ -1,5 +1,6 @@
-// Answers what protocols ask of the server as a whole, on the registry's thread. Control plane,
-// main thread; other threads reach it through ts/server/admin/remote-control.ts.
+// Implements the control calls that protocols make on the server as a whole, on the registry's
+// thread. Control plane, main thread; other threads reach it through
+// ts/server/admin/remote-control.ts.
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ModelControlMode } from '../../config/config.js';
@@ -32,13 +33,13 @@ export interface ModelControlParts {
   readonly registry: Pick<Registry, 'snapshot'>;
   readonly mode: ModelControlMode;
   readonly levels: LevelControl;
-  /** Where the log is; "" = stderr. */
+  /** The log file; "" = stderr. */
   readonly logFile?: string;
   readonly traces: TraceControl;
-  /** --request-log-dir: below it requests may be logged by a call. */
+  /** --request-log-dir: the folder below which a control call may enable request logs. */
   readonly requestLogFolder?: string | undefined;
   readonly sharedMemory: SharedMemoryControl;
-  /** Called after every change of the levels, to tell other threads. */
+  /** Called after every change of the levels, to notify other threads. */
   readonly levelsChanged?: (switches: LogSwitches) => void;
 }
 
@@ -96,7 +97,7 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
       }
       await source.load(model, config === undefined ? undefined : { config, files });
     },
-    // Few servers are asked.
+    // Loaded on demand: few servers get this request.
     async openApi(model) {
       const { openApiText } = await import('../openapi/document.js');
       return openApiText(servalVersion(), registry.snapshot, model);
@@ -132,7 +133,7 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
   };
 }
 
-/** Whether files of the prefix are in the folder, as it is written and with links resolved. */
+/** Whether files with the prefix are in the folder, both as written and with links resolved. */
 async function isBelow(prefix: string, folder: string): Promise<boolean> {
   if (!resolve(prefix).startsWith(`${folder}/`)) return false;
   try {
@@ -143,8 +144,10 @@ async function isBelow(prefix: string, folder: string): Promise<boolean> {
   }
 }
 
-/** Who may change models is not thereby one who may write files anywhere. What models.config says
- * itself may be said again. Errors: InvalidArgument. */
+/**
+ * Refuses log paths outside the folder: permission to change models is not permission to write
+ * files anywhere. Paths already in models.config are allowed. Errors: InvalidArgument.
+ */
 async function refuseForeignLogs(
   models: readonly ModelEntry[],
   known: readonly ModelEntry[],
@@ -157,8 +160,8 @@ async function refuseForeignLogs(
     const where = folder === undefined ? 'is not given' : `is ${folder}`;
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `${place}: filename_prefix: model '${name}': a call may log requests below ` +
-        `--request-log-dir, which ${where}, or where --model-config-file does`,
+      `${place}: filename_prefix: model '${name}': a control call may log requests only below ` +
+        `--request-log-dir, which ${where}, or to a path of --model-config-file`,
     );
   }
 }
@@ -175,14 +178,14 @@ function modelEntries(
   return [...versions]
     .sort((a, b) => compareVersions(a.version, b.version))
     .map((one) => {
-      // Of one that serves: what is wrong at its place now, such as a folder that vanished.
+      // Current problem of a serving version's place, such as a folder that vanished.
       const serves = one.state === 'AVAILABLE';
       const reason = reasonOf(one) || (serves ? problems.join('; ') : '');
       return { name, version: one.version, state: REPOSITORY_STATES[one.state], reason };
     });
 }
 
-/** Of a version that serves: why its newer content does not. */
+/** Why newer content of a serving version does not serve. */
 function reasonOf(version: VersionSnapshot): string {
   const { state, errorMessage } = version;
   if (state === 'START' || state === 'LOADING' || state === 'UNLOADING') return '';
@@ -202,13 +205,13 @@ function unservedEntries(
     .map((version) => ({ name, version, state: 'UNAVAILABLE', reason: UNLOADED }));
 }
 
-/** Log settings by Triton's names. Source: v2-protocol.md 2 (logging). */
+/** Log settings under Triton's names. Source: v2-protocol.md 2 (logging). */
 class Logs {
   readonly #levels: LevelControl;
   readonly #changed: (switches: LogSwitches) => void;
   readonly #file: string;
   #verboseLevel: number;
-  /** Lines carry ISO 8601 times whatever is said here. */
+  /** Log lines always have ISO 8601 times, whatever this is set to. */
   #format: LogSettings['log_format'] = 'ISO8601';
 
   constructor({
@@ -234,7 +237,7 @@ class Logs {
     };
   }
 
-  /** All of the change or none. Errors: InvalidArgument. */
+  /** Applies the whole change or nothing. Errors: InvalidArgument. */
   update(change: Readonly<Record<string, unknown>>): LogSettings {
     let after = this.settings();
     for (const [name, value] of Object.entries(change)) {
@@ -265,9 +268,7 @@ function checkedSetting(name: string, value: unknown, file: string): Partial<Log
     case 'log_file':
       if (value !== file) {
         const where = file === '' ? 'stderr' : 'that file';
-        throw expect(
-          `${JSON.stringify(file)}: the log goes to ${where} and its place cannot be changed`,
-        );
+        throw expect(`${JSON.stringify(file)}: the log goes to ${where}, which cannot be changed`);
       }
       return {};
     case 'log_info':

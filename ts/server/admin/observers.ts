@@ -1,5 +1,5 @@
-// What watches the server from outside: the metrics port and the access log. Control plane, main
-// thread; started by ts/server/server.ts.
+// Observers of the server: the metrics port and the access log. Control plane, main thread; started
+// by ts/server/server.ts.
 import { METRICS } from '../../access/groups.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
 import { callAccess, judge, type Caller, type Policy, type Refusal } from '../../access/policy.js';
@@ -11,9 +11,9 @@ import { LinkReadings } from '../../protocols/engine-readings.js';
 import type { Registry } from '../../models/registry/registry.js';
 
 export interface Observers {
-  /** undefined where metrics have no port of their own. */
+  /** undefined if metrics have no dedicated port. */
   readonly metricsPort: number | undefined;
-  /** Writes what is left and closes. */
+  /** Writes what is buffered and closes. */
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface Observed {
   readonly access: { readonly policy: Policy };
 }
 
-/** Errors: InvalidArgument: the port is taken, the file cannot be opened. */
+/** Errors: InvalidArgument: the port is in use, or the file cannot be opened. */
 export async function startObservers(
   config: Config,
   { engine, registry, access }: Observed,
@@ -41,7 +41,7 @@ export async function startObservers(
       const { metricsText } = await import('../observe/metrics/metrics-route.js');
       const readings = new LinkReadings(engine.link);
       const text = (): Promise<Buffer> => metricsText(readings, registry.snapshot);
-      // A port of metrics alone, asked for by name: the admin address takes nothing of it.
+      // A dedicated metrics port is an explicit request, so the admin address does not replace it.
       const { host, port } = metrics;
       const hosts = HostCheck.of(host, config.access.allowedHosts);
       const report = (error: unknown): void =>

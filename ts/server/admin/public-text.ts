@@ -1,16 +1,16 @@
-// What a text of the server's shows to clients: files and folders by their place in the model's or
-// by their name, never by an absolute path. Everything that a client reads of a model's state or of
-// a control call goes through it where it leaves the main thread (ts/server/workers/pool.ts,
-// ts/models/registry/publisher.ts); the log has the whole text. Control plane, main thread.
+// Makes the server's texts fit for clients: files and folders appear relative to the model's folder
+// or by name, never as absolute paths. Everything that a client reads about a model's state or a
+// control call passes through it when it leaves the main thread (ts/server/workers/pool.ts,
+// ts/models/registry/publisher.ts); the log has the full text. Control plane, main thread.
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { ModelSnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { SnapshotChange } from '../../models/registry/snapshot-build.js';
 import type { LogSettings, ModelControl, TraceSettings } from '../../protocols/control.js';
 
-/** Of one path. */
+/** Maximum characters of one path. */
 const PATH_CHARS_MAX = 4096;
-/** Where a path ends in a text. */
+/** Matches the end of a path in a text. */
 const NAME_END = /[\s"'`,;:)\]}>|]/;
 const escaped = (name: string): string => name.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
@@ -18,9 +18,11 @@ export class PublicText {
   readonly #roots: () => ReadonlySet<string>;
   readonly #paths: RegExp;
 
-  /** `roots`: absolute paths of folders that models are in; what is in them is shown from there
-   * on. `top`: the names at the root of the file system: what does not begin with one of them is
-   * no path (nodes of graphs are named so too). */
+  /**
+   * `roots`: absolute paths of folders that contain models; paths inside them are shown relative to
+   * them. `top`: names in the root of the file system; text that does not begin with one of them is
+   * not a path (graph nodes have similar names).
+   */
   constructor(roots: () => ReadonlySet<string>, top: readonly string[] = readdirSync('/')) {
     this.#roots = roots;
     const names = top.map(escaped).join('|');
@@ -33,7 +35,7 @@ export class PublicText {
     let shown = '';
     let from = 0;
     for (const { index } of text.matchAll(this.#paths)) {
-      if (index < from) continue; // inside of the path before
+      if (index < from) continue; // inside the preceding path
       shown += text.slice(from, index);
       const inRoot = this.#rootChars(text, index);
       if (inRoot > 0) {
@@ -47,8 +49,8 @@ export class PublicText {
     return shown + text.slice(from);
   };
 
-  // How long the longest root is that the path at `index` goes through, its slash included; 0 =
-  // none. Folders may have blanks in their names: no end of the path is looked for.
+  // Length of the longest root that contains the path at `index`, including its slash; 0 = none.
+  // Folder names may contain blanks, so the end of the path is not searched for.
   #rootChars(text: string, index: number): number {
     const roots = this.#roots();
     const end = Math.min(text.length, index + PATH_CHARS_MAX);
@@ -66,14 +68,16 @@ export class PublicText {
 
 type Shown = PublicText['of'];
 
-/** What of a load's failure callers hear who may not see metadata. */
+/** Text for callers who may not see metadata when a load failed. */
 export const HIDDEN_REASON =
-  'it could not be loaded; the log, and callers of the metadata group, have the reason';
+  'it could not be loaded; the reason is in the log, and shown to callers of the metadata group';
 
 const oneLine = (text: string): string => text.replace(/\s*[\r\n]+\s*/g, ' ').trim();
 
-/** Why a version does not serve, as the engine answers it to requests. `hides`: metadata needs a
- * key. */
+/**
+ * The engine's response text for requests to a version that does not serve. `hides`: reading
+ * metadata requires a key.
+ */
 export function publicReason(shown: Shown, hides: boolean): (text: string) => string {
   return (text) => {
     const failed = /^failed to load: /.exec(text)?.[0];
@@ -100,8 +104,10 @@ function publicVersion(version: VersionSnapshot, shown: Shown, hides: boolean): 
   };
 }
 
-/** A model as listeners may show it. `hides`: metadata needs a key, so that others hear briefly
- * that a load failed. */
+/**
+ * A model as listeners may show it. `hides`: reading metadata requires a key, so other callers only
+ * see that a load failed.
+ */
 export function publicModel(model: ModelSnapshot, shown: Shown, hides = false): ModelSnapshot {
   return {
     ...model,
@@ -111,7 +117,7 @@ export function publicModel(model: ModelSnapshot, shown: Shown, hides = false): 
   };
 }
 
-/** What listeners are told of a new snapshot. */
+/** The part of a new snapshot's change that is sent to listeners. */
 export function publicChange(change: SnapshotChange, shown: Shown, hides = false): SnapshotChange {
   return {
     ...change,
@@ -120,7 +126,7 @@ export function publicChange(change: SnapshotChange, shown: Shown, hides = false
   };
 }
 
-/** What `control` answers, for those who may not see paths; its errors are the caller's to show. */
+/** Wraps `control` for callers who may not see paths; the caller converts errors. */
 export function publicControl(control: ModelControl, shown: Shown): ModelControl {
   const settings = (full: LogSettings): LogSettings => ({
     ...full,
@@ -160,7 +166,7 @@ export function publicControl(control: ModelControl, shown: Shown): ModelControl
         return settings(await control.updateLogSettings(change));
       }
       const { log_file: file } = await control.logSettings();
-      // Clients send back what they were shown.
+      // Clients send back the name that they were shown.
       const same = change['log_file'] === basename(file) ? { log_file: file } : {};
       return settings(await control.updateLogSettings({ ...change, ...same }));
     },

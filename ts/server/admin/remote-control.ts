@@ -1,5 +1,5 @@
-// ModelControl for a thread that is not the registry's: each call becomes a message to the main
-// thread, whose answer settles it. Control plane; RemoteControl on a listener's thread,
+// ModelControl for threads other than the registry's: each call becomes a message to the main
+// thread and settles with its answer. Control plane; RemoteControl runs on a listener's thread,
 // answerControl on the main one.
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type {
@@ -44,16 +44,16 @@ export type ControlCall =
     }
   | { readonly method: 'unregisterCudaRegion'; readonly name: string };
 
-/** To the main thread; structured-cloneable. */
+/** Sent to the main thread; structured-cloneable. */
 export interface ControlRequest {
   readonly kind: 'control';
   readonly id: number;
   readonly call: ControlCall;
-  /** Who asks may see paths of the server. */
+  /** The caller may see paths of the server. */
   readonly seesPaths: boolean;
 }
 
-/** Back: what the call answered, or an error's code and text. */
+/** The answer: the call's result, or an error's code and text. */
 export type ControlAnswer = { readonly kind: 'control-answer'; readonly id: number } & (
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly code: number; readonly message: string }
@@ -66,15 +66,15 @@ interface Waiting {
   readonly reject: (error: ServalError) => void;
 }
 
-// A view of memory that is shared with others (Node keeps small buffers in one pool) is copied:
-// only whole memory can be transferred.
+// Copies a view of memory that is shared with others (Node keeps small buffers in one pool): only
+// whole buffers can be transferred.
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   const whole = buffer instanceof ArrayBuffer && bytes.byteLength === buffer.byteLength;
   return whole ? new Uint8Array(buffer) : Uint8Array.from(bytes);
 }
 
-/** Calls of one thread that wait for their answer. */
+/** Calls of one thread that are waiting for an answer. */
 class WaitingCalls {
   readonly byId = new Map<number, Waiting>();
   lastId = 0;
@@ -91,7 +91,7 @@ export class RemoteControl implements ModelControl {
     this.#calls = calls;
   }
 
-  /** The same for other callers: whether they may see paths is asked for each call. */
+  /** The same for other callers; `seesPaths` is evaluated for each call. */
   seenBy(seesPaths: () => boolean): RemoteControl {
     return new RemoteControl(this.#post, seesPaths, this.#calls);
   }
@@ -102,7 +102,7 @@ export class RemoteControl implements ModelControl {
     >;
   }
 
-  /** Takes the bytes of `request.files`: they are gone here afterwards. */
+  /** Transfers the bytes of `request.files`, which are detached here afterwards. */
   load(request: LoadModelRequest): Promise<void> {
     const files = [...request.files].map(([path, bytes]) => [path, ownBytes(bytes)] as const);
     const { model, config } = request;
@@ -115,7 +115,7 @@ export class RemoteControl implements ModelControl {
   }
 
   reloadModels(config: Uint8Array): Promise<void> {
-    // A copy of its own: what is posted is the whole memory behind a view.
+    // Copied because posting sends the whole buffer of a view.
     return this.#ask({ method: 'reloadModels', config: Uint8Array.from(config) }) as Promise<void>;
   }
 
@@ -171,7 +171,7 @@ export class RemoteControl implements ModelControl {
     return this.#ask({ method: 'unregisterCudaRegion', name }) as Promise<void>;
   }
 
-  /** Takes an answer from the main thread. */
+  /** Handles an answer from the main thread. */
   settle(answer: ControlAnswer): void {
     const waiting = this.#calls.byId.get(answer.id);
     if (waiting === undefined) throw new TypeError(`no control call has the id ${answer.id}`);
@@ -228,8 +228,10 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
   }
 }
 
-/** The main thread's part: runs a call. `publicText`: what of a text goes to callers that may not
- * see paths. Never rejects; errors that are none of ours become Internal. */
+/**
+ * The main thread's part: runs a call. `publicText`: makes a text fit for callers who may not see
+ * paths. Never rejects; foreign errors become Internal.
+ */
 export async function answerControl(
   control: ModelControl,
   { id, call, seesPaths }: ControlRequest,

@@ -1,13 +1,15 @@
-// Shared memory of clients, as the server's flag has it. Control plane, main thread.
+// Shared memory of clients, enabled by a server flag. Control plane, main thread.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { CudaRegion, SharedRegions } from '../../model/engine-api.js';
 import type { SharedMemoryControl } from '../../protocols/control.js';
 
-/** `regions`: the engine's; undefined = clients may register none. There are none then, and what
- * clients do to clean up works. */
+/**
+ * `regions`: the engine's; undefined = clients may not register any. Listing then shows none, and
+ * unregistering for cleanup succeeds.
+ */
 export function sharedMemoryControl(regions: SharedRegions | undefined): SharedMemoryControl {
   if (regions === undefined) return REFUSED;
-  // async: what the engine throws becomes a rejection.
+  // async, so that errors thrown by the engine become rejections.
   return {
     sharedRegions: async (name) => regions.list(name),
     registerSharedRegion: async (region) => regions.register(region),

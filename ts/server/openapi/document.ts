@@ -1,6 +1,6 @@
-// The OpenAPI document of the server: its own calls, and those of each model that serves. Made on
-// the main thread, where no request waits for it, a few models in a turn; what a version adds is
-// kept for as long as the version is, the document for as long as nothing changes. Control plane.
+// The server's OpenAPI document: its own calls, and those of each serving model. Built on the main
+// thread, which no request waits for, a few models per event-loop iteration; a version's part is
+// cached as long as the version exists, the document until something changes. Control plane.
 // Source: OpenAPI 3.1.0; docs/reference/protocols.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -10,7 +10,7 @@ import { echoed } from '../../protocols/request-text.js';
 import { ERRORS_ANSWER, modelPart, type NamedModel } from './model-paths.js';
 import { COMMON_SCHEMAS, schemaRef, type Schema } from './schemas.js';
 
-/** Between two turns of the event loop. */
+/** Models per event-loop iteration. */
 const MODELS_A_TURN = 32;
 const KEY_CHARS_MAX = 64;
 const JSON_TYPE = 'application/json';
@@ -36,7 +36,7 @@ function operation({ id, summary, schema = OBJECT, parameters, type = JSON_TYPE 
     summary,
     ...(parameters && { parameters }),
     responses: {
-      200: { description: 'The answer.', content: { [type]: { schema } } },
+      200: { description: 'The response.', content: { [type]: { schema } } },
       ...ERRORS_ANSWER,
     },
   };
@@ -49,7 +49,7 @@ const done = (id: string, summary: string): Schema => ({
     summary,
     parameters: [MODEL],
     requestBody: { required: false, content: { [JSON_TYPE]: { schema: OBJECT } } },
-    responses: { 200: { description: 'It is done.' }, ...ERRORS_ANSWER },
+    responses: { 200: { description: 'Done.' }, ...ERRORS_ANSWER },
   },
 });
 
@@ -66,8 +66,12 @@ const SERVER_PATHS: Readonly<Record<string, Schema>> = {
   '/v1/models/{model}': reading('v1_model_status', 'Status of a model'),
   '/v1/models/{model}/metadata': reading('v1_model_metadata', 'Signatures of a model'),
   '/v2': { get: operation({ id: 'server_metadata', summary: 'Name, version, extensions' }) },
-  '/v2/health/live': { get: operation({ id: 'server_live', summary: 'Whether it lives' }) },
-  '/v2/health/ready': { get: operation({ id: 'server_ready', summary: 'Whether it is ready' }) },
+  '/v2/health/live': {
+    get: operation({ id: 'server_live', summary: 'Whether the server is live' }),
+  },
+  '/v2/health/ready': {
+    get: operation({ id: 'server_ready', summary: 'Whether the server is ready' }),
+  },
   '/v2/models': listing('v2_models', 'Models, their versions and states'),
   '/v2/models/{model}': reading(
     'model_metadata',
@@ -89,7 +93,7 @@ const SERVER_PATHS: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** As JSON text without the outer braces: what a version adds, once for each name. */
+/** JSON text without the outer braces: a version's part of the document, made once per name. */
 const PARTS = new WeakMap<VersionSnapshot, { readonly paths: string; readonly schemas: string }>();
 let kept: { readonly snapshot: RegistrySnapshot; readonly text: Promise<string> } | undefined;
 
@@ -110,8 +114,10 @@ const servedBy = ({ versions, defaultVersion }: ModelSnapshot): VersionSnapshot 
 
 const FNV_PRIME = 0x01000193;
 
-/** The same name for the same model always. Names that differ in other characters than letters and
- * digits alone, and such as begin with none, are told apart by a checksum. */
+/**
+ * A stable name for the model. Names that differ only in characters other than letters and digits,
+ * or that do not begin with one, get a checksum to be unique.
+ */
 function keyOf(name: string): string {
   if (/^[A-Za-z]\w*$/.test(name) && name.length <= KEY_CHARS_MAX) return name;
   let sum = 0x811c9dc5;
@@ -126,7 +132,7 @@ function documentText(
   isCut: boolean,
 ): string {
   const described = isCut
-    ? ` The first ${OPENAPI_MODELS_MAX} models; /openapi.json?model=NAME has another one.`
+    ? ` The first ${OPENAPI_MODELS_MAX} models; see /openapi.json?model=NAME for others.`
     : '';
   const head = inner({
     openapi: '3.1.0',
@@ -161,8 +167,10 @@ async function make(version: string, models: readonly ModelSnapshot[]): Promise<
   return documentText(version, { paths, schemas }, served.length > listed.length);
 }
 
-/** The document as JSON text: of all models that serve (OPENAPI_MODELS_MAX at most, by name), or
- * of one. `version`: the server's. Errors: ModelNotFound, ModelNotReady. */
+/**
+ * The document as JSON text: of all serving models (OPENAPI_MODELS_MAX at most, by name), or of
+ * one. `version`: the server's. Errors: ModelNotFound, ModelNotReady.
+ */
 export async function openApiText(
   version: string,
   snapshot: RegistrySnapshot,

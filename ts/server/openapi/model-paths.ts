@@ -1,4 +1,4 @@
-// The paths of one model in the OpenAPI document: what may be sent to it, with an example. Control
+// The paths of one model in the OpenAPI document: the requests it accepts, with an example. Control
 // plane, main thread; pure.
 import { sampleRequest } from '../../protocols/sample-request.js';
 import type { SignatureInfo, VersionSnapshot } from '../../model/snapshot.js';
@@ -8,7 +8,7 @@ const JSON_TYPE = 'application/json';
 const CLASSIFY = 'tensorflow/serving/classify';
 const REGRESS = 'tensorflow/serving/regress';
 
-/** What a model adds to the document. */
+/** A model's part of the document. */
 export interface ModelPart {
   readonly paths: Readonly<Record<string, Schema>>;
   readonly schemas: Readonly<Record<string, Schema>>;
@@ -17,7 +17,7 @@ export interface ModelPart {
 /** A model as the document names it. */
 export interface NamedModel {
   readonly name: string;
-  /** Of letters, digits and "_", of no other model. */
+  /** Unique; consists of letters, digits and "_". */
   readonly key: string;
 }
 
@@ -26,7 +26,7 @@ const content = (schema: Schema, example?: unknown): Schema => ({
 });
 
 export const ERRORS_ANSWER: Schema = {
-  default: { description: 'An error, in words.', content: content(schemaRef('Error')) },
+  default: { description: 'An error message.', content: content(schemaRef('Error')) },
 };
 
 /** A POST of JSON. */
@@ -51,17 +51,17 @@ function posted(
 }
 
 const outputsText = ({ outputs }: SignatureInfo): string =>
-  outputs.map((output) => `${output.name}: ${shapeText(output)}`).join('; ') || 'The answer.';
+  outputs.map((output) => `${output.name}: ${shapeText(output)}`).join('; ') || 'The response.';
 
 function csvPath({ name, key }: NamedModel): Schema {
   const csv = { 'text/csv': { schema: { type: 'string' } } };
-  // The route looks at no type; makers of clients that know no text/csv take bytes.
+  // The route accepts any content type; client generators that do not know text/csv send bytes.
   const bytes = { schema: { type: 'string', format: 'binary' } };
   return {
     post: {
       operationId: `csv_${key}`,
       tags: [name],
-      summary: 'Rows as CSV, the first one names of fields',
+      summary: 'Rows as CSV, with field names in the first row',
       requestBody: { required: true, content: { ...csv, 'application/octet-stream': bytes } },
       responses: { 200: { description: 'CSV of the outputs.', content: csv }, ...ERRORS_ANSWER },
     },
@@ -74,17 +74,17 @@ function tablePaths(model: NamedModel, url: string): Record<string, Schema> {
     [`/v2/models/${url}/csv`]: csvPath(model),
     [`/models/${url}/transform`]: posted(model, ['transform', 'A LeapFrame'], frame, {
       ...frame,
-      description: 'The frame with the outputs behind its own fields.',
+      description: 'The frame with the outputs after its own fields.',
     }),
   };
 }
 
-/** Whether classify may ask it without being made for it: native/codec/examples/signature.h. */
+/** Whether classify works without a classification signature: native/codec/examples/signature.h. */
 function hasNamedScores({ outputs }: SignatureInfo): boolean {
   return outputs.filter(({ labels }) => labels !== undefined && labels.length > 0).length === 1;
 }
 
-/** Classify and regress, where a signature is for one. */
+/** Classify and regress, if a signature supports one of them. */
 function examplePaths(
   model: NamedModel,
   url: string,
@@ -107,7 +107,7 @@ function examplePaths(
   return Object.fromEntries([...of('classify', CLASSIFY), ...of('regress', REGRESS)]);
 }
 
-/** `version`: the one that answers. */
+/** `version`: the one that serves requests. */
 export function modelPart(model: NamedModel, version: VersionSnapshot): ModelPart {
   const { signatures } = version;
   const isTable = version.table !== undefined;

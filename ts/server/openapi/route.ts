@@ -1,4 +1,4 @@
-// GET /openapi.json[?model=NAME]. The main thread makes it; the listener's thread hands it on.
+// GET /openapi.json[?model=NAME]. The main thread builds it; the listener's thread forwards it.
 // Control plane.
 import type { ModelControl } from '../../protocols/control.js';
 import { METADATA } from '../../access/groups.js';
@@ -10,7 +10,7 @@ import { failV2, JSON_TYPE, wrongMethod } from '../../protocols/v2/rest-replies.
 
 const PATH = '/openapi.json';
 
-/** undefined: the URL is another's. */
+/** undefined: the URL is not this route's. */
 export function openApiRoute(
   { control }: { readonly control: ModelControl },
   method: string,

@@ -5,7 +5,7 @@ import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Anything. */
+/** Accepts any value. */
 const ANY: Schema = {};
 const TEXT: Schema = { type: 'string' };
 const OBJECT: Schema = { type: 'object', additionalProperties: true };
@@ -27,7 +27,7 @@ function elementSchema({ datatype }: TensorInfo): Schema {
   return { type: kind === 'float' ? 'number' : 'integer' };
 }
 
-/** One input of a V2 request. A model of columns takes missing values and shapes of its own. */
+/** One input of a V2 request. A tabular model accepts missing values and any shape. */
 function v2Input(input: TensorInfo, isTable: boolean): Schema {
   const { name, datatype, shape, unknownRank } = input;
   const rank = unknownRank || isTable ? {} : { minItems: shape.length, maxItems: shape.length };
@@ -41,7 +41,7 @@ function v2Input(input: TensorInfo, isTable: boolean): Schema {
       datatype: isTable ? { type: 'string' } : { type: 'string', const: datatype },
       data: {
         type: 'array',
-        description: 'All values, row-major; lists in lists are taken too.',
+        description: 'All values, row-major; nested lists are also accepted.',
         items: isTable ? ANY : elementSchema(input),
       },
       parameters: OBJECT,
@@ -49,7 +49,7 @@ function v2Input(input: TensorInfo, isTable: boolean): Schema {
   };
 }
 
-/** A V2 request's schemas by name, the request's own `name` + "InferRequest". */
+/** Schemas of a V2 request by name; the request's own is `name` + "InferRequest". */
 export function v2Schemas(
   name: string,
   { inputs }: SignatureInfo,
@@ -76,7 +76,7 @@ export function v2Schemas(
   return { ...Object.fromEntries(named), [`${name}InferRequest`]: request };
 }
 
-/** Lists in lists. */
+/** Nested lists. */
 function nested(element: Schema, shape: readonly number[]): Schema {
   return shape.reduceRight<Schema>(
     (items, dim) => ({
@@ -88,7 +88,7 @@ function nested(element: Schema, shape: readonly number[]): Schema {
   );
 }
 
-/** One instance's part of an input: what is behind its first dimension. */
+/** One instance's part of an input: the trailing dimensions after the first. */
 function rowPart(input: TensorInfo, isTable: boolean): Schema {
   if (isTable || input.unknownRank || dataTypeOf(input.datatype).kind === 'text') return ANY;
   return { ...nested(elementSchema(input), input.shape.slice(1)), description: shapeText(input) };
@@ -114,12 +114,12 @@ export function v1Schema(
     properties: {
       signature_name: { type: 'string', enum: [signature.name, ...others] },
       instances: { type: 'array', items: row },
-      inputs: { description: 'By input, or the only one.' },
+      inputs: { description: 'By input name, or the values of the only input.' },
     },
   };
 }
 
-/** What requests and answers of all models have in common. */
+/** Schemas shared by the requests and responses of all models. */
 export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: { type: 'object', required: ['error'], properties: { error: TEXT } },
   RequestedOutput: {
@@ -151,7 +151,7 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   PredictResponse: {
     type: 'object',
-    description: 'predictions where rows were sent, outputs where columns were.',
+    description: 'predictions if rows were sent, outputs if columns were sent.',
     properties: { predictions: { type: 'array', items: ANY }, outputs: ANY },
   },
   ExamplesRequest: {

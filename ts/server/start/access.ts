@@ -1,4 +1,4 @@
-// Access as the server has it: the policy of the settings and of the key file, while that changes.
+// The server's access policy, from the settings and the key file, updated when the file changes.
 // Control plane, main thread.
 import { policyOf, type AccessConfig } from '../../config/access.js';
 import type { Logger } from '../../base/logger.js';
@@ -30,12 +30,12 @@ export class ServerAccess {
     return this.#policy;
   }
 
-  /** Tells `follower` of each policy that follows; it settles when that counts. */
+  /** Calls `follower` with each later policy; its promise settles when the policy is in effect. */
   follow(follower: (policy: Policy) => Promise<void>): void {
     this.#followers.push(follower);
   }
 
-  /** Reads the key file anew. */
+  /** Rereads the key file. */
   reload(): void {
     this.#file?.reload();
   }
@@ -46,13 +46,15 @@ export class ServerAccess {
 
   async #changed(keys: readonly ApiKey[] | undefined, problem: string): Promise<void> {
     if (keys === undefined) {
-      this.#logger.error('API keys could not be read anew: the old ones stay', { reason: problem });
+      this.#logger.error('failed to reload API keys; keeping the current ones', {
+        reason: problem,
+      });
       return;
     }
     this.#policy = policyOf(this.#config, keys);
     const policy = this.#policy;
     await Promise.all(this.#followers.map((follower) => follower(policy)));
-    if (keys.length > 0) this.#logger.info('API keys were read anew', { keys: keys.length });
-    else this.#logger.warn('API keys were read anew: there is none, so that nobody has one');
+    if (keys.length > 0) this.#logger.info('API keys reloaded', { keys: keys.length });
+    else this.#logger.warn('API keys reloaded: the file contains none');
   }
 }

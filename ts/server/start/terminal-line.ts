@@ -1,13 +1,13 @@
-// The last line of a terminal, rewritten in place: what else is printed while it stands goes above
-// it. And what a process has read from files. Control plane, main thread.
+// The last line of a terminal, rewritten in place: other output printed meanwhile goes above it.
+// Also counts the bytes that a process has read from files. Control plane, main thread.
 import { readFileSync } from 'node:fs';
 import type { LineTerminal } from '../../models/registry/load-line.js';
 
-/** Back to the line's begin, and the line cleared. */
+/** Moves to the beginning of the line and clears it. */
 const CLEAR = '\r\u001b[2K';
 const COLUMNS = 80;
 
-/** As much of a stream as the line needs. */
+/** The part of a stream that the line uses. */
 export interface LineStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -21,7 +21,7 @@ export class TerminalLine implements LineTerminal {
   #stands = false;
   readonly #onExit = (): void => this.erase();
 
-  /** Draws on `at`; `others` are streams that may end on the same terminal. */
+  /** Draws on `at`; `others` are streams that may write to the same terminal. */
   constructor(at: LineStream, others: readonly LineStream[]) {
     this.#at = at;
     this.#watched = [at, ...others.filter((one) => one.isTTY === true)];
@@ -44,7 +44,7 @@ export class TerminalLine implements LineTerminal {
     process.off('exit', this.#onExit);
   }
 
-  /** Past what watches. */
+  /** Bypasses the write hook. */
   #print(text: string): void {
     (this.#writes.get(this.#at) ?? this.#at.write).call(this.#at, text);
   }
@@ -68,8 +68,10 @@ export class TerminalLine implements LineTerminal {
   }
 }
 
-/** Bytes that this process has read by system calls, and pages of files that it has mapped; 0 where
- * the system does not say. Source: proc(5), /proc/pid/io and /proc/pid/status. */
+/**
+ * Bytes that this process has read by system calls, plus pages of files that it has mapped; 0 if
+ * the system does not report them. Source: proc(5), /proc/pid/io and /proc/pid/status.
+ */
 export function bytesReadByProcess(): number {
   try {
     const [, read = '0'] = /^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8')) ?? [];

@@ -1,5 +1,5 @@
-// The admin address: a second HTTP listener of the first HTTP worker, where alone control, logging,
-// metrics and statistics are answered, and no inference. The addon's, whatever serves HTTP. Control
+// The admin address: a second HTTP listener of the first HTTP worker, which alone serves control,
+// logging, metrics and statistics, and no inference. It always uses the addon's listener. Control
 // plane; that thread.
 import { ServalError } from '../../base/errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../../base/limits.js';
@@ -16,7 +16,7 @@ export class AdminListener {
   readonly #address: AdminSettings;
   readonly #isUnix: boolean;
 
-  /** `unsentBytesMax`: answers that clients may leave untaken, all together. */
+  /** `unsentBytesMax`: maximum bytes of responses that clients have not read yet, in total. */
   constructor(
     thread: ListenerThread,
     address: AdminSettings,
@@ -46,7 +46,9 @@ export class AdminListener {
     thread.subscribe(() => this.#listener.routesChanged());
   }
 
-  /** Settles with the port, 0 of a unix socket. Rejects with ServalError that says why not. */
+  /**
+   * Settles with the port, 0 for a unix socket. Rejects with a ServalError that gives the reason.
+   */
   async listen(): Promise<number> {
     const { host, port } = this.#address;
     try {

@@ -1,15 +1,15 @@
-// Lines of the access log that JavaScript writes: of requests and calls that came to no model's
-// queue, as native/stats/access_log writes those of inference. Control plane; a listener's thread.
+// Access log lines written by JavaScript: for requests and calls that reached no model's queue, in
+// the format of native/stats/access_log. Control plane; a listener's thread.
 import { ERRORS, ErrorCode } from '../../base/errors.js';
 import { ACCESS_NAME_CHARS_MAX, ACCESS_REASON_CHARS_MAX } from '../../base/limits.js';
-import type { AccessLogSettings } from '../../config/observation/access-log-settings.js';
+import type { AccessLogSettings } from '../../config/config.js';
 import { visibleJson } from '../../base/text.js';
 import type { AnswerLog, Asked } from '../../listeners/http/answer-log.js';
 
 const NO_ANSWER = ERRORS[ErrorCode.Cancelled];
 const MODEL = /^\/v[12]\/models\/([^/:]+)(?:\/versions\/([^/:]+))?/i;
 const ERROR_BODY = '{"error":';
-/** Names of statuses that no code of ours has. */
+/** Names of statuses that have no error code. */
 const OTHER_STATUSES: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
@@ -19,7 +19,7 @@ const OTHER_STATUSES: Readonly<Record<number, string>> = {
   505: 'VERSION_NOT_SUPPORTED',
 };
 
-/** Those with several codes have the plainest. */
+/** A status with several codes uses the simplest. */
 function nameOfStatus(status: number): string {
   if (status < 400) return 'OK';
   const other = OTHER_STATUSES[status];
@@ -28,7 +28,7 @@ function nameOfStatus(status: number): string {
   return Object.values(ERRORS).find(({ v2Http }) => v2Http === status)?.name ?? 'UNKNOWN';
 }
 
-/** What a client was told in an error's body. */
+/** The message in an error's body. */
 function reasonOf(body: Uint8Array | string): string {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
   if (!text.startsWith(ERROR_BODY)) return '';
@@ -60,7 +60,7 @@ export class AnswerLines implements AnswerLog {
   readonly #add: (line: Buffer) => void;
   #passed = 0;
 
-  /** `add` takes whole lines. */
+  /** `add` accepts whole lines. */
   constructor(settings: AccessLogSettings, add: (line: Buffer) => void) {
     this.#settings = settings;
     this.#add = add;
@@ -82,7 +82,7 @@ export class AnswerLines implements AnswerLog {
   unread(line: string): void {
     if (!this.#samples(true)) return;
     const status = Number(line.slice(0, 3));
-    const reason = `${line.slice(4)}: this is no request of HTTP/1.1`;
+    const reason = `${line.slice(4)}: not an HTTP/1.1 request`;
     this.#write({ protocol: 'http', code: nameOfStatus(status), status, ...this.#why(reason) });
   }
 

@@ -1,17 +1,19 @@
-// How many connections the listeners may hold, so that descriptors do not run out. Control plane,
-// main thread, once. Node has raised the soft limit to the hard one by then.
+// Limits the connections of the listeners, so that descriptors do not run out. Control plane, main
+// thread, once. Node has already raised the soft limit to the hard one.
 import { readFileSync } from 'node:fs';
 import { CONNECTIONS_MAX, DESCRIPTORS_KEPT } from '../../base/limits.js';
 
 export interface ConnectionLimits {
-  /** Of one HTTP listener thread. */
+  /** Limit of one HTTP listener thread. */
   readonly http: number;
-  /** Of a listener in the addon, all its threads together. */
+  /** Limit of a listener in the addon, for all its threads together. */
   readonly native: number;
 }
 
-/** Of `descriptors`, which the process may open, less those kept for files and for ourselves: half
- * for each transport. `wanted`: --max-connections, of each port; 0 = as many as there may be. */
+/**
+ * Splits the `descriptors` that the process may open, minus a reserve for files and internal use,
+ * evenly between the transports. `wanted`: --max-connections, per port; 0 = as many as possible.
+ */
 export function connectionLimits(
   descriptors: number,
   httpThreads: number,
@@ -23,7 +25,7 @@ export function connectionLimits(
   return { http: within(Math.floor(half / httpThreads)), native: within(half) };
 }
 
-/** The soft limit of open files; Infinity where it cannot be read or there is none. */
+/** The soft limit of open files; Infinity if it is unknown or unlimited. */
 export function openFilesMax(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

@@ -1,5 +1,5 @@
-// The gRPC services of a listener's thread, whichever listener hands them their calls. Hot path's
-// frame; that thread.
+// The gRPC services of a listener's thread, for calls of any listener. Hot path's frame; that
+// thread.
 import { callAccess, seesPaths } from '../../access/policy.js';
 import { HEALTH_SERVICE, healthService } from '../../protocols/grpc/health.js';
 import { REFLECTION_SERVICES, reflectionServices } from '../../protocols/grpc/reflection.js';
@@ -15,13 +15,13 @@ import type { AccessOf } from '../../listeners/grpc/access.js';
 import type { GrpcService } from '../../listeners/grpc/call.js';
 import type { ListenerThread } from './listener-thread.js';
 
-// Loaded when first asked for: most servers never are.
+// Loaded when first used: most servers never need it.
 async function encodeConfig(config: Readonly<Record<string, unknown>>): Promise<Uint8Array> {
   const { encodeModelConfig } = await import('../../models/config/triton-config.js');
   return encodeModelConfig(config);
 }
 
-/** What access to gRPC's calls is by the thread's policy, as that is now. */
+/** Access to gRPC calls by the thread's current policy. */
 export function accessOf(thread: ListenerThread): AccessOf {
   const { policy } = thread;
   return (call) => callAccess(policy, call, 'grpc');

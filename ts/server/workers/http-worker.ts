@@ -1,5 +1,5 @@
-// The worker thread of one HTTP listener: routes by URL. The first one has the native gRPC listener
-// and the admin address too, and is there for them where HTTP is off. Hot path's frame; its own
+// The worker thread of one HTTP listener: routes by URL. The first worker also has the native gRPC
+// listener and the admin address, and runs for them if HTTP is disabled. Hot path's frame; its own
 // thread.
 import { Cors, withCors } from '../../listeners/http/access/cors.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
@@ -18,18 +18,20 @@ import type { HttpListener, Route, Router, Surroundings } from '../../listeners/
 import { runListener, type ListenerThread } from './listener-thread.js';
 import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
 
-/** Of what a client sends, so much may lie in the kernel unread: the kernel doubles it, and counts
- * its own overhead. uWebSockets.js reads a connection for as long as 524,288 bytes are there: with
- * less it reads once in a turn. The number is Linux's own default maximum: it is not cut there. */
+/**
+ * Receive buffer size: the kernel doubles it, and counts its own overhead. uWebSockets.js reads a
+ * connection while 524,288 bytes are available: with less it reads once per event-loop iteration.
+ * The value is Linux's default maximum, so it is not reduced there.
+ */
 const RECEIVE_BYTES = 212_992;
 const V1_PREFIX = /^\/v1\//i;
 
-// Answers that the clients of one listener in the addon may leave untaken.
+// Maximum bytes of responses that clients of one listener in the addon have not read yet.
 function unsentBytesMax({ memoryLimitBytes }: HttpSettings): number {
   return Math.floor(memoryLimitBytes / 2);
 }
 
-// The addon's threads answer what the engine can answer by itself.
+// The addon's threads serve what the engine can serve without JavaScript.
 async function nativeListener(
   thread: ListenerThread,
   settings: HttpSettings,
@@ -49,7 +51,7 @@ async function nativeListener(
   });
 }
 
-// Loaded where it serves: it has no binary for some Nodes.
+// Loaded only if used: it has no binary for some Node versions.
 async function uwsListener(
   thread: ListenerThread,
   router: Router,
@@ -59,7 +61,7 @@ async function uwsListener(
   return new UwsListener(router, thread.report, surroundings);
 }
 
-// None where HTTP is off.
+// undefined if HTTP is disabled.
 async function httpListener(
   thread: ListenerThread,
   settings: HttpSettings,
@@ -90,7 +92,7 @@ async function httpListener(
   return listener;
 }
 
-// One of the threads has it, where there is one.
+// Only one of the threads has it, if there is one.
 async function adminListener(
   thread: ListenerThread,
   admin: AdminSettings,
@@ -101,7 +103,7 @@ async function adminListener(
   return new AdminListener(thread, admin, route, unsentBytesMax(settings));
 }
 
-// One of the threads has it, where it serves at all.
+// Only one of the threads has it, if it is enabled.
 async function nativeGrpc(
   thread: ListenerThread,
   settings: GrpcSettings,
@@ -111,8 +113,8 @@ async function nativeGrpc(
   return nativeGrpcListener(thread, settings, unanswered);
 }
 
-// Of HTTP requests and of forwarded gRPC calls, which are cut at the same time: who is first is
-// told what all of them wait for, before that is cancelled.
+// Models that HTTP requests and forwarded gRPC calls wait for. Both are cut off at the same time,
+// so the first caller gets all of them before anything is cancelled.
 function unansweredOnce(link: ListenerThread['link']): () => Cut['models'] {
   let isTold = false;
   return () => {
@@ -176,7 +178,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
           ...(adminPort !== undefined && { adminPort }),
         };
       } catch (error) {
-        // A thread that has failed may not end while uWebSockets.js listens: that aborts.
+        // A failed thread must not end while uWebSockets.js listens: that aborts the process.
         await Promise.all([listener?.drain(0), admin?.drain(0)]);
         throw error;
       }

@@ -1,6 +1,6 @@
-// What the listeners' worker threads have in common: each attaches to the engine, follows the
-// registry's snapshots and the log switches, asks the main thread for control calls, and drains.
-// Control plane; the listener's own thread.
+// Common part of the listeners' worker threads: each attaches to the engine, follows the registry's
+// snapshots and the log switches, sends control calls to the main thread, and drains. Control
+// plane; the listener's own thread.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Policy } from '../../access/policy.js';
 import { RemoteControl } from '../admin/remote-control.js';
@@ -21,16 +21,18 @@ import type { HandshakeFailures } from '../../listeners/grpc/settings.js';
 import { AnswerLines } from './answer-lines.js';
 import type { Cuts, FromWorker, ListenerSettings, Ports, ToWorker } from './messages.js';
 
-/** A listener as its thread uses it. */
+/** Interface of a listener to its thread. */
 export interface ThreadListener {
-  /** Settles when it listens. Rejects with ServalError, which says why not. */
+  /** Settles when it listens. Rejects with a ServalError that gives the reason. */
   listen(): Promise<Ports>;
-  /** Stops accepting, finishes what runs, closes every connection after `seconds`. Settles with
-   * the requests that were cut. */
+  /**
+   * Stops accepting, finishes running requests, closes every connection after `seconds`. Settles
+   * with the requests that were cut off.
+   */
   drain(seconds: number): Promise<Cuts>;
-  /** Reads TLS files anew, where there are any. */
+  /** Rereads TLS files, if there are any. */
   reloadCertificates(): void;
-  /** The thread's policy is another one; those who follow it were told. */
+  /** Called when the thread's policy has changed, after its followers. */
   policyChanged?(): Promise<void> | void;
 }
 
@@ -42,16 +44,16 @@ export class ListenerThread {
   readonly link: EngineLink;
   readonly control = new RemoteControl(post);
   readonly readings: LinkReadings;
-  /** Who may call what. */
+  /** The current access policy. */
   policy: Policy;
-  /** undefined: the access log is off. */
+  /** undefined: the access log is disabled. */
   readonly log: AnswerLines | undefined;
-  /** The newest that the main thread sent: where requests go. */
+  /** The newest snapshot from the main thread: requests are routed by it. */
   snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
   #confirmed: RegistrySnapshot = EMPTY_SNAPSHOT;
-  /** What `shown` came to since the last message; undefined = nobody asked. */
+  /** The value of `shown` computed since the last message; undefined = not requested yet. */
   #shown: RegistrySnapshot | undefined;
-  /** Newer than the confirmed one, by epoch. */
+  /** Snapshots newer than the confirmed one, by epoch. */
   readonly #unconfirmed = new Map<number, RegistrySnapshot>();
   readonly #levels: LevelControl;
   readonly #logger: Logger;
@@ -63,36 +65,43 @@ export class ListenerThread {
     this.policy = settings.policy;
     this.#levels = new LevelControl(level);
     this.#logger = createLogger({ level, format, file, control: this.#levels });
-    this.link = openLink({ ...settings, metrics: settings.metricsAllowed });
+    this.link = openLink(settings.engine);
     this.link.report = this.report;
     this.readings = new LinkReadings(this.link);
     const { accessLog } = settings;
     this.log = accessLog && new AnswerLines(accessLog, (line) => this.link.addAccessLog(line));
   }
 
-  /** What is said of readiness: of the newest, what every listener has. Made when it is asked for:
-   * while thousands of models load nobody asks for most of them. */
+  /**
+   * The snapshot for readiness: the part of the newest that every listener has. Computed on demand:
+   * while thousands of models load, most snapshots are never read.
+   */
   get shown(): RegistrySnapshot {
     this.#shown ??= shownSnapshot(this.snapshot, this.#confirmed);
     return this.#shown;
   }
 
-  /** Logs what a handler threw, which is our bug. */
+  /** Logs what a handler threw, which is a bug in Serval. */
   readonly report = (error: unknown): void => {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#logger.error('a request handler failed', { reason });
   };
 
-  /** What logs that connections have to be refused, now and then: one for each port. */
+  /**
+   * Returns a function that logs, at intervals, that connections are refused: one for each port.
+   */
   full(): (connections: number) => void {
     const warning = new RareWarning(FULL_LOG_EVERY_MS);
     return (connections) =>
       warning.tell(() =>
-        this.#logger.warn('too many connections: new ones are refused', { connections }),
+        this.#logger.warn('too many connections; refusing new ones', { connections }),
       );
   }
 
-  /** What logs that clients' TLS handshakes fail, the first at once, others now and then. */
+  /**
+   * Returns a function that logs failed TLS handshakes of clients, the first at once, others at
+   * intervals.
+   */
   handshakeFailed(what: string): (failed: HandshakeFailures) => void {
     const warning = new RareWarning(HANDSHAKE_LOG_EVERY_MS);
     return ({ failures, peer, reason }) =>
@@ -105,33 +114,33 @@ export class ListenerThread {
       );
   }
 
-  /** What logs what became of TLS files that were read anew, of gRPC or HTTP. */
+  /** Returns a function that logs the result of reloading TLS files, for gRPC or HTTP. */
   certificates(what: string): (problem: string | undefined) => void {
     return (problem) => {
-      if (problem === undefined) this.#logger.info(`${what} certificates were read anew`);
-      else this.#logger.error(`${what} certificates could not be read anew`, { reason: problem });
+      if (problem === undefined) this.#logger.info(`${what} certificates reloaded`);
+      else this.#logger.error(`failed to reload ${what} certificates`, { reason: problem });
     };
   }
 
-  /** Counts a caller who was not let in. */
+  /** Counts a caller who was refused. */
   readonly refused = (): void => this.link.serverValue('refused_access', 1, true);
 
-  /** Counts connections of HTTP. (Listeners in the addon do so by themselves.) */
+  /** Counts HTTP connections. (Listeners in the addon count their own.) */
   readonly connected = (change: number): void =>
     this.link.serverValue('connections_http', change, true);
 
-  /** Takes when the certificate ends that a listener serves. */
+  /** Returns a function that records when the certificate of a listener expires. */
   expires(transport: 'http' | 'grpc' | 'admin'): (seconds: number) => void {
     return (seconds) => this.link.serverValue(`certificate_${transport}`, seconds, false);
   }
 
-  /** Calls `follower` after each new snapshot; returns what ends that. */
+  /** Calls `follower` after each new snapshot; the returned function unsubscribes it. */
   subscribe(follower: () => void): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
 
-  /** Follows the main thread from now on. */
+  /** Follows the main thread's messages from now on. */
   follow(listener: ThreadListener): void {
     parentPort?.on('message', (message: ToWorker) => {
       switch (message.kind) {
@@ -199,12 +208,12 @@ export class ListenerThread {
 
   async #drain(listener: ThreadListener, seconds: number): Promise<void> {
     post({ kind: 'drained', cuts: await listener.drain(seconds) });
-    this.link.detach(); // ends what still runs, past the limit too
+    this.link.detach(); // ends requests that still run, even past the limit
     parentPort?.close();
   }
 }
 
-/** The whole of a worker: makes its listener and listens until it is told to drain. */
+/** Main function of a worker: creates its listener and listens until it is drained. */
 export async function runListener<Settings extends ListenerSettings>(
   make: (thread: ListenerThread, settings: Settings) => ThreadListener | Promise<ThreadListener>,
 ): Promise<void> {

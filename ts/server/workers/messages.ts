@@ -1,55 +1,49 @@
-// What the main thread and the listeners' worker threads say to each other. Control plane.
+// Messages between the main thread and the listeners' worker threads. Control plane.
 import type { CorsSettings } from '../../listeners/http/access/cors.js';
 import type { Policy } from '../../access/policy.js';
 import type { AdminAddress } from '../../config/access.js';
 import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
-import type { AccessLogSettings } from '../../config/observation/access-log-settings.js';
+import type { AccessLogSettings } from '../../config/config.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../../base/logger.js';
 import type { HttpListenerKind } from '../../listeners/http/kind.js';
+import type { EngineOptions } from '../../engine/open-link.js';
 import type { SnapshotChange } from '../../models/registry/snapshot-build.js';
 import type { GrpcTransportSettings } from '../../listeners/grpc/settings.js';
 import type { Cut } from '../../listeners/cut.js';
 import type { ServerTls } from '../../listeners/tls/settings.js';
 
-/** What every worker is started with. */
+/** Start settings of every worker. */
 export interface ListenerSettings {
   readonly host: string;
   readonly port: number;
-  /** Of this listener; more are refused. */
+  /** Connection limit of this listener; more are refused. */
   readonly connectionsMax: number;
   readonly serverVersion: string;
   /** Clients may register shared memory. */
   readonly clientShm: boolean;
-  /** Of GPUs too. */
+  /** Clients may also register GPU memory. */
   readonly cudaShm?: boolean;
+  /** The thread attaches to the engine by these. */
+  readonly engine: EngineOptions;
   readonly bodyBytesMax: number;
-  readonly jsonDepthMax: number;
-  /** What requests and answers may hold in all. */
+  /** Memory that requests and responses may use in total. */
   readonly memoryLimitBytes: number;
-  readonly intraOpThreads: number;
-  readonly onnxruntimeLibrary: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** undefined: stderr. */
   readonly logFile: string | undefined;
-  /** False: nothing is counted, and no path answers metrics. */
+  /** false: nothing is counted, and no path serves metrics. */
   readonly metricsAllowed: boolean;
-  /** How long a REST request may take before it is answered DeadlineExceeded; 0 = any time. */
-  readonly restTimeoutUs: number;
-  readonly tfTensorContent: boolean;
-  readonly tfCheckMethod: boolean;
-  /** One word: 1 where callers' trace context counts. */
-  readonly tracing: SharedArrayBuffer;
-  /** Absent: there is no access log. */
+  /** Absent: the access log is disabled. */
   readonly accessLog?: AccessLogSettings;
-  /** Who may call what, until it is told anew. */
+  /** The initial access policy; messages replace it. */
   readonly policy: Policy;
 }
 
-/** Of the thread that has the admin address. */
+/** Settings of the thread that has the admin address. */
 export interface AdminSettings extends AdminAddress {
   readonly tls?: ServerTls;
-  /** Of a unix socket's file. */
+  /** File mode of a unix socket. */
   readonly socketMode: number;
 }
 
@@ -60,32 +54,34 @@ export interface HttpSettings extends ListenerSettings {
   readonly inflatedBytesMax: number;
   /** --allowed-hosts. */
   readonly allowedHosts: readonly string[];
-  /** A connection without a request is closed after so long. */
+  /** Connections without a request are closed after this time. */
   readonly idleMs: number;
   /** Threads of a native listener, and whether other processes share its port. */
   readonly nativeThreads: number;
   readonly reusePort: boolean;
-  /** The console is served. */
+  /** The console is enabled. */
   readonly console: boolean;
-  /** Where TensorFlow Serving's metrics are; "" = off. */
+  /** Path of TensorFlow Serving's metrics; "" = disabled. */
   readonly monitoringPath: string;
   readonly tls?: ServerTls;
-  /** Of both HTTP listeners; absent: pages of other origins are not let in. */
+  /** Applies to both HTTP listeners; absent: pages of other origins are refused. */
   readonly cors?: CorsSettings;
-  /** Of the thread that has the gRPC listener. */
+  /** Set for the thread that has the gRPC listener. */
   readonly grpc?: GrpcSettings;
-  /** Of the thread that has the admin address. */
+  /** Set for the thread that has the admin address. */
   readonly admin?: AdminSettings;
 }
 
 export interface GrpcSettings extends ListenerSettings {
   readonly transport: GrpcTransportSettings;
-  /** HTTP's port is this one too. */
+  /** HTTP uses this port too. */
   readonly sharesPort: boolean;
 }
 
-/** Acknowledged by its id, once the listeners of the thread go by it. `confirmed`: every listener
- * has acknowledged the snapshot of this epoch: what serves in it may be called ready. */
+/**
+ * Acknowledged by its id, once the thread's listeners apply it. `confirmed`: every listener has
+ * acknowledged the snapshot of this epoch; its serving versions may be reported as ready.
+ */
 export type AcknowledgedMessage = { readonly id: number } & (
   | { readonly kind: 'snapshot'; readonly change: SnapshotChange }
   | { readonly kind: 'confirmed'; readonly epoch: number }
@@ -96,18 +92,18 @@ export type ToWorker =
   | AcknowledgedMessage
   | { readonly kind: 'log-switches'; readonly switches: LogSwitches }
   | ControlAnswer
-  /** TLS files are to be read anew. */
+  /** Requests a reload of the TLS files. */
   | { readonly kind: 'reload-certificates' }
   | { readonly kind: 'drain'; readonly seconds: number };
 
-/** Of the listeners that a thread has. */
+/** Ports of a thread's listeners. */
 export interface Ports {
   readonly httpPort?: number;
   readonly grpcPort?: number;
   readonly adminPort?: number;
 }
 
-/** Requests that were begun and not answered, of the listeners that a thread has. */
+/** Requests of a thread's listeners that were begun and not answered. */
 export interface Cuts {
   readonly http?: Cut;
   readonly grpc?: Cut;

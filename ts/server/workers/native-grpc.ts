@@ -1,11 +1,11 @@
-// The gRPC listener in the addon, on the first HTTP listener's thread. Loaded where it serves.
+// The gRPC listener in the addon, on the first HTTP listener's thread. Loaded only if used.
 import { NativeGrpcListener } from '../../listeners/grpc/native-listener.js';
 import type { Cut } from '../../listeners/cut.js';
 import { accessOf, grpcServices } from './grpc-services.js';
 import type { ListenerThread } from './listener-thread.js';
 import type { GrpcSettings } from './messages.js';
 
-/** `unanswered`: the models that requests of this thread wait for, forwarded calls among them. */
+/** `unanswered`: the models that requests of this thread wait for, including forwarded calls. */
 export function nativeGrpcListener(
   thread: ListenerThread,
   settings: GrpcSettings,

@@ -25,9 +25,11 @@ import type {
   ToWorker,
 } from './messages.js';
 
-/** Finds out whether the address is free, and which port 0 gives. The listeners share the port
- * (SO_REUSEPORT), so that a second server would join silently instead of failing: this one bind
- * without sharing says it. Errors: InvalidArgument naming host, port and reason. */
+/**
+ * Checks that the address is free, and resolves port 0. The listeners share the port
+ * (SO_REUSEPORT), so a second server would join silently instead of failing: this one bind without
+ * sharing detects it. Errors: InvalidArgument naming host, port and reason.
+ */
 export function reservePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -51,15 +53,17 @@ export function reservePort(host: string, port: number): Promise<number> {
   });
 }
 
-/** Each thread's file. It lies beside this one and ends as it does: ".js" in dist/, ".cjs" in the
- * bundle. */
+/**
+ * Each thread's file. It is beside this one and has the same extension: ".js" in dist/, ".cjs" in
+ * the bundle.
+ */
 const WORKER_FILE = './http-worker';
 const WORKER_NAME = 'serval-http';
 
 type Answer = (request: ControlRequest) => Promise<ControlAnswer>;
 type Lost = (thread: string, error: Error) => void;
 
-/** Requests that a drain had to cut, by listener, and how many of them each model had. */
+/** Requests that a drain cut off, by listener, and their number per model. */
 export interface CutRequests {
   readonly http: number;
   readonly grpc: number;
@@ -70,10 +74,10 @@ export interface CutRequests {
 class Member {
   /** Settles when it listens. */
   readonly listening: Promise<Ports>;
-  /** Settles with the requests that were cut. */
+  /** Settles with the requests that were cut off. */
   readonly drained: Promise<Cuts>;
   readonly #worker: Worker;
-  /** Acknowledgements that are due, by the message's id. */
+  /** Outstanding acknowledgements, by the message's id. */
   readonly #due = new Map<number, () => void>();
   #ended = false;
 
@@ -86,7 +90,7 @@ class Member {
       stderr: true,
     });
     this.#worker = worker;
-    // Not piped: a pipe ends with the first error of what it leads to, and fills up.
+    // Not piped: a pipe ends with the first error of its destination, and fills up.
     worker.stdout.on('data', (chunk: Buffer) => process.stdout.write(chunk));
     worker.stderr.on('data', (chunk: Buffer) => process.stderr.write(chunk));
     let drained = (_cuts: Cuts): void => undefined;
@@ -120,7 +124,7 @@ class Member {
     this.#worker.postMessage(message);
   }
 
-  /** Settles when the thread has acknowledged the message, or has ended. */
+  /** Settles when the thread has acknowledged the message or has ended. */
   take(message: AcknowledgedMessage): Promise<void> {
     if (this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
@@ -142,15 +146,15 @@ class Member {
 export interface ListenerPoolOptions {
   readonly http: HttpSettings;
   readonly httpThreads: number;
-  /** On the first HTTP listener's thread. */
+  /** For the first HTTP listener's thread. */
   readonly admin?: AdminSettings | undefined;
-  /** On that thread too; undefined: there is no gRPC. */
+  /** For that thread too; undefined: gRPC is disabled. */
   readonly grpc: GrpcSettings | undefined;
-  /** Told when a worker thread dies. */
+  /** Called when a worker thread dies. */
   readonly lost: Lost;
-  /** What of a text goes to clients. */
+  /** Makes a text fit for clients. */
   readonly publicText: (text: string) => string;
-  /** Callers who may not see metadata hear no reason of a failed load. */
+  /** Callers who may not see metadata get no reason of a failed load. */
   readonly hidesReasons: boolean;
 }
 
@@ -159,9 +163,9 @@ export class ListenerPool {
   #adminPort: number | undefined;
   #httpPort: number | undefined;
   #control: ModelControl | undefined;
-  /** What the listeners have, or will have when they have read their messages. */
+  /** The snapshot that the listeners have, or will have after reading their messages. */
   #sent: RegistrySnapshot = EMPTY_SNAPSHOT;
-  /** Settles when all listeners use, and show, what was sent last. */
+  /** Settles when all listeners use, and show, the last snapshot sent. */
   #taken: Promise<unknown> = Promise.resolve();
   #lastId = 0;
   readonly #publicText: (text: string) => string;
@@ -176,7 +180,7 @@ export class ListenerPool {
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_HEAD_BYTES_MAX);
     const answer: Answer = (request) => this.#answer(request);
     const first = { ...http, ...(grpc && { grpc }), ...(admin && { admin }) };
-    // Without an HTTP port the first one is there for what else it has.
+    // Without an HTTP port, the first thread runs for its other listeners.
     const hasOthers = grpc !== undefined || admin !== undefined;
     const workers = http.listener === 'native' ? 1 : httpThreads;
     const threads = http.listener === undefined ? Number(hasOthers) : workers;
@@ -186,18 +190,17 @@ export class ListenerPool {
     );
   }
 
-  /** Names who answers the listeners' control requests. */
+  /** Sets the object that answers the listeners' control requests. */
   attachControl(control: ModelControl): void {
     this.#control = control;
   }
 
-  /** From now on the listeners write records of these levels. */
+  /** Sets the log levels that the listeners write from now on. */
   setLogSwitches(switches: LogSwitches): void {
     this.#post({ kind: 'log-switches', switches });
   }
 
-  /** Settles with gRPC's port, where there is one, when all listen. Rejects with the first
-   * failure. */
+  /** Settles with gRPC's port, if there is one, when all listen. Rejects with the first failure. */
   async listening(): Promise<number | undefined> {
     const ports = await Promise.all(this.#members.map((member) => member.listening));
     this.#adminPort = ports.find(({ adminPort }) => adminPort !== undefined)?.adminPort;
@@ -205,30 +208,32 @@ export class ListenerPool {
     return ports.find(({ grpcPort }) => grpcPort !== undefined)?.grpcPort;
   }
 
-  /** After listening(); undefined where there is no HTTP port. */
+  /** Valid after listening(); undefined if there is no HTTP port. */
   get httpPort(): number | undefined {
     return this.#httpPort;
   }
 
-  /** After listening(); undefined where there is no admin address, 0 where it is a unix socket. */
+  /** Valid after listening(); undefined if there is no admin address, 0 for a unix socket. */
   get adminPort(): number | undefined {
     return this.#adminPort;
   }
 
-  /** Settles when callers are let in by this, on every listener. */
+  /** Settles when every listener applies this policy. */
   async setPolicy(policy: Policy): Promise<void> {
     await this.#take((id) => ({ id, kind: 'policy', policy }));
   }
 
-  /** Has TLS files read anew. */
+  /** Makes the threads reload their TLS files. */
   reloadCertificates(): void {
     this.#post({ kind: 'reload-certificates' });
   }
 
-  /** Hands a snapshot to every listener; settles when all use it and say so. In two steps: none may
-   * call a model ready while another listener does not know it yet. */
+  /**
+   * Sends a snapshot to every listener; settles when all use it and show it. In two steps: none may
+   * report a model ready while another listener does not know it yet.
+   */
   async publish(snapshot: RegistrySnapshot): Promise<void> {
-    // Only what differs is copied to the threads: of a thousand models one changes at a time.
+    // Copies only the differences to the threads: of a thousand models, one changes at a time.
     const all = snapshotChange(this.#sent, snapshot);
     const change = publicChange(all, this.#publicText, this.#hidesReasons);
     this.#sent = snapshot;
@@ -246,13 +251,15 @@ export class ListenerPool {
     return Promise.all(this.#members.map((member) => member.take(message)));
   }
 
-  /** Settles when every listener uses what was published last. */
+  /** Settles when every listener uses the last published snapshot. */
   async caughtUp(): Promise<void> {
     await this.#taken;
   }
 
-  /** Stops accepting and waits, at most `seconds`, for what runs; then closes the connections.
-   * Answers what had to be cut. */
+  /**
+   * Stops accepting and waits, at most `seconds`, for running requests; then closes the
+   * connections. Returns what was cut off.
+   */
   async drain(seconds: number): Promise<CutRequests> {
     this.#post({ kind: 'drain', seconds });
     const cuts = await Promise.all(this.#members.map((member) => member.drained));
@@ -267,8 +274,10 @@ export class ListenerPool {
     };
   }
 
-  /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the
-   * process when a thread's loop still has uWebSockets.js's handles open. */
+  /**
+   * Ends the threads after a start that failed. Never by terminate() alone: Node aborts the process
+   * if a thread's loop still has open handles of uWebSockets.js.
+   */
   async stop(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.listening.catch(() => undefined)));
     await this.drain(0);
@@ -282,11 +291,11 @@ export class ListenerPool {
   async #answer(request: ControlRequest): Promise<ControlAnswer> {
     if (this.#control === undefined) {
       const { id } = request;
-      const message = 'the server is starting: it takes no control requests yet';
+      const message = 'the server is starting: it does not accept control requests yet';
       return { kind: 'control-answer', id, ok: false, code: ErrorCode.ModelNotReady, message };
     }
     const answer = await answerControl(this.#control, request, this.#publicText);
-    // What a call did shows on every listener before its client hears of it.
+    // The effect of a call is visible on every listener before its client gets the response.
     await this.caughtUp();
     return answer;
   }

@@ -1,5 +1,5 @@
-// The TLS of each listener, and what listeners of one port have to have in common. Control plane,
-// main thread.
+// The TLS settings of each listener, and the check that listeners sharing a port agree. Control
+// plane, main thread.
 import { isDeepStrictEqual } from 'node:util';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ServerTls } from '../../listeners/tls/settings.js';
@@ -12,7 +12,7 @@ export interface TransportTls {
   readonly admin: ServerTls | undefined;
 }
 
-/** What TensorFlow Serving's file says of TLS, if it is given; else what the flags say. */
+/** TLS settings from TensorFlow Serving's file, if given; else from the flags. */
 export async function transportTls({ tls, grpc, access }: Config): Promise<TransportTls> {
   const { transport, sslConfigFile } = grpc;
   const hasAdmin = access.adminTls && access.admin !== undefined;
@@ -26,7 +26,9 @@ export async function transportTls({ tls, grpc, access }: Config): Promise<Trans
   return { ...of(read), grpc: read };
 }
 
-/** Errors: InvalidArgument: HTTP and gRPC share a port, and only one of them has this TLS. */
+/**
+ * Errors: InvalidArgument: HTTP and gRPC share a port, but only one of them has these TLS settings.
+ */
 export function checkSharedTls(config: Config, { http, grpc }: TransportTls): void {
   if (!sharesPort(config) || isDeepStrictEqual(http, grpc)) return;
   const text = `--grpc-port: expected the same TLS settings for HTTP and gRPC, which share port`;

@@ -1,4 +1,4 @@
-// Rules of attention and of what goes with it. See rule.h.
+// Rules of attention and related operators. See rule.h.
 #include <algorithm>
 
 #include "backend/rows/rule.h"
@@ -8,13 +8,13 @@ namespace {
 
 struct Place {
   size_t input;
-  size_t axis;         // of the rows
-  bool may_be_shared;  // may be the same for all rows, with 1 or no entry for the rows
-  size_t rank = 0;     // that the axis is counted for; 0 = any
+  size_t axis;         // the axis of the rows
+  bool may_be_shared;  // it may be the same for all rows, with 1 or no entry for the rows
+  size_t rank = 0;     // the rank to which the axis refers; 0 = any
 };
 
-// The rows of every input that is named here are on its axis, as those of input 0; all other inputs
-// are the same for all rows.
+// Requires that every listed input has its rows, the same as those of input 0, on the given axis,
+// and that all other inputs are the same for all rows.
 Dim rows_on(Call& call, std::initializer_list<Place> places) {
   const Dim rows = call.in(0).is_rows() ? call.dims(0)[call.in(0).axis] : Dim();
   if (!call.in(0).is_rows()) unproven("the first input is the same for all rows");
@@ -50,7 +50,7 @@ Dims with_rows(Call& call, size_t rank, size_t axis, const Dim& rows) {
   return out;
 }
 
-// Outputs of `ranks`, rows on the first axis.
+// Sets outputs of `ranks`, with rows on the first axis.
 void answer(Call& call, const Dim& rows, std::initializer_list<size_t> ranks) {
   size_t at = 0;
   for (const size_t rank : ranks) {
@@ -93,7 +93,7 @@ void grouped(Call& call) {
   answer(call, rows, {3, 4, 4});
 }
 
-// Of ONNX: Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen.
+// ONNX: Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen.
 void attention(Call& call) {
   const Dim rows = rows_on(call, {{0, 0, false},
                                   {1, 0, false},
@@ -106,7 +106,7 @@ void attention(Call& call) {
   answer(call, rows, {rank, 4, 4, 4});
 }
 
-// com.microsoft: input, position_ids, cos_cache, sin_cache. Of ONNX: X, cos, sin, position_ids.
+// com.microsoft: input, position_ids, cos_cache, sin_cache. ONNX: X, cos, sin, position_ids.
 void rotary(Call& call) {
   const bool own = call.node().is_onnx();
   const Value& data = call.in(0);

@@ -1,10 +1,10 @@
-// Rules of ai.onnx.ml and of text, and of the ragged tensors that split texts are. See rule.h.
+// Rules of ai.onnx.ml and of text, and of the ragged tensors of split texts. See rule.h.
 #include "backend/rows/rule.h"
 
 namespace serval::rows {
 namespace {
 
-// [N, features], rows first: every output has a first axis of rows.
+// [N, features], rows first: the first axis of every output is that of the rows.
 void need_table(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
   const Value& data = call.in(0);
@@ -35,8 +35,9 @@ void one_hot_encoder(Call& call) {
   call.set(0, moved(data, std::move(out), data.axis));
 }
 
-// Entries of one list for all by the rows' indices, which count as one list: [N] or [1, N] is
-// answered as [1, N], so that the rows stay in order where nothing is before them.
+// Gathers entries of one list shared by all rows, using the rows' indices, which the operator
+// treats as one list: [N] or [1, N] gives [1, N], so the rows stay in order if no dimension
+// precedes them.
 void listed_features(Call& call) {
   const Value &data = call.in(0), &indices = call.in(1);
   if (data.varies()) couples("every row meets the indices of all rows");
@@ -90,9 +91,9 @@ void string_normalizer(Call& call) {
   call.set(0, moved(data, call.dims(0), data.axis));
 }
 
-// (texts, separator) -> the row and the place of each piece, the pieces, [texts, longest]. A text
-// is split by itself, and the pieces of one text stay together: pieces of the batch are those of
-// its rows put together. With one text for each row the row of a piece is the number of its text.
+// (texts, separator) -> the row and the place of each piece, the pieces, [texts, longest]. Each
+// text is split on its own and its pieces stay together, so the pieces of the batch are those of
+// its rows concatenated. With one text per row, the row of a piece is the number of its text.
 void split_texts(Call& call) {
   if (call.all_same()) return;
   call.need_same(1, "the separator");
@@ -116,8 +117,8 @@ void split_texts(Call& call) {
   call.set(2, std::move(extents));
 }
 
-// (shape, values, default, number of rows, the row of each value) -> [rows, width]: each row is its
-// own values, cut or filled up to a width that is written down. -1 is the longest row of all.
+// (shape, values, default, number of rows, the row of each value) -> [rows, width]: each row has
+// its own values, truncated or padded to a fixed width. -1 means the longest row of all.
 void padded(Call& call) {
   if (call.all_same()) return;
   call.need_same(0, "the shape");

@@ -1,4 +1,4 @@
-// Rules of If, Loop and Scan: what their bodies make of the rows. See rule.h.
+// Rules of If, Loop and Scan: what their bodies do to the rows. See rule.h.
 #include <algorithm>
 
 #include "backend/rows/rule.h"
@@ -12,7 +12,7 @@ ort::Bytes body_of(Call& call, std::string_view name) {
   return *found->graph;
 }
 
-// The name of one of this node's values.
+// Names one of this node's values.
 std::string name_of(const Call& call, const char* what, size_t index) {
   return call.place() + " " + what + " " + std::to_string(index);
 }
@@ -42,7 +42,7 @@ bool same_state(const Value& a, const Value& b) {
          a.stride == b.stride && a.columns == b.columns;
 }
 
-// The state that a loop begins with: integers that are the same for all rows change in each step.
+// The state at the start of a loop: integers that are the same for all rows change in each step.
 Value carried_value(Value value) {
   if (value.instead != nullptr) {
     value.instead = std::make_shared<Value>(carried_value(*value.instead));
@@ -52,7 +52,7 @@ Value carried_value(Value value) {
   return value;
 }
 
-// The shape of a value before it is stacked: rows move by the new first axis.
+// The value after stacking: the axis of the rows moves by the new first axis.
 Value stacked(Call& call, const Value& value, size_t axis) {
   if (value.kind == Kind::Mixed) stop(Stop{*value.why});
   if (value.varies() && !value.is_rows()) couples("numbers of rows are put together");
@@ -67,13 +67,12 @@ Value stacked(Call& call, const Value& value, size_t axis) {
 
 constexpr size_t kRoundsMax = 5;
 
-// Runs a body until what is known of the carried values stays; its outputs then. `first` is how
-// many outputs come before the carried ones.
-// Why that is sound: a batch and each row alone take the same steps, and what is known holds of
-// the carried values before the first one. Each round joins it with what one more step makes of it.
-// When it stays, it holds after every step, by induction. A symbol stands for the size in the step
-// that is looked at; one that differs between steps gets the name of its place, and no other value
-// has that name.
+// Runs a body until the knowledge about the carried values no longer changes; returns its outputs
+// then. `first`: the number of outputs before the carried ones. This is sound because a batch and
+// each row alone take the same steps, and the knowledge holds for the carried values before the
+// first step. Each round joins it with the result of one more step. Once it is unchanged, it holds
+// after every step, by induction. A symbol represents the size in the current step; one that
+// differs between steps gets the name of its place, which no other value has.
 std::vector<Value> settled(Call& call, ort::Bytes body, std::vector<Value>& inputs, size_t before,
                            size_t carried, size_t first) {
   for (size_t round = 0; round < kRoundsMax; ++round) {

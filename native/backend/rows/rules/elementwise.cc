@@ -1,4 +1,4 @@
-// Rules of operators that look at one element of each input at a time. See rule.h.
+// Rules of operators that handle one element of each input at a time. See rule.h.
 #include "backend/rows/fold.h"
 #include "backend/rows/rule.h"
 
@@ -27,7 +27,7 @@ bool has_numbers(std::span<const Value* const> values) {
   return false;
 }
 
-// The bound of T(X_i): 1 where it is all 0.
+// The bound of T(X_i): 1 if it is all 0.
 std::optional<Dim> bound_of(const Value& value) {
   if (value.kind == Kind::Same && value.cells && value.cells->size() == 1 &&
       value.cells->front().is(0)) {
@@ -36,7 +36,7 @@ std::optional<Dim> bound_of(const Value& value) {
   return value.stride.bound;
 }
 
-// Numbers of rows, with an offset added or multiplied.
+// Adds an offset to row numbers, or multiplies them.
 Value numbers_of(Call& call, std::span<const Value* const> values) {
   const std::string_view op = call.op();
   if (keeps_integers(call)) return *values[0];
@@ -89,7 +89,7 @@ void elementwise(Call& call) {
   call.set(0, std::move(out));
 }
 
-// Only the first input has a shape of its own; the others are numbers.
+// Only the first input has a free shape; the others are numbers.
 void first_input(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
   Value out = call.in(0);
@@ -117,7 +117,8 @@ void dropout(Call& call) {
   call.set(1, std::move(out));
 }
 
-// A scale, or one for each entry of `axis`: of another axis than the rows', or with them.
+// Requires one scale, or one for each entry of `axis`: an axis other than the rows', or with the
+// rows.
 void need_scale(Call& call, const Value& data, size_t scale, int64_t axis) {
   if (!call.has(scale)) return;
   const Dims& dims = call.dims(scale);

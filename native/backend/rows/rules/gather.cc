@@ -1,4 +1,4 @@
-// Rules of operators that take entries by indices. See rule.h.
+// Rules of operators that select entries by indices. See rule.h.
 #include <algorithm>
 
 #include "backend/rows/rule.h"
@@ -6,7 +6,7 @@
 namespace serval::rows {
 namespace {
 
-// Entries of a shape, by constant numbers.
+// Gathers entries of a shape by constant indices.
 bool gather_cells(Call& call) {
   const Value &data = call.in(0), &indices = call.in(1);
   const std::optional<std::vector<int64_t>> numbers = call.numbers(1);
@@ -29,7 +29,7 @@ Dims gathered_dims(const Dims& data, const Dims& indices, size_t axis) {
   return out;
 }
 
-// Each row's own entries, by numbers that begin where the row does.
+// Gathers each row's own entries, by numbers that start at the row.
 Value own_entries(const Value& data, const Value& indices, Dims out, size_t axis) {
   const bool own =
       data.is_rows() && data.axis == axis && indices.stride.step == data.per_row() &&
@@ -40,8 +40,8 @@ Value own_entries(const Value& data, const Value& indices, Dims out, size_t axis
   return Value::rows(std::move(out), axis + indices.axis);
 }
 
-// One of what a split of texts answers: how many texts there are, the text that each piece is of,
-// or the place of each piece in its text.
+// Gathers one result of a text split: the number of texts, the text of each piece, or the position
+// of each piece in its text.
 Value gathered_pieces(Call& call) {
   const Value& data = call.in(0);
   const std::optional<std::vector<int64_t>> numbers = call.numbers(1);
@@ -62,7 +62,7 @@ Value gathered_pieces(Call& call) {
   couples("the values of all rows decide what it takes");
 }
 
-// Whether every index of an axis without entries is refused.
+// Whether every index is refused because the axis has no entries.
 bool takes_of_nothing(Call& call, size_t axis) {
   const Value& indices = call.in(1);
   return call.dims(0)[axis].is(0) && indices.dims && product(*indices.dims).is_number() &&
@@ -100,7 +100,7 @@ void gather(Call& call) {
   call.set(0, Value::rows(std::move(out), moved_axis));
 }
 
-// Of the same rank: indices (and updates) stand where their entries do.
+// Indices (and updates) have the same rank as the data and the same position as their entries.
 void elements(Call& call) {
   const Value &data = call.in(0), &indices = call.in(1);
   const size_t rank = call.rank(0);
@@ -127,7 +127,7 @@ void elements(Call& call) {
   call.set(0, Value::rows(out, data.axis));
 }
 
-// How many axes an index of GatherND or ScatterND names; throws where it is not known.
+// The number of axes that an index of GatherND or ScatterND names; throws if it is unknown.
 size_t depth_of(Call& call, size_t at) {
   const Value& indices = call.in(at);
   if (call.rank(at) == 0 || !indices.dims->back().is_number()) {
@@ -146,7 +146,7 @@ bool names_own_row(const Value& indices, size_t axis, const Dim& per_row) {
   return one.step.is(1) && one.bound && one.bound->is(1) && others_plain;
 }
 
-// An index of one column is Numbers, not Columns.
+// Converts an index of one column, which is Numbers, to Columns.
 Value as_columns(const Value& indices, size_t depth) {
   if (indices.kind != Kind::Numbers || depth != 1) return indices;
   Value out = indices;
@@ -193,7 +193,7 @@ void gather_nd(Call& call) {
   call.set(0, Value::rows(std::move(out), axis));
 }
 
-// Where an operator's inputs are.
+// The positions of an operator's inputs.
 struct Scattered {
   size_t data = 0, indices = 0, updates = 0;
 };
@@ -246,7 +246,7 @@ void one_hot(Call& call) {
   call.set(0, Value::rows(std::move(out), indices.axis + (axis <= indices.axis ? 1 : 0)));
 }
 
-// (input, grid) or (input, rois by picture): rows on the first axis of both.
+// (input, grid) or (input, rois by image): rows on the first axis of both.
 void sampled(Call& call) {
   const Value &data = call.in(0), &grid = call.in(1);
   if (call.all_same()) return;

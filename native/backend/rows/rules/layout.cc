@@ -1,4 +1,4 @@
-// Rules of operators that move entries and change none. See rule.h.
+// Rules of operators that move entries without changing them. See rule.h.
 #include <algorithm>
 
 #include "backend/rows/rule.h"
@@ -6,7 +6,7 @@
 namespace serval::rows {
 namespace {
 
-// A value without what is known of its elements.
+// A value without the knowledge about its elements.
 Value bare(Value value) {
   value.cells.reset();
   value.tensor = nullptr;
@@ -17,7 +17,7 @@ void need_no_columns(const Value& value) {
   if (value.kind == Kind::Columns) couples("it moves numbers of rows");
 }
 
-// The target of a Reshape: 0 copies a dim, -1 is what is left.
+// The target of a Reshape: 0 copies a dim, -1 is the remaining size.
 Dims target_of(Call& call, const Value& data, const Dims& cells) {
   const bool zero_is_zero = call.integer("allowzero", 0) != 0;
   Dims target;
@@ -155,7 +155,7 @@ void unsqueeze(Call& call) {
   call.set(0, with_dims(data, std::move(out), axis));
 }
 
-// Rows where the first of several equal values becomes one for each row.
+// Broadcasts to new dims, one of which may be that of the rows.
 Value spread(const Value& data, Dims dims) {
   size_t axis = dims.size();
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -243,7 +243,7 @@ std::vector<Stride> columns_of(Call& call) {
   return columns;
 }
 
-// Integers that are put together. Those that are computed and the same for all rows get symbols.
+// Concatenates integers. Those that are computed and the same for all rows get symbols.
 bool concat_cells(Call& call) {
   constexpr int64_t kMost = 64;
   Dims cells;
@@ -294,7 +294,7 @@ void concat(Call& call) {
   if (call.count() > 1) dims[along] = sum ? *sum : call.fresh();
   if (first == nullptr) return call.set(0, Value::same(std::move(dims)));
   const Dim rows = (*first->dims)[first->axis];
-  if (call.count() > 1 && along == first->axis) couples("rows are put behind rows");
+  if (call.count() > 1 && along == first->axis) couples("rows are concatenated");
   for (size_t i = 0; i < call.count(); ++i) {
     const Value& value = call.in(i);
     if (!value.varies()) {
@@ -351,7 +351,7 @@ void split(Call& call) {
 void blocks(Call& call) {
   const Value& data = call.in(0);
   const Dims& dims = call.dims(0);
-  if (dims.size() != 4) unproven("a tensor that is no picture");
+  if (dims.size() != 4) unproven("a tensor that is not an image");
   if (data.varies() && data.axis != 0) couples("the rows are on an axis that is rearranged");
   Dims out = call.fresh_dims(4);
   out[0] = dims[0];

@@ -26,7 +26,7 @@ void batch_normalization(Call& call) {
   call.set(0, bare(data));
 }
 
-// Over each channel's picture.
+// Normalises each channel of an image.
 void instance(Call& call) {
   const Value& data = call.in(0);
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
@@ -34,7 +34,7 @@ void instance(Call& call) {
   call.set(0, bare(data));
 }
 
-// From an axis on. Outputs: normalised, mean, deviation.
+// Normalises from an axis on. Outputs: normalised, mean, deviation.
 void layer(Call& call) {
   const Value& data = call.in(0);
   const size_t rank = call.rank(0);
@@ -120,12 +120,12 @@ std::vector<Rule> normal_rules() {
       {family, first, "", {"GroupNormalization", "InstanceNormalization"}, instance},
       {family, first, "com.microsoft", {"GroupNorm"}, instance},
       {family,
-       "From an axis on that is behind the rows'.",
+       "From an axis on that is after the rows'.",
        "",
        {"LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"},
        layer},
       {family,
-       "From an axis on that is behind the rows'.",
+       "From an axis on that is after the rows'.",
        "com.microsoft",
        {"SimplifiedLayerNormalization"},
        layer},

@@ -7,12 +7,12 @@
 namespace serval::rows {
 namespace {
 
-// Guards pass their last input on.
+// Guards return their last input.
 void last_input(Call& call) { call.set(0, call.in(call.count() - 1)); }
 
-// Checks refuse a request by a size or a flag. A batch that is refused is run again row by row,
-// but one row must not be accepted because others are there: sizes that grow with the batch are
-// only looked up by numbers of rows, or are sizes themselves.
+// Checks refuse a request because of a size or a flag. A refused batch is run again row by row, but
+// one row must not be accepted because of the others: sizes that grow with the batch may only be
+// indexed by row numbers, or have to be sizes themselves.
 void checked(Call& call) {
   const Value& passed = call.in(call.count() - 1);
   if (call.in(0).kind == Kind::Counts && (passed.kind == Kind::Same || passed.is_rows())) {
@@ -21,7 +21,7 @@ void checked(Call& call) {
   last_input(call);
 }
 
-// Flags are those of the rows: a batch is refused where one of its rows is.
+// Flags belong to the rows: a batch is refused if one of its rows is.
 void required(Call& call) {
   const Kind flags = call.in(0).kind;
   if (flags != Kind::Same && flags != Kind::Rows) {
@@ -30,7 +30,7 @@ void required(Call& call) {
   last_input(call);
 }
 
-// A tensor's dims, where a slice of it begins, its sizes (-1: to the end) -> where it ends.
+// A tensor's dims, the begin of a slice, its sizes (-1: to the end) -> its ends.
 void slice_ends(Call& call) {
   const Value &dims = call.in(0), &begin = call.in(1), &sizes = call.in(2);
   for (const Value* value : {&dims, &begin, &sizes}) {
@@ -84,7 +84,7 @@ void reduction_axes(Call& call) {
   call.set(0, Value::integers({static_cast<int64_t>(front.size())}, std::move(front)));
 }
 
-// Numbers below a length, each once -> where each is.
+// A permutation -> its inverse.
 void inverse(Call& call) {
   call.need_same(0, "the order");
   const std::optional<std::vector<int64_t>> order = call.numbers(0);
@@ -96,7 +96,7 @@ void inverse(Call& call) {
   call.set(0, Value::integers({static_cast<int64_t>(places.size())}, std::move(places)));
 }
 
-// Sorted rows [n, m], values [n, k] -> how many of its row are below each value.
+// Sorted rows [n, m], values [n, k] -> for each value, the number of smaller entries in its row.
 void searched(Call& call) {
   if (call.all_same()) return;
   const Value &sorted = call.in(0), &values = call.in(1);
@@ -108,7 +108,7 @@ void searched(Call& call) {
   call.set(0, moved(values, call.dims(1), values.axis));
 }
 
-// Images [n, h, w, c] -> the largest of each window, and where it is.
+// Images [n, h, w, c] -> the largest of each window, and its position.
 void pooled(Call& call) {
   const Value& data = call.in(0);
   if (call.all_same()) return;
@@ -122,7 +122,7 @@ void pooled(Call& call) {
                   Why{true, "the places that it answers are counted over all rows"})));
 }
 
-// Strings, of which stop words are left out.
+// Strings, from which stop words are removed.
 void normalized(Call& call) {
   const ort::OnnxAttribute* words = call.node().attribute("stopwords");
   if (call.in(0).varies() && words != nullptr && !words->text.empty()) {
@@ -139,7 +139,7 @@ void encoded_images(Call& call) {
   call.set(0, moved(data, Dims(call.dims(0).begin(), call.dims(0).end() - 3), data.axis));
 }
 
-// Messages -> how many values each field has, and the values, padded to the longest.
+// Messages -> the number of values in each field, and the values, padded to the longest.
 void decoded_messages(Call& call) {
   if (call.all_same()) return;
   const Value& data = call.in(0);
@@ -152,7 +152,7 @@ void decoded_messages(Call& call) {
   }
 }
 
-// How many values each field has [..., fields], values [..., longest] -> messages.
+// The number of values in each field [..., fields], values [..., longest] -> messages.
 void encoded_messages(Call& call) {
   if (call.all_same()) return;
   const Value& sizes = call.in(0);
@@ -180,7 +180,7 @@ void joined_texts(Call& call) {
   call.set(0, broadcast(call, values));
 }
 
-// Every text becomes a row of numbers; all must have as many.
+// Every text becomes a row of numbers; all have to have the same length.
 void raw(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "the length");
   const Value& data = call.in(0);
@@ -247,7 +247,7 @@ void join_axes(Call& call) {
   call.set(0, Value::rows(std::move(out), axis));
 }
 
-// The rows are not on the last `count` axes; outputs have these axes or fewer.
+// Requires that the rows are not on the last `count` axes; outputs have these axes or fewer.
 void over_last(Call& call, size_t count) {
   const Value* rows = nullptr;
   for (size_t i = 0; i < call.count(); ++i) {
@@ -291,7 +291,7 @@ void fourier(Call& call) {
   over_last(call, dims);
 }
 
-// One feature of the rows after the other.
+// Features of the rows, each in its own input.
 void trees(Call& call) {
   if (call.all_same()) return;
   Dim rows;
@@ -310,10 +310,10 @@ void trees(Call& call) {
   unproven("buckets of features");
 }
 
-// A coupling that its own text names.
+// The text of this coupling.
 constexpr const char* kLengths = "how many entries it answers depends on the values of all rows";
 
-// Rules of checks and of operators that mean what TensorFlow's of these names do.
+// Rules of checks, and of operators that equal TensorFlow's of these names.
 std::vector<Rule> check_rules(const char* family) {
   return {
       {family,

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kInner = 'z', kLeft = 'y', kRight = 'x';
 
-// Labels of the axes of a product: batch axes from the right, then the matrix.
+// Labels of a product's axes: batch axes from the right, then the matrix.
 struct MatrixLabels {
   std::string a, b, out;
 };
@@ -42,7 +42,7 @@ MatrixLabels matrix_labels(size_t a, size_t b, bool a_turned = false, bool b_tur
   return labels;
 }
 
-// Rows of two batch axes of one label meet only their own; a constant must not have them.
+// Rows on two batch axes with the same label only meet their own; a constant must not have them.
 Value product_of(Call& call, size_t a, size_t b, bool a_turned, bool b_turned) {
   const bool ranked = call.in(a).dims && call.in(b).dims;
   if (!ranked && !call.in(a).varies() && !call.in(b).varies()) return Value::same();
@@ -102,7 +102,7 @@ void scaled_product(Call& call) {
   call.set(0, gemm ? plus(call, out, 6) : std::move(out));
 }
 
-// Weights that are packed in a form of the operator's: [..., K] and constants.
+// Weights packed in an operator-specific form: [..., K] and constants.
 void packed_product(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "the weights");
   const Value& data = call.in(0);
@@ -114,7 +114,7 @@ void packed_product(Call& call) {
   call.set(0, moved(data, std::move(out), data.axis));
 }
 
-// An equation's labels, with letters of their own for an ellipsis.
+// An equation's labels, with distinct letters for an ellipsis.
 struct Equation {
   std::vector<std::string> inputs;
   std::string out;
@@ -180,7 +180,7 @@ void einsum(Call& call) {
   call.set(0, contracted(call, values, equation.inputs, equation.out));
 }
 
-// Of square matrices on the last two axes.
+// Square matrices on the last two axes.
 void of_matrices(Call& call) {
   const Value& data = call.in(0);
   const size_t rank = call.rank(0);

@@ -4,7 +4,7 @@
 namespace serval::rows {
 namespace {
 
-// Throws where input `index` is there and its rows are not those on `axis` of `rows`.
+// Throws if input `index` is present and its rows are not `rows` on `axis`.
 void need_rows(Call& call, size_t index, size_t axis, const Dim& rows) {
   if (!call.has(index)) return;
   const Value& value = call.in(index);

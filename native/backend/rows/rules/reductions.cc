@@ -1,4 +1,4 @@
-// Rules of operators that reduce axes, or order along one. See rule.h.
+// Rules of operators that reduce axes, or sort along one. See rule.h.
 #include <algorithm>
 
 #include "backend/rows/fold.h"
@@ -9,7 +9,7 @@ namespace {
 
 bool is_own(const Call& call) { return call.node().domain == "serval"; }
 
-// A few integers that are all known, to one.
+// Reduces a few integers that are all known to one.
 bool reduced_cells(Call& call, const Value& data) {
   if (!data.cells || !data.dims || data.rank() > 1 || data.cells->empty()) return false;
   std::string_view op;
@@ -30,11 +30,11 @@ bool reduced_cells(Call& call, const Value& data) {
   return true;
 }
 
-// The axes that go, in order; none where the operator then does nothing.
+// The axes to remove, in order; none if the operator then does nothing.
 std::vector<bool> reduced_axes(Call& call, size_t rank, size_t at) {
   std::optional<std::vector<int64_t>> axes = call.axes("axes", at);
   if (axes && axes->empty()) axes.reset();
-  const bool own = is_own(call);  // without axes nothing is reduced
+  const bool own = is_own(call);  // without axes it reduces nothing
   std::vector<bool> gone(rank, !axes && !own && call.integer("noop_with_empty_axes", 0) == 0);
   for (const int64_t axis : axes.value_or(std::vector<int64_t>())) gone[axis_of(axis, rank)] = true;
   return gone;
@@ -53,7 +53,7 @@ Value reduced(const Value& data, const std::vector<bool>& gone, bool keeps) {
   return value;
 }
 
-// (X, axes); of our own operators (axes, X).
+// (X, axes); our own operators: (axes, X).
 void reduce(Call& call) {
   const size_t at = is_own(call) ? 1 : 0;
   const Value& data = call.in(at);
@@ -84,7 +84,7 @@ void arg(Call& call) {
   call.set(0, std::move(out));
 }
 
-// (X, K); of our own operator (K, X).
+// (X, K); our own operator: (K, X).
 void top(Call& call) {
   const size_t at = is_own(call) ? 1 : 0;
   const Value& data = call.in(at);

@@ -1,4 +1,4 @@
-// Rules of operators that take or add parts of axes. See rule.h.
+// Rules of operators that select or add parts of axes. See rule.h.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -17,7 +17,7 @@ struct Cut {
   std::optional<Dim> start, end, step;
 };
 
-// Starts, ends, axes and steps, by attributes (opset 1) or inputs.
+// Starts, ends, axes and steps, from attributes (opset 1) or inputs.
 std::vector<Cut> cuts_of(Call& call, size_t rank) {
   const auto list = [&call](std::string_view name, size_t input) -> std::optional<Dims> {
     if (const std::vector<int64_t>* found = call.integers(name)) {
@@ -56,7 +56,7 @@ bool is_whole(const Cut& cut, const Dim& size) {
   return *cut.end == size || (cut.end->is_number() && cut.end->number >= kFarAway);
 }
 
-// The size that a cut leaves.
+// The size after a cut.
 Dim size_of(Call& call, const Cut& cut, const Dim& size) {
   if (is_whole(cut, size)) return size;
   if (!cut.start || !cut.end || !cut.step || !cut.step->is(1)) return call.fresh();
@@ -67,7 +67,7 @@ Dim size_of(Call& call, const Cut& cut, const Dim& size) {
   return std::max<int64_t>(0, clamped(cut.end->number) - clamped(cut.start->number));
 }
 
-// Integers that are all known, along their one axis.
+// Slices integers that are all known, along their one axis.
 void slice_cells(Call& call, const Value& data, std::span<const Cut> cuts) {
   if (data.rank() != 1 || cuts.size() > 1) couples("it takes the number of rows apart");
   Dims cells = *data.cells;
@@ -140,7 +140,7 @@ void pad(Call& call) {
   } else {
     for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
   }
-  // Each amount alone may be computed, but not that of the rows.
+  // Individual amounts may be computed, but not that of the rows' axis.
   const auto amount = [&](size_t at) -> std::optional<int64_t> {
     if (pads) return at < pads->size() ? std::optional((*pads)[at]) : std::nullopt;
     if (!call.has(1) || !call.in(1).cells || at >= call.in(1).cells->size()) return std::nullopt;
@@ -165,7 +165,7 @@ void pad(Call& call) {
   call.set(0, std::move(padded));
 }
 
-// Floats of a constant.
+// The floats of a constant.
 std::optional<std::vector<float>> floats_of(const Value& value) {
   const ort::OnnxTensor* tensor = value.tensor;
   if (tensor == nullptr || tensor->type != ort::OnnxType::Float || tensor->external) {

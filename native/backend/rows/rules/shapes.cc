@@ -26,7 +26,7 @@ void size(Call& call) {
   call.set(0, Value::integers({}, {product(*data.dims)}));
 }
 
-// A tensor of one value, of a size that may have N in it.
+// A tensor of one value, whose size may contain N.
 void filled(Call& call) {
   const Value& shape = call.in(0);
   if (!shape.cells) {
@@ -50,12 +50,12 @@ void filled(Call& call) {
                                           read_integers(tensor, one) && one.size() == 1);
   if (known && count.is_number() && count.number <= static_cast<int64_t>(kCellsMax)) {
     out.cells = Dims(static_cast<size_t>(count.number), one.empty() ? Dim(0) : Dim(one[0]));
-    if (value == nullptr) out.cells.reset();  // of floats
+    if (value == nullptr) out.cells.reset();  // the values are floats
   }
   call.set(0, std::move(out));
 }
 
-// 0, 1, ... is the numbers of the rows where it ends at N.
+// 0, 1, ... are the row numbers if the range ends at N.
 void range(Call& call) {
   const auto scalar = [&call](size_t index) -> std::optional<Dim> {
     const Value& value = call.in(index);

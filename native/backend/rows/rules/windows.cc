@@ -1,4 +1,4 @@
-// Rules of convolutions, pooling and other windows over pictures and signals. See rule.h.
+// Rules of convolutions, pooling and other windows over images and signals. See rule.h.
 #include <algorithm>
 
 #include "backend/rows/rule.h"
@@ -10,7 +10,7 @@ void need_first_axis(const Value& data) {
   if (data.varies() && data.axis != 0) couples("the rows are on an axis that windows go over");
 }
 
-// [N, C, ...] -> [N, `channels`, sizes that are not followed].
+// [N, C, ...] -> [N, `channels`, unknown sizes].
 Value window_output(Call& call, const Value& data, const Dim& channels) {
   need_first_axis(data);
   const size_t rank = call.rank(0);
@@ -25,7 +25,7 @@ int64_t entry(const std::vector<int64_t>* list, size_t at, int64_t fallback) {
   return list != nullptr && at < list->size() ? (*list)[at] : fallback;
 }
 
-// The size that a window leaves of a known one; nullopt where it is not known.
+// The output size of a window over a known size; nullopt if it is unknown.
 std::optional<int64_t> window_size(Call& call, size_t at, size_t spatial, int64_t size,
                                    int64_t kernel) {
   const int64_t stride = entry(call.integers("strides"), at, 1);
@@ -39,7 +39,7 @@ std::optional<int64_t> window_size(Call& call, size_t at, size_t spatial, int64_
   const int64_t room = size + padding - ((kernel - 1) * dilation + 1);
   if (room < 0) return std::nullopt;
   const bool up = call.integer("ceil_mode", 0) != 0;
-  if (up && room % stride != 0) return std::nullopt;  // the last window may be left out
+  if (up && room % stride != 0) return std::nullopt;  // the last window may be dropped
   return room / stride + 1;
 }
 
@@ -51,7 +51,7 @@ void set_sizes(Call& call, Value& out, const Dims& data, const std::vector<int64
   }
 }
 
-// The kernel's sizes, by the attribute or by the weights.
+// The kernel's sizes, from the attribute or from the weights.
 std::vector<int64_t> kernel_of(Call& call, const Dims* weights) {
   if (const std::vector<int64_t>* shape = call.integers("kernel_shape")) return *shape;
   std::vector<int64_t> kernel;
@@ -152,7 +152,7 @@ void pooling(Call& call) {
   call.set(1, std::move(places));
 }
 
-// Output sizes that are not followed; rows on the first axis.
+// Output sizes are unknown; rows on the first axis.
 void pictures(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
   const Value& data = call.in(0);
@@ -205,7 +205,7 @@ std::vector<Rule> window_rules() {
       {family, says, "com.microsoft", {"FusedConv", "QLinearConv"}, convolution},
       {family, says, "", {"ConvTranspose"}, transposed},
       {family,
-       "The rows are on the first axis of picture, offsets and mask.",
+       "The rows are on the first axis of image, offsets and mask.",
        "",
        {"DeformConv"},
        deformed},

@@ -5,9 +5,10 @@
 #include <span>
 #include <string>
 
-#include "engine/control/engine.h"
 #include "engine/model/serve.h"
 #include "engine/observe/request_log.h"
+#include "engine/request/settings.h"
+#include "engine/tables/engine_table.h"
 #include "stats/metrics_writer.h"
 
 namespace serval {

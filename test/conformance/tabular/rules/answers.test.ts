@@ -1,5 +1,5 @@
-// Missing values, rows that are refused, and the form of answers, on a running server and in every
-// form of the V2 protocol. Source: tabular.md 2.1 X23, X29, X30; 2.4.
+// Missing values, refused rows, and the form of responses, on a running server and in every form of
+// the V2 protocol. Source: tabular.md 2.1 X23, X29, X30; 2.4.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Answer, Tensor } from './asking.js';
@@ -37,7 +37,7 @@ describe('missing values, and the form of answers', () => {
     }
     await answers('echo', [x('INT8', [1, 2], '')], [y([1, 2])]);
     await answers('echo', [x('INT8', [1, 2], ' 1 , 0 ')], [y([null, null])]);
-    // Flat places of a tensor of several fields.
+    // Flat positions in a tensor of several fields.
     const t = tensor('t', 'INT32', [1, 2, 3, 4], {
       shape: [2, 2],
       parameters: { features: 'a,b', null_indices: '1,2' },
@@ -77,7 +77,7 @@ describe('missing values, and the form of answers', () => {
   });
 
   test('X23: NaN is a number for Spark, and missing for PMML', async () => {
-    // Bucketizer keeps NaN in a bucket of its own, and nulls as nulls.
+    // Bucketizer puts NaN into a separate bucket, and keeps nulls.
     await answers('keep', [x('FP64', [NAN, 0.5])], [y([2, 0])]);
     await answers('keep', [x('FP64', [1, 0.5], '0')], [y([null, 0])]);
     const given = { i: 1, f: 0.5, x: NAN };
@@ -212,7 +212,7 @@ describe('missing values, and the form of answers', () => {
     await refuses('echo', [x('BYTES', ['a'])], /'string_datatype': expected 'STRING' or 'BYTES'/, {
       parameters: { string_datatype: 'TEXT' },
     });
-    // So it is with days and vectors.
+    // The same holds for dates and vectors.
     const bytes = { parameters: { string_datatype: 'BYTES' } };
     await answers('date', [x('DATE', ['2024-02-29'])], [{ datatype: 'BYTES' }], bytes);
     const v = tensor('v', 'VECTOR', [1, 3], { shape: [1, 2] });
@@ -253,7 +253,7 @@ describe('missing values, and the form of answers', () => {
   });
 });
 
-/** A row of the model pmml; what is not named is as it may be. */
+/** A row of the model pmml; fields that are not named have valid values. */
 function pmmlRow(numbers: Readonly<Record<string, number>>): Tensor[] {
   return [
     tensor('i', 'INT32', [numbers['i'] ?? 1]),

@@ -1,6 +1,6 @@
-// Asks a running server the same thing in every form that the V2 protocol has: typed and raw
-// contents over gRPC, JSON and binary data over REST. An answer is brought to one form, so that one
-// expectation holds them all. Test time only.
+// Sends the same request to a running server in every form of the V2 protocol: typed and raw
+// contents over gRPC, JSON and binary data over REST. Responses are converted to one form, so that
+// one expectation covers them all. Test time only.
 import assert from 'node:assert/strict';
 import type { ServalProcess } from '../../../e2e/support/serval-process.js';
 import { RawClient, decode, encode, messageTypes } from '../../../unit/protocols/raw-client.js';
@@ -18,7 +18,7 @@ export interface Tensor {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
-  /** Flat: numbers, bigints, booleans, texts or bytes. REST also takes null, and lists. */
+  /** Flat: numbers, bigints, booleans, strings or bytes. REST also accepts null, and lists. */
   readonly data: readonly unknown[];
   readonly parameters?: Parameters;
 }
@@ -28,8 +28,10 @@ export interface Asked {
   readonly outputs?: readonly string[];
 }
 
-/** A tensor of an answer. `data`: null where a value is missing, in REST's words; texts as such,
- * 64 bits as bigint. Parameters without null_indices, which `data` shows. */
+/**
+ * A tensor of a response. `data`: null if a value is missing, as in REST; strings as strings,
+ * 64-bit numbers as bigint. Parameters without null_indices, which `data` shows.
+ */
 export interface Answer {
   readonly name: string;
   readonly datatype: string;
@@ -39,7 +41,7 @@ export interface Answer {
 }
 
 export interface Refusal {
-  /** As gRPC names it, whichever the protocol. */
+  /** The status by gRPC's name, in every protocol. */
   readonly status: string;
   readonly error: string;
 }
@@ -69,7 +71,7 @@ const ARM: Readonly<Record<string, string>> = {
   number: 'int64_param',
   boolean: 'bool_param',
 };
-/** A map of parameters as the message has it: a list of its entries. */
+/** A map of parameters in the message's form: a list of its entries. */
 export const entriesOf = (parameters: Parameters = {}): object[] =>
   Object.entries(parameters).map(([key, value]) => ({
     key,
@@ -105,7 +107,7 @@ export class Asking {
     return `http://127.0.0.1:${this.server.httpPort}${path}`;
   }
 
-  /** Status and body of a request over HTTP. */
+  /** Returns the status and the body of an HTTP request. */
   async post(path: string, body: string | Uint8Array | object): Promise<[number, string]> {
     const plain = typeof body === 'string' || body instanceof Uint8Array;
     const sent = plain ? (body as string) : JSON.stringify(body);
@@ -123,7 +125,7 @@ export class Asking {
     return this.#grpc(form === 'grpc-raw', model, tensors, asked);
   }
 
-  /** All of `forms` answer this. */
+  /** Expects this response in all of `forms`. */
   async answers(
     model: string,
     tensors: readonly Tensor[],
@@ -142,7 +144,7 @@ export class Asking {
     }
   }
 
-  /** All of `forms` refuse it with this status, and with these words. */
+  /** Expects that all of `forms` refuse the request with this status and message. */
   async refuses(
     model: string,
     tensors: readonly Tensor[],
@@ -161,7 +163,7 @@ export class Asking {
     }
   }
 
-  /** A ModelInferRequest as it is given, members called as in the .proto file. */
+  /** Sends a ModelInferRequest unchanged, with members named as in the .proto file. */
   async message(request: object): Promise<readonly Answer[] | Refusal> {
     const sent = encode(types, 'inference.ModelInferRequest', request);
     const { code, details, message } = await this.client.unary(INFER, sent);
@@ -246,7 +248,7 @@ export class Asking {
   }
 }
 
-/** Numbers of 64 bits as JSON has them, and what JSON has no number for. */
+/** JSON with 64-bit integers, and with the words for values that JSON numbers cannot express. */
 function jsonText(value: object): string {
   const text = JSON.stringify(value, (_key, one: unknown) => {
     if (typeof one === 'bigint') return `#${one}#`;
@@ -262,7 +264,7 @@ function wireValue(value: unknown): unknown {
   return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)) };
 }
 
-/** One form for all: null where a value is missing. */
+/** Converts to the common form: null if a value is missing. */
 function answerOf({ name, datatype, shape, parameters, data }: Answer): Answer {
   const { null_indices: indices, ...rest } = parameters;
   const nulls = new Set(String(indices ?? '').split(','));

@@ -1,4 +1,4 @@
-// Values of tensors and their bytes, as the V2 protocol has them. Test time only.
+// Values of tensors and their bytes in the V2 protocol. Test time only.
 
 export const TEXT: ReadonlySet<string> = new Set(['BYTES', 'STRING', 'DATE', 'TIMESTAMP']);
 export const REAL: ReadonlySet<string> = new Set(['FP16', 'FP32', 'FP64', 'VECTOR']);
@@ -18,7 +18,7 @@ const ARMS: Readonly<Record<string, string>> = {
   VECTOR: 'fp64_contents',
 };
 
-/** The member of InferTensorContents that a datatype has. */
+/** The member of InferTensorContents for a datatype. */
 export const armOf = (datatype: string): string => ARMS[datatype] ?? 'bytes_contents';
 
 type Write = (bytes: Buffer, value: number, at: number) => number;
@@ -48,7 +48,7 @@ function textBytes(value: unknown): Buffer {
   return Buffer.concat([size, text]);
 }
 
-/** A tensor's values as raw bytes. */
+/** Encodes a tensor's values as raw bytes. */
 export function rawOf(datatype: string, data: readonly unknown[]): Buffer {
   if (TEXT.has(datatype)) return Buffer.concat(data.map(textBytes));
   if (datatype === 'BOOL') return Buffer.from(data.map(Number));
@@ -67,7 +67,7 @@ export function rawOf(datatype: string, data: readonly unknown[]): Buffer {
   return bytes;
 }
 
-/** And back. INT64 are numbers where a number has them exactly. */
+/** Decodes raw bytes. INT64 values are numbers if a number holds them exactly. */
 export function valuesOf(datatype: string, bytes: Buffer): unknown[] {
   if (TEXT.has(datatype)) return textsOf(bytes);
   if (datatype === 'BOOL') return [...bytes].map((one) => one !== 0);

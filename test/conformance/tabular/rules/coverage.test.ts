@@ -1,5 +1,5 @@
-// Every rule of tabular.md 2.1 and every error of its 2.3 has a test in this folder that says its
-// name.
+// Every rule of tabular.md 2.1 and every error of its section 2.3 has a test in this folder that
+// names it.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -125,7 +125,7 @@ describe('datatypes of the extension', () => {
     const shaped = { name: 'v', shape: [2, 1, 2], data: [1, 3, 4, 4] };
     const unit = { name: 'unit', datatype: 'VECTOR', shape: [2, 2], data: [0.25, 0.75, 0.5, 0.5] };
     await answers('norm', [{ ...shaped, datatype: 'VECTOR' }], [unit]);
-    // Nothing of the extension is in this one: plain clients get FP64.
+    // This request uses nothing of the extension: plain clients get FP64.
     await answers('norm', [{ ...shaped, datatype: 'FP64' }], [{ ...unit, datatype: 'FP64' }]);
     await answers(
       'echo',
@@ -230,7 +230,7 @@ describe('datatypes of the extension', () => {
     await answers('norm', [v, lengths], [{ data: [0.25, 0.75, 1] }, { data: [2, 1] }], {
       forms: RAW,
     });
-    // The companion says how many bytes there are, not the shape.
+    // The companion states the number of bytes, not the shape.
     await refuses('norm', [{ ...v, data: [1, 3] }, lengths], /'v'.*24 bytes.*got 16/, {
       forms: RAW,
     });
@@ -342,7 +342,7 @@ describe('datatypes of the extension', () => {
   });
 });
 
-/** A row of the model pmml, with one field as given and the others as they may be. */
+/** A row of the model pmml, with one field as given and valid values for the others. */
 function pmmlRow(name: string, value: unknown, datatype = 'TIMESTAMP'): Tensor[] {
   const row: Readonly<Record<string, readonly [string, unknown]>> = {
     i: ['INT32', 1],

@@ -1,6 +1,6 @@
-// Models that mean harm, and requests of models that are slow for some texts, on a running server:
-// each is refused by name in the repository index, takes no time and no memory, and leaves the
-// others as they are. Source: tabular.md 2.3, issue "Bad input".
+// Malicious models, and requests to models that are slow for some strings, on a running server:
+// each is refused by name in the repository index, uses little time and memory, and does not affect
+// the others. Source: tabular.md 2.3, issue "Bad input".
 import assert from 'node:assert/strict';
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const entries = Object.entries(SUMS).map(([name, content]) => ({ name, content }
 const zip = (...more: Parameters<typeof zipOf>[0]): Files => ({
   'model.zip': zipOf([...entries, ...more]),
 });
-/** The good one's archive, whose last file is not what the directory says. */
+/** The valid model's archive, with a last file that differs from its directory entry. */
 const spoilt = (with_: Partial<Parameters<typeof zipOf>[0][number]>): Files => ({
   'model.zip': zipOf(
     entries.map((one, i) => (i < entries.length - 1 ? one : { ...one, ...with_ })),
@@ -28,13 +28,13 @@ const doctype = (inner: string, body: string): Files =>
 const LINK = 0o120777;
 const MEGABYTE = 2 ** 20;
 
-/** Ten entities, each of ten of the one before: a billion laughs. */
+/** Ten entities, each consisting of ten of the previous one: the "billion laughs" attack. */
 const LAUGHS = Array.from({ length: 10 }, (_, i) => {
   const value = i === 0 ? 'lol' : `&l${i - 1};`.repeat(10);
   return `<!ENTITY l${i} "${value}">`;
 }).join('');
 
-/** By what is wrong: the files, and what the index says. */
+/** By the fault: the files, and the text in the index. */
 const HOSTILE: Readonly<Record<string, readonly [Files, RegExp]>> = {
   zip_escape: [zip({ name: '../../../evil', content: 'x' }), /relative path|leads out/],
   zip_absolute: [
@@ -93,7 +93,7 @@ describe('hostile models beside good ones', () => {
   const repository = new Repository({
     ...Object.fromEntries(Object.entries(HOSTILE).map(([name, [files]]) => [name, files])),
     sums: SUMS,
-    // (a+)+$ takes 2^n steps where patterns go back.
+    // (a+)+$ needs 2^n steps in a backtracking matcher.
     slow: stages([
       'feature.RegexTokenizer',
       { inputCol: 's', outputCol: 'w', pattern: '(a+)+$', gaps: false, minTokenLength: 0 },

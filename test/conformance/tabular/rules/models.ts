@@ -1,5 +1,5 @@
-// The models that the rules of tabular.md are held against: small ones of all three formats, made
-// here, and a model of ONNX, which has no columns. Test time only.
+// The models for the rules of tabular.md: small ones of all three formats, generated here, and an
+// ONNX model, which is not tabular. Test time only.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,11 +16,11 @@ import { Asking } from './asking.js';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** A pipeline of one statement, whose fields have any type unless a schema says another. */
+/** A pipeline of one statement, whose fields have any type unless a schema declares another. */
 export const statement = (text: string): Record<string, string> =>
   sparkFolder([{ kind: 'feature.SQLTransformer', params: { statement: text } }]);
 
-/** Stages that have parameters alone. */
+/** Stages that consist of parameters only. */
 export const stages = (...all: readonly (readonly [string, object])[]): Record<string, string> =>
   sparkFolder(all.map(([kind, params]) => ({ kind, params })));
 
@@ -37,7 +37,7 @@ export function schemaOf(...inputs: readonly string[]): Record<string, string> {
   return { 'schema.json': JSON.stringify({ inputs: tensors }) };
 }
 
-/** y is what the request's x is. */
+/** y equals the request's x. */
 const ECHO = statement('SELECT *, x AS y FROM __THIS__');
 const TWO = statement('SELECT *, a AS ya, b AS yb FROM __THIS__');
 
@@ -57,7 +57,7 @@ const OUTPUTS = [
   ['b', 'boolean'],
 ] as const;
 
-/** z = x, and each field again as an output of its name in capitals. */
+/** z = x, and each field is also an output with its name in capitals. */
 const PMML_ECHO = document(`
 ${dictionary(`${OUTPUTS.map(([name, type]) => `${name}:${type}`).join(' ')} c:string(p|q) z:double`)}
 <RegressionModel functionName="regression">
@@ -91,7 +91,7 @@ const bucketizer = (handleInvalid: string): Files =>
     { inputCol: 'x', outputCol: 'y', splits: [0, 1, 2], handleInvalid },
   ]);
 
-/** Models whose one field x has a type. */
+/** Models whose only field x has a type. */
 const TYPES: Readonly<Record<string, string>> = {
   bool: 'x BOOL',
   int8: 'x INT8',
@@ -162,7 +162,7 @@ export function writeFiles(folder: string, files: Files): void {
   }
 }
 
-/** A folder of models, one version each, gone with remove(). */
+/** A folder of models with one version each; remove() deletes it. */
 export class Repository {
   readonly folder = mkdtempSync(join(tmpdir(), 'serval-rules-'));
 
@@ -177,7 +177,7 @@ export class Repository {
   }
 }
 
-/** A server of the models above for the suite around, which starts and stops it. */
+/** A server with the models above; the surrounding suite starts and stops it. */
 export class RulesServer {
   #asking: Asking | undefined;
   #repository: Repository | undefined;

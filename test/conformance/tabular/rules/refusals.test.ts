@@ -9,7 +9,7 @@ const NAN = Number.NaN;
 const REST: readonly Form[] = ['rest'];
 
 interface Case extends Asked {
-  /** As the list calls it. */
+  /** The name in the list. */
   readonly error: string;
   readonly model: string;
   readonly tensors: readonly Tensor[];
@@ -53,7 +53,7 @@ const CASES: readonly Case[] = [
     error: 'bad_dim',
     model: 'norm',
     tensors: [tensor('v', 'VECTOR', [1, -1], [1, 2])],
-    words: /'v': shape \[1,-1\]: -1 stands only as the last of three/,
+    words: /'v': shape \[1,-1\]: -1 is only allowed as the last of three/,
   },
   {
     error: 'bad_dim',
@@ -209,7 +209,7 @@ const CASES: readonly Case[] = [
     error: 'unsupported_datatype',
     model: 'echo',
     tensors: [x('UINT64', 1)],
-    words: /'x': datatype UINT64 is none that a tabular model takes/,
+    words: /'x': datatype UINT64 is not supported by tabular models/,
   },
   {
     error: 'unsupported_on_this_model',

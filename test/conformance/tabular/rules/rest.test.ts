@@ -1,6 +1,6 @@
-// What REST has of its own: nested data, words for numbers that JSON has not, parameters as plain
-// JSON, and V1, LeapFrames and CSV on the same columns.
-// Source: tabular.md 2.5; docs/reference/tabular.md "V1, LeapFrames and CSV".
+// Features that only REST has: nested data, words for numbers that JSON cannot express, parameters
+// as plain JSON, and V1, LeapFrames and CSV on the same columns. Source: tabular.md 2.5;
+// docs/reference/tabular.md "V1, LeapFrames and CSV".
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RulesServer } from './models.js';
@@ -185,7 +185,7 @@ describe('tabular.md 2.5 on a running server', () => {
       ['', /expected a header row/],
       ['a,b\n1,2\n3\n', /line 3: expected 2 cells, got 1/],
       ['a,b\n1,2,3\n', /line 2: expected 2 cells, got 3/],
-      ['a,a\n1,2\n', /\\"a\\" is there twice/],
+      ['a,a\n1,2\n', /\\"a\\" occurs twice/],
       ['a,b\n1,x\n', /row 0, column \\"b\\": expected INT32, got \\"x\\"/],
       ['a\n1\n', /missing field.*'b'/],
       ['a,b\n1,99999999999\n', /'b', element 0.*99999999999|'b'.*row 0.*99999999999/],
@@ -197,7 +197,7 @@ describe('tabular.md 2.5 on a running server', () => {
     }
     const [status, text] = await csv('onnx', 'x\na\n');
     assert.equal(status, 400, text);
-    assert.match(text, /'onnx' takes no frames/);
+    assert.match(text, /'onnx' does not accept frames/);
   });
 
   test('LeapFrames: rows of another length, other types, tensors that lie', async () => {

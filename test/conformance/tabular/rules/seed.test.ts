@@ -1,7 +1,7 @@
-// Clients of the extension that know nothing of this project: one made from the proto text of the
-// protocol's own page (seed 001), which sends the examples of the extension's page (seed 003), with
-// their mistakes mended as tabular.md says. The pages lie beside the checkout; without them the
-// suite is skipped.
+// Clients of the extension that share nothing with this project: a client built from the proto text
+// of the protocol's own page sends the examples of the extension's page, with their mistakes
+// corrected as tabular.md says. The pages are beside the checkout; without them the suite is
+// skipped.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,14 +18,14 @@ const SEEDS = ['shared', '../shared', '../../shared']
   .map((each) => join(packageRoot(), each, 'spec', 'seeds'))
   .find(existsSync);
 
-/** The page whose name begins so. */
+/** Reads the page whose name begins with `start`. */
 function page(start: string): string {
   const folder = SEEDS ?? '';
   const name = readdirSync(folder).find((each) => each.startsWith(start)) ?? '';
   return readFileSync(join(folder, name), 'utf8');
 }
 
-/** The listings of the page, whose lines have numbers, as one .proto file. */
+/** Joins the page's listings, whose lines have numbers, into one .proto file. */
 function protoOf(text: string): string {
   const listing = text.slice(text.indexOf('The GRPC definition of the service is:'));
   const own = [...listing.matchAll(/^ {2}\d+\. (.*)$/gm)].map(([, line = '']) => line);
@@ -33,9 +33,11 @@ function protoOf(text: string): string {
   return `syntax = "proto3";\npackage inference;\n${own.join('\n')}\n`;
 }
 
-/** The examples of the page: the tensors of each fence. Its JSON lacks commas (X21), has b"" for
- * bytes and text in `fp64Contents` (X20), placeholders for values, and bare texts for the oneof of
- * a parameter (X15). */
+/**
+ * The examples of the page: the tensors of each fence. Its JSON lacks commas (X21), has b"" for
+ * bytes and text in `fp64Contents` (X20), placeholders for values, and bare strings for the oneof
+ * of a parameter (X15).
+ */
 function examplesOf(text: string): object[][] {
   return [...text.matchAll(/^```\n(\{[\s\S]*?)^```/gm)].map(([, fence = '']) => {
     const json = fence
@@ -78,12 +80,14 @@ interface Answered {
   readonly rawOutputContents: readonly Uint8Array[];
 }
 
-/** A column's statement: what comes is what goes. */
+/** A statement that returns its columns unchanged. */
 const same = (...fields: readonly string[]): Record<string, string> =>
   statement(`SELECT *, ${fields.map((one) => `${one} AS ${one}_out`).join(', ')} FROM __THIS__`);
 
-/** The models that the page's examples would be sent to, and what they answer: name, datatype and
- * shape, then text where it is text, else doubles or integers of 32 bits. */
+/**
+ * The models that the page's examples would be sent to, and their responses: name, datatype and
+ * shape, then strings, or else doubles or 32-bit integers.
+ */
 const MODELS: readonly (readonly [string, Record<string, string>, readonly unknown[]])[] = [
   ['string', same('my_string_col'), [['STRING', [1], ['string data in bytes format']]]],
   ['date', same('my_date_col'), [['DATE', [1], ['2024-02-29']]]],
@@ -170,7 +174,7 @@ describe("the extension's own page", () => {
     repository.remove();
   });
 
-  /** Sends with types of the page's proto text. */
+  /** Sends a request with types from the page's proto text. */
   const infer = async (root: protobuf.Root, request: object): Promise<Answered> => {
     const asked = root.lookupType('inference.ModelInferRequest');
     assert.equal(asked.verify(request), null);

@@ -111,7 +111,7 @@ describe('shapes and names of the extension', () => {
     const a = tensor('a', 'INT32', [1, 1, -1], [1, 2]);
     const missing = [a, tensor('a_shape', 'INT32', [1], [2])];
     await refuses('shape_field', missing, /missing field.*'a_shape'/);
-    // The companion is not a field: strict requests have it too.
+    // The companion is not a field: strict requests may have it, too.
     await answers('norm', [ragged, lengths('INT32', [1], [2, 1])], UNITS, {
       parameters: { strict: true },
     });
@@ -217,7 +217,7 @@ describe('shapes and names of the extension', () => {
     });
     await refuses('two_ints', [a, b, q], /'q'.*1 to 3 dimensions|'q'.*values|'q'.*elements/);
     await refuses('two_texts', [a, b], /'a': the model's type is STRING .*got INT32/);
-    // PMML says itself what its fields are, and which of them may be left out.
+    // PMML itself declares its fields, and which of them are optional.
     await refuses('pmml', [tensor('x', 'VECTOR', [1, 2], [1, 2])], /'x': the model's type is FP64/);
   });
 

@@ -1,5 +1,5 @@
-// Golden cases with channels last, turned into ones with channels first: TensorFlow's CPU kernels
-// have no such form, so its answers to the first are turned as well.
+// Converts golden cases with channels last to cases with channels first. TensorFlow's CPU kernels
+// have no such form, so its results are transposed as well.
 import { numbersTensor } from '../../../../ts/importers/tensorflow/lower/tensors.js';
 import type {
   Attribute,
@@ -13,7 +13,7 @@ const SUFFIX = '/channels_first';
 const int = (value: number): Attribute => ({ kind: 'int', value: BigInt(value) });
 const bytes = (text: string): Attribute => ({ kind: 'bytes', value: Buffer.from(text) });
 
-/** Which inputs have channels, and which are sizes over all axes. */
+/** Inputs that have channels, and inputs that are sizes over all axes. */
 const OPERANDS: Readonly<Record<string, { turned: number; sizes?: number }>> = {
   Conv2DBackpropInput: { turned: 2, sizes: 0 },
   Conv3DBackpropInputV2: { turned: 2, sizes: 0 },
@@ -31,7 +31,7 @@ const orderBack = (rank: number): number[] => [
   1,
 ];
 
-/** Per-axis lists in the other order; explicit_paddings has two numbers to an axis. */
+/** Reorders per-axis lists; explicit_paddings has two numbers per axis. */
 function turnedList(name: string, list: AttributeList, rank: number): AttributeList {
   const width = name === 'explicit_paddings' ? 2 : 1;
   if (list.ints.length !== rank * width) return list;
@@ -41,7 +41,7 @@ function turnedList(name: string, list: AttributeList, rank: number): AttributeL
 
 const PER_AXIS = ['strides', 'dilations', 'ksize', 'explicit_paddings'];
 
-/** The nodes in the place of one: its operands turned, its first output turned back. */
+/** The nodes that replace one: its operands transposed, its first output transposed back. */
 function turnedNode(node: NodeDef, rank: number): NodeDef[] {
   const { turned, sizes } = OPERANDS[node.op] ?? { turned: 0 };
   const added: NodeDef[] = [];
@@ -81,7 +81,7 @@ function turnedNode(node: NodeDef, rank: number): NodeDef[] {
   return [...added, inner];
 }
 
-/** The group's cases that TensorFlow answers, with channels first inside. */
+/** The group's cases that TensorFlow accepts, with channels first inside. */
 export function channelsFirst({ name, graph, cases }: GoldenGroup): GoldenGroup {
   const kept = cases.filter(({ expectError }) => expectError === undefined);
   const ranks = new Map(kept.map((one) => [`${one.name}/op`, rankOf(one)]));

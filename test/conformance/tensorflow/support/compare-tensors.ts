@@ -1,16 +1,16 @@
-// Compares a model's answer with TensorFlow's: data types, shapes and everything but floating
-// elements exactly; floating ones within a tolerance, NaN equal to NaN.
+// Compares a model's tensors with TensorFlow's: data types, shapes and everything but
+// floating-point elements exactly; floating-point ones within a tolerance, NaN equal to NaN.
 import { tensorBytes, tensorNumbers } from '../../../../ts/importers/tensorflow/lower/tensors.js';
 import { isFloating, shapeText } from '../../../../ts/importers/tensorflow/lower/values.js';
 import type { Tensor } from '../../../../ts/importers/tensorflow/types.js';
 
-/** Relative, where a case does not say. */
+/** The relative tolerance unless a case has its own. */
 export const TOLERANCE = 1e-5;
-/** Sums that cancel have no relative error to speak of: this part of the tolerance is absolute. */
+/** Sums that cancel have no meaningful relative error: this part of the tolerance is absolute. */
 const ABSOLUTE_PART = 0.1;
 const SHOWN_MAX = 12;
 
-/** What is wrong with `got`; undefined where nothing is. */
+/** Returns the difference of `got`; undefined if there is none. */
 export function tensorDifference(
   expected: Tensor,
   got: Tensor,

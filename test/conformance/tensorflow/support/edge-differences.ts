@@ -1,9 +1,9 @@
-// Edge cases in which the importer does not answer as TensorFlow does, each with its reason. They
-// must go on differing: one that does not is taken out of here.
+// Edge cases in which the importer differs from TensorFlow, each with its reason. They must keep
+// differing: a case that no longer does is removed from this list.
 
 interface EdgeDifference {
   readonly group: string;
-  /** Of the case's text. */
+  /** Matches the case's text. */
   readonly text: RegExp;
   readonly why: string;
 }
@@ -24,7 +24,7 @@ const EDGE_DIFFERENCES: readonly EdgeDifference[] = [
 export const knownEdge = (group: string, text: string): EdgeDifference | undefined =>
   EDGE_DIFFERENCES.find((one) => one.group === group && one.text.test(text));
 
-/** The reasons of those of a group that nothing differs by any more. */
+/** Returns the reasons in a group that no longer match any difference. */
 export const staleEdges = (group: string, differing: readonly { text: string }[]): string[] =>
   EDGE_DIFFERENCES.filter(
     (one) => one.group === group && !differing.some(({ text }) => one.text.test(text)),

@@ -1,5 +1,5 @@
-// Runs an imported graph through Serval's own engine, as a gRPC Predict request: the codecs and the
-// custom operators are those that serve.
+// Runs an imported graph through Serval's own engine, as a gRPC Predict request, with the codecs
+// and custom operators of a server.
 import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
 import type { ImportedGraph, ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
 import { encodeTensorProto } from '../../../../ts/importers/tensorflow/proto/tensor-proto-writer.js';
@@ -18,14 +18,14 @@ import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
 import { importedSpec } from '../../../../ts/importers/run/imported-spec.js';
 
-/** Feeds and results by alias. Errors: rejects where the model cannot be loaded or run. */
+/** Feeds and results by alias. Rejects if the model cannot be loaded or run. */
 export type RunGraph = (
   imported: ImportedModel,
   graph: ImportedGraph,
   feeds: ReadonlyMap<string, Tensor>,
 ) => Promise<ReadonlyMap<string, Tensor>>;
 
-/** One example's classes; a label is "" and a score 0 where the signature has none. */
+/** One example's classes; a missing label is "", a missing score 0. */
 export type Classes = readonly { readonly label: string; readonly score: number }[];
 
 interface Loaded {
@@ -33,7 +33,7 @@ interface Loaded {
   readonly handle: number;
 }
 
-/** An engine of its own; close() it. */
+/** Its own engine; call close(). */
 export class EngineRunner {
   readonly #engine: Engine;
   readonly #loaded = new WeakMap<ImportedModel, Promise<Loaded>>();
@@ -53,7 +53,7 @@ export class EngineRunner {
     this.#engine.close();
   }
 
-  /** A runner of graphs; loads each model once. */
+  /** Runs graphs; loads each model once. */
   readonly run: RunGraph = async (imported, graph, feeds) => {
     const name = await this.load(imported);
     return readOutputs(await this.#ask(TF_PREDICT, predictRequest(name, graph.signature, feeds)));
@@ -79,14 +79,14 @@ export class EngineRunner {
     return readRegressions(await this.#ask(TF_REGRESS, request));
   }
 
-  /** Loads the model where that was not done; answers its name. */
+  /** Loads the model if it is not loaded yet; returns its name. */
   async load(imported: ImportedModel): Promise<string> {
     const loading = this.#loaded.get(imported) ?? this.#load(imported);
     this.#loaded.set(imported, loading);
     return (await loading).name;
   }
 
-  /** Takes a model out of the engine. */
+  /** Removes a model from the engine. */
   async unload(imported: ImportedModel): Promise<void> {
     const loading = this.#loaded.get(imported);
     if (loading === undefined) return;
@@ -144,7 +144,7 @@ function predictRequest(
   return Buffer.from(out.concat());
 }
 
-/** ClassificationRequest and RegressionRequest are alike. */
+/** ClassificationRequest and RegressionRequest have the same form. */
 function examplesRequest(name: string, signature: string, examples: readonly Uint8Array[]): Buffer {
   const out = new ProtobufWriter();
   out.message(1, (spec) => spec.string(1, name).string(3, signature));
@@ -156,7 +156,7 @@ function examplesRequest(name: string, signature: string, examples: readonly Uin
   return Buffer.from(out.concat());
 }
 
-/** What `read` makes of every field `number` of a message. */
+/** The results of `read` for every field `number` of a message. */
 function fieldsOf<T>(reader: WireReader, number: number, read: (reader: WireReader) => T): T[] {
   const found: T[] = [];
   while (reader.next()) {
@@ -198,7 +198,7 @@ function readRegressions(message: Buffer): number[] {
       response.nested('result'),
       1,
       (result) =>
-        // proto3 leaves 0 out.
+        // proto3 omits 0.
         fieldsOf(result.nested('regressions'), 1, floatOf)[0] ?? 0,
     ),
   ).flat();

@@ -1,5 +1,5 @@
-// Golden folders: one graph per operator with many cases, and what TensorFlow answers to each.
-// Format: DIR/ops/<operator>/{graph.pb,cases.json}, made by test/fixtures/tensorflow.
+// Golden folders: one graph per operator with many cases, and TensorFlow's result for each. Format:
+// DIR/ops/<operator>/{graph.pb,cases.json}, made by test/fixtures/tensorflow.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readGraphDef } from '../../../../ts/importers/tensorflow/proto/graph-def.js';
@@ -18,14 +18,17 @@ export interface GoldenTensor {
 export interface GoldenCase {
   readonly name: string;
   readonly op: string;
-  /** For people: what the case is about. */
+  /** A description of the case, for people. */
   readonly attributes: string;
-  /** "static", "batch", "dynamic", "unknown": what the graph says of its placeholders' shapes. */
+  /**
+   * "static", "batch", "dynamic", "unknown": what the graph declares about its placeholders'
+   * shapes.
+   */
   readonly dims: string;
   readonly feeds: Readonly<Record<string, GoldenTensor>>;
-  /** null where TensorFlow gives an error. */
+  /** null if TensorFlow reports an error. */
   readonly fetches: Readonly<Record<string, GoldenTensor | null>>;
-  /** Relative, of floating outputs. */
+  /** The relative tolerance of floating-point outputs. */
   readonly tolerance?: number;
   readonly expectError?: string;
 }
@@ -54,14 +57,14 @@ export function readGoldens(folder: string, name: string): GoldenGroup {
   return { name, graph: readGraphDef(reader, new ReadContext()), cases };
 }
 
-/** The tensor that a golden describes. */
+/** Decodes the tensor of a golden. */
 export function goldenTensor({ dtype: code, shape, data }: GoldenTensor): Tensor {
   const dtype = dtypeOfCode(code);
   if (typeof data !== 'string') {
     const values = data.map((one) => new Uint8Array(Buffer.from(one, 'base64')));
     return { dtype, shape, data: { kind: 'strings', values } };
   }
-  // A copy: buffers of base64 text may lie at odd offsets of Node's pool.
+  // A copy, because buffers of base64 text may be at odd offsets in Node's pool.
   const bytes = new Uint8Array(Buffer.from(data, 'base64'));
   return { dtype, shape, data: { kind: 'bytes', bytes } };
 }

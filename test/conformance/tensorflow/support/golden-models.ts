@@ -1,4 +1,4 @@
-// Golden models: folders that TensorFlow wrote, and what it answers to calls of their signatures.
+// Golden models: folders that TensorFlow wrote, and its results for calls of their signatures.
 // Format: DIR/models/<name>/{1/,cases.json}, made by test/fixtures/tensorflow.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ export interface ModelCase {
   readonly signature: string;
   readonly method: 'predict' | 'classify' | 'regress';
   readonly inputs: Readonly<Record<string, GoldenTensor>>;
-  /** null where TensorFlow gives an error. */
+  /** null if TensorFlow reports an error. */
   readonly outputs: Readonly<Record<string, GoldenTensor | null>>;
-  /** Classify or Regress of these serialized Examples (base64) gives the same. */
+  /** Classify or Regress of these serialized Examples (base64) returns the same. */
   readonly api?: 'examples';
   readonly examples?: readonly string[];
   readonly tolerance?: number;
@@ -32,7 +32,7 @@ export function goldenModelNames(folder: string): string[] {
     .sort();
 }
 
-/** The version's folder, as a server would be given it. */
+/** The version's folder, as passed to a server. */
 export const goldenModelPath = (folder: string, name: string): string =>
   join(folder, 'models', name, '1');
 
@@ -41,7 +41,7 @@ export function modelCases(folder: string, name: string): ModelCase[] {
   return JSON.parse(readFileSync(path, 'utf8')) as ModelCase[];
 }
 
-/** What is wrong with the answers to a call; undefined where nothing is. */
+/** Returns the difference in a call's results; undefined if there is none. */
 export async function callDifference(
   engine: EngineRunner,
   imported: ImportedModel,
@@ -98,7 +98,7 @@ async function examplesDifference(
 const settled = <T>(promise: Promise<T>): Promise<T | Error> =>
   promise.catch((error: unknown) => error as Error);
 
-/** Errors are compared as such: their words are the engine's own. */
+/** Any error matches: its message is the engine's own. */
 function refusal(one: ModelCase, got: unknown): string | undefined {
   if (got instanceof Error === (one.expectError !== undefined)) return undefined;
   return got instanceof Error
@@ -116,7 +116,7 @@ function numbersOf(one: ModelCase, alias: string): readonly number[] {
   return tensor === undefined ? [] : (tensorNumbers(tensor) ?? []);
 }
 
-/** The rows of `classes` and `scores`, of which one may be missing. */
+/** The rows of `classes` and `scores`, one of which may be missing. */
 function classesOf(one: ModelCase): Classes[] {
   const scores = numbersOf(one, 'scores');
   const classes = output(one, 'classes');

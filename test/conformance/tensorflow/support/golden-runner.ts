@@ -1,5 +1,5 @@
 // Runs golden cases: lowers an operator's graph with one signature per case, runs each and compares
-// it with TensorFlow's answer. Each case runs twice: as fed, and with its shapes said.
+// the result with TensorFlow's. Each case runs twice: as fed, and with its shapes declared.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,11 +27,11 @@ export type Outcome = 'passed' | 'failed' | 'unsupported';
 export interface CaseResult {
   readonly name: string;
   readonly outcome: Outcome;
-  /** "case3 (axis 0, batch): expected ..., got ..."; "" for those that passed. */
+  /** "case3 (axis 0, batch): expected ..., got ..."; "" for cases that passed. */
   readonly text: string;
 }
 
-/** Runs all cases of one operator, in order: first as fed, then with all shapes said. */
+/** Runs all cases of one operator, in order: first as fed, then with all shapes declared. */
 export async function runGoldens(
   group: GoldenGroup,
   operators: Operators,
@@ -45,7 +45,7 @@ export async function runGoldens(
 }
 
 interface RunOptions {
-  /** What TensorFlow refuses must be the request's fault, and named as TensorFlow names it. */
+  /** Inputs that TensorFlow refuses must be the request's fault, with TensorFlow's wording. */
   readonly refusesInWords?: boolean;
   /** The graphs that `serval import` writes for other runtimes. */
   readonly portable?: boolean;
@@ -58,11 +58,11 @@ interface FormOptions extends RunOptions {
 interface Run {
   readonly imported: ImportedModel;
   readonly engine: EngineRunner;
-  /** Whether the model loads as a whole; else each case is loaded alone. */
+  /** True if the model loads as a whole; else each case is loaded alone. */
   readonly whole: boolean;
-  /** What the lowerings said of "node:port". */
+  /** The shapes that the lowerings declared, by "node:port". */
   readonly said: ReadonlyMap<string, Shape>;
-  /** Added to what is said of a case. */
+  /** Appended to a case's description. */
   readonly form: string;
   readonly refusesInWords: boolean;
 }
@@ -101,7 +101,7 @@ async function runForm(
   }
 }
 
-/** The operators, noting the shapes of what they give. */
+/** Wraps the operators to record the shapes of their results. */
 function noting(operators: Operators, said: Map<string, Shape>): Operators {
   return Object.fromEntries(
     Object.entries(operators).map(([op, operator]) => [
@@ -140,7 +140,7 @@ function loadedGraph({ graph, cases }: GoldenGroup, saysShapes: boolean): Loaded
   };
 }
 
-/** The types are those of the graph; what a signature says of them counts for nothing. */
+/** The types are those of the graph; the types in a signature are ignored. */
 function signatureOf(one: GoldenCase): SignatureDef {
   const infos = (entries: GoldenCase['fetches']): Map<string, TensorInfoDef> =>
     new Map(Object.keys(entries).map((name) => [name, { name, dtypeCode: FLOAT_CODE }]));
@@ -179,18 +179,18 @@ async function runCase(one: GoldenCase, run: Run): Promise<CaseResult> {
   }
 }
 
-/** What TensorFlow says of an index or a size. */
+/** Parts of TensorFlow's messages about an index or a size. */
 const NAMED =
   /(indices\S* = .* is not in \[0, \d+\)|does not index into .*shape \[[\d,]*\]|Expected (begin|size)\[\d\] in \[0, \d\], but got -?\d+)/;
 
-/** What is wrong with a refusal; undefined where nothing is. */
+/** Returns what is wrong with a refusal; undefined if nothing is. */
 function wrongRefusal(wanted: string, got: string): string | undefined {
   if (!got.startsWith('InvalidArgument: ')) return `expected InvalidArgument, got: ${got}`;
   const words = NAMED.exec(wanted)?.[0];
   return words === undefined || got.includes(words) ? undefined : `expected ${words}, got: ${got}`;
 }
 
-/** What is wrong with the answer; undefined where nothing is. */
+/** Returns what is wrong with the result; undefined if nothing is. */
 async function wrongAnswer(
   one: GoldenCase,
   run: Run,
@@ -236,7 +236,7 @@ const QUANTISED: Partial<Record<Dtype, Dtype>> = {
   qint32: 'int32',
 };
 
-/** The interfaces have no quantised types: such tensors are served as plain integers. */
+/** The interfaces have no quantized types: such tensors are served as plain integers. */
 const served = (tensor: Tensor): Tensor => ({
   ...tensor,
   dtype: QUANTISED[tensor.dtype] ?? tensor.dtype,

@@ -1,4 +1,4 @@
-// Another form of a golden graph: one in which the shapes of all that is fed are said.
+// A variant of a golden graph in which the shapes of all fed tensors are declared.
 import type { Attribute, GraphDef, NodeDef } from '../../../../ts/importers/tensorflow/types.js';
 
 /** "node:port" without its port. */
@@ -6,8 +6,10 @@ export const nodeOf = (tensor: string): string => tensor.replace(/:\d+$/, '');
 
 const SHAPED_SUFFIX = '/shaped';
 
-/** The graph in which what reads a fed node's output 0 is told its shape: lowerings then see static
- * shapes, where as fed tensors they see none. */
+/**
+ * Returns the graph with a declared shape for every reader of a fed node's output 0. Lowerings then
+ * see static shapes; for fed tensors they see none.
+ */
 export function withShapes(
   graph: GraphDef,
   shapes: ReadonlyMap<string, readonly number[]>,

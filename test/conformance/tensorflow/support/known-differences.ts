@@ -1,10 +1,10 @@
-// Cases in which the importer does not answer as TensorFlow does, each with its reason. They must
-// go on differing: one that does not is taken out of here.
+// Cases in which the importer differs from TensorFlow, each with its reason. They must keep
+// differing: a case that no longer does is removed from this list.
 import type { Outcome } from './golden-runner.js';
 
 export interface KnownDifference {
   readonly group: string;
-  /** Of the case's text. */
+  /** Matches the case's text. */
   readonly text: RegExp;
   readonly outcome: Outcome;
   readonly why: string;

@@ -235,9 +235,9 @@ TEST(IsolatedChannel, AModelThatIsNotLoadedAgainIsDownAlone) {
     const Status done = run(*large.value());
     EXPECT_FALSE(done.ok());
     if (!done.ok()) text = done.error().message;
-    return text.find("loaded again: out of memory on the device; ") != std::string::npos;
+    return text.find("reloaded: out of memory on the device; ") != std::string::npos;
   });
-  EXPECT_EQ(text.find("model 'large': it could not be loaded again"), 0u) << text;
+  EXPECT_EQ(text.find("model 'large': it could not be reloaded"), 0u) << text;
   EXPECT_FALSE(large.value()->can_run());
   EXPECT_EQ(process->outage("small", 0), "");
   EXPECT_NE(process->outage("large", 0), "");
@@ -254,7 +254,7 @@ TEST(IsolatedChannel, AModelThatIsNotLoadedAgainIsDownAlone) {
       std::find_if(told.begin(), told.end(), [](const auto& it) { return !it.ended; });
   ASSERT_NE(reload, told.end());
   EXPECT_EQ(reload->models, "large");
-  EXPECT_EQ(reload->reason, "it could not be loaded again: out of memory on the device");
+  EXPECT_EQ(reload->reason, "it could not be reloaded: out of memory on the device");
   EXPECT_EQ(reload->pause_ms, 1u);
 }
 

@@ -138,7 +138,7 @@ TEST_F(CheckContexts, WhatTheLibraryHasNotIsSaidSo) {
     EXPECT_EQ(check({.name = "N", .source = source}, {"tensorrt"}, cpu),
               begin(source) + ": no provider of this server runs that: it needs " +
                   ort::short_provider(source) +
-                  ", which this ONNX Runtime library has not; it has CPUExecutionProvider");
+                  ", which this ONNX Runtime library does not have; it has CPUExecutionProvider");
     EXPECT_EQ(code_, ErrorCode::ModelInvalid);
   }
   EXPECT_EQ(check({.name = "N", .source = "OpenVINOExecutionProvider"}, {"openvino"},
@@ -163,7 +163,7 @@ TEST_F(CheckContexts, TheFileIsInTheModelsFolder) {
     refused(file, place);
   }
   refused("b.engine", "No such file or directory (" + directory_.path("b.engine") + ")");
-  refused("engines", "is no regular file");
+  refused("engines", "is not a regular file");
   refused("empty", "is empty");
 }
 

@@ -209,7 +209,7 @@ TEST_F(OrtLoad, FileThatCannotBeRead) {
   EXPECT_EQ(load_error(empty).message, "model file " + empty + ": is empty");
   const std::string pipe = directory_.path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(load_error(pipe).message, "model file " + pipe + ": is no regular file");
+  EXPECT_EQ(load_error(pipe).message, "model file " + pipe + ": is not a regular file");
 }
 
 TEST_F(OrtLoad, CorruptFiles) {

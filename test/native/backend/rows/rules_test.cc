@@ -59,7 +59,7 @@ TEST(RowsRules, AxesMoveWithTheRows) {
   expect_coupled(Graph().integers("a", {0}).node("Unsqueeze", {"x", "a"}, {"y"}),
                  "its rows are on axis 1");
   expect_proved(Graph().node("Concat", {"x", "x"}, {"y"}, {axis(1)}));
-  expect_coupled(Graph().node("Concat", {"x", "x"}, {"y"}, {axis(0)}), "rows are put behind rows");
+  expect_coupled(Graph().node("Concat", {"x", "x"}, {"y"}, {axis(0)}), "rows are concatenated");
   expect_proved(Graph().node("Split", {"x"}, {"y", "z"}, {axis(1)}));
   expect_coupled(Graph().node("Split", {"x"}, {"y", "z"}, {axis(0)}), "it takes the rows apart");
 }

@@ -97,7 +97,7 @@ TEST(Inflate, StopsAtTheLimit) {
   Bytes got;
   EXPECT_EQ(unpacked(Coding::Gzip, packed(plain, kGzip), 1000, 4096, got), "");
   EXPECT_EQ(unpacked(Coding::Gzip, packed(plain, kGzip), 999, 4096, got),
-            "request body is over the limit of 999 bytes once unpacked (gzip)");
+            "request body is over the limit of 999 bytes after decompression (gzip)");
 }
 
 TEST(Inflate, TakesAnyLimit) {
@@ -120,7 +120,7 @@ TEST(Inflate, NamesWhatIsBehindTheEnd) {
   bytes.push_back(9);
   Bytes got;
   EXPECT_EQ(unpacked(Coding::Deflate, bytes, 10, 10, got),
-            "request body is not valid deflate: 1 bytes behind its end");
+            "request body is not valid deflate: 1 bytes after its end");
   EXPECT_EQ(unpacked(Coding::Gzip, {}, 10, 10, got),
             "request body is not valid gzip: unexpected end of file");
 }

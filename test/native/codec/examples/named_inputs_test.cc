@@ -207,7 +207,7 @@ TEST(NamedInputs, InputsThatMayBeAbsent) {
   EXPECT_EQ(values_of<int32_t>(with.input(1)), (std::vector<int32_t>{5, 6}));
   EXPECT_EQ(error_of("{\"x\":1},{\"x\":2,\"k\":6}", inputs),
             "example 1: feature 'k' for input 'k' (INT32 [-1]): expected it in all examples or in "
-            "none, and example 0 has it not");
+            "none; example 0 does not have it");
   EXPECT_EQ(error_of("{\"x\":1,\"k\":5},{\"x\":2}", inputs),
             "example 1: expected a feature 'k' for input 'k' (INT32 [-1]), got 'x'");
 }
@@ -235,12 +235,14 @@ TEST(NamedInputs, WhatDoesNotFit) {
             "range of BOOL");
   EXPECT_EQ(error_of("{\"x\":1}", {spec_of("x", DType::Bytes, {-1})}),
             "example 0: feature 'x' for input 'x' (BYTES [-1]): expected texts, got whole numbers");
-  EXPECT_EQ(error_of("{\"x\":1}", {spec_of("x", DType::Fp32, {})}),
-            "classify: input 'x' (FP32 []) has no dimension for rows, so that no Example fits; ask "
-            "predict");
-  EXPECT_EQ(error_of("{\"x\":1}", {spec_of("x", DType::Fp32, {-1, -1, -1})}),
-            "classify: input 'x' (FP32 [-1,-1,-1]) has several free dimensions behind the first: a "
-            "feature is a flat list and says nothing of them; ask predict");
+  EXPECT_EQ(
+      error_of("{\"x\":1}", {spec_of("x", DType::Fp32, {})}),
+      "classify: input 'x' (FP32 []) has no dimension for rows, so Examples cannot be used; use "
+      "predict");
+  EXPECT_EQ(
+      error_of("{\"x\":1}", {spec_of("x", DType::Fp32, {-1, -1, -1})}),
+      "classify: input 'x' (FP32 [-1,-1,-1]) has several free trailing dimensions, which a flat "
+      "list of values cannot describe; use predict");
 }
 
 // Arbitrary bytes in place of an Example are read to their end and no further.

@@ -67,10 +67,12 @@ TEST(TableJson, NullVectors) {
   EXPECT_EQ(decoded_json(model, R"({"name":"v","shape":[3,2],"datatype":"FP64",
       "data":[1,2,null,null,3,4]})"),
             "VECTOR[3,2]: [1, 2], null, [3, 4]");
-  EXPECT_EQ(decoded_json(model, R"({"name":"v","shape":[1,2],"datatype":"FP64","data":[null,1]})"),
-            "error: input 'v', element 1: null stands for a whole vector or array, never in one");
-  EXPECT_EQ(decoded_json(model, R"({"name":"v","shape":[1,2],"datatype":"FP64","data":[1,null]})"),
-            "error: input 'v', element 1: null stands for a whole vector or array, never in one");
+  EXPECT_EQ(
+      decoded_json(model, R"({"name":"v","shape":[1,2],"datatype":"FP64","data":[null,1]})"),
+      "error: input 'v', element 1: null replaces a whole vector or array, not an element of one");
+  EXPECT_EQ(
+      decoded_json(model, R"({"name":"v","shape":[1,2],"datatype":"FP64","data":[1,null]})"),
+      "error: input 'v', element 1: null replaces a whole vector or array, not an element of one");
 }
 
 // X22 over REST.
@@ -87,7 +89,7 @@ TEST(TableJson, BinaryData) {
   EXPECT_EQ(decoded.text(), "VECTOR[2,-1]: [1], [2, 3]; STRING[2]: 'a', 'b'");
   EXPECT_EQ(decoded.outputs(), "0b");
   const TableDecoded longer(Protocol::V2Rest, model, body + "x", static_cast<int64_t>(json.size()));
-  EXPECT_EQ(longer.error(), "binary data: 1 bytes left over behind the last tensor");
+  EXPECT_EQ(longer.error(), "binary data: 1 bytes left over after the last tensor");
   const TableDecoded bare(Protocol::V2Rest, model, body, 0);
   EXPECT_EQ(bare.error(),
             "raw request (Inference-Header-Content-Length: 0): a tabular model needs the JSON that "

@@ -106,8 +106,9 @@ TEST(TensorFields, WhatTensorsHaveNot) {
             "error: input 's', row 0: expected a value, got a missing one: the model takes "
             "tensors, which have none");
   const std::string ragged =
-      "error: input 'v', row 1: expected 1 elements as in row 0, got 2: the model takes tensors, "
-      "whose rows have one length";
+      "error: input 'v', row 1: expected 1 elements as in row 0, got 2: the model has tensor "
+      "inputs, "
+      "whose rows have equal length";
   EXPECT_EQ(wire(list, {TableInput("v", "FP64", {2, 1, -1}).doubles({1, 2, 3}),
                         TableInput("v_shape", "INT32", {1}).ints({1, 2})}),
             ragged);
@@ -123,10 +124,10 @@ TEST(TensorFields, WhatTensorsHaveNot) {
             "error: input 'q': the model has no field 'q'");
   EXPECT_EQ(wire(text, table_message({TableInput("s", "STRING", {1}).texts({"a"})})
                            .message(4, text_parameter("group_outputs", "true"))),
-            "error: parameter 'group_outputs': the model answers tensors, not rows of fields");
+            "error: parameter 'group_outputs': the model returns tensors, not rows of fields");
   EXPECT_EQ(json(text, R"("parameters":{"on_invalid":"null"},
       "inputs":[{"name":"s","shape":[1],"datatype":"STRING","data":["a"]}])"),
-            "error: parameter 'on_invalid': the model answers tensors, not rows of fields");
+            "error: parameter 'on_invalid': the model returns tensors, not rows of fields");
   EXPECT_EQ(wire(mixed_model(), {TableInput("age", "FP32", {1}).floats({1})}),
             "error: missing field: expected also 'height', 'city', 'count', 'v'");
 }
@@ -140,7 +141,7 @@ TEST(TensorFields, InputsThatAreNoFields) {
   ASSERT_FALSE(fields.ok());
   EXPECT_EQ(fields.error().code, ErrorCode::ModelInvalid);
   EXPECT_EQ(fields.error().message,
-            "parameter 'extended_v2': not every input can be fields of rows: input 'image' has "
+            "parameter 'extended_v2': some inputs cannot be presented as fields: input 'image' has "
             "shape [-1,3,8,8], expected [n], [n,1] or [n,d]; input 'mask' has datatype UINT8, "
             "expected BOOL, INT8 to INT64, FP32, FP64 or BYTES; input 'free' has shape of any "
             "rank, expected [n], [n,1] or [n,d]");

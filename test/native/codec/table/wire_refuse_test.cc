@@ -60,7 +60,7 @@ TEST(TableRefuse, Dims) {
   EXPECT_EQ(refused({TableInput("x", "FP64", {1, 1, 1, 1}).doubles({1})}),
             "input 'x': shape [1,1,1,1]: expected 1 to 3 dimensions: rows, fields, elements");
   EXPECT_EQ(refused({TableInput("x", "FP64", {1, -1}).doubles({1})}),
-            "input 'x': shape [1,-1]: -1 stands only as the last of three dimensions: send "
+            "input 'x': shape [1,-1]: -1 is only allowed as the last of three dimensions: send "
             "[1,1,-1]");
   EXPECT_EQ(refused({TableInput("x", "FP64", {-1}).doubles({1})}),
             "input 'x': shape [-1]: dimension 0 is negative; only the last of three may be -1, for "
@@ -163,7 +163,7 @@ TEST(TableRefuse, Types) {
             "input 'x': the model's type is FP64 (Double), got VECTOR (shape [1,2])");
   EXPECT_EQ(
       typed(Type::Int64, TableInput("x", "UINT64", {1}).contents(WireBuilder().packed(5, {1}))),
-      "input 'x': datatype UINT64 is none that a tabular model takes");
+      "input 'x': datatype UINT64 is not supported by tabular models");
   EXPECT_EQ(typed(Type::Double, TableInput("x", "DECIMAL", {1}).doubles({1})),
             "input 'x': unknown datatype 'DECIMAL'");
 }

@@ -138,7 +138,7 @@ TEST(BinaryV2, RefusesWrongSections) {
   const std::vector<Refusal> cases = {
       {json_of(kF + "," + kS), "", "input 'f': binary_data_size 8 overruns the body: 0 bytes"},
       {json_of(kF + "," + kS), kFloats + "abc", "input 's': binary_data_size 11 overruns"},
-      {json_of(kF + "," + kS), kFloats + kStrings + "x", "1 bytes left over behind the last"},
+      {json_of(kF + "," + kS), kFloats + kStrings + "x", "1 bytes left over after the last"},
       {with_size("4"), kFloats + kStrings, "expected 8 bytes (shape [2] of FP32), got 4"},
       {with_size("18446744073709551615"), kFloats, "binary_data_size 18446744073709551615"},
       {with_size("-1"), kFloats, "'binary_data_size': expected an integer from 0, got -1"},
@@ -150,7 +150,7 @@ TEST(BinaryV2, RefusesWrongSections) {
       {json_of(kF + "," + binary_input("s", "BYTES", "[3]", "11")), kFloats + kStrings,
        "input 's': BYTES data: expected 3 elements of 4 bytes or more, got 11 bytes"},
       {json_of(kF + "," + binary_input("s", "BYTES", "[1]", "11")), kFloats + kStrings,
-       "4 bytes left over behind 1 elements"},
+       "4 bytes left over after 1 elements"},
   };
   for (const Refusal& wrong : cases) {
     const auto json_bytes = static_cast<int64_t>(wrong.json.size());

@@ -37,7 +37,7 @@ class GpuTensors : public EngineTest {
     Request* done = next();
     if (done == nullptr) return {ErrorCode::Internal, "no answer"};
     const std::pair<ErrorCode, std::string> out{done->code, text(*done)};
-    lane_->release(*done);
+    lane_->slots().release(*done);
     return out;
   }
   void serve(ExecMode mode, const std::function<void(ModelSpec&)>& change = nullptr) {
@@ -189,7 +189,7 @@ TEST_F(GpuTensors, UnregisteredRegionsStayTillTheRequestEnds) {
   Request* done = next();
   ASSERT_NE(done, nullptr);
   EXPECT_EQ(done->code, ErrorCode::Ok);
-  lane_->release(*done);
+  lane_->slots().release(*done);
   EXPECT_EQ(get<float>(*memory_, 512, 2), (std::vector<float>{1.5f, 2.5f}));
   EXPECT_EQ(ask(wire).second, "Unable to find shared memory region: 'g'");
   while (!held.expired()) std::this_thread::yield();

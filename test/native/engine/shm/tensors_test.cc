@@ -33,7 +33,7 @@ class SharedTensors : public EngineTest {
     Request* done = next();
     if (done == nullptr) return {ErrorCode::Internal, "no answer"};
     const std::pair<ErrorCode, std::string> out{done->code, text(*done)};
-    lane_->release(*done);
+    lane_->slots().release(*done);
     return out;
   }
 
@@ -148,7 +148,7 @@ TEST_F(SharedTensors, TextIsReadAndWrittenWithItsLengths) {
   EXPECT_EQ(sent(11).first, ErrorCode::Ok);
   EXPECT_EQ(memory.get(11, 1000), raw);
   EXPECT_EQ(sent(12).second,
-            "input 'x': BYTES data: 1 bytes left over behind 2 elements at byte 11");
+            "input 'x': BYTES data: 1 bytes left over after 2 elements at byte 11");
   memory.put("\377", 103);
   EXPECT_NE(sent(11).second.find("overruns the data"), std::string::npos);
 }
@@ -331,7 +331,7 @@ TEST_F(SharedTensors, TogetherInABatch) {
     Request* done = next();
     ASSERT_NE(done, nullptr);
     EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-    const int which = asked[lane_->ticket_of(*done)];
+    const int which = asked[lane_->slots().ticket_of(*done)];
     const auto value = static_cast<float>(which);
     const std::string raw = raw_of<float>({value, -value});
     if (which % 2 == 0) {
@@ -339,7 +339,7 @@ TEST_F(SharedTensors, TogetherInABatch) {
     } else {
       EXPECT_TRUE(text(*done).ends_with(raw));
     }
-    lane_->release(*done);
+    lane_->slots().release(*done);
   }
 }
 

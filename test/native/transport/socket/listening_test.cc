@@ -379,8 +379,8 @@ TEST(Listening, RefusesUnixPathsThatCannotBe) {
   const std::string path = folder.socket();
   std::ofstream(path) << "kept";
   EXPECT_EQ(error_of("", 0, path), "cannot listen on unix:" + path +
-                                       ": a file that is no socket is there; remove it or choose "
-                                       "another");
+                                       ": a file that is not a socket exists there; remove it "
+                                       "or choose another");
   std::string kept;
   std::ifstream(path) >> kept;
   EXPECT_EQ(kept, "kept");
@@ -388,7 +388,7 @@ TEST(Listening, RefusesUnixPathsThatCannotBe) {
   EXPECT_EQ(error_of("", 0, longest), "cannot listen on unix:" + longest +
                                           ": the path has 108 bytes, the system takes at most 107");
   EXPECT_EQ(error_of("", 0, "/tmp/serval-no-such-folder/s"),
-            "cannot listen on unix:/tmp/serval-no-such-folder/s: its folder is not there");
+            "cannot listen on unix:/tmp/serval-no-such-folder/s: its folder does not exist");
   EXPECT_NE(error_of("", 0, std::string("/tmp/a\0b", 8)).find("a zero byte"), std::string::npos);
 }
 

@@ -196,9 +196,10 @@ TEST(Tls, SaysWhatIsWrongWithRoots) {
   const Authority root;
   TlsSettings settings = settings_of(identity("one", root));
   settings.client_required = true;
-  EXPECT_EQ(error_of(settings),
-            "cannot use TLS: clients are to show certificates, and there "
-            "are no roots to check them with");
+  EXPECT_EQ(
+      error_of(settings),
+      "cannot use TLS: client certificates are required, but there are no root certificates to "
+      "verify them");
   settings.roots.text = "no roots";
   EXPECT_EQ(error_of(settings),
             "cannot use TLS: root certificates given as text: "
@@ -221,10 +222,10 @@ TEST(Tls, SaysWhatIsWrongWithFiles) {
                                     ": No such file or directory");
   folder.put("cert", server.certificate);
   settings.key.path = "/tmp";
-  EXPECT_EQ(error_of(settings), "cannot use TLS: key file /tmp: a file is expected, it is none");
+  EXPECT_EQ(error_of(settings), "cannot use TLS: key file /tmp: expected a regular file");
   settings.key.path = folder.at("key");
   ASSERT_EQ(::mkfifo(folder.at("key").c_str(), 0600), 0);
-  EXPECT_NE(error_of(settings).find("a file is expected, it is none"), std::string::npos);
+  EXPECT_NE(error_of(settings).find("expected a regular file"), std::string::npos);
   folder.put("key", std::string((4u << 20) + 1, 'k'));
   EXPECT_EQ(error_of(settings), "cannot use TLS: key file " + folder.at("key") +
                                     " has 4194305 bytes, at most 4194304 are expected");

@@ -1,5 +1,5 @@
-// The page of a report: one file, nothing from outside, every number that the report has, and
-// nothing that a name could break out of.
+// The page of a report: one file without external resources, every number of the report, and
+// escaped names.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -17,7 +17,7 @@ const figures = (page: string): readonly string[] =>
 const broken = (page: string): readonly string[] =>
   page.match(/(?:NaN|Infinity|undefined|\[object)[^<]{0,40}/g) ?? [];
 
-/** Every element that begins ends, inside the one it began in. */
+/** Checks that elements are closed in the element in which they were opened. */
 function assertNested(page: string): void {
   const text = page.replace(/<!doctype html>/, '').replace(/<style>[^]*<\/style>/, '');
   const open: string[] = [];
@@ -88,7 +88,7 @@ describe('benchPage', () => {
     const page = benchPage(reportOf([...pathPoints(1), ...pathPoints(8)]));
     assert.match(page, /<h3>Requests of 1 row<\/h3>/);
     assert.match(page, /<h3>Requests of 8 rows<\/h3>/);
-    assert.deepEqual(figures(page).slice(-1), ['Throughput over rows of a request']);
+    assert.deepEqual(figures(page).slice(-1), ['Throughput over rows per request']);
     assert.equal(figures(page).length, 5);
   });
 
@@ -124,7 +124,7 @@ describe('benchPage', () => {
     const points = pathPoints();
     const page = benchPage(reportOf(points));
     const rows = page.match(/<tr>/g)?.length ?? 0;
-    // Heads of two tables (one of two rows, one with a class), four paths, all points.
+    // Heads of two tables (one with two rows, one with a class), four paths, all points.
     assert.equal(rows, 2 + 4 + points.length);
   });
 
@@ -138,7 +138,7 @@ describe('benchPage', () => {
     }
     assert.match(benchPage(reportOf([])), /Nothing was measured/);
     const page = benchPage(reportOf([silent]));
-    assert.match(page, /7 requests of 1 of 1 points failed, the first one so: refused/);
+    assert.match(page, /7 requests failed in 1 of 1 measurements; the first: refused/);
   });
 
   it('says where the load kept the machine busy itself', () => {
@@ -150,13 +150,13 @@ describe('benchPage', () => {
 
   it('shows what was tuned: the best, what was tried, the configuration', () => {
     const page = benchPage(reportOf([], { tuned: tunedReport() }));
-    assert.deepEqual(figures(page), ['What was tried']);
+    assert.deepEqual(figures(page), ['Trials']);
     assert.match(page, /Best: <b>2 instances, 1 thread each<\/b>/);
     assert.match(page, /defaults: 2,222 \(\+80 %\)/);
     assert.match(page, /bound 3 ms/);
     assert.match(page, /no memory/);
     assert.match(page, /name: &quot;resnet50&quot;\ninstance_group/);
-    assert.match(page, /What was done, in 2 steps/);
+    assert.match(page, /Search log \(2 steps\)/);
     assert.deepEqual(broken(page), []);
     assertNested(page);
   });
@@ -165,7 +165,7 @@ describe('benchPage', () => {
     const report = tunedReport();
     const trials = report.trials.map((trial) => ({ ...trial, best: undefined }));
     const page = benchPage(reportOf([], { tuned: { ...report, trials, best: undefined } }));
-    assert.match(page, /No settings kept the bound of p99/);
+    assert.match(page, /No settings kept the p99 bound/);
     assertNested(page);
   });
 });

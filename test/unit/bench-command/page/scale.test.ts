@@ -1,4 +1,4 @@
-// Axes: round ticks that hold all values, in order and inside the drawing.
+// Axes: round ticks that cover all values, in order and inside the drawing.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { doubling, fitting, linear, logarithmic } from '../../../../ts/cli/bench/page/scale.js';

@@ -1,4 +1,4 @@
-// A config.pbtxt with settings put in place of its own: only those are cut, in whatever form.
+// A config.pbtxt with settings replaced: only those are removed, in any form.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mergedConfig } from '../../../../ts/cli/bench/tune/own-config.js';

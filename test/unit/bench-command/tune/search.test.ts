@@ -1,5 +1,5 @@
-// The search of `--tune` over servers that answer by a formula: what it finds, what it leaves out,
-// what it does when servers fail, time is up, or a result was luck.
+// The search of `--tune` over servers that follow a formula: what it finds, what it skips, and how
+// it handles failing servers, the end of its time, and lucky results.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { search, type Found, type SearchOptions } from '../../../../ts/cli/bench/tune/search.js';
@@ -52,7 +52,7 @@ describe('the search of --tune', () => {
   });
 
   it('compares with as many requests as there are instances', async () => {
-    // One after the other they are slower: only together they show what they can.
+    // Sequentially they are slower: the settings only pay off together.
     const { best, found } = await ran(lossy, { canBatch: false });
     assert.deepEqual([best.settings.instances, best.settings.threads], [8, 1]);
     const gain = (best.best?.rowsPerSecond ?? 0) / (found.trials[0]?.best?.rowsPerSecond ?? 0);
@@ -146,7 +146,7 @@ describe('the search of --tune', () => {
       const { servers, said, found } = await ran(wide, { budgetSeconds });
       assert.ok(servers.seconds < budgetSeconds + 25, `${servers.seconds} of ${budgetSeconds}`);
       assert.ok(found.best !== undefined);
-      assert.ok(said.some((line) => line.startsWith('time is up after')));
+      assert.ok(said.some((line) => line.startsWith('out of time after')));
     }
   });
 
@@ -158,11 +158,11 @@ describe('the search of --tune', () => {
     const { trials, steps: said } = await search({ ...options, say: (line) => lines.push(line) });
     assert.equal(trials.length, 3);
     assert.equal(servers.started.length, 3);
-    assert.ok(said.some((line) => line.startsWith('asked to stop after')));
+    assert.ok(said.some((line) => line.startsWith('stopped after')));
   });
 
   it('does not believe what is not so when measured again', async () => {
-    // One measurement of 16 instances was luck.
+    // One measurement of 16 instances was lucky.
     let lucky = 0;
     const model: FakeModel = {
       ...serial,
@@ -177,11 +177,11 @@ describe('the search of --tune', () => {
     assert.equal(lucky > 0, true);
     assert.notEqual(best.settings.instances, 16);
     assert.ok((best.settings.instances ?? 1) > 1);
-    assert.ok(said.some((line) => line.endsWith('not so when measured again')));
+    assert.ok(said.some((line) => line.endsWith('not confirmed when measured again')));
   });
 
   it('compares the winner with defaults under the same load', async () => {
-    // The defaults want eight in flight too; while it was searched, something else was in the way.
+    // The defaults also have eight in flight; during the search something else interfered.
     const model: FakeModel = {
       ...parallel,
       bend: (point, { instances, threads }) => {
@@ -200,13 +200,13 @@ describe('the search of --tune', () => {
     const model: FakeModel = {
       ...parallel,
       bend: (point, settings) => {
-        // The second time it is measured for longer.
+        // The second measurement takes longer.
         const isLucky = settings.instances === 2 && point.seconds === 2;
         return isLucky ? { ...point, rowsPerSecond: point.rowsPerSecond * 1.1 } : point;
       },
     };
     const { best, said } = await ran(model, { canBatch: false });
     assert.deepEqual(best.settings, {});
-    assert.match(said.at(-1) ?? '', /less than 3 %, nothing to set$/);
+    assert.match(said.at(-1) ?? '', /less than 3 %, keeping the defaults$/);
   });
 });

@@ -1,5 +1,5 @@
 // Servers for tests of `--tune`: throughput and latency by a formula of the settings, and a clock
-// that measurements move. Test time only.
+// that measurements advance. Test time only.
 import type {
   BenchPlan,
   BenchPoint,
@@ -10,7 +10,7 @@ import { closedPoint, latencyOf } from '../reports.js';
 
 export interface FakeModel {
   readonly cores: number;
-  /** Microseconds of a run of so many rows with so many threads. */
+  /** Microseconds of a run with that many rows and threads. */
   readonly runUs: (rows: number, threads: number) => number;
   /** Replaces a point: noise, failures. */
   readonly bend?: (point: BenchPoint, settings: TunedSettings, measurement: number) => BenchPoint;
@@ -22,7 +22,7 @@ const START_SECONDS = 0.5;
 
 export class FakeServers {
   seconds = 0;
-  /** Settings of each start, and how many are open at once at most. */
+  /** The settings of each start, and the maximum number of open servers. */
   readonly started: TunedSettings[] = [];
   openNow = 0;
   openMost = 0;
@@ -60,7 +60,7 @@ export class FakeServers {
       maxBatchSize > rows ? Math.min(Math.floor(maxBatchSize / rows), perInstance) : 1;
     const isFull = together * rows === maxBatchSize || together * rows === preferredBatchSize;
     const busy = Math.min(instances, concurrency);
-    // More threads than cores share them.
+    // Threads beyond the number of cores share them.
     const slower = Math.max(1, (busy * threads) / cores);
     const run = runUs(together * rows, threads) * slower + (isFull || together === 1 ? 0 : delay);
     const requestsPerSecond = (busy * together * 1e6) / run;
@@ -73,13 +73,13 @@ export class FakeServers {
   }
 }
 
-/** A run that threads hardly help, and batches not at all. */
+/** A run that threads hardly speed up, and batches not at all. */
 export const serial: FakeModel = { cores: 8, runUs: (rows) => 1000 * rows };
-/** A run that costs as much for 32 rows as for one. */
+/** A run that costs the same for 32 rows as for one. */
 export const wide: FakeModel = { cores: 8, runUs: (rows) => 2000 * Math.ceil(rows / 32) };
-/** A run that takes longer with its rows, but less than so many runs. */
+/** A run that takes longer with more rows, but less than as many single runs. */
 export const mixed: FakeModel = { cores: 8, runUs: (rows) => 1000 + 150 * rows };
-/** A run that threads share, and lose half of the time by. */
+/** A run that threads share, losing half of the time. */
 export const lossy: FakeModel = {
   cores: 8,
   runUs: (rows, threads) => (8000 * rows) / (threads === 1 ? 1 : threads / 2),

@@ -1,4 +1,4 @@
-// The files of tuned settings, read by the readers of the server; words and the table.
+// The files with tuned settings, parsed by the server's readers; messages and the table.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchingParametersText, configText } from '../../../../ts/cli/bench/tune/config-text.js';
@@ -107,7 +107,7 @@ describe('words and table', () => {
   it('say where nothing kept the bound', () => {
     const options = { name: 'm', cores: 4, hasBatchingParameters: false, latencyBound: 1 };
     const report = reportOf({ trials, steps: [] }, options);
-    assert.match(report.config, /^# no settings kept the bound: these are the defaults$/m);
+    assert.match(report.config, /^# no settings kept the bound; these are the defaults$/m);
     assert.equal(report.batchingParameters, undefined);
   });
 });

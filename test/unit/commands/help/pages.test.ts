@@ -1,4 +1,4 @@
-// The texts of `serval help`, the manual page, and that the commands which run are those described.
+// The texts of `serval help` and the manual page; every command is described.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Flags of tracing, our own and Triton's, and OpenTelemetry's environment.
+// Flags of tracing, our own and Triton's, and OpenTelemetry's environment variables.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseServeConfig } from '../../../../ts/config/config.js';

@@ -1,5 +1,5 @@
-// Every flag of tensorflow_model_server and of tritonserver, through the real parser: what the
-// table says of it is what happens to it.
+// Every flag of tensorflow_model_server and of tritonserver, through the real parser: it has the
+// effect that the table states.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseServeConfig, type Config } from '../../../../ts/config/config.js';
@@ -40,7 +40,7 @@ const valueOf = ({ value, harmless }: PeerFlag): string => {
 };
 const underscored = (name: string): string => `--${name.replaceAll('-', '_')}`;
 
-/** What goes together with it, or takes no 'x'. */
+/** Flags that need another flag, or do not accept 'x'. */
 const WORKING: Readonly<Record<string, readonly string[]>> = {
   'model-name': ['--model-base-path=/b', '--model-name=x'],
   'model-base-path': ['--model-base-path=/b'],
@@ -78,7 +78,7 @@ test('flags that work are flags here, and are taken without a word', async () =>
     assert.ok(findFlag(row.name), row.name);
     const args = WORKING[row.name] ?? [`${underscored(row.name)}=${valueOf(row)}`];
     const { ignoredFlags } = await parse('m', ...args).catch((error: unknown) => {
-      // models.config stands alone, or beside PATH; so does a base path.
+      // models.config is given alone or with PATH, as is a base path.
       assert.fail(`${args.join(' ')}: ${String(error)}`);
     });
     assert.deepEqual(ignoredFlags, [], row.name);

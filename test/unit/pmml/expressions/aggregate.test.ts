@@ -1,5 +1,5 @@
-// Aggregate over fields of which each row has a list, and fields whose lists are treated value by
-// value. Expected answers are JPMML-Evaluator 1.7.6's, where it is given collections.
+// Aggregate over fields that have a list in each row, and fields whose lists are treated value by
+// value. Expected results are those of JPMML-Evaluator 1.7.6 with collections as input.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PlanError } from '../../tabular/run-plan.js';

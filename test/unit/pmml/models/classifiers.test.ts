@@ -1,5 +1,5 @@
-// NeuralNetwork, SupportVectorMachineModel and NaiveBayesModel: what a document says, as it is
-// answered, and what is told of a document that cannot be.
+// NeuralNetwork, SupportVectorMachineModel and NaiveBayesModel: results of documents, and messages
+// about invalid ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answer, dictionary, problems, schema } from './document.js';
@@ -173,7 +173,7 @@ test('machines vote, or the smallest number wins', async () => {
   const one = vectors('functionName="classification"', 'x w c | k', linear + VECTORS + votes);
   const row = { x: [0], w: [0], c: ['red'] };
   assert.deepEqual((await answer(FIELDS, one, row))['k'], ['c']);
-  // A threshold of its own or of the model says what is small.
+  // A separate threshold, or that of the model, determines which values are small.
   const high = vectors(
     'functionName="classification" threshold="2"',
     'x w c | k',
@@ -267,7 +267,7 @@ test('a naive Bayes model multiplies counts, bins and distributions', async () =
   near(columns['probability(a)'], [
     share(3 * 0.25, 1),
     share(3 * 0.75, 0.01 * 0.5),
-    share(3, 0.5), // nothing is said of a
+    share(3, 0.5), // nothing is stated about a
     share(3 * density(1, 1), density(-1, 2)),
   ]);
   assert.deepEqual(columns['k'], ['b', 'a', 'a', 'a']);

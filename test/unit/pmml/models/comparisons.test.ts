@@ -1,6 +1,5 @@
 // ClusteringModel, NearestNeighborModel, AssociationModel, AnomalyDetectionModel and
-// GaussianProcessModel: what a document says, as it is answered, and what is told of a document
-// that cannot be.
+// GaussianProcessModel: results of documents, and messages about invalid ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answer, dictionary, problems, schema } from './document.js';
@@ -223,7 +222,7 @@ test('rules of a list of items are ranked as each output asks', async () => {
   assert.deepEqual(columns['all'], [['1', '3'], ['r', '1', '3'], ['r', '1', '3'], []]);
 });
 
-// Source: JPMML-Evaluator 1.7.6 refuses 'bread' too; a missing item is left out.
+// Source: JPMML-Evaluator 1.7.6, which refuses 'bread' too; a missing item is omitted.
 test('items of a list have to be among the values of their field', async () => {
   const fields = '<MiningField name="customer" usageType="group"/><MiningField name="basket"/>';
   const parts = SHOP_OUTPUTS + items('beer', 'chips', 'dip') + RULES;

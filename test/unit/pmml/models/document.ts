@@ -1,4 +1,4 @@
-// Documents that a test writes, as the importer and the engine answer them. Test time only.
+// Documents that a test writes, run through the importer and the engine. Test time only.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { importPmml } from '../../../../ts/importers/pmml/index.js';
 import type { Plan } from '../../../../ts/importers/plan/generated/plan.js';
 import { type RunAnswer, type RunOptions, runPlan } from '../../tabular/run-plan.js';
 
-/** Fields as "x", a double; "c:string"; "n:integer"; "y:string=a,b", categorical with values. */
+/** Fields are "x", a double; "c:string"; "n:integer"; "y:string=a,b", categorical with values. */
 export function dictionary(...fields: readonly string[]): string {
   const made = fields.map((field) => {
     const [, name, dataType = 'double', listed = ''] =
@@ -31,7 +31,7 @@ export function schema(fields: string): string {
   return `<MiningSchema>${all.join('')}</MiningSchema>`;
 }
 
-/** The plan of a document of that dictionary and model. */
+/** The plan of a document with that dictionary and model. */
 export async function planOf(dataDictionary: string, model: string): Promise<Plan> {
   const folder = mkdtempSync(join(tmpdir(), 'serval-pmml-'));
   try {
@@ -44,7 +44,7 @@ export async function planOf(dataDictionary: string, model: string): Promise<Pla
   }
 }
 
-/** What the document answers. */
+/** The document's results. */
 export async function answer(
   dataDictionary: string,
   model: string,
@@ -54,7 +54,7 @@ export async function answer(
   return runPlan(await planOf(dataDictionary, model), columns, options).columns;
 }
 
-/** Why the document cannot be imported; '' where it can. */
+/** The reasons why the document cannot be imported; '' if it can. */
 export async function problems(dataDictionary: string, model: string): Promise<string> {
   try {
     await planOf(dataDictionary, model);

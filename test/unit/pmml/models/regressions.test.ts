@@ -1,5 +1,5 @@
-// RegressionModel and GeneralRegressionModel: what a document says, as it is answered, and what is
-// told of a document that cannot be.
+// RegressionModel and GeneralRegressionModel: results of documents, and messages about invalid
+// ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answer, dictionary, problems, schema } from './document.js';
@@ -54,7 +54,7 @@ test('a classification answers its labels and their probabilities', async () => 
   const model = `<RegressionModel functionName="classification" normalizationMethod="softmax">
     ${schema('x | y')}${table('c', 0)}${table('a', 1)}${table('b', -1)}</RegressionModel>`;
   const columns = await answer(CLASSES, model, { x: [2, -2, 0, null] });
-  assert.deepEqual(columns['y'], ['a', 'b', 'c', null]); // of equals the first table's
+  assert.deepEqual(columns['y'], ['a', 'b', 'c', null]); // the first table's among equals
   const sum = 1 + Math.exp(2) + Math.exp(-2);
   close(columns['probability(a)'], [Math.exp(2) / sum, Math.exp(-2) / sum, 1 / 3, null]);
 });
@@ -145,7 +145,7 @@ test('a general linear model multiplies factors and powers of covariates', async
     x: [3, 3, null, null, 3],
     c: ['red', 'blue', 'blue', 'red', null],
   });
-  // Where the factor is not met its covariate is not asked for.
+  // If the factor does not match, its covariate is not read.
   close(y, [0.5 + 2 - 9, 0.5, 0.5, null, null]);
 });
 

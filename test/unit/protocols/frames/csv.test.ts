@@ -1,4 +1,4 @@
-// CSV to V2 and back.
+// Conversion from CSV to V2 and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
@@ -54,24 +54,28 @@ test('what is no CSV is refused with its line', () => {
   const bad: readonly (readonly [string, RegExp])[] = [
     ['', /expected a header row/],
     ['\n1\n', /expected a header row/],
-    ['a,a\n1,2', /"a" is there twice/],
+    ['a,a\n1,2', /"a" occurs twice/],
     ['a,b\n1\n', /line 2: expected 2 cells, got 1/],
     ['a,b\n"x\ny",1\n1,2,3\n', /line 4: expected 2 cells, got 3/],
-    ['a,b\n"x,2\n', /line 2: a quote that does not end/],
-    ['a,b\n"x"y,2\n', /line 2: a quote/],
-    ['a,b\nx"y,2\n', /line 2: a quote/],
+    ['a,b\n"x,2\n', /line 2: an unterminated quote/],
+    ['a,b\n"x"y,2\n', /line 2: an unterminated quote/],
+    ['a,b\nx"y,2\n', /line 2: an unterminated quote/],
   ];
   for (const [text, why] of bad) refused(() => parseCsv(text), ErrorCode.MalformedBody, why);
 });
 
-// Each took a minute, or the stack.
+// Each of these once took a minute, or overflowed the stack.
 test('wide headers and long texts take their time and no more', () => {
   const names = Array.from({ length: 200_000 }, (_, i) => `c${i}`).join(',');
   assert.equal(parseCsv(`${names}\n`).header.length, 200_000);
-  refused(() => parseCsv(`${names},c7\n`), ErrorCode.MalformedBody, /"c7" is there twice/);
+  refused(() => parseCsv(`${names},c7\n`), ErrorCode.MalformedBody, /"c7" occurs twice/);
   const quotes = '"'.repeat(4_000_000);
   assert.equal(parseCsv(`a\n"${quotes}${quotes}"\n`).rows[0]?.[0], quotes);
-  refused(() => parseCsv(`a\n"${quotes}`), ErrorCode.MalformedBody, /line 2: a quote/);
+  refused(
+    () => parseCsv(`a\n"${quotes}`),
+    ErrorCode.MalformedBody,
+    /line 2: an unterminated quote/,
+  );
   const lines = 'x\n'.repeat(1_000_000);
   refused(() => parseCsv(`a\n"${lines}"\n1,2`), ErrorCode.MalformedBody, /line 1000003: expected/);
 });

@@ -1,4 +1,4 @@
-// JSON with numbers as they are written.
+// JSON with numbers that keep their original digits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';

@@ -1,4 +1,4 @@
-// LeapFrames to V2 and back.
+// Conversion from LeapFrames to V2 and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
@@ -74,7 +74,7 @@ test('what is no frame is refused, with row and field', () => {
         ],
         '[]',
       ),
-      /"x" is there twice/,
+      /"x" occurs twice/,
     ],
     [one('date', '1'), /field "x": expected one of .* got "date"/],
     [one('byte_string', '"eA=="'), /field "x": expected one of/],
@@ -121,7 +121,10 @@ test('sparse tensors become no more values than there may be', () => {
     () => frameColumns(parseFrame(rows(5))),
     (error: ServalError) => {
       assert.equal(error.code, ErrorCode.BodyTooLarge);
-      assert.match(error.message, /row 4, field "x": at most 4194304 values of sparse tensors/);
+      assert.match(
+        error.message,
+        /row 4, field "x": expected at most 4194304 values of sparse tensors/,
+      );
       return true;
     },
   );

@@ -1,4 +1,4 @@
-// The endpoints of frames: URLs, methods, errors, and what the engine is asked.
+// The endpoints for frames: URLs, methods, errors, and the requests to the engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';
@@ -34,7 +34,7 @@ interface Call {
   readonly body: string;
 }
 
-/** An engine that answers "y" for every row of the request's first input. */
+/** An engine that returns "y" for every row of the request's first input. */
 function engine(calls: Call[], code: ErrorCode = ErrorCode.Ok): EngineLink {
   const infer = (
     protocol: number,
@@ -118,7 +118,7 @@ test('errors: of the body, of the engine, of names, of the method', async () => 
     [post('/models/none/transform', FRAME), 404, /'none' is not found/],
     [post('/v2/models/t/versions/9/csv', 'x\n1\n'), 404, /version 9 is not found/],
     [post('/models/loading/transform', FRAME), 503, /not ready|no ready version/],
-    [post('/models/onnx/transform', FRAME), 400, /model 'onnx' takes no frames/],
+    [post('/models/onnx/transform', FRAME), 400, /model 'onnx' does not accept frames/],
     [post('/models/t/transform', '', { method: 'GET' }), 405, /expected POST/],
   ];
   for (const [sending, status, why] of cases) {
@@ -154,7 +154,7 @@ test('a client that leaves takes its request along', async () => {
     assert.equal(waiting.length, 0, path);
     assert.match((await exchange.answered).body, /cancelled the call/);
 
-    // It left while its body was unpacked: the engine is not asked.
+    // The client left while its body was being decompressed: the engine is not called.
     const early = begin(route, { method: 'POST', path, body: [body] });
     route.abort(early);
     assert.match((await early.answered).body, /went away/);

@@ -74,10 +74,10 @@ describe('gRPC health', () => {
     const broken = await server.client.unary(`${SERVICE}Check`, Buffer.from('0a05', 'hex'));
     assert.deepEqual(
       [broken.code, broken.details],
-      [3, 'HealthCheckRequest: byte 1: field 1: 5 bytes expected, 0 are left'],
+      [3, 'HealthCheckRequest: byte 1: field 1: expected 5 bytes, but only 0 remain'],
     );
     const unknown = await server.client.unary(`${SERVICE}Check`, request('nope'));
-    assert.equal(unknown.details, "health: 'nope' is no service and no model of this server");
+    assert.equal(unknown.details, "health: 'nope' is neither a service nor a model of this server");
   });
 
   it('watches: the state at once, each change once, and no more after a cancel', async () => {

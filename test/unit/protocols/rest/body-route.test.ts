@@ -9,7 +9,7 @@ import { ask, begin, headOf } from '../fake-http.js';
 
 const fail: Fail = (exchange, code, message) => exchange.send(code, 'error', message);
 
-/** Counts, up to so many bytes. */
+/** Counts held bytes, up to a limit. */
 class Held {
   bytes = 0;
   constructor(private readonly max = Infinity) {}

@@ -1,5 +1,5 @@
-// From head and chunks to one engine call and back, on a port whose native side the test plays: an
-// exchange that is used again has nothing of its last request.
+// From head and chunks to one engine call and back, on a port whose native side is played by the
+// test: a reused exchange keeps nothing of its last request.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';

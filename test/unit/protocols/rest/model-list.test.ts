@@ -1,4 +1,5 @@
-// Lists of models: pages, what each says of a model. Source of `models`: KServe's V1 protocol.
+// Lists of models: pages, and the description of each model. Source of `models`: KServe's V1
+// protocol.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';

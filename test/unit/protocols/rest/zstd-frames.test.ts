@@ -1,4 +1,4 @@
-// Frames of zstd: what Node makes is whole, and nothing shorter or longer is.
+// zstd frames: Node's output is complete, and anything shorter or longer is not.
 import assert from 'node:assert/strict';
 import * as zlib from 'node:zlib';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { hasWholeFrames } from '../../../../ts/protocols/rest/zstd-frames.js';
 
 type Compress = (body: Buffer, options?: object) => Buffer;
 const compress = (zlib as unknown as { zstdCompressSync: Compress }).zstdCompressSync;
-const CHECKSUM = 201; // a parameter of zstd's
+const CHECKSUM = 201; // zstd's parameter for a checksum
 
 const noise = (bytes: number): Buffer =>
   Buffer.from(Buffer.alloc(bytes).map((_, i) => (i * 7919) >> 3));

@@ -1,4 +1,4 @@
-// What TensorFlow Serving's two APIs share: datatypes' names, which version is meant, signatures.
+// Shared parts of TensorFlow Serving's two APIs: datatype names, choice of the version, signatures.
 // Source: tensorflow/core/framework/types.proto; tfserving.md 1.9, 1.10.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -241,7 +241,7 @@ describe('a TensorProto as JSON', () => {
   it('of bytes that are none is an error', () => {
     assert.match(
       errorOf(() => tensorProtoJson(Buffer.from('2a03', 'hex'))),
-      /^ModelInvalid: TensorProto: byte 0: field 5: 3 bytes expected/,
+      /^ModelInvalid: TensorProto: byte 0: field 5: expected 3 bytes/,
     );
     assert.match(
       errorOf(() => tensorProtoJson(Buffer.from('2a03000000', 'hex'))),

@@ -101,8 +101,10 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
     'saved_model_half_plus_two_tf2_cpu/00000123',
 };
 
-/** Without the default values: the document of the TensorFlow 2 model is from before signatures had
- * any, and the model was written again since. */
+/**
+ * Removes default values: the document of the TensorFlow 2 model predates default values in
+ * signatures, and the model was written again since.
+ */
 function withoutDefaults({ model_spec: spec, metadata: { signature_def: map } }: Metadata): object {
   const shown = Object.entries(map.signature_def).map(([name, signature]) => {
     const { defaults: _, ...rest } = signature as Record<string, unknown>;

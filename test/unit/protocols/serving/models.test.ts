@@ -117,7 +117,7 @@ describe('HandleReloadConfigRequest', () => {
     );
     assert.deepEqual(outcome(await call('HandleReloadConfigRequest', Buffer.from('0a05', 'hex'))), [
       3,
-      'ReloadConfigRequest: byte 0: field 1: 5 bytes expected, 0 are left',
+      'ReloadConfigRequest: byte 0: field 1: expected 5 bytes, but only 0 remain',
     ]);
   });
 });

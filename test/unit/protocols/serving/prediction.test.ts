@@ -19,7 +19,7 @@ const [prediction] = servingServices({
   readings: new FakeReadings(),
 });
 
-/** The status of an error of the engine. */
+/** The status for an error of the engine. */
 function explained(error: InferError): readonly [number, string] {
   const status = prediction?.engine?.['Predict']?.explain(...errorAnswer(error));
   assert.ok(status instanceof GrpcStatus);
@@ -59,7 +59,7 @@ describe('Predict, Classify, Regress, MultiInference', () => {
     ]);
     assert.deepEqual(explained(missing('version', 'tf', { version: '7' })), [
       5,
-      'Servable not found for request: Specific(tf, 7)', // it came meanwhile
+      'Servable not found for request: Specific(tf, 7)', // it was loaded meanwhile
     ]);
     assert.deepEqual(explained(missing('model', 'x')), [
       5,

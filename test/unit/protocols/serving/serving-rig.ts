@@ -1,4 +1,5 @@
-// TensorFlow Serving's gRPC services on a real socket, with an engine that the test answers for.
+// TensorFlow Serving's gRPC services on a real socket, with an engine whose responses the test
+// sets.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';
@@ -25,8 +26,10 @@ export interface Request {
   readonly target: CompletionTarget;
 }
 
-/** Answers at once with what the test says, or later where it says nothing. Replies share one
- * buffer, which is overwritten after each answer, as the engine's is. */
+/**
+ * Answers at once with what the test has set, or later if nothing is set. Replies share one buffer,
+ * which is overwritten after each response, as the engine's is.
+ */
 export class TestEngine implements GrpcInfer {
   requests: Request[] = [];
   cancelled: number[] = [];
@@ -78,13 +81,13 @@ export class TestEngine implements GrpcInfer {
   }
 }
 
-/** What the services of one test file are made with. */
+/** The parts of one test file's services. */
 export interface ServingRig {
   readonly engine: TestEngine;
   readonly control: FakeControl;
   readonly readings: FakeReadings;
   call(method: string, message: Buffer, options?: object): Promise<Outcome>;
-  /** The decoded response of a call that succeeds. */
+  /** Resolves to the decoded response of a call that succeeds. */
   answered(method: string, message: Buffer, response: string): Promise<object>;
 }
 
@@ -99,8 +102,10 @@ export const outcome = ({ code, details }: Outcome): readonly [number, string] =
 /** The model of serving-snapshot.ts. */
 export const SPEC = { name: 'tf' };
 
-/** Serves while the tests of the file run; what the engine and the control saw is forgotten before
- * each. */
+/**
+ * Serves while the tests of the file run; the recorded calls of the engine and the control are
+ * cleared before each.
+ */
 export function servingRig(): ServingRig {
   const engine = new TestEngine();
   const control = new FakeControl();

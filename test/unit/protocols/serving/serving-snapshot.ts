@@ -1,5 +1,5 @@
 // A registry with a TensorFlow model for tests of TensorFlow Serving's documents and calls: every
-// form that a signature's tensors take, and one signature that is not served.
+// form of a signature's tensors, and one signature that is not served.
 import type {
   RegistrySnapshot,
   SignatureDefDoc,

@@ -103,19 +103,22 @@ describe('SessionRun', () => {
 
   it('refuses what no signature does', async () => {
     const none =
-      "SessionRun runs signatures only, and no signature of model 'tf' takes exactly " +
+      "SessionRun runs signatures only, and no signature of model 'tf' accepts exactly " +
       'the feeds ';
     const cases: readonly [Buffer, readonly [number, string]][] = [
-      [run([], ['y:0']), [12, `${none}[] and gives the fetches [y:0]`]],
-      [run(['x:0', 'w:0'], ['y:0']), [12, `${none}[x, w] and gives the fetches [y:0]`]],
-      [run(['x:0'], ['y:0', 'hidden:0']), [12, `${none}[x] and gives the fetches [y:0, hidden:0]`]],
+      [run([], ['y:0']), [12, `${none}[] and returns the fetches [y:0]`]],
+      [run(['x:0', 'w:0'], ['y:0']), [12, `${none}[x, w] and returns the fetches [y:0]`]],
+      [
+        run(['x:0'], ['y:0', 'hidden:0']),
+        [12, `${none}[x] and returns the fetches [y:0, hidden:0]`],
+      ],
       [
         run(['x:0'], ['y:0'], { tensor_name_is_alias: true }),
-        [12, `${none}[x:0] and gives the fetches [y:0]`],
+        [12, `${none}[x:0] and returns the fetches [y:0]`],
       ],
       [
         run(['x:0'], ['y:0'], { model_spec: { name: 'tf', signature_name: 'r' } }),
-        [12, `${none}[x] and gives the fetches [y:0]`],
+        [12, `${none}[x] and returns the fetches [y:0]`],
       ],
       [
         run(['v:0'], ['y:0'], { model_spec: { name: 'tf', signature_name: 'sparse' } }),
@@ -125,7 +128,7 @@ describe('SessionRun', () => {
       [run(['x:0'], []), [3, 'Must specify at least one target to fetch or execute.']],
       [
         run(['x:0'], ['y:0'], { target: ['init'] }),
-        [12, 'target: operations are not run by name, got init; expected fetches only'],
+        [12, 'target: operations cannot be run by name, got init; expected only fetches'],
       ],
       [
         run(['x:0'], ['y:0'], { model_spec: { name: 'nope' } }),
@@ -134,7 +137,7 @@ describe('SessionRun', () => {
       [encoded('SessionRunRequest', { fetch: ['y:0'] }), [3, 'Missing ModelSpec']],
       [
         Buffer.from('12050a', 'hex'),
-        [3, 'SessionRunRequest: byte 0: field 2: 5 bytes expected, 1 are left'],
+        [3, 'SessionRunRequest: byte 0: field 2: expected 5 bytes, but only 1 remain'],
       ],
     ];
     for (const [message, expected] of cases) {

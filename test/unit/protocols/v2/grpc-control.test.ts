@@ -1,5 +1,5 @@
 // The control calls of inference.GRPCInferenceService over a real socket, on a registry and an
-// engine that the test answers for. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
+// engine whose responses the test sets. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
@@ -305,13 +305,13 @@ describe('V2 gRPC: control calls', () => {
       [
         'RepositoryModelLoad',
         '1a03',
-        'RepositoryModelLoadRequest: byte 1: field 3: 3 bytes expected, 0 are left',
+        'RepositoryModelLoadRequest: byte 1: field 3: expected 3 bytes, but only 0 remain',
       ],
       [
         'RepositoryModelUnload',
         '1a0212010a',
-        'RepositoryModelUnloadRequest.ParametersEntry: byte 1: field 2: 1 bytes expected, ' +
-          '0 are left',
+        'RepositoryModelUnloadRequest.ParametersEntry: byte 1: field 2: expected 1 bytes, but ' +
+          'only 0 remain',
       ],
       ['LogSettings', '0a04120208ff', 'SettingValue: byte 1: the message ends inside a number'],
       ['ModelConfig', '0a01ff', 'ModelConfigRequest: byte 2: field 1: the text is not valid UTF-8'],

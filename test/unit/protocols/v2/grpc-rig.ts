@@ -37,7 +37,7 @@ async function started(snapshot: RegistrySnapshot) {
   return { state, listener, client };
 }
 
-/** One of all for the suite around, which starts and ends it. */
+/** Starts and stops one service for the surrounding suite. */
 export function startedForSuite(): () => Awaited<ReturnType<typeof started>> {
   let server: Awaited<ReturnType<typeof started>>;
   before(async () => {

@@ -1,6 +1,5 @@
-// inference.GRPCInferenceService over a real socket, with an engine that the test answers for.
-// Source: proto/wire/inference.proto; statuses:
-// docs/reference/protocols/v2-rest.md.
+// inference.GRPCInferenceService over a real socket, with an engine whose responses the test sets.
+// Source: proto/wire/inference.proto; statuses: docs/reference/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';
@@ -97,7 +96,11 @@ describe('V2 gRPC: metadata and health', () => {
         'ServerReadyRequest: byte 0: field number 0 is not from 1 to 536870911',
       ],
       ['ServerMetadata', '14', 'ServerMetadataRequest: byte 0: field 2 ends no open group'],
-      ['ModelReady', '0a026d', 'ModelReadyRequest: byte 1: field 1: 2 bytes expected, 1 are left'],
+      [
+        'ModelReady',
+        '0a026d',
+        'ModelReadyRequest: byte 1: field 1: expected 2 bytes, but only 1 remain',
+      ],
       [
         'ModelMetadata',
         '0a01ff',
@@ -178,7 +181,7 @@ describe('V2 gRPC: errors of the engine', () => {
       3,
       `model version '${'9'.repeat(64)}' is not a number`,
     ]);
-    // It came meanwhile.
+    // It was loaded meanwhile.
     assert.deepEqual(inferred(missing('version', 'm', { version: '9' })), [
       5,
       "Request for unknown model: 'm' version 9 is not found",
@@ -198,7 +201,7 @@ describe('V2 gRPC: errors of the engine', () => {
         'inference.ModelStreamInferResponse',
         explained('ModelStreamInfer', error) as Buffer,
       );
-    // The mark of the last reply to a request, as the engine's own replies have it.
+    // The mark of the last reply to a request, as in the engine's own replies.
     const parameters = [{ key: 'triton_final_response', value: { bool_param: true } }];
     assert.deepEqual(reply(missing('model', 'nope')), {
       error_message: "Request for unknown model: 'nope' is not found",

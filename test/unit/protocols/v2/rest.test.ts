@@ -1,5 +1,5 @@
-// V2 REST: the URLs, methods, bodies and answers of the control endpoints, on a registry and an
-// engine that the test answers for. Source: v2-protocol.md 2, 10, 11.
+// V2 REST: the URLs, methods, bodies and responses of the control endpoints, on a registry and an
+// engine whose responses the test sets. Source: v2-protocol.md 2, 10, 11.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -199,11 +199,11 @@ describe('V2 REST: load and unload', () => {
 
   it('refuses what is not base64 rather than losing bytes', async () => {
     for (const [text, got] of [
-      ['AA-_', 'another character at index 2'],
-      ['AAEC\n', 'another character at index 4'],
-      ['AAE', '3 characters that do not end as base64 does'],
-      ['AA=C', '4 characters that do not end as base64 does'],
-      ['====', '4 characters that do not end as base64 does'],
+      ['AA-_', 'an invalid character at index 2'],
+      ['AAEC\n', 'an invalid character at index 4'],
+      ['AAE', '3 characters, which is not a valid base64 length'],
+      ['AA=C', '4 characters, which is not a valid base64 length'],
+      ['====', '4 characters, which is not a valid base64 length'],
     ] as const) {
       const body = JSON.stringify({ parameters: { 'file:1/x': text } });
       await refuses('POST', LOAD, body, 400, `parameters.file:1/x: expected base64, got ${got}`);

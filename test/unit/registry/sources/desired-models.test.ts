@@ -1,4 +1,4 @@
-// What is asked for, decided from what places hold: no folders, no engine.
+// The desired models, decided from scanned sources: no folders, no engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -56,7 +56,7 @@ test('explicit: what was said by call, or at start, and base paths', () => {
     [false, true],
   );
   const { message } = notFound('none', everything);
-  assert.equal(message, "model 'none' is not known: looked in /r");
+  assert.equal(message, "model 'none' not found: searched /r");
   assert.deepEqual(desired.faults, [`--load-model: ${message}`]);
 });
 

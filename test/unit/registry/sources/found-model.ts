@@ -1,4 +1,4 @@
-// A model as a look finds it, without a folder.
+// A model as a scan finds it, without a folder.
 import { NO_CONFIG } from '../../../../ts/models/registry/sources/scan.js';
 import type { FoundModel, FoundVersion } from '../../../../ts/models/registry/sources/scan.js';
 

@@ -1,5 +1,5 @@
-// What models are loaded with: config.pbtxt, batching files and the settings of all models.
-// Real folders, no real time.
+// Load settings of models: config.pbtxt, batching files and the settings of all models. Real
+// folders, no real time.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

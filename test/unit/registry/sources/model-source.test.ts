@@ -1,5 +1,5 @@
-// Models from folders to the registry: what is found at start, what polls notice, what goes wrong
-// on disk. Real folders, no real time.
+// Models from folders to the registry: models found at start-up, changes found by polls, disk
+// errors. Real folders, no real time.
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -211,7 +211,7 @@ test('a repository that vanishes keeps serving and shows it once, until it is ba
   await look(10_000);
   assert.deepEqual(source.problems, []);
   assert.equal(engine.events.filter((event) => event === 'load m/1').length, 1, 'not loaded anew');
-  assert.ok(lines.some((line) => line.includes('no longer') && line.includes('ENOENT')));
+  assert.ok(lines.some((line) => line.includes('problem resolved') && line.includes('ENOENT')));
 });
 
 test('a model folder or version that cannot be read keeps what is loaded', async (t) => {

@@ -1,4 +1,4 @@
-// Base paths and models.config to the registry: what polls notice, labels, mistakes in the file.
+// Base paths and models.config to the registry: changes found by polls, labels, errors in the file.
 // Real folders, no real time.
 import assert from 'node:assert/strict';
 import { renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -60,9 +60,9 @@ test('models.config: policies, labels, platforms; re-read on its own schedule', 
   assert.match(reason, /models.config:2:\d+: model_platform of model 'b': expected "onnx" or none/);
   assert.ok(source.startProblems.includes(`model 'b', version 1: ${reason}`));
   assert.ok(
-    source.problems.includes(`${folder}/a has no version 9, which the version policy names`),
+    source.problems.includes(`${folder}/a has no version 9, which the version policy requests`),
   );
-  // The two-step trap: one change adds the version and moves the label to it.
+  // A two-step change in one: it adds the version and moves the label to it.
   config(
     'model_version_policy { latest { num_versions: 2 } } ' +
       'version_labels { key: "stable" value: 3 }',

@@ -1,5 +1,5 @@
-// A new list of models in place of models.config, as HandleReloadConfigRequest brings it.
-// Source: tfserving.md 2, 3.2.
+// A new list of models in place of models.config, as HandleReloadConfigRequest sets it. Source:
+// tfserving.md 2, 3.2.
 import { NO_TRACES } from '../../admin/fake-control.js';
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,7 @@ test('the list is replaced whole; settles when the new models serve', async (t) 
     entry('c', join(folder, 'a')),
   ]);
   assert.equal(states(), 'b/2:AVAILABLE b/1:AVAILABLE c/1:AVAILABLE');
-  // A poll of the unchanged file leaves the list as it is; a change of the file wins.
+  // A poll of the unchanged file keeps the list; a change of the file replaces it.
   await look(60_000, 1);
   assert.match(states(), /c\/1:AVAILABLE/);
   configFile(folder, 'b', 'a');
@@ -114,14 +114,14 @@ test('what cannot be served is an error; the rest of the list is served', async 
       failure(ErrorCode.ModelInvalid, /^load failed for model 'e': ./),
     );
   }
-  // What served stays where its new place cannot be read, and the call says so.
+  // Served models stay if their new path cannot be read, and the call reports it.
   await source.replaceModels([entry('a', join(folder, 'a'))]);
   await assert.rejects(
     source.replaceModels([entry('a', join(folder, 'nowhere'))]),
     failure(ErrorCode.ModelInvalid, /^load failed for model 'a': cannot read .*nowhere: ENOENT/),
   );
   assert.equal(states(), 'a/1:AVAILABLE');
-  // Tried anew when it is sent anew.
+  // The load is retried when the list is sent again.
   engine.broken.clear();
   await source.replaceModels([entry('b', join(folder, 'b'))]);
   assert.match(states(), /b\/2:AVAILABLE/);

@@ -1,4 +1,4 @@
-// Finding models in good and odd folders.
+// Scanning of regular and unusual model folders.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -218,7 +218,7 @@ test('odd folders are reported and the others load', async (t) => {
     Object.keys(own).filter((name) => own[name] === ''),
     ['good'],
   );
-  assert.match(own['bare_and_versions'] ?? '', /model.onnx is not served: there are version/);
+  assert.match(own['bare_and_versions'] ?? '', /model.onnx is ignored because version folders/);
   assert.match(own['bundle'] ?? '', /bundle\/1 has no model: expected .*, got weights.bin/);
   assert.match(own['dangling'] ?? '', /cannot read .*dangling: ENOENT/);
   assert.match(own['loop'] ?? '', /cannot read .*loop: ELOOP/);
@@ -302,7 +302,7 @@ test('an empty repository is reported', async (t) => {
   const folder = filledFolder(t, {});
   assert.deepEqual(await scan({ paths: [folder] }), {
     models: [],
-    problems: [`${folder} holds no model folder`],
+    problems: [`${folder} contains no model folders`],
   });
 });
 

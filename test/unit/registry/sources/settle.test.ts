@@ -1,4 +1,4 @@
-// What of a look is taken.
+// Which scanned changes are applied.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_CONFIG, type FoundModel } from '../../../../ts/models/registry/sources/scan.js';
@@ -47,10 +47,11 @@ test('new and changed versions are taken when they have settled', () => {
     ['1a', '1a', false, '1a'],
     ['1a', '1b', false, '1a'],
     ['1a', '1b', true, '1b'],
-    // Latest 1: the old version is not found any more, and stays until the new one is taken.
+    // Latest 1: the old version is no longer found, and stays until the new one is applied.
     ['1a', '2b', false, '1a'],
     ['1a', '2b', true, '2b'],
-    // All versions: what is gone and not replaced stays until it has been gone for a while.
+    // All versions: a removed version that is not replaced stays until it has been gone for a
+    // while.
     ['1a 2b', '2b', false, '2b 1a'],
     ['1a 2b', '2b', true, '2b'],
     ['1a 2b', '2b 3c', true, '2b 3c'],

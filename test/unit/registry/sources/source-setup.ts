@@ -1,5 +1,5 @@
-// A model source over real folders, with an engine that loads whatever it is told and a clock that
-// the test moves.
+// A model source over real folders, with an engine that loads everything and a clock that the test
+// advances.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -38,9 +38,9 @@ export interface SourceSetup {
   readonly source: ModelSource;
   readonly clock: FakeClock;
   readonly lines: string[];
-  /** Lets time pass until so many more looks have ended, and what came of them is loaded. */
+  /** Advances time until `looks` more scans have ended and their changes are loaded. */
   look(ms: number, looks?: number): Promise<void>;
-  /** "name/version:STATE" of everything. */
+  /** "name/version:STATE" of every version. */
   states(): string;
 }
 
@@ -141,7 +141,7 @@ export function write(path: string, text = 'x'): void {
   writeFileSync(path, text);
 }
 
-/** The same, started. */
+/** Makes a source and starts it. */
 export async function startSource(change: SetupChange): Promise<SourceSetup> {
   const setup = setupSource(change);
   await setup.source.firstLook();

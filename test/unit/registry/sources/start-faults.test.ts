@@ -1,5 +1,5 @@
-// What is wrong with the places and files that a server was started with: readiness, the log, what
-// is watched, and the reasons of models without versions. Real folders, no real time.
+// Errors in the paths and files that a server was started with: readiness, the log, what is
+// watched, and the reasons of models without versions. Real folders, no real time.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { filledFolder } from '../../temp-folder.js';
 import { POLL, setupSource, startSource, write, type SetupChange } from './source-setup.js';
 
-/** What is wrong with these from the start on, and the levels that it is logged at. */
+/** The errors at start-up, and the levels at which they are logged. */
 async function faultsOf(t: TestContext, change: SetupChange) {
   const setup = await startSource(change);
   t.after(() => setup.source.stop());
@@ -29,8 +29,8 @@ test('a bad source at the start is an ERROR, and the server is not ready', async
   for (const [change, fault] of [
     [{ sources: { modelConfigFile: at('broken.config') } }, /broken\.config:1:\d+: /],
     [{ sources: { modelConfigFile: at('remote.config') } }, /remote\.config:1:\d+: .*gs:/],
-    [{ sources: { modelConfigFile: at('none.config') } }, /looked in .*none\.config$/],
-    [{ sources: { paths: [at('empty')] } }, /no model is there to be served: .*empty$/],
+    [{ sources: { modelConfigFile: at('none.config') } }, /searched .*none\.config$/],
+    [{ sources: { paths: [at('empty')] } }, /no models found: .*empty$/],
     [
       {
         sources: { modelRepositories: [folder] },
@@ -43,7 +43,7 @@ test('a bad source at the start is an ERROR, and the server is not ready', async
         sources: { modelRepositories: [at('empty')] },
         control: { mode: 'explicit', loadModels: ['*'] },
       },
-      /no model is there to be served/,
+      /no models found/,
     ],
     [
       { sources: base, batching: { enabled: true, parametersFile: at('batching.txt') } },

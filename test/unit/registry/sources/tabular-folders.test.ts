@@ -1,4 +1,4 @@
-// Where models of Spark, MLeap and PMML are found, and what is asked for of them.
+// How models of Spark, MLeap and PMML are found, and the load requests for them.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ async function specOf(path: string): Promise<{ spec: ModelSpec; model: FoundMode
   return { spec: version.spec, model };
 }
 
-/** The importer of a PMML document whose configuration says nothing. */
+/** The importer of a PMML document without settings in the configuration. */
 const importerOf = (schema: string) =>
   ({ format: 'pmml', schema, timezone: '', ansi: '', verification: 'fail' }) as const;
 
@@ -138,7 +138,7 @@ test('other formats get no schema', async (t) => {
   assert.deepEqual([spec.backend, spec.importer], ['onnxruntime', undefined]);
 });
 
-/** What is wrong with an entry of models.config over a folder with this file. */
+/** The error of an entry in models.config whose folder contains this file. */
 async function entryProblems(folder: string, platform: string): Promise<string> {
   const source = new BasePathSource({
     clock: new FakeClock(),

@@ -1,5 +1,5 @@
-// TensorFlow models among the folders that are served, in every layout; and what their Triton
-// configuration says of the import.
+// TensorFlow models among the served folders, in every layout; and the import settings in their
+// Triton configuration.
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import {
 } from '../../../../ts/models/registry/sources/scan.js';
 import { filledFolder } from '../../temp-folder.js';
 
-/** "name/version: platform, path below the folder" of every version that a look at it finds. */
+/** "name/version: platform, path below the folder" of every version that a scan finds. */
 async function found(folder: string, ...paths: readonly string[]): Promise<string[]> {
   const { models, problems } = await scanSources({
     paths: paths.map((path) => join(folder, path)),

@@ -1,5 +1,5 @@
-// Folders of uploaded files: the process's own goes with the last of them, and what others left is
-// removed only where nobody can be using it.
+// Folders of uploaded files: the process's own is removed with its last file, and those of other
+// processes only if nobody can be using them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { it, type TestContext } from 'node:test';
 import { UploadFolders } from '../../../../ts/models/registry/sources/upload-folders.js';
 import { tempFolder } from '../../temp-folder.js';
 
-/** A folder as a server has it, beside which others are made. */
+/** A folder as a server has it; others are made beside it. */
 async function setup(context: TestContext) {
   const root = tempFolder(context);
   const uploads = new UploadFolders(root);

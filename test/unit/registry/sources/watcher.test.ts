@@ -1,4 +1,4 @@
-// When looks happen, on a clock that the test moves.
+// When scans happen, on a clock that the test advances.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Watcher } from '../../../../ts/models/registry/sources/watcher.js';
@@ -8,10 +8,10 @@ import { FakeClock, settle } from '../fakes.js';
 interface Setup {
   readonly clock: FakeClock;
   readonly watcher: Watcher;
-  /** "name@time" of every look, from the start. */
+  /** "name@time" of every scan, from the start. */
   readonly looks: string[];
   readonly errors: string[];
-  /** What the looks of that name answer; default: nothing waits. */
+  /** The results of scans with that name; default: nothing is pending. */
   readonly answers: Map<string, () => Promise<boolean>>;
 }
 

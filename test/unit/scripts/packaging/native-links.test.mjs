@@ -1,4 +1,4 @@
-// The check of what the addon asks of its process and what it shows. Test time only; needs build/.
+// The check of the addon's imported and exported symbols. Test time only; needs build/.
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The tables of docs/reference/tabular.md are what the importers have. Test time only; needs dist/.
+// The tables of docs/reference/tabular.md equal the importers'. Test time only; needs dist/.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

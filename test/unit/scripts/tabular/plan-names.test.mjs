@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { planNames } from '../../../tidy/rules-plan.mjs';
+import { planNames } from '../../../tidy/rules/plan.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..');
 

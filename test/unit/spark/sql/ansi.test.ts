@@ -1,4 +1,4 @@
-// SQL in Spark 4's ANSI mode: what errors say, and which branches count. What Spark answers to all
+// SQL in Spark 4's ANSI mode: error messages, and which branches count. Spark's results for all
 // functions: test/conformance/tabular/spark-ansi.test.ts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

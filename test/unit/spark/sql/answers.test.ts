@@ -1,5 +1,5 @@
-// What Spark 3.5.5 answers to expressions (test/fixtures/tabular/sql/answers.json, written by
-// make_answers.py beside it), and what a plan does. Values are compared as the texts that CAST
+// Spark 3.5.5's results for expressions (test/fixtures/tabular/sql/answers.json, written by
+// make_answers.py beside it), compared with a plan's. Values are compared as the text that CAST
 // gives.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ const TYPES: Readonly<Record<string, string>> = {
   timestamp: 'Timestamp',
 };
 
-/** Functions of doubles may differ in the last digit between libraries of mathematics. */
+/** Functions of doubles may differ in the last digit between math libraries. */
 function same(got: unknown, expected: string | null): boolean {
   if (got === expected || got === null || expected === null) return got === expected;
   const [a, b] = [Number(got), Number(expected)];
@@ -61,7 +61,7 @@ describe('expressions as Spark answers them', () => {
   }
   for (const [i, { expression, type, values }] of answers.entries()) {
     test(expression, () => {
-      // Where one expression fails, each is run alone.
+      // If one expression fails, each runs alone.
       const [text, value] =
         all instanceof PlanError ? ['c0', 'c1'] : [`c${2 * i}`, `c${2 * i + 1}`];
       const given =

@@ -1,5 +1,5 @@
-// Expressions that have no answer: what the row, or the load, is refused with; and columns that are
-// missing altogether.
+// Expressions without a result: the error of the row, or of the load; and columns that do not
+// exist.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type GivenColumn, PlanError, runPlan } from '../../tabular/run-plan.js';
@@ -123,7 +123,7 @@ test('no rows', () => {
 
 test('patterns with $ and those that look around answer as in Java', () => {
   const answers = (expression: string) => run(expression).columns['x'];
-  assert.deepEqual(answers("s RLIKE 'e$'"), [0, 1]); // before a line end that ends the text
+  assert.deepEqual(answers("s RLIKE 'e$'"), [0, 1]); // before a line end at the end of the text
   assert.deepEqual(answers("s RLIKE 'e(?=\\\\n)'"), [0, 1]);
   assert.deepEqual(answers("s RLIKE 'e(?!\\\\n)'"), [0, 0]);
 });

@@ -1,5 +1,5 @@
-// What Spark 4.1 and 3.5 name columns without AS (test/fixtures/tabular/sql/names.json, written by
-// make_names.py beside it), and what a statement's columns are called.
+// Names that Spark 4.1 and 3.5 give columns without AS (test/fixtures/tabular/sql/names.json,
+// written by make_names.py beside it), compared with a statement's column names.
 import { equal, ok } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

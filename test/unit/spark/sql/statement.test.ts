@@ -1,4 +1,4 @@
-// What statements of SQLTransformer are read as, and what is refused of them.
+// Parsing of SQLTransformer statements, and refused statements.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseSelect } from '../../../../ts/importers/spark/sql/parser.js';
@@ -151,7 +151,7 @@ test('long chains of AND and OR stay flat', () => {
   assert.deepEqual(lowered(`SELECT ${many} AS b FROM __THIS__`, ['a']).problems, []);
 });
 
-/** The same numbers every time. */
+/** Reproducible pseudo-random numbers. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

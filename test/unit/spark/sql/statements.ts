@@ -9,7 +9,7 @@ import { lowerSql, type SqlResult } from '../../../../ts/importers/spark/sql/ind
 export interface Statement {
   readonly plan: Plan;
   readonly result: SqlResult | undefined;
-  /** "place: reason" */
+  /** "position: reason" */
   readonly problems: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface LoweredOptions {
   readonly ansi?: boolean;
 }
 
-/** `names`: the columns that there are. */
+/** `names`: the existing columns. */
 export function lowered(
   statement: string,
   names: readonly string[],

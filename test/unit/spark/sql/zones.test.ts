@@ -1,6 +1,6 @@
-// X4: what Spark 3.5.5 answers in other time zones than UTC, where clocks skip hours and show them
-// twice (test/fixtures/tabular/sql/zones.json, written by make_answers.py beside it), and what a
-// plan does. Values are compared as the texts that CAST gives.
+// X4: Spark 3.5.5's results in time zones with skipped and repeated hours
+// (test/fixtures/tabular/sql/zones.json, written by make_answers.py beside it), compared with a
+// plan's. Values are compared as the text that CAST gives.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { lowered } from './statements.js';
 
 interface Answers {
   readonly zone: string;
-  /** Wall clock and seconds. */
+  /** Local time and seconds. */
   readonly rows: readonly (readonly [string, number])[];
   readonly answers: readonly {
     readonly expression: string;
@@ -57,7 +57,7 @@ test('X4: requests and answers have the wall clock', () => {
     ts: { type: 'timestamp', values: ts },
     l: { type: 'int64', values: [1, 2, 3] },
   });
-  // Half past two was not on that day.
+  // Half past two did not exist on that day.
   const shown = [ts[0], micros('2024-03-31 03:30:00'), ts[2]].map(Number);
   assert.deepEqual([columns['ts'], columns['same'], columns['other']], [shown, shown, [1, 2, 3]]);
 });

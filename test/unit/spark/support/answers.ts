@@ -1,4 +1,4 @@
-// What the engine answers of a Spark model in memory.
+// The engine's results for a Spark model in memory.
 import assert from 'node:assert/strict';
 import { type GivenColumn, PlanError, runPlan } from '../../tabular/run-plan.js';
 import { planOf } from './lowered.js';
@@ -19,7 +19,7 @@ export const words = (...values: (readonly string[] | null)[]): GivenColumn => (
   values,
 });
 
-/** All columns that the model makes. */
+/** All columns that the model adds. */
 export async function answersOf(
   stage: StageSketch,
   columns: Columns,
@@ -27,7 +27,7 @@ export async function answersOf(
   return runPlan(await planOf(stage), columns).columns;
 }
 
-/** The model's answers are these, to 1e-12; other columns are not looked at. */
+/** Expects these results of the model, to 1e-12; other columns are ignored. */
 export async function answers(
   stage: StageSketch,
   columns: Columns,
@@ -42,7 +42,7 @@ export async function answers(
   }
 }
 
-/** The row is refused, with its place. */
+/** Expects that the row is refused, with its position. */
 export async function refusesRow(
   stage: StageSketch,
   columns: Columns,

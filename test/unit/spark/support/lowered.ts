@@ -1,4 +1,4 @@
-// Plans of models in memory, and what is told where there is none.
+// Plans of models in memory, and the problems of those without a plan.
 import assert from 'node:assert/strict';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { lowerSpark } from '../../../../ts/importers/spark/index.js';
@@ -14,7 +14,7 @@ export async function planOf(
   return plan;
 }
 
-/** The stage is no model; the text of all problems matches each of `messages`. */
+/** Expects that the stage is refused; the text of all problems matches each of `messages`. */
 export async function refuses(stage: StageSketch, ...messages: readonly RegExp[]): Promise<void> {
   await assert.rejects(planOf(stage), (error: unknown) => {
     assert.ok(error instanceof ServalError, String((error as Error).stack));
@@ -28,7 +28,7 @@ export const stagesOf = ({ block }: Plan): readonly Stage[] => block.stages ?? [
 export const kindsOf = (plan: Plan): string[] => stagesOf(plan).map(({ kind }) => kind);
 export const fieldsOf = ({ fields = [] }: Plan): string[] =>
   fields.map(({ name, type }) => `${name}: ${type}`);
-/** "prediction: double"; in brackets where it is answered only if it is asked for. */
+/** "prediction: double"; in brackets if it is only returned on request. */
 export const outputsOf = ({ outputs = [] }: Plan): string[] =>
   outputs.map(({ name, type, extra }) =>
     extra === true ? `(${name}: ${type})` : `${name}: ${type}`,

@@ -4,7 +4,7 @@ import type { ModelFiles } from '../../../../ts/importers/spark/read/folder.js';
 import { type Codec, parquet, type Row, type Shape } from './parquet.js';
 
 export interface StageSketch {
-  /** "feature.StringIndexerModel", or with dots to a class that is not Spark's. */
+  /** "feature.StringIndexerModel", or with dots to a class outside Spark. */
   readonly class: string;
   readonly uid: string;
   readonly params?: Readonly<Record<string, unknown>>;
@@ -13,9 +13,9 @@ export interface StageSketch {
   readonly extra?: Readonly<Record<string, unknown>>;
   readonly version?: string;
   readonly tables?: Readonly<Record<string, TableSketch>>;
-  /** Stages in folders of this one: bestModel, model_0. */
+  /** Stages in folders below this one: bestModel, model_0. */
   readonly children?: Readonly<Record<string, StageSketch>>;
-  /** Of a pipeline. */
+  /** The stages of a pipeline. */
   readonly stages?: readonly StageSketch[];
 }
 
@@ -23,7 +23,7 @@ export interface TableSketch {
   readonly columns: Readonly<Record<string, Shape>>;
   readonly rows: readonly Row[];
   readonly codec?: Codec;
-  /** Into so many files. */
+  /** The number of files. */
   readonly parts?: number;
 }
 

@@ -1,5 +1,5 @@
 // Writes small parquet files for the tests of ts/importers/spark: optional columns, lists,
-// structures and maps as Spark has them, one page a column, plain values.
+// structures and maps as in Spark's files, one page per column, plain values.
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 export type Kind = 'boolean' | 'byte' | 'int' | 'long' | 'float' | 'double' | 'string';
@@ -53,8 +53,10 @@ interface Node {
   shred(value: unknown, rep: number, def: number): void;
 }
 
-/** The bytes of a file with these columns and rows. `pageBytes`: what its pages say that they
- * become unpacked, where that is a lie. */
+/**
+ * The bytes of a file with these columns and rows. `pageBytes`: a false uncompressed size for its
+ * pages.
+ */
 export function parquet(
   columns: Readonly<Record<string, Shape>>,
   rows: readonly Row[],
@@ -292,7 +294,7 @@ function pack(plain: Uint8Array, codec: Codec): Uint8Array {
   return Buffer.concat(parts);
 }
 
-// Thrift's compact protocol, as much of it as a footer needs.
+// The parts of Thrift's compact protocol that a footer needs.
 interface Coded {
   readonly type: number;
   readonly bytes: Uint8Array;

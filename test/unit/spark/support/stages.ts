@@ -165,7 +165,7 @@ export function tree(
   return { class: kind, uid: 'dt_1', params, extra, tables };
 }
 
-/** `names`: of the columns of treesMetadata, which Spark 4 calls _1, _2, _3. */
+/** `names`: the columns of treesMetadata, which Spark 4 calls _1, _2, _3. */
 export function ensemble(
   kind: string,
   roots: readonly NodeSketch[],

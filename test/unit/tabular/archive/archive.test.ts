@@ -1,4 +1,4 @@
-// Models in folders, zips and tars: what is read, and what is refused.
+// Models in folders, zips and tars: accepted files and refused ones.
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -139,7 +139,7 @@ const BAD_NAMES: readonly (readonly [string, RegExp])[] = [
 for (const [name, why] of BAD_NAMES) {
   test(`the name ${JSON.stringify(name.slice(0, 20))} is refused`, async (t) => {
     await refused(zipIn(t, [{ name, content: 'x' }]), why);
-    // The name ends at a NUL in a tar.
+    // A name ends at a NUL in a tar.
     if (!name.includes('\0')) await refused(await tarIn(t, [{ name, content: 'x' }]), why);
   });
 }

@@ -1,4 +1,4 @@
-// Archives made byte by byte, so that they can be wrong in every way. Test time only.
+// Archives built byte by byte, so that they can have any error. Test time only.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateRawSync, gzipSync } from 'node:zlib';
@@ -10,17 +10,17 @@ export interface ZipEntry {
   readonly content?: string | Uint8Array;
   /** Stored instead of deflated. */
   readonly stored?: boolean;
-  /** What the directory says instead of what is so. */
+  /** Values in the directory that differ from the facts. */
   readonly flags?: number;
   readonly method?: number;
   readonly unpackedBytes?: number;
   readonly packedBytes?: number;
   readonly crc?: number;
-  /** Unix's mode. */
+  /** The Unix mode. */
   readonly mode?: number;
   /** Points to the first file's data instead of its own. */
   readonly overlaps?: boolean;
-  /** Extra field of the directory's entry. */
+  /** The extra field of the directory's entry. */
   readonly extra?: Uint8Array;
 }
 
@@ -40,7 +40,7 @@ export function zip64Sizes(unpacked: bigint, packed: bigint): Uint8Array {
   return extra;
 }
 
-/** `entryCount`: what the end record says instead. */
+/** `entryCount`: a false count in the end record. */
 export function zipOf(entries: readonly ZipEntry[], entryCount = entries.length): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -89,7 +89,7 @@ export function zipOf(entries: readonly ZipEntry[], entryCount = entries.length)
 
 export type TarEntry = Partial<Header> & { readonly name: string; readonly content?: string };
 
-/** A tar, not packed. */
+/** An uncompressed tar. */
 export async function tarOf(entries: readonly TarEntry[]): Promise<Buffer> {
   const tar = pack();
   for (const { content, ...header } of entries) {
@@ -106,7 +106,7 @@ export async function tarGzOf(entries: readonly TarEntry[]): Promise<Buffer> {
   return gzipSync(await tarOf(entries));
 }
 
-/** Writes an archive, and answers its path. */
+/** Writes an archive and returns its path. */
 export function archiveIn(folder: string, name: string, bytes: Uint8Array): string {
   const path = join(folder, name);
   writeFileSync(path, bytes);

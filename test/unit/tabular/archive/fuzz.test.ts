@@ -1,5 +1,5 @@
-// Damaged archives: whatever the bytes are, there is content that is whole or an error of the kind
-// that a bad model is, in bounded time.
+// Damaged archives: any bytes lead to complete content or to the error of an invalid model, in
+// bounded time.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -16,7 +16,7 @@ const CONTENT: Readonly<Record<string, string>> = {
 };
 const ENTRIES = Object.entries(CONTENT).map(([name, content]) => ({ name, content }));
 
-/** Numbers from 0 to below `limit`, the same in every run. */
+/** Numbers from 0 up to, but not including, `limit`, the same in every run. */
 function numbers(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
@@ -25,7 +25,7 @@ function numbers(seed: number): (limit: number) => number {
   };
 }
 
-/** `bytes` with a few changed, a part missing, or a part twice. */
+/** A copy of `bytes` with a few changed, a part missing, or a part repeated. */
 function damaged(bytes: Buffer, pick: (limit: number) => number): Buffer {
   const copy = Buffer.from(bytes);
   const at = pick(copy.length);
@@ -40,7 +40,7 @@ function damaged(bytes: Buffer, pick: (limit: number) => number): Buffer {
   }
 }
 
-/** Reads all of it; errors other than those of a bad model fail the test. */
+/** Reads all of it; errors other than those of an invalid model fail the test. */
 async function readAll(path: string): Promise<void> {
   try {
     const files = await openModelFiles(path);

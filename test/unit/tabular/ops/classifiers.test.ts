@@ -1,4 +1,4 @@
-// Classifiers and what follows their scores, as Spark and MLeap answer.
+// Classifiers and the steps after their scores, with the results of Spark and MLeap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Column, PlanBuilder } from '../../../../ts/importers/plan/builder.js';
@@ -65,7 +65,7 @@ test('binary logistic regression and its thresholds', () => {
   near(run({ thresholds: Float64Array.of(0.1, 0.9) }, [0, 1])[2], [1 / (1 + 1 / 9) < p ? 1 : 0]);
   near(run({ thresholds: Float64Array.of(9, 1) }, [0, 1])[2], [1 / (1 + 9) < p ? 1 : 0]);
   assert.throws(() => run({}, [1, 2, 3]), /expected a vector of 2 values, got 3/);
-  // Far out the two forms differ: 1 - 1 is 0.
+  // For large values the two forms differ: 1 - 1 is 0.
   near(run({}, [-50, 0])[1], [[sigmoid(49.5), 1 - sigmoid(49.5)]]);
   near(run({ separateSigmoids: true }, [-50, 0])[1], [[sigmoid(49.5), sigmoid(-49.5)]]);
 });

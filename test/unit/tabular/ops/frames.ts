@@ -1,4 +1,4 @@
-// Plans of one operator or a few, run in C++: for tests of operators.
+// Plans of one operator or a few, run in C++, for tests of operators.
 import { type Column, PlanBuilder } from '../../../../ts/importers/plan/builder.js';
 import type { Type } from '../../../../ts/importers/plan/generated/plan.js';
 import { type GivenColumn, type RunAnswer, type RunOptions, runPlan } from '../run-plan.js';
@@ -11,8 +11,8 @@ export interface OutputColumn {
 }
 
 /**
- * Fields by name, taken as they are given, then what `build` appends; it fills the columns of
- * `outputs`. Answers the outputs.
+ * Builds fields by name, unchanged, and then what `build` appends; it fills the columns of
+ * `outputs`. Returns the outputs.
  */
 export function frame(
   fields: Readonly<Record<string, readonly unknown[] | GivenColumn>>,
@@ -56,7 +56,7 @@ export const STRING = { type: 'string' } as const;
 export const INT = { type: 'int32' } as const;
 export const WORDS = { type: 'list', element: 'string' } as const;
 
-/** x -> y by one operator. */
+/** Maps x to y by one operator. */
 export function map(
   x: GivenColumn,
   y: OutputColumn,
@@ -72,7 +72,7 @@ export function map(
   return answer.columns['y'] as readonly unknown[];
 }
 
-/** Numbers of any nesting equal to 1e-12 relative, all else equal. */
+/** Expects numbers, nested in any way, to be equal to 1e-12 relative, and all else to be equal. */
 export function near(actual: unknown, expected: unknown, where = 'value'): void {
   if (Array.isArray(expected)) {
     if (!Array.isArray(actual) || actual.length !== expected.length) {

@@ -1,4 +1,4 @@
-// Regressions, clusters and recommendations, as Spark and MLeap answer.
+// Regressions, clusters and recommendations, with the results of Spark and MLeap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Column } from '../../../../ts/importers/plan/builder.js';
@@ -147,7 +147,7 @@ function isotonic(x: GivenColumn, featureIndex = 0) {
 
 test('an isotonic regression', () => {
   near(isotonic(doubles(-5, 0, 0.5, 1, 2, 3, 9, INF)), [10, 10, 15, 20, 30, 40, 40, 40]);
-  near(isotonic(doubles(NaN)), [40]); // behind all, as in Java's search
+  near(isotonic(doubles(NaN)), [40]); // sorted after all numbers, as in Java's search
   near(isotonic(vectors([7, 2]), 1), [30]);
   assert.throws(() => isotonic(vectors([7]), 1), /expected a vector of 2 values or more/);
   assert.throws(() => isotonic(doubles(null)), /column 'x' is missing/);
@@ -222,7 +222,7 @@ test('a tree of clusters', () => {
       ops.bisectingKMeans(builder, { features, prediction, root, distance: 'euclidean' }, PLACE),
     );
   const root = inner(5, leaf(0, 0), inner(9, leaf(1, 8), leaf(2, 10)));
-  // 4.6 is nearer to 8 than to 0, but the way there leads by 9.
+  // 4.6 is closer to 8 than to 0, but the path there passes 9.
   assert.deepEqual(run(root, [0], [4.4], [4.6], [9.5], [9]), [0, 0, 1, 2, 1]);
   assert.deepEqual(run(leaf(7, 1), [3]), [7]);
 });
@@ -277,7 +277,7 @@ test('a mixture of normal distributions', () => {
 
 test('a mixture whose covariance is singular has a density where it varies', () => {
   const columns = mixture(Float64Array.of(1, 0, 0, 0, 1, 0, 0, 1), [0, 99]);
-  const first = (0.3 * 1) / (2 * Math.PI) + 2 ** -52; // of (0, any)
+  const first = (0.3 * 1) / (2 * Math.PI) + 2 ** -52; // for (0, any)
   const second = 2 ** -52;
   near(columns['p'], [[first / (first + second), second / (first + second)]]);
   assert.throws(() => mixture(new Float64Array(8), [0, 0]), RangeError);

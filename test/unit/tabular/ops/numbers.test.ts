@@ -1,4 +1,4 @@
-// Operators on one number of a row, as Spark and MLeap answer.
+// Operators on one number of a row, with the results of Spark and MLeap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Column } from '../../../../ts/importers/plan/builder.js';
@@ -149,7 +149,7 @@ test('functions of one number', () => {
   near(run('logit', 0.25, 0, 1), [Math.log(1 / 3), MINUS_INF, INF]);
   near(run('floor', -1.5, 1.5), [-2, 1]);
   near(run('ceil', -1.5, 1.5), [-1, 2]);
-  // Java's Math.round: halves upwards, NaN is 0, and no further than 2^63.
+  // Java's Math.round: halves round up, NaN is 0, and results saturate at 2^63.
   near(run('round_of', -1.5, 1.5, 2.5, 0.49999999999999994, NaN, 1e30), [-1, 2, 3, 0, 0, 2 ** 63]);
   assert.throws(() => run('logit', 1.5), /logit of 1\.5, which is not within 0 and 1/);
   assert.throws(() => run('log', null), /column 'x' is missing/);

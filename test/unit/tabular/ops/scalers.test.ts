@@ -1,4 +1,4 @@
-// Operators that scale vectors, as Spark and MLeap answer.
+// Operators that scale vectors, with the results of Spark and MLeap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Column, PlanBuilder } from '../../../../ts/importers/plan/builder.js';

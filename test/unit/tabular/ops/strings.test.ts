@@ -1,4 +1,4 @@
-// Operators between strings and indices, as Spark and MLeap answer.
+// Operators between strings and indices, with the results of Spark and MLeap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as ops from '../../../../ts/importers/plan/ops/index.js';

@@ -1,4 +1,4 @@
-// Operators on text and lists of words, as Spark and MLeap answer.
+// Operators on strings and lists of words, with the results of Spark and MLeap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Column } from '../../../../ts/importers/plan/builder.js';
@@ -120,7 +120,7 @@ function hashed(
   binary = false,
   numFeatures = 1 << 18,
 ) {
-  // Where the values of the large vector stand, by slicing what is looked for.
+  // Finds the positions of the large vector's values by slicing.
   return (indices: readonly number[]) =>
     frame({ list }, { y: VECTOR }, (builder, inputs, outputs) => {
       const all = builder.column('all', 'vector');
@@ -131,7 +131,7 @@ function hashed(
     }).columns['y'];
 }
 
-// MurmurHash3_x86_32, seed 42, written from its definition.
+// MurmurHash3_x86_32, seed 42, implemented from its definition.
 function murmur(text: string, wholeTail: boolean): number {
   const bytes = Buffer.from(text);
   const rotate = (x: number, by: number) => (x << by) | (x >>> (32 - by));
@@ -173,8 +173,8 @@ test('term frequencies by hash', () => {
 });
 
 test('a feature hasher, with the hashes of Spark’s documentation', () => {
-  // (2.0, true, "1", "foo") and (3.0, false, "2", "bar"): of Spark's guide to features, and of the
-  // text of FeatureHasher itself, which still shows the hashes of before 2.3.
+  // (2.0, true, "1", "foo") and (3.0, false, "2", "bar"), from Spark's guide to features and from
+  // FeatureHasher's own documentation, which still shows the hashes from before 2.3.
   const indices = [174475, 247670, 262126, 257907, 70644, 89673, 173866];
   const older = [174475, 253195, 51871, 63643, 140467, 80619, 6031];
   const run = (
@@ -273,5 +273,5 @@ test('word vectors', () => {
     [3 / Math.sqrt(45), -6 / Math.sqrt(45)],
     [0, 0],
   ]);
-  near(run('sqrt', ['x']), [[Number.NaN, Number.NaN]]); // as MLeap
+  near(run('sqrt', ['x']), [[Number.NaN, Number.NaN]]); // the result of MLeap
 });

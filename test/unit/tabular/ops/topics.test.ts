@@ -1,5 +1,5 @@
-// Latent Dirichlet allocation. Expected: what LocalLDAModel.topicDistribution of Spark 3.5.5
-// answers with the same topics and seeds.
+// Latent Dirichlet allocation. Expected values are the results of LocalLDAModel.topicDistribution
+// of Spark 3.5.5 with the same topics and seeds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MersenneTwister } from '../../../../ts/importers/plan/ops/mersenne-twister.js';

@@ -1,4 +1,4 @@
-// Operators that make vectors, and vectors of vectors, as Spark and MLeap answer.
+// Operators that build vectors, and vectors of vectors, with the results of Spark and MLeap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Column } from '../../../../ts/importers/plan/builder.js';
@@ -34,7 +34,7 @@ test('a one-hot encoder: all four of dropLast and keep', () => {
     [0, 0, 0, 1],
     [0, 0, 0, 1],
   ]);
-  // Both: as many slots as categories. Source: tabular.md 4.2
+  // Both options: as many slots as categories. Source: tabular.md 4.2
   assert.deepEqual(hot([0, 2, 3], true, 'keep'), [
     [1, 0, 0],
     [0, 0, 1],
@@ -91,7 +91,7 @@ test('an assembler and what is missing or NaN', () => {
   assert.throws(() => assembled(fields(null, [1, 2]), 'error'), /row 1: column 'a' is missing/);
   assert.throws(() => assembled(fields(NaN, [1, 2]), 'error'), /row 1: column 'a' is NaN/);
   assert.throws(() => assembled(fields(1, null), 'skip'), /row 1: column 'v' is missing/);
-  // In a vector NaN passes, as in Spark.
+  // NaN inside a vector is accepted, as in Spark.
   assert.deepEqual(assembled(fields(1, [NaN, 2]), 'error'), [
     [1, 1, 2],
     [1, NaN, 2],
@@ -109,7 +109,7 @@ test('an assembler and what is missing or NaN', () => {
     [NaN, 0, 0],
   ]);
   assert.throws(() => assembled(fields(null, [1, 2]), 'nan'), /column 'a' is missing/);
-  // A vector that is there has its own size, whatever the metadata say, as in Spark.
+  // A vector that is present has its own size, whatever the metadata says, as in Spark.
   assert.deepEqual(assembled(fields(1, [1, 2, 3]), 'error', Int32Array.of(1, 2)), [
     [1, 1, 2],
     [1, 1, 2, 3],

@@ -1,4 +1,4 @@
-// Slices as boxes: fitting, overlaps, and the copying of runs, against element by element.
+// Slices as boxes: fitting, overlaps, and copying of runs, against an element-by-element version.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -76,7 +76,7 @@ test('overlaps are found whichever way the boxes are sorted', () => {
   }
 });
 
-/** Index in the box's row-major order; undefined outside of it. */
+/** Index in the box's row-major order; undefined if it is outside. */
 function indexIn(within: Box, place: readonly number[]): number | undefined {
   let index = 0;
   for (const [axis, at] of place.entries()) {

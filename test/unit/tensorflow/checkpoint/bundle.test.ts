@@ -1,5 +1,4 @@
-// Version 2 checkpoints made by hand: whole and partitioned tensors, and what can be wrong with
-// them.
+// Version 2 checkpoints built by hand: whole and partitioned tensors, and their possible errors.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -44,7 +43,7 @@ function open(
   return openCheckpoint({ version: 2, prefix: join(folder, 'c') });
 }
 
-/** The error of opening and reading "t" without the folder's name. */
+/** The error of opening and reading "t", without the folder's name. */
 function failure(
   context: TestContext,
   entries: readonly Entry[],
@@ -56,7 +55,7 @@ function failure(
   return error.replaceAll(/\/\S*\//g, '');
 }
 
-/** A [4, 2] tensor "t" of 0..7 in slices; each is stored unless it is left out. */
+/** A [4, 2] tensor "t" of 0..7 in slices; each is stored unless it is omitted. */
 function sliced(
   slices: readonly (readonly [ReturnType<typeof part>, ReturnType<typeof part>])[],
   change: (fields: EntryFields, index: number) => EntryFields | undefined = (fields) => fields,

@@ -1,5 +1,6 @@
-// Damaged checkpoints, the same ones in every run: whatever the bytes, only a ServalError may come
-// out. Flips and cuts of real files mostly meet checksums, so entries are changed under right ones.
+// Damaged checkpoints, the same in every run: whatever the bytes, only a ServalError may be thrown.
+// Flips and cuts of real files mostly fail checksums, so entries are also changed with valid
+// checksums.
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -24,12 +25,12 @@ const FOLDERS = [
   'tfserving/saved_model_half_plus_two_tf2_cpu/00000123/variables',
 ];
 const BLOCK_BYTES_MAX = 1_000_000;
-/** Damaged forms of each file. */
+/** The number of damaged forms of each file. */
 const ROUNDS = 200;
 
 type Random = (below: number) => number;
 
-/** Reads everything; true where nothing was wrong. */
+/** Reads everything; true if nothing was wrong. */
 function readAll(files: CheckpointFiles): boolean {
   let sound = true;
   const attempt = (use: () => unknown): void => {
@@ -51,7 +52,7 @@ function readAll(files: CheckpointFiles): boolean {
   return sound;
 }
 
-/** A copy of a sample's files, and which of them are tables. */
+/** A copy of a sample's files, and the names of those that are tables. */
 function copied(
   context: TestContext,
   folder: string,

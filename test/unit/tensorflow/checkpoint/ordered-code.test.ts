@@ -1,5 +1,5 @@
-// The keys of slices. Source: tensorflow/core/lib/strings/ordered_code.cc; the first key is one
-// that TensorFlow wrote.
+// The keys of slices. Source: tensorflow/core/lib/strings/ordered_code.cc; TensorFlow wrote the
+// first key.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

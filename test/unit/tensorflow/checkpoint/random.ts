@@ -1,6 +1,9 @@
 // Pseudo-random whole numbers that are the same in every run.
 
-/** A function that gives numbers from 0 up to, not including, its argument (Lehmer's generator). */
+/**
+ * Returns a function for numbers from 0 up to, but not including, its argument (Lehmer's
+ * generator).
+ */
 export function randomNumbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

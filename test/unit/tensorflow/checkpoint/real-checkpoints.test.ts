@@ -1,4 +1,4 @@
-// Checkpoints that TensorFlow wrote, of both versions, against the values their index lists.
+// Checkpoints that TensorFlow wrote, of both versions, against the values in their index.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const rows = (start: number, length: number): Slice => [
   { start: 0, length: undefined },
 ];
 
-/** Elements of the tensors that INDEX.json describes in numbers, as bytes in hex. */
+/** Elements of the tensors that INDEX.json describes by numbers, as bytes in hex. */
 const BYTES: Readonly<Record<string, string | readonly string[]>> = {
   strs: ['78', '7979ff'],
   half: '0000003c004000420044',

@@ -1,4 +1,4 @@
-// Checkpoints that TensorFlow wrote: exports that lie beside the checkout, where there are any.
+// Checkpoints that TensorFlow wrote: exports beside the checkout, if there are any.
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -8,7 +8,7 @@ export const SAMPLES = resolve('../shared/models');
 
 const TABLE = /^export(-\d{5}-of-\d{5})?$/;
 
-/** False, with the reason said, where the samples are not on this machine. */
+/** Returns false and reports the reason if the samples are not on this machine. */
 export function haveSamples(context: TestContext): boolean {
   if (existsSync(join(SAMPLES, 'session_bundle', 'INDEX.json'))) return true;
   context.skip(`the exported models in ${SAMPLES} are not on this machine`);
@@ -25,7 +25,7 @@ export function sampleFiles(folder: string): CheckpointFiles {
   return { version: 1, files };
 }
 
-/** Every folder below the samples that holds a checkpoint. */
+/** Every folder below the samples that contains a checkpoint. */
 export function sampleFolders(): string[] {
   const found = new Set<string>();
   for (const path of readdirSync(SAMPLES, { recursive: true, encoding: 'utf8' })) {

@@ -1,4 +1,4 @@
-// Makes checkpoint files of both versions for the tests, sound ones and damaged ones.
+// Makes checkpoint files of both versions for the tests, valid and damaged ones.
 import assert from 'node:assert/strict';
 import { ERRORS, ServalError } from '../../../../ts/base/errors.js';
 import { readChecked } from '../../../../ts/importers/tensorflow/checkpoint/stored-tensor.js';
@@ -12,12 +12,12 @@ import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
 export type Entry = readonly [key: string, value: Uint8Array];
 
 export interface TableOptions {
-  /** Entries from one full key to the next. */
+  /** The number of entries from one full key to the next. */
   readonly interval?: number;
   readonly entriesPerBlock?: number;
   /** Changes a block's content before it is stored. */
   readonly edit?: (content: Buffer, index: number) => Buffer;
-  /** Compression type of the data blocks, and what it does to them. */
+  /** Compression type of the data blocks, and the function that compresses them. */
   readonly compression?: number;
   readonly pack?: (content: Buffer) => Buffer;
 }
@@ -86,7 +86,7 @@ export function table(entries: readonly Entry[], options: TableOptions = {}): Bu
     const plain = block(part, options.interval);
     const edited = options.edit?.(plain, index.length) ?? plain;
     const packed = options.pack?.(edited) ?? edited;
-    // A separator is as large as the block's last key, and may be larger.
+    // A separator is at least as large as the block's last key.
     index.push([`${part.at(-1)?.[0] ?? ''}\0`, store(packed, options.compression ?? 0)]);
   }
   const handles = Buffer.concat([store(block([]), 0), store(block(index, 1), 0)]);
@@ -210,7 +210,7 @@ export function floats(...values: readonly number[]): Buffer {
   return Buffer.from(Float32Array.from(values).buffer);
 }
 
-/** Elements as bytes in hex, of strings each one's; a tensor in a file is read and checked. */
+/** Elements as bytes in hex, separately for each string; a tensor in a file is read and checked. */
 export function elements(tensor: Tensor): string | readonly string[] {
   const { data } = tensor;
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -1,4 +1,4 @@
-// LevelDB-style tables: blocks, footer, checksums, compression, and each kind of damage to them.
+// LevelDB-style tables: blocks, footer, checksums, compression, and each kind of damage.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ function fileOf(context: TestContext, bytes: Uint8Array): string {
   return path;
 }
 
-/** What opening the bytes and reading every entry fails with; the file is called "table". */
+/** The error of opening the bytes and reading every entry; the file is called "table". */
 function failure(context: TestContext, bytes: Uint8Array, limit = LIMIT): string {
   const path = fileOf(context, bytes);
   return errorOf(() => [...new TableFile(path, limit).entries(limit)]).replaceAll(path, 'table');

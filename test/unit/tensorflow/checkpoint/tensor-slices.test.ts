@@ -1,4 +1,4 @@
-// Version 1 checkpoints made by hand: single files, shards, slices over files, and damage.
+// Version 1 checkpoints built by hand: single files, shards, slices over files, and damage.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -49,7 +49,7 @@ function open(context: TestContext, ...shards: readonly Buffer[]): Checkpoint {
   return openCheckpoint({ version: 1, files: names.map((name) => join(folder, name)) });
 }
 
-/** The error of opening and reading "t" without the folder's name. */
+/** The error of opening and reading "t", without the folder's name. */
 function failure(context: TestContext, shards: readonly Buffer[], request?: Slice): string {
   return errorOf(() => open(context, ...shards).read('t', request)).replaceAll(/\/\S*\//g, '');
 }

@@ -1,4 +1,5 @@
-// The lists of values in version 1 files: each data type, packed and not, and counts that disagree.
+// The lists of values in version 1 files: each data type, packed and unpacked, and counts that
+// disagree.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readTypedValues } from '../../../../ts/importers/tensorflow/checkpoint/typed-values.js';
@@ -100,7 +101,10 @@ test('values that do not fit their type', () => {
 
 test('damaged messages and data types without a list', () => {
   assert.match(failure('float', 1, '2a030000803f'), /^MODEL_INVALID: t: TensorProto: byte 0: fie/);
-  assert.match(failure('float', 1, '2a7f'), /^MODEL_INVALID: t: TensorProto: byte 0: field 5: 12/);
+  assert.match(
+    failure('float', 1, '2a7f'),
+    /^MODEL_INVALID: t: TensorProto: byte 0: field 5: expected 12/,
+  );
   assert.match(failure('int32', 1, '3a01ff'), /^MODEL_INVALID: t: TensorProto: byte 2: field 7/);
   assert.equal(
     failure('variant', 1, '3801'),

@@ -1,4 +1,4 @@
-// Switch and Merge outside of loops become StatelessIf: values, order, dead sides, what is refused.
+// Switch and Merge outside of loops become StatelessIf: values, order, dead branches, refusals.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';

@@ -1,5 +1,5 @@
-// Hand-written graphs of TensorFlow 1's control flow, and an evaluator of what they become: numbers
-// only, so that a test can compare values instead of the shape of the graph.
+// Hand-written graphs of TensorFlow 1's control flow, and an evaluator of the converted graphs:
+// numbers only, so that a test can compare values instead of the shape of the graph.
 import assert from 'node:assert/strict';
 import { functionalGraph } from '../../../../ts/importers/tensorflow/control/index.js';
 import { madeFunction } from '../../../../ts/importers/tensorflow/control/made-functions.js';
@@ -44,7 +44,7 @@ function nodeOf(line: string): FlatNode {
   };
 }
 
-/** "n" = the number n; other names are fed or made by a node. */
+/** "n" is the number n; other names are fed or made by a node. */
 export type Feeds = Readonly<Record<string, number>>;
 
 /** The values of `roots` ("a b:1"), computed from the graph without TensorFlow 1's operators. */
@@ -111,7 +111,7 @@ function outputsOf(frame: Frame, node: FlatNode): number[] {
   return [pure(inputs())];
 }
 
-/** A Merge's index is a real constant; those of the tests say their number in the name. */
+/** A Merge's index is a real constant; the tests' constants have their number in the name. */
 function constantOf({ name, attributes }: FlatNode): number {
   const value = attributes.get('value');
   if (value?.kind === 'tensor' && value.value.data.kind === 'bytes') {
@@ -133,9 +133,11 @@ function call(body: FlatFunction, args: readonly number[]): number[] {
   return body.returns.map((ref) => valueOf(frame, ref));
 }
 
-/** A loop "while (i < limit) { i += 1; x = step(x) }" of frame `name`: what it gives is
- * `${name}/x_out`. `limit` and `x` are values around it; `body` adds the nodes that make
- * `${name}/x_step` out of `${name}/x_in`. */
+/**
+ * A loop "while (i < limit) { i += 1; x = step(x) }" of frame `name`, whose result is
+ * `${name}/x_out`. `limit` and `x` are values outside of it; `body` adds the nodes that make
+ * `${name}/x_step` from `${name}/x_in`.
+ */
 export function loopLines(
   name: string,
   limit: string,

@@ -1,4 +1,4 @@
-// Which format a folder holds, by the names in it.
+// Detection of a folder's format by its file names.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Frozen graphs: which nodes are their inputs and outputs, and variables that are left inside.
+// Frozen graphs: which nodes are inputs and outputs, and remaining variables.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -108,7 +108,7 @@ test('variables are an error that names them', (t) => {
     invalid(() => load(t, [...NODES, ...many])),
     /model\.graphdef: expected a frozen graph.* got the variables v0, .*, v7 and 2 more$/,
   );
-  // Not needed by the outputs that are asked for.
+  // The requested outputs do not need it.
   assert.deepEqual(ends(load(t, [...NODES, ...many], { outputs: ['y'] }))[1], ['y=y:0/1[-1,5]']);
   const used = [...many, { name: 'z', op: 'Relu', inputs: ['v3'], attributes: T }];
   assert.match(

@@ -1,4 +1,4 @@
-// Damaged models: whatever a byte says, only ServalErrors come out, and soon.
+// Damaged models: whatever a byte contains, only ServalErrors are thrown, and soon.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -17,7 +17,7 @@ const MODEL_FILES = [
   'session_bundle/generated/v2_classify_assets/00000007/export.meta',
 ];
 
-/** Numbers from 0 to below `end`, the same in every run. */
+/** Numbers from 0 up to, but not including, `end`, the same in every run. */
 function randomFrom(seed: number): (end: number) => number {
   let state = seed;
   return (end) => {
@@ -26,7 +26,7 @@ function randomFrom(seed: number): (end: number) => number {
   };
 }
 
-/** One of: flipped bits, other bytes, a huge number, a piece cut out, doubled, cut off. */
+/** One of: flipped bits, other bytes, a huge number, a piece removed, doubled, cut off. */
 function damage(bytes: Uint8Array, random: (end: number) => number): Uint8Array {
   const out = Buffer.from(bytes);
   const at = random(out.length);
@@ -56,7 +56,7 @@ function damage(bytes: Uint8Array, random: (end: number) => number): Uint8Array 
   }
 }
 
-/** How many of the damaged forms still load. */
+/** The number of damaged forms that still load. */
 function fuzz(folder: string, name: string, bytes: Uint8Array, seed: number): number {
   const random = randomFrom(seed);
   const file = join(folder, name);

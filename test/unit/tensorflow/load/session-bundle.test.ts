@@ -1,5 +1,6 @@
-// Session bundles built by hand: how their signatures are converted, which graph counts, which
-// checkpoint. Source of the expectations: bundle_shim.cc as tensorflow-import.md 1.5 has it.
+// Session bundles built by hand: the conversion of their signatures, the choice of the graph and of
+// the checkpoint. Source of the expectations: bundle_shim.cc, described in tensorflow-import.md
+// 1.5.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -95,7 +96,7 @@ test('a default regression or classification', (t) => {
   assert.deepEqual(signaturesOf(converted(t, manifest(regression('e:0', 'top:0')))), [
     'serving_default regress inputs=e:0/7 -> outputs=top:0/1',
   ]);
-  // The dtype of the real port: indices are int32.
+  // The dtype of the actual port: indices are int32.
   assert.deepEqual(signaturesOf(converted(t, manifest(classification('e', 'top:1', 'top:0')))), [
     'serving_default classify inputs=e/7 -> classes=top:1/3,scores=top:0/1',
   ]);

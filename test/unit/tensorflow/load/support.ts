@@ -1,13 +1,13 @@
-// Where the models of other projects are, and how a test says that they are not there.
+// The folders of other projects' models, and the message of a test that does not find them.
 import { readdirSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** Beside the checkout, where there are any. */
+/** The folder beside the checkout, if there is one. */
 export const MODELS = resolve('../shared/models');
 
-/** The model's folder; undefined, and the test skipped, where it is not there. */
+/** The model's folder; if it is missing, returns undefined and skips the test. */
 export function sharedModel(t: TestContext, path: string): string | undefined {
   const folder = join(MODELS, path);
   if (entriesOf(folder).length > 0) return folder;

@@ -1,5 +1,5 @@
-// Complex tensors as two real ones: what becomes of operators, constants, and signatures that have
-// one as an input or output.
+// Complex tensors as two real ones: operators, constants, and signatures with a complex input or
+// output.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodeDef, Tensor } from '../../../../ts/importers/tensorflow/types.js';
@@ -25,7 +25,7 @@ const opsOf = (nodes: readonly NodeDef[], t: Parameters<typeof lowered>[0]): str
   return lines.map((line) => line.replace(/\(.*/, ''));
 };
 
-/** Why the signature is not served. */
+/** The reason why the signature is not served. */
 const reasonOf = (
   nodes: readonly NodeDef[],
   made: ReturnType<typeof signature>,

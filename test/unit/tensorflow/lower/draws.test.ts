@@ -1,4 +1,4 @@
-// Draws of random numbers: those that matter are warned of or refused, those that do not are gone.
+// Random numbers: those that matter cause a warning or a refusal, the others are removed.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type { ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
@@ -32,7 +32,7 @@ function served(t: TestContext, nodes: readonly NodeDef[], allowRandom?: boolean
   return lowered(t, source, undefined, allowRandom === undefined ? {} : { allowRandom });
 }
 
-/** The operators of a model that has to be served without any draw. */
+/** The operators of a model that must be served without any random numbers. */
 function undrawn(t: TestContext, nodes: readonly NodeDef[]): string[] {
   const model = served(t, nodes);
   assert.deepEqual([model.blocked, model.warnings], [[], []]);

@@ -1,4 +1,4 @@
-// Which nodes change state, or come after one that does: what control edges are kept for.
+// Which nodes change state, or follow one that does: the reason for keeping control edges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Effects } from '../../../../ts/importers/tensorflow/lower/effects.js';

@@ -1,5 +1,5 @@
-// Small integer arithmetic at import time: values that are known in part, limits, and what is left
-// to the runtime.
+// Small integer arithmetic at import time: partially known values, limits, and what is left to the
+// runtime.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foldNode } from '../../../../ts/importers/tensorflow/lower/fold.js';
@@ -24,7 +24,7 @@ const scalar = (one: number | undefined, dtype: Dtype = 'int32'): TensorValue =>
   name: 's',
 });
 
-/** "int32 [1,?]", "int32 3"; undefined where nothing is folded. */
+/** "int32 [1,?]", "int32 3"; undefined if nothing is folded. */
 function fold(op: string, inputs: readonly Value[], attributes: Attrs = {}): string | undefined {
   const found = foldNode(
     { name: 'n', op, inputs: [], control: [], attributes: new Map(Object.entries(attributes)) },

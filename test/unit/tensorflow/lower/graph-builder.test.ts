@@ -139,7 +139,7 @@ test('halves stay float between kernels that have no others', () => {
   ]);
   const last = made('Sqrt', [joined]);
   const graph = built.subgraph('body', [], [last]);
-  // The constant's cast is made at once.
+  // The constant's cast is done at once.
   assert.deepEqual(
     graph.nodes.map((node) => node.op),
     ['Cast', 'Exp', 'Transpose', 'Sqrt', 'Concat', 'Sqrt', 'Cast', 'Identity'],

@@ -1,4 +1,4 @@
-// From signatures to ONNX graphs: cut at what is fed, names, what is shared, what blocks.
+// From signatures to ONNX graphs: cuts at fed tensors, names, sharing, and blocking errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoadedGraph, NodeDef } from '../../../../ts/importers/tensorflow/types.js';
@@ -237,7 +237,7 @@ test('everything that blocks is said at once, alike ones together', (t) => {
     mystery('a', 'Foo', 'x'),
     mystery('b', 'Foo', 'x'),
     mystery('c', 'Bar', 'x'),
-    // What needs a node that cannot be lowered is no problem of its own.
+    // A node that depends on one that cannot be lowered is not a separate problem.
     node('d', 'AddV2', ['a', 'b'], FLOAT),
     mystery('e', 'Bar', 'd'),
     node('y', 'AddV2', ['c', 'e'], FLOAT),

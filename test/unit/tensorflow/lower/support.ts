@@ -1,4 +1,4 @@
-// Lowers graphs written by hand, and reads what became of them out of the ONNX bytes.
+// Lowers graphs written by hand, and reads the result from the ONNX bytes.
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ImportedGraph, ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
@@ -20,7 +20,7 @@ import { graph, loaded } from '../prepare/graphs.js';
 
 const FLOAT_CODE = 1;
 
-/** Alias -> tensor, or what else TensorInfo says of it. */
+/** Alias -> tensor, or a full TensorInfo. */
 export type Infos = Readonly<Record<string, string | TensorInfoDef>>;
 
 export function signature(
@@ -43,7 +43,7 @@ export function signature(
   };
 }
 
-/** A graph with these signatures; nothing is restored. */
+/** A graph with these signatures, without restored variables. */
 export function modelOf(
   nodes: readonly NodeDef[],
   signatures: Readonly<Record<string, SignatureDef>>,

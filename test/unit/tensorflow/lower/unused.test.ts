@@ -1,4 +1,4 @@
-// Taking out what no output needs: through chains, subgraphs and nodes with several outputs.
+// Removing nodes that no output needs: through chains, subgraphs and nodes with several outputs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namesUsedBy, usedNodes } from '../../../../ts/importers/tensorflow/lower/unused.js';

@@ -30,7 +30,8 @@ test('broadcasting of shapes that are known in part', () => {
   assert.deepEqual(broadcastShapes([_, 3], [5, 3]), [5, 3]);
   assert.deepEqual(broadcastShapes([_], [_]), [_]);
   assert.deepEqual(broadcastShapes([0], [1]), [0]);
-  // A free dim that meets 0 is 0 or 1: the result is 0, or an error; nothing is claimed.
+  // A free dimension combined with 0 is 0 or 1: the result is 0, or an error, so nothing is
+  // claimed.
   assert.deepEqual(broadcastShapes([_], [0]), [_]);
   assert.equal(broadcastShapes([2], _), _);
   assert.equal(broadcastShapes(_, [2]), _);

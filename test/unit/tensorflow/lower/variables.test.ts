@@ -1,4 +1,4 @@
-// Variables that signatures assign while they are served: state that comes in and goes out.
+// Variables that signatures assign while they are served: state as inputs and outputs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type {

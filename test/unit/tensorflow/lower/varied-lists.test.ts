@@ -1,5 +1,5 @@
-// Lists whose items have shapes of their own: which ones are found, and what is counted when a
-// signature is lowered again. Their answers: test/conformance/tensorflow/models.test.ts.
+// Lists whose items have different shapes: which ones are found, and the counts when a signature is
+// lowered again. Their results: test/conformance/tensorflow/models.test.ts.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type { ImportedModel } from '../../../../ts/importers/tensorflow/imported.js';
@@ -9,7 +9,7 @@ import { graphOf, lowered, modelOf, opsOf, signature } from './support.js';
 
 const ELEMENT = { element_dtype: type('float'), shape_type: type('int32') };
 
-/** A list of two: item 0 is x, item 1 x put behind itself if `isLonger`; then `end`. */
+/** A list of two: item 0 is x, item 1 is x, concatenated with itself if `isLonger`; then `end`. */
 function served(
   t: TestContext,
   x: Shape,

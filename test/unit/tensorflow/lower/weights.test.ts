@@ -1,4 +1,4 @@
-// The constants that graphs share: each once, where it lies or in the blob, and bounded.
+// Constants shared by graphs: stored once, in their file or in the blob, and bounded.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// What stands around convolutions and pools: padding that they do themselves, normalization written
-// as arithmetic, constants applied to what is fed, averages of channels in no blocks. That the
-// answers stay the same is for the goldens (test/conformance/tensorflow/added-models.test.ts).
+// Operators around convolutions and pools: padding that is merged into them, normalization written
+// as arithmetic, constants applied to fed values, averages of channels outside blocks. The goldens
+// check that the results stay the same (test/conformance/tensorflow/added-models.test.ts).
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type { NodeDef, Shape } from '../../../../ts/importers/tensorflow/types.js';
@@ -36,7 +36,7 @@ const pool = (op: string, from: string, padding = 'VALID'): NodeDef =>
   node('y', op, [from], { ...FLOAT, ksize: BY, strides: BY, padding: text(padding) });
 const relu = node('relu', 'Relu', ['conv'], FLOAT);
 
-/** The operators of the graph that gives y. */
+/** The operators of the graph that computes y. */
 function opsFor(t: TestContext, ...nodes: readonly NodeDef[]): readonly string[] {
   const model = lowered(t, modelOf(nodes, { s: signature({ x: 'x:0' }, { y: 'y:0' }) }));
   return opsOf(graphOf(model, 's')).filter((op) => op !== 'Transpose' && op !== 'Identity');
@@ -143,7 +143,7 @@ describe('averages', () => {
 });
 
 test('signatures of one content stay one graph', (t) => {
-  const count = 300; // of which a vector is a weight
+  const count = 300; // one vector of which is a weight
   const one = signature({ x: 'x:0' }, { y: 'y:0' });
   const nodes = [
     fed([undefined, 255, 255, 3]),

@@ -1,5 +1,5 @@
-// Lowers one node without a graph around it: for tests of what lowerings say of shapes and known
-// integers, and of what they refuse.
+// Lowers one node without a surrounding graph, for tests of the shapes and known integers that
+// lowerings declare, and of their refusals.
 import { OpContext, UnsupportedError } from '../../../../ts/importers/tensorflow/lower/context.js';
 import {
   constantValue,
@@ -12,7 +12,7 @@ import { WeightStore } from '../../../../ts/importers/tensorflow/lower/weights.j
 import { OPERATORS } from '../../../../ts/importers/tensorflow/ops/index.js';
 import type { Attribute, Dtype, Shape } from '../../../../ts/importers/tensorflow/types.js';
 
-/** A tensor that is not known, or only in some integers. */
+/** A tensor that is unknown, or known only in some integers. */
 export function tensor(
   dtype: Dtype,
   shape: Shape,
@@ -30,7 +30,7 @@ export const constant = (
 
 export interface Lowered {
   readonly values: readonly TensorValue[];
-  /** The ONNX operators that were added, in order. */
+  /** The added ONNX operators, in order. */
   readonly nodes: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -79,7 +79,7 @@ export function lowerOne(
   };
 }
 
-/** Why the node cannot be lowered. */
+/** The reason why the node cannot be lowered. */
 export function refusal(...given: Parameters<typeof lowerOne>): string {
   try {
     lowerOne(...given);

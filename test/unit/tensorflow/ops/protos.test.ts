@@ -1,4 +1,4 @@
-// Protobuf descriptors that a graph holds, and what DecodeProtoV2 and EncodeProto refuse of them.
+// Protobuf descriptors in a graph, and the ones that DecodeProtoV2 and EncodeProto refuse.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
@@ -20,7 +20,10 @@ const field =
     more(writer);
   };
 
-/** A file of package p with message M, in it message Inner and enum E, and an extension of M. */
+/**
+ * A file of package p with message M, which contains message Inner and enum E, and an extension of
+ * M.
+ */
 function set(): Uint8Array {
   const writer = new ProtobufWriter();
   writer.message(1, (file) => {

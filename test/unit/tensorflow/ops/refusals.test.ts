@@ -1,4 +1,4 @@
-// What lowerings refuse, each with a reason that says what is wrong.
+// Refusals of lowerings, each with a reason that states what is wrong.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { constant, int, ints, refusal, tensor, text, type } from './lower-one.js';

@@ -1,4 +1,4 @@
-// What lowerings say of shapes and of known integers: later lowerings count on it.
+// The shapes and known integers that lowerings declare: later lowerings rely on them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bool, constant, int, lowerOne, tensor, text, type } from './lower-one.js';

@@ -1,5 +1,5 @@
-// Lowering of tier T3: what reaches our operators, and what is refused by name. What the operators
-// compute is compared with TensorFlow elsewhere (conformance/tensorflow, native/operators).
+// Lowering to our tabular operators: their inputs, and refusals by name. Their results are compared
+// with TensorFlow elsewhere (conformance/tensorflow, native/operators).
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Convolutions, pools, and what works on images: the shapes that their lowerings say, how they are
-// written, and what they refuse.
+// Convolutions, pools, and image operators: the shapes that their lowerings declare, their ONNX
+// form, and refusals.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Attribute } from '../../../../ts/importers/tensorflow/types.js';

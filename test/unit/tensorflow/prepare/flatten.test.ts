@@ -1,4 +1,4 @@
-// Flattening: what inputs refer to, calls put in place, attributes, order of side effects, limits.
+// Flattening: resolved inputs, inlined calls, attributes, order of side effects, limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FunctionDef, NodeDef } from '../../../../ts/importers/tensorflow/types.js';
@@ -414,7 +414,7 @@ test('functions that call themselves, straight or through others and branches', 
     invalid(() => flat([X, call('o', 'self', ['x'], ['float'])], ['o'], self, other)),
     /function "self" calls itself/,
   );
-  // A branch is not entered before somebody asks for it.
+  // A branch is not entered before it is needed.
   const model = prepared(
     loaded(graph([X], self, other, loop, DOUBLE), ['x'], { saver: undefined }),
   );

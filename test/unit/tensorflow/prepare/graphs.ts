@@ -1,4 +1,4 @@
-// Graphs, functions and checkpoints written by hand for tests of preparing.
+// Graphs, functions and checkpoints written by hand for tests of the preparation.
 import { OpTable } from '../../../../ts/importers/tensorflow/proto/op-defs.js';
 import { prepareModel } from '../../../../ts/importers/tensorflow/prepare/index.js';
 import { elementsOf } from '../../../../ts/importers/tensorflow/prepare/tensors.js';
@@ -85,7 +85,7 @@ export function strings(values: readonly string[], dims: readonly number[]): Ten
   return { dtype: 'string', shape: dims, data: { kind: 'strings', values: values.map(utf8) } };
 }
 
-/** A Const. */
+/** A Const node. */
 export function constant(name: string, value: Tensor, inputs: readonly string[] = []): NodeDef {
   return node(name, 'Const', inputs, { value: tensor(value), dtype: type(value.dtype) });
 }
@@ -188,7 +188,7 @@ export function loaded(
   };
 }
 
-/** A checkpoint in memory; `reads` collects what was read. */
+/** A checkpoint in memory; `reads` collects the names that were read. */
 export function checkpoint(
   tensors: Readonly<Record<string, Tensor>>,
   reads: string[] = [],

@@ -1,4 +1,4 @@
-// Graphs that initialise variables, for tests of restore and init. Test time only.
+// Graphs that initialize variables, for tests of restore and init. Test time only.
 import type {
   LoadedGraph,
   NodeDef,
@@ -12,7 +12,7 @@ export const set = (name: string, of: string, value: string, ...after: string[])
 export const reading = (...names: readonly string[]): NodeDef[] =>
   names.map((name) => node(`${name}/read`, 'ReadVariableOp', [name], { dtype: type('float') }));
 
-/** Runs "init", a NoOp after the given nodes; `served` variables are read by the signature. */
+/** Runs "init", a NoOp after the given nodes; the signature reads `served` variables. */
 export function run(
   nodes: readonly NodeDef[],
   after: readonly string[],

@@ -1,5 +1,5 @@
-// Branches and calls in what initialises: which side runs, how deep they nest, and loops, which are
-// not run. Test time only.
+// Branches and calls in initialization: the branch that runs, the depth of nesting, and loops,
+// which are not run. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { invalid } from '../messages.js';

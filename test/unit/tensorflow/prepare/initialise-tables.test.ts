@@ -1,4 +1,4 @@
-// Tables and assets that init fills: what is fed, what a table takes, and files that are not read.
+// Tables and assets that init fills: fed values, a table's contents, and files that are not read.
 // Test time only.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

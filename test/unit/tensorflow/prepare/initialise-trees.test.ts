@@ -1,4 +1,4 @@
-// Ensembles of trees and streams of quantiles while a model is initialised.
+// Ensembles of trees and streams of quantiles during a model's initialization.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Initialised, NodeDef } from '../../../../ts/importers/tensorflow/types.js';

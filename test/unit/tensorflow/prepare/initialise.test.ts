@@ -1,4 +1,4 @@
-// Restore and init: their order, shared names, and what a failure leaves behind. Test time only.
+// Restore and init: their order, shared names, and the state after a failure. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodeDef } from '../../../../ts/importers/tensorflow/types.js';

@@ -1,4 +1,4 @@
-// Operators that the interpreter runs: values, shapes, types, and what they refuse.
+// Operators that the interpreter runs: values, shapes, types, and refusals.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodeDef, Tensor } from '../../../../ts/importers/tensorflow/types.js';
@@ -22,7 +22,7 @@ import {
   values,
 } from './graphs.js';
 
-/** What `name` comes to, assigned to a variable by the init op. */
+/** The value of `name`, assigned to a variable by the init op. */
 function result(nodes: readonly NodeDef[], name: string): Tensor {
   const all = [
     ...nodes,
@@ -149,7 +149,7 @@ test('filling', () => {
   assert.equal(run('Range', [int64s([5], []), int64s([9], []), int64s([3], [])]), 'int64[2] 5 8');
   assert.equal(run('Range', [s(3), s(0), s(1)]), 'int32[0] ');
   assert.match(fails('Range', [s(0), s(1), s(0)]), /step is 0/);
-  // Nothing is made in memory of a size that the file does not have.
+  // No memory is allocated for a size that the file does not have.
   assert.equal(
     result(
       [
@@ -236,7 +236,8 @@ test('half and bfloat16', () => {
     cast(twoBytes('half', 0x3c00, 0xc000, 0x0001, 0x7bff, 0xfc00), 'float'),
     `float[5] 1 -2 ${2 ** -24} 65504 -Infinity`,
   );
-  // 65520 is halfway to what would be 65536; 2049 and 2051 are halfway between two halves.
+  // 65520 is halfway to 65536, which halves do not have; 2049 and 2051 are halfway between two
+  // halves.
   assert.equal(
     cast(floats([65_519, 65_520, 2049, 2051, 1e-8, 6e-8, -0], [7]), 'half'),
     `half[7] 65504 Infinity 2048 2052 0 ${2 ** -24} 0`,

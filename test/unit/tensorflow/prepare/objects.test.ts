@@ -1,4 +1,4 @@
-// Variables that the restore op leaves without a value: by the object graphs, never by their names.
+// Variables without a value after the restore op: matched by the object graphs, never by names.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { META_GRAPH_DEF } from '../../../../ts/protobuf/generated/tensorflow-graph.js';
@@ -35,7 +35,7 @@ import {
 const FLOAT = { T: type('float') };
 const KEY = (path: string): string => `${path}/.ATTRIBUTES/VARIABLE_VALUE`;
 
-/** An object: its parts by name, and where a checkpoint has it. */
+/** An object: its children by name, and its key in a checkpoint. */
 interface ObjectText {
   readonly parts?: Readonly<Record<string, number>>;
   readonly key?: string;
@@ -63,7 +63,7 @@ function stored(objects: readonly ObjectText[]): Tensor {
   };
 }
 
-/** A SavedModel's objects; `serve` captures those numbers. */
+/** A SavedModel's objects; `serve` captures those with these numbers. */
 function objects(
   parts: readonly Readonly<Record<string, number>>[],
   serve: readonly number[],
@@ -76,7 +76,9 @@ function objects(
 
 const FILE = node('file', 'Placeholder', [], { dtype: type('string') });
 
-/** x + handles, by a call of a function that captures them; the saver restores only `restored`. */
+/**
+ * x + handles, through a call of a function that captures them; the saver restores only `restored`.
+ */
 function model(
   handles: readonly string[],
   restored: Readonly<Record<string, string>> = {},
@@ -142,13 +144,13 @@ function run(
 
 const WITHOUT = { saver: undefined };
 const VALUES = { [KEY('a')]: floats([1]), [KEY('b')]: floats([2]) };
-/** Two variables that both were called "same". */
+/** Two variables that were both called "same". */
 const STORED = stored([
   { parts: { a: 1, b: 2 } },
   { key: KEY('a'), name: 'same' },
   { key: KEY('b'), name: 'same' },
 ]);
-/** The SavedModel numbers them otherwise. */
+/** The SavedModel numbers them differently. */
 const SAVED = [{ b: 1, a: 2 }, {}, {}];
 
 describe('a variable without a value', () => {

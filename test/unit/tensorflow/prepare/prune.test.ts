@@ -1,4 +1,4 @@
-// What tensors need: feeds cut, control edges followed to state changes only, circles.
+// The dependencies of tensors: cut at feeds, control edges followed to state changes only, cycles.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

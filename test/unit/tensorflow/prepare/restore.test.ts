@@ -1,4 +1,4 @@
-// The restore op: which tensor of the checkpoint, or which part of one, goes to which variable.
+// The restore op: which tensor of the checkpoint, or which part of one, a variable gets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseShapeAndSlice } from '../../../../ts/importers/tensorflow/prepare/kernels/restore.js';

@@ -1,5 +1,5 @@
-// Models that TensorFlow wrote, beside the checkout where there are any: what their variables and
-// tables hold once they are prepared. Values: INDEX.json, and TensorFlow 2.21 for the SavedModels.
+// Models that TensorFlow wrote, beside the checkout if there are any: the values of their variables
+// and tables after preparation. Values: INDEX.json, and TensorFlow 2.21 for the SavedModels.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -8,7 +8,8 @@ import { sharedModel } from '../load/support.js';
 import { attribute, preparedFolder, values, variablesOf } from './graphs.js';
 
 const HALF = { a: [0.5], b: [2], c: [3] };
-// In a signature's graph the asset's name is kept in a variable; by then it is the constant's own.
+// A signature's graph keeps the asset's name in a variable; after preparation it is the constant's
+// own.
 const WITH_FILE = { ...HALF, filename_tensor: ['foo.txt'] };
 const TWICE = { ...WITH_FILE, a2: [0.5], c2: [3] };
 const PLAIN = { Variable: [0.5], Variable_1: [2] };
@@ -18,7 +19,7 @@ const EMB = [
   [0.7691035270690918, 0.5511230230331421, 0.9364590644836426, 0.10922825336456299],
   [0.8274022340774536, 0.16611576080322266, 0.16201579570770264, 0.29471421241760254],
 ];
-// All three parts drew the same seed.
+// All three parts have the same random seed.
 const DTYPES = {
   a: [0.5],
   b: [2],

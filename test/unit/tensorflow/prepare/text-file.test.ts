@@ -1,4 +1,4 @@
-// Vocabulary files: every row was answered by TensorFlow 2.21 in the same way.
+// Vocabulary files: TensorFlow 2.21 gave the same result for every row.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

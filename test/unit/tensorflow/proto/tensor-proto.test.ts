@@ -1,4 +1,4 @@
-// TensorProto: typed values, raw content, what stays in the file, and limits.
+// TensorProto: typed values, raw content, data that stays in the file, and limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -121,7 +121,7 @@ test('values that repeat into more memory than the limit are refused', () => {
     invalid(() => readTensor(readerOf(bytes), context)),
     /in all tensors together/,
   );
-  // Small ones count too: many of them are one large one.
+  // Small ones count as well: many of them equal one large one.
   const small = message(tensor(4, [1000], numbers(7)));
   const most = new ReadContext();
   most.expand(EXPANDED_BYTES_MAX - 1500, 'others');
@@ -214,7 +214,7 @@ test('resources and variants have no bytes', () => {
 test('large raw elements stay in their file, small ones are copied out of it', () => {
   const content = Buffer.alloc(1024, 7);
   const inFile = (fill: Fill): { found: Tensor | undefined; file: Uint8Array } => {
-    // The message is not at the file's beginning.
+    // The message does not start at the file's beginning.
     const inner = message(fill);
     const file = new Uint8Array(Buffer.concat([Buffer.alloc(100), inner]));
     const context = new ReadContext({ path: '/m/f.pb', bytes: file });

@@ -1,4 +1,4 @@
-// Locks of gRPC's methods: the listener's table.
+// Access rules of gRPC methods: the listener's table.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CONTROL_CHANGE, HEALTH, INFERENCE } from '../../../../ts/access/groups.js';

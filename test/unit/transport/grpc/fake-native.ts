@@ -1,5 +1,5 @@
-// An addon of the tests' own: packs gRPC events as engine.fbs says, and keeps what it is told to
-// do.
+// The tests' own addon: packs gRPC events in engine.fbs's format, and records the commands that it
+// gets.
 import type { NativeAccess } from '../../../../ts/listeners/grpc/access.js';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { ListenerEvent } from '../../../../ts/base/generated/engine.js';
@@ -44,9 +44,9 @@ export class FakeNative implements NativeGrpcCalls, NativeGrpcLink {
   readonly accesses: NativeAccess[] = [];
   options: NativeGrpcOptions | undefined;
   port = 7;
-  /** What grpcTake() answers next, one after the other. */
+  /** The next results of grpcTake(), one after another. */
   readonly packs: Buffer[] = [];
-  /** Why it cannot start. */
+  /** The reason why it cannot start. */
   refusal: ServalError | undefined;
   #answer: Buffer = Buffer.alloc(0);
   #onEvents: () => void = () => undefined;
@@ -91,7 +91,7 @@ export class FakeNative implements NativeGrpcCalls, NativeGrpcLink {
     this.done.push('stop');
   }
 
-  /** Happens now, in one wake-up. */
+  /** Reports events now, in one wake-up. */
   tell(...events: readonly Buffer[]): void {
     this.packs.push(Buffer.concat(events));
     this.#onEvents();
@@ -102,7 +102,7 @@ export class FakeNative implements NativeGrpcCalls, NativeGrpcLink {
     return this.options?.methods.findIndex((method) => method.path === path) ?? -1;
   }
 
-  /** What was sent since the last time. */
+  /** The commands since the last call. */
   taken(): Sent[] {
     return this.sent.splice(0);
   }

@@ -1,5 +1,5 @@
-// The native gRPC listener's JavaScript side over an addon of our own: forwarded calls, what the
-// engine leaves to be worded, a drain, and how it starts.
+// The JavaScript side of the native gRPC listener over a fake addon: forwarded calls, errors that
+// need a message, a drain, and its start.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
@@ -20,7 +20,7 @@ import { GRPC_CONNECTION_DEFAULTS } from '../../../../ts/listeners/grpc/settings
 import { deadlineBytes, FakeNative, packed } from './fake-native.js';
 
 const THREADS = 2;
-/** Beyond 32 bits. */
+/** A number beyond 32 bits. */
 const CALL = 5 * 2 ** 32 + 9;
 const OTHER_WORDING = { queueFull: 'full: ', bytesMax: 10, cutMark: '!', missing: [] };
 
@@ -358,7 +358,7 @@ describe('native gRPC listener: the rest of its life', () => {
     });
     const calls = [1, 2, 3].flatMap((call) => [open('Hold', call), message('', call)]);
     native.tell(...calls);
-    native.tell(packed(ListenerEvent.Closed, 1, 3, 0)); // its client is gone, before the drain
+    native.tell(packed(ListenerEvent.Closed, 1, 3, 0)); // its client left before the drain
     assert.deepEqual(asked, []);
     const draining = listener.drain(0);
     native.tell(
@@ -395,10 +395,10 @@ describe('native gRPC listener: the rest of its life', () => {
     assert.deepEqual(
       reported.map((error) => (error as Error).message),
       [
-        'gRPC event at byte 0 is cut',
+        'gRPC event at byte 0 is truncated',
         'gRPC event of kind 200',
         'gRPC method 99 is not forwarded',
-        'gRPC event at byte 80 is cut',
+        'gRPC event at byte 80 is truncated',
       ],
     );
     assert.deepEqual(log, ['full 3']);

@@ -1,4 +1,4 @@
-// Lengths of requests: what is refused, and how it is said.
+// Lengths of requests: which are refused, and the messages.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { codingProblem } from '../../../../ts/listeners/http/request-framing.js';

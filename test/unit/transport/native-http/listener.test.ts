@@ -1,6 +1,5 @@
-// The HTTP listener of the addon from JavaScript: what is forwarded is routed and answered, what
-// the engine may answer is taught, what it refuses is worded, and nothing learned outlives its
-// routes.
+// The JavaScript side of the addon's HTTP listener: forwarded requests are routed and answered,
+// requests for the engine become rules, refusals get a message, and no rule outlives its routes.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -20,7 +19,7 @@ interface Sent {
   readonly bytes: Buffer;
 }
 
-/** The addon, as far as the listener calls it. */
+/** The calls of the addon that the listener uses. */
 class FakeAddon implements NativeHttpCalls {
   readonly sent: Sent[] = [];
   forgotten = 0;
@@ -76,7 +75,9 @@ class FakeAddon implements NativeHttpCalls {
     this.event(ListenerEvent.Request, id, 1, `${[method, path, query, ...headers].join('\0')}\0`);
   }
 
-  /** [status, content type, header lines, body] of the answers so far, and forgets them. */
+  /**
+   * Returns [status, content type, header lines, body] of the responses so far, and forgets them.
+   */
   answers(): readonly (readonly [number, string, string, string])[] {
     const answers = this.sent.filter(({ command }) => command === ListenerCommand.Answer);
     this.sent.length = 0;
@@ -88,7 +89,7 @@ class FakeAddon implements NativeHttpCalls {
   }
 }
 
-/** Answers what it was sent when it has come; `engine`: the handle that it says. */
+/** Echoes the complete body; `engine`: the handle that it names. */
 class EchoRoute implements Route {
   readonly bodies = new Map<HttpExchange, string>();
   readonly left: HttpExchange[] = [];

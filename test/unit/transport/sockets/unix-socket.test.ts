@@ -1,5 +1,5 @@
-// The place of a unix socket before a listener takes it: what a dead server left goes, all else
-// stays and is a reason.
+// The path of a unix socket before a listener uses it: a dead server's socket is removed, anything
+// else is kept and is an error.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ test('refuses what is in the way, which stays', async (context) => {
   await new Promise((resolve) => server.once('listening', resolve));
   context.after(() => server.close());
   for (const path of [file, link]) {
-    await assert.rejects(makeRoom(path), /a file that is no socket is there/);
+    await assert.rejects(makeRoom(path), /an existing file that is not a socket/);
   }
   await assert.rejects(makeRoom(live), /another server answers on it/);
   assert.equal(readFileSync(file, 'utf8'), 'mine');

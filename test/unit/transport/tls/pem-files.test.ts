@@ -1,4 +1,4 @@
-// PEM files of a server: what is wrong with them is told with the file and the reason.
+// PEM files of a server: errors name the file and the reason.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
@@ -61,7 +61,7 @@ describe('PEM files', () => {
       files = read(settings(path(pair.certificate), path(pair.key)), resolve);
     });
     certificates.replace(pair, certificates.signed('other', authority));
-    const awake = setInterval(() => undefined, 1000); // its timer keeps nobody awake
+    const awake = setInterval(() => undefined, 1000); // its timer does not keep the process alive
     await changed;
     clearInterval(awake);
     files?.close();

@@ -1,5 +1,5 @@
-// A server of this program in a process of its own, on free ports of the loopback: what
-// `serval bench MODEL` measures. Control plane, main thread.
+// A Serval server in a child process, on free loopback ports: what `serval bench MODEL` measures.
+// Control plane, main thread.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,11 +8,11 @@ import { BENCH_LINE_CHARS_MAX } from '../../../base/limits.js';
 import { packageRoot } from '../../../base/package-files.js';
 
 const HOST = '127.0.0.1';
-/** Of what it says about itself, the end. */
+/** Characters kept from the end of its output. */
 const SAID_CHARS = 4096;
-/** Between SIGTERM and SIGKILL. */
+/** Delay between SIGTERM and SIGKILL. */
 const END_MS = 5000;
-/** Of /proc/PID/stat, behind the name in brackets: user and system time, in ticks of 10 ms. */
+/** Fields of /proc/PID/stat after the name in brackets: user and system time, in ticks of 10 ms. */
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
 const TICKS_A_SECOND = 100;
@@ -63,7 +63,7 @@ export class ChildServer {
     });
   }
 
-  /** `args`: of `serval serve`. Errors: ModelInvalid with the server's words. */
+  /** `args`: of `serval serve`. Errors: ModelInvalid with the server's message. */
   static async start(args: readonly string[]): Promise<ChildServer> {
     const server = new ChildServer(args);
     try {
@@ -83,7 +83,7 @@ export class ChildServer {
     return this.#grpcPort;
   }
 
-  /** Seconds that its threads have run; undefined: it cannot be known. */
+  /** CPU seconds of its threads; undefined if unknown. */
   cpuSeconds(): number | undefined {
     try {
       const text = readFileSync(`/proc/${this.#child.pid ?? 0}/stat`, 'latin1');
@@ -130,7 +130,7 @@ export class ChildServer {
     return true;
   }
 
-  /** What it ended with, else the last error of its log. */
+  /** Its final error message, else the last error of its log. */
   #reason(): string {
     const lines = this.#said.trim().split('\n');
     const last = lines.findLast((line) => !line.startsWith('{')) ?? lines.at(-1) ?? '';

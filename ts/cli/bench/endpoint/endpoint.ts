@@ -1,5 +1,5 @@
-// What is measured: a model of this machine, which gets a server of its own, or a model at a
-// running server. Control plane, main thread.
+// The target of a benchmark: a model of this machine, for which a server is started, or a model at
+// a running server. Control plane, main thread.
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { modelPath, placeOf } from '../../../config/values/model-path.js';
@@ -24,7 +24,7 @@ import {
 } from './metadata.js';
 import { benchUrl, isBenchUrl, type BenchUrl } from './url.js';
 
-/** What is asked for. */
+/** The requested target. */
 export interface TargetChoice {
   /** A path, NAME=PATH or a URL. */
   readonly target: string;
@@ -32,15 +32,17 @@ export interface TargetChoice {
   readonly version: string | undefined;
   /** REST over HTTP/2; default false. */
   readonly isHttp2?: boolean;
-  /** Of TensorFlow Serving's APIs; undefined = serving_default. */
+  /** Signature for TensorFlow Serving's APIs; undefined = serving_default. */
   readonly signature?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** PEM; "" = what Node trusts. */
+  /** PEM file; "" = the roots that Node trusts. */
   readonly tlsCa: string;
   /** Flags of `serval serve`, by name. */
   readonly settings: ReadonlyMap<string, Written>;
-  /** Paths that will be asked for: what none of them needs is not started; undefined: those of
-   * V2, or what the URL means. */
+  /**
+   * Paths that will be measured, so that nothing unneeded is started; undefined: those of V2, or
+   * what the URL implies.
+   */
   readonly paths: readonly BenchPath[] | undefined;
 }
 
@@ -53,19 +55,19 @@ export interface BenchTarget {
   readonly rowsOut: boolean;
   /** "this process' child", or the URL. */
   readonly server: string;
-  /** What can be measured of it. */
+  /** Paths that can be measured. */
   readonly paths: readonly BenchPath[];
-  /** Where requests of a path go; undefined: into this process. */
+  /** Target of a path's requests; undefined: this process. */
   place(path: BenchPath): RequestPlace | undefined;
   load(path: BenchPath): LoadTarget;
-  /** Seconds that the server's threads have run. */
+  /** CPU seconds of the server's threads. */
   cpuSeconds(): number | undefined;
   close(): Promise<void>;
 }
 
 export const CHILD = "this process' child";
 const REST: readonly BenchPath[] = ['rest-json', 'rest-binary'];
-/** By what the URL says. */
+/** Available paths by the URL's protocol. */
 const OFFERED: Readonly<
   Record<BenchUrl['kind'], Readonly<Record<BenchUrl['protocol'], readonly BenchPath[]>>>
 > = {
@@ -73,7 +75,7 @@ const OFFERED: Readonly<
   grpc: { v2: ['grpc'], v1: ['grpc-predict'], any: ['grpc', 'grpc-predict'] },
 };
 
-/** Errors: InvalidArgument; what the server says of the model; ModelNotReady: no server. */
+/** Errors: InvalidArgument; the server's error about the model; ModelNotReady: no server. */
 export function openTarget(choice: TargetChoice): Promise<BenchTarget> {
   return isBenchUrl(choice.target) ? openUrl(choice) : openModelTarget(choice);
 }
@@ -81,7 +83,7 @@ export function openTarget(choice: TargetChoice): Promise<BenchTarget> {
 const isTablePlatform = (platform: string): boolean =>
   Object.values(TABULAR_PLATFORMS).some((one) => one === platform);
 
-/** Cells of models of columns may be missing, which tensors in binary do not say. */
+/** Cells of tabular models may be missing, which binary tensors cannot express. */
 const suits = (path: BenchPath, platform: string): boolean =>
   path !== 'rest-binary' || !isTablePlatform(platform);
 
@@ -110,8 +112,10 @@ interface Asked {
   readonly paths: readonly BenchPath[];
 }
 
-/** By the API that is measured; both where both are: V2's. Where nobody says which, and a server
- * of gRPC has no V2, TensorFlow Serving's. */
+/**
+ * Asks through the API to be measured; V2's if both are. If none is named and a gRPC server has no
+ * V2, asks through TensorFlow Serving's.
+ */
 async function askUrl(
   { kind, protocol }: BenchUrl,
   place: RequestPlace,
@@ -143,12 +147,12 @@ async function askUrl(
 const isUnimplemented = (error: unknown): boolean =>
   error instanceof ServalError && error.code === ErrorCode.Unimplemented;
 
-/** Errors: InvalidArgument: V2 calls what a model has by default. */
+/** Errors: InvalidArgument: V2 always calls the model's default signature. */
 function checkSignature(signature: string | undefined, paths: readonly BenchPath[]): void {
   const other = paths.find((one) => !isOfV1(one));
   if (signature === undefined || other === undefined) return;
-  const expected = `expected --paths ${ALL_PATHS.filter(isOfV1).join(',')}, or one of them`;
-  throw configError('--signature', `${expected}: others have no signatures, got ${other}`);
+  const expected = `expected only --paths ${ALL_PATHS.filter(isOfV1).join(',')}`;
+  throw configError('--signature', `${expected}, as other paths have no signatures; got ${other}`);
 }
 
 async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
@@ -200,14 +204,14 @@ async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
   }
 }
 
-/** Inputs of the signature that is asked for, which V2 does not tell. */
+/** Inputs of the requested signature, which V2 does not report. */
 async function childMetadata(place: RequestPlace): Promise<Metadata> {
   const metadata = await restMetadata(place, '');
   if (place.signature === '') return metadata;
   return { ...(await v1RestMetadata(place, '')), platform: metadata.platform };
 }
 
-/** No server: the model is loaded to be asked what it takes. */
+/** No server: loads the model to learn its inputs. */
 async function engineAlone(
   path: string,
   { model: name, version }: TargetChoice,
@@ -232,7 +236,10 @@ async function engineAlone(
   };
 }
 
-/** One model's own path, of a folder of several too. Errors: InvalidArgument, ModelNotFound. */
+/**
+ * The path of the one model, also within a folder of several. Errors: InvalidArgument,
+ * ModelNotFound.
+ */
 async function servedPath({
   target,
   model,

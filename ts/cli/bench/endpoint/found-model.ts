@@ -1,4 +1,4 @@
-// The one model that is meant of a path. Control plane; reads folders.
+// Finds the one model that a path means. Control plane; reads folders.
 import { placeOf, type ModelPath } from '../../../config/values/model-path.js';
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
@@ -8,8 +8,10 @@ import { echo } from '../../../base/text.js';
 
 const NAMES_SHOWN = 10;
 
-/** `name`: which of several. `isOnly`: the path has no other. Errors: InvalidArgument: no path, no
- * model, several; ModelNotFound: none of this name. */
+/**
+ * `name`: which of several. `isOnly`: the path has no other. Errors: InvalidArgument: no path, no
+ * model, several; ModelNotFound: none with this name.
+ */
 export async function foundModel(
   given: ModelPath,
   name: string | undefined,

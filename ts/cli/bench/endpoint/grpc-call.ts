@@ -1,5 +1,5 @@
-// One gRPC call with Node's own HTTP/2: what a server says of a model, and whether it takes a
-// request. Control plane.
+// Makes one gRPC call with Node's HTTP/2 client, to get a model's metadata and to check that the
+// server accepts a request. Control plane.
 import { ErrorCode, reasonOf, ServalError } from '../../../base/errors.js';
 import { BENCH_CALL_MS } from '../../../base/limits.js';
 import { PREFIX_BYTES } from '../request/message-prefix.js';
@@ -19,8 +19,10 @@ export interface GrpcAddress {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `path`: /package.Service/Method; `message`: with its prefix. Answers the message.
- * Errors: what the server says; Unimplemented: it has no such call; ModelNotReady: no answer. */
+/**
+ * `path`: /package.Service/Method; `message`: with its prefix. Returns the response message.
+ * Errors: the server's; Unimplemented: it has no such call; ModelNotReady: no response.
+ */
 export async function grpcCall(
   { host, port, tlsCa, headers }: GrpcAddress,
   path: string,
@@ -37,14 +39,14 @@ export async function grpcCall(
   };
   const address = { host, port, tlsCa };
   const answer = await http2Call(address, head, message, BENCH_CALL_MS).catch((error: unknown) => {
-    throw fail(ErrorCode.ModelNotReady, `no answer: ${reasonOf(error)}`);
+    throw fail(ErrorCode.ModelNotReady, `no response: ${reasonOf(error)}`);
   });
   if (answer.status !== 200) {
-    throw fail(ErrorCode.ModelNotReady, `no gRPC: status ${answer.status}`);
+    throw fail(ErrorCode.ModelNotReady, `not a gRPC server: HTTP status ${answer.status}`);
   }
   const status = answer.fields.get('grpc-status');
   if (status === '0') return answer.body.subarray(PREFIX_BYTES);
-  if (status === undefined) throw fail(ErrorCode.InvalidArgument, 'no answer');
+  if (status === undefined) throw fail(ErrorCode.InvalidArgument, 'no response');
   const said = decoded(answer.fields.get('grpc-message') ?? '');
   const code = CODES[status] ?? ErrorCode.InvalidArgument;
   throw fail(code, `gRPC status ${status}: ${said}`);

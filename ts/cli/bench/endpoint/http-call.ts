@@ -1,5 +1,5 @@
-// One call of REST: what a server says of a model, and whether it takes a request. Control
-// plane.
+// Makes one REST call, to get a model's metadata and to check that the server accepts a request.
+// Control plane.
 import { request as plainRequest } from 'node:http';
 import { ErrorCode, reasonOf, ServalError } from '../../../base/errors.js';
 import { BENCH_REQUEST_BYTES_MAX } from '../../../base/limits.js';
@@ -11,16 +11,16 @@ export interface HttpCall {
   readonly isTls: boolean;
   /** HTTP/2 in place of HTTP/1.1. */
   readonly isHttp2: boolean;
-  /** PEM; "" = what Node trusts. */
+  /** PEM; "" = the roots that Node trusts. */
   readonly tlsCa: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** POST where there is one. */
+  /** The request is a POST if set. */
   readonly body?: Uint8Array;
 }
 
-/** The body of the answer. Errors: what the server says; ModelNotReady: no answer. */
+/** The body of the response. Errors: the server's; ModelNotReady: no response. */
 export async function httpCall(call: HttpCall): Promise<Buffer> {
   if (call.isHttp2) return overHttp2(call);
   const { host, port, isTls, tlsCa, path, headers, timeoutMs, body } = call;
@@ -28,7 +28,7 @@ export async function httpCall(call: HttpCall): Promise<Buffer> {
   const where = `${host}:${port}${path}`;
   return new Promise((resolve, reject) => {
     const lost = (why: string): void => {
-      reject(new ServalError(ErrorCode.ModelNotReady, `${where}: no answer: ${why}`));
+      reject(new ServalError(ErrorCode.ModelNotReady, `${where}: no response: ${why}`));
     };
     const sent = request(
       {
@@ -70,7 +70,7 @@ async function overHttp2(call: HttpCall): Promise<Buffer> {
   const head = { ':method': body === undefined ? 'GET' : 'POST', ':path': path, ...headers };
   const address = { host, port, tlsCa: isTls ? tlsCa : undefined };
   const answer = await http2Call(address, head, body, timeoutMs).catch((error: unknown) => {
-    const text = `${where}: no answer over HTTP/2: ${reasonOf(error)}`;
+    const text = `${where}: no response over HTTP/2: ${reasonOf(error)}`;
     throw new ServalError(ErrorCode.ModelNotReady, text);
   });
   if (answer.status !== 200) throw refusal(where, answer.status, answer.body);
@@ -84,7 +84,7 @@ function refusal(where: string, status: number, body: Buffer): ServalError {
     const { error } = JSON.parse(text) as { readonly error?: unknown };
     if (typeof error === 'string') message = error;
   } catch {
-    // It is no JSON.
+    // It is not JSON.
   }
   const code = status === 404 ? ErrorCode.ModelNotFound : ErrorCode.InvalidArgument;
   const own = status >= 500 ? ErrorCode.BackendFailed : code;

@@ -1,12 +1,12 @@
-// One call over HTTP/2 by Node's own client, by prior knowledge or ALPN: what calls of gRPC and of
-// REST over HTTP/2 share. Control plane.
+// Makes one call with Node's HTTP/2 client, by prior knowledge or ALPN: shared by gRPC calls and
+// REST over HTTP/2. Control plane.
 import { connect } from 'node:http2';
 import { BENCH_REQUEST_BYTES_MAX } from '../../../base/limits.js';
 
 export interface Http2Address {
   readonly host: string;
   readonly port: number;
-  /** PEM, "" = what Node trusts; undefined: no TLS. */
+  /** PEM, "" = the roots that Node trusts; undefined: no TLS. */
   readonly tlsCa: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface Http2Answer {
   readonly body: Buffer;
 }
 
-/** `headers`: with :method and :path. Errors: Error: no whole answer came within the time. */
+/** `headers`: with :method and :path. Errors: Error: no complete response arrived in time. */
 export function http2Call(
   { host, port, tlsCa }: Http2Address,
   headers: Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
-// What a server says of a model: by V2 and by TensorFlow Serving's APIs, over REST and gRPC.
-// Control plane, main thread. Source: docs/reference/protocols.
+// Gets a model's metadata from a server: by V2 and by TensorFlow Serving's APIs, over REST and
+// gRPC. Control plane, main thread. Source: docs/reference/protocols.
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import type { InputInfo } from '../../../library/types.js';
 import { BENCH_CALL_MS } from '../../../base/limits.js';
@@ -21,7 +21,7 @@ import { v1ModelPath, v2ModelPath, type RequestPlace } from '../request/place.js
 import { grpcCall } from './grpc-call.js';
 
 export interface Metadata {
-  /** "" where the API does not say. */
+  /** "" if the API does not report it. */
   readonly platform: string;
   readonly version: string;
   readonly inputs: readonly InputInfo[];
@@ -31,7 +31,7 @@ export interface Metadata {
 
 const DEFAULT_SIGNATURE = 'serving_default';
 
-/** Errors: what the server says; ModelNotReady: no answer. */
+/** Errors: the server's; ModelNotReady: no response. */
 export async function restMetadata(place: RequestPlace, tlsCa: string): Promise<Metadata> {
   const { where, body } = await restDocument(place, v2ModelPath(place), tlsCa);
   try {
@@ -115,10 +115,10 @@ export async function servingMetadataOf(
   };
 }
 
-/** A version that is asked for; a label is none. */
+/** The requested version as a number; "" for a label. */
 const numbered = (place: RequestPlace): string => (labelOf(place) === '' ? place.version : '');
 
-/** `shape`: undefined = of any rank. */
+/** `shape`: undefined = any rank. */
 const mayHaveRows = (shape: readonly number[] | undefined): boolean =>
   shape === undefined || (shape[0] ?? 0) < 0;
 

@@ -1,4 +1,4 @@
-// What a URL given to `serval bench` says. Pure; control plane.
+// Parses a URL given to `serval bench`. Pure; control plane.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 
 export interface BenchUrl {
@@ -7,14 +7,14 @@ export interface BenchUrl {
   /** Without brackets. */
   readonly host: string;
   readonly port: number;
-  /** any: the address alone, with --model. */
+  /** any: only an address, with --model. */
   readonly protocol: 'v1' | 'v2' | 'any';
-  /** http: what stands before /v2 or /v1. */
+  /** http: the path before /v2 or /v1. */
   readonly prefix: string;
   readonly model: string;
   /** "" = the server's choice. */
   readonly version: string;
-  /** Of V1; "" = none. */
+  /** Label of V1; "" = none. */
   readonly label: string;
 }
 
@@ -27,15 +27,15 @@ const SCHEMES: Readonly<Record<string, readonly [BenchUrl['kind'], boolean, numb
 const V2_PATH = /^(.*?)\/(v2)\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/infer)?$/;
 const V1_PATH =
   /^(.*?)\/(v1)\/models\/([^/:]+)(?:\/versions\/(\d+)|\/labels\/([^/:]+))?(?::predict)?$/;
-/** What stands before the protocol, and the protocol where it is said. */
+/** The part before the protocol, and the protocol if it is present. */
 const NO_MODEL = /^(.*?)(?:\/(v[12]))?$/;
-const EXPECTED = '/v2/models/NAME or /v1/models/NAME behind the address, or --model NAME';
+const EXPECTED = '/v2/models/NAME or /v1/models/NAME after the address, or --model NAME';
 const EXPECTED_V1 =
-  '/v1/models/NAME, /versions/N or /labels/LABEL behind it, and :predict or nothing';
+  '/v1/models/NAME, optionally followed by /versions/N or /labels/LABEL and by :predict';
 
 export const isBenchUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
 
-/** `model`, `version`: what is said beside it. Errors: InvalidArgument. */
+/** `model`, `version`: given besides the URL. Errors: InvalidArgument. */
 export function benchUrl(text: string, model?: string, version?: string): BenchUrl {
   const bad = (expected: string): ServalError =>
     new ServalError(ErrorCode.InvalidArgument, `${text}: expected ${expected}`);
@@ -45,7 +45,7 @@ export function benchUrl(text: string, model?: string, version?: string): BenchU
   if (kind === undefined || isTls === undefined || usual === undefined) {
     throw bad('http://, https://, grpc:// or grpcs://');
   }
-  // The host of an unknown scheme is not read as a host.
+  // URL does not parse the host of an unknown scheme as a host.
   const url = new URL(text.replace(/^[a-z]+:/i, isTls ? 'https:' : 'http:'));
   const port = url.port === '' ? explicitPort(text, usual) : Number(url.port);
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -77,7 +77,7 @@ function decoded(text: string, bad: (expected: string) => ServalError): string {
   }
 }
 
-/** A port that is a scheme's own is not kept by URL. */
+/** URL drops a port that is the scheme's default. */
 function explicitPort(text: string, usual: number): number {
   const [, port] = /^[a-z]+:\/\/[^/]*:(\d+)(?:\/|$)/i.exec(text) ?? [];
   return port === undefined ? usual : Number(port);

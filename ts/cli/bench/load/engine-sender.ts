@@ -1,5 +1,5 @@
-// Requests to a model in this process, as infer() of the library makes them: no transport. The
-// load's thread, which runs small models itself, as a listener's does.
+// Sends requests to a model in this process through the library's infer(): no transport. The load's
+// thread, which runs small models itself, as a listener's does.
 import { ErrorCode } from '../../../base/errors.js';
 import { keptAlive, openModel, type OpenModel } from '../../../library/open-model.js';
 import { V2_REST } from '../../../model/request-kinds.js';
@@ -41,7 +41,7 @@ export class EngineSender implements Sender {
     engine.link.infer(V2_REST, loaded.handle, this.#body, this.#jsonBytes, call);
   }
 
-  /** Of a call that was begun when `heard` counted. */
+  /** Handles the end of a call begun when the `heard` generation was current. */
   answered(begun: number, heard: number, error: string | undefined): void {
     if (heard === this.#heard) this.onAnswer(begun, error);
   }

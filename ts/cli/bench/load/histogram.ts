@@ -1,8 +1,10 @@
-// Latencies of many requests in few numbers: counts by size, 128 to each doubling (0.8 % wide).
-// Pure; any thread.
+// Histogram of request latencies: counts in buckets, 128 per doubling (0.8 % wide). Pure; any
+// thread.
 import type { BenchLatency } from '../types.js';
 
-/** A count is of sixteenths of a microsecond, so that a model of a microsecond has a latency. */
+/**
+ * Counts are in sixteenths of a microsecond, so that very fast models have a measurable latency.
+ */
 const PER_MICROSECOND = 16;
 const SPLIT_BITS = 7;
 const SPLIT = 2 ** SPLIT_BITS;
@@ -10,8 +12,7 @@ const SPLIT = 2 ** SPLIT_BITS;
 const DOUBLINGS = 43 - SPLIT_BITS;
 const BUCKETS = SPLIT * (DOUBLINGS + 1);
 
-/** What a histogram holds, as it goes from thread to thread: microseconds and how often, in
- * turn. */
+/** Contents of a histogram for transfer between threads: microseconds and counts, alternating. */
 export interface HistogramData {
   readonly counts: Float64Array;
   readonly sum: number;
@@ -32,7 +33,7 @@ export class Histogram {
     return this.#count;
   }
 
-  /** A negative one counts as 0, one above six days as that. */
+  /** Negative values count as 0, values above six days as six days. */
   add(microseconds: number): void {
     const value = microseconds > 0 ? microseconds : 0;
     this.#count += 1;
@@ -61,7 +62,7 @@ export class Histogram {
     return { counts: Float64Array.from(counts), sum: this.#sum, max: this.#max };
   }
 
-  /** The latency that this part (0.99) of all did not exceed; 0 where there is none. */
+  /** The latency that this fraction (0.99) of all did not exceed; 0 if there is none. */
   quantile(part: number): number {
     const wanted = Math.max(1, Math.ceil(part * this.#count));
     let seen = 0;
@@ -84,7 +85,7 @@ export class Histogram {
   }
 }
 
-/** Below 2 * SPLIT each whole number has a bucket; above, SPLIT to a doubling. */
+/** Below 2 * SPLIT each whole number has a bucket; above, SPLIT per doubling. */
 function bucketOf(value: number): number {
   if (value < SPLIT) return Math.floor(value);
   const power = Math.floor(Math.log2(value)) - SPLIT_BITS;

@@ -1,5 +1,5 @@
-// A thread that calls the engine: requests come by messages (sender.ts), and results leave by
-// them. The load's threads and the pacers'.
+// A thread that calls the engine: it receives orders and returns results as messages (sender.ts).
+// The load's threads and the pacers'.
 import { parentPort, workerData } from 'node:worker_threads';
 import { ErrorCode, reasonOf, ServalError } from '../../../base/errors.js';
 import { EngineSender } from './engine-sender.js';

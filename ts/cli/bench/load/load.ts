@@ -1,5 +1,6 @@
-// The main thread's end of the load: its threads, a plan divided among them, their results as one.
-// Threads that send to a server are the addon's; the one that calls the engine is a worker.
+// The main thread's part of the load: starts its threads, divides a plan among them, merges their
+// results. Threads that send to a server are the addon's; the one that calls the engine is a
+// worker.
 import { Worker } from 'node:worker_threads';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import { Histogram } from './histogram.js';
@@ -17,35 +18,38 @@ import {
 } from './sender.js';
 import type { LoadData } from './load-worker.js';
 
-/** dist/bundle/ has its own copy beside the main thread's file. */
+/** dist/bundle/ has a copy beside the main thread's file. */
 const WORKER_FILE = new URL('./load-worker.js', import.meta.url);
-/** From the order to begin to the first request, so that all threads have heard it. */
+/** Delay between the start order and the first request, so that all threads have received it. */
 const LEAD_MS = 5;
 
-/** What all threads did together. */
+/** Combined result of all threads. */
 export interface LoadTotal {
   readonly answered: number;
   readonly failed: number;
   readonly firstError: string | undefined;
   readonly latencies: Histogram;
   readonly late: Histogram;
-  /** Threads' time in which they were busy, in threads. */
+  /** Busy time of all threads, in units of one thread. */
   readonly busyThreads: number;
 }
 
 export class Load {
   readonly #threads: readonly LoadPart[];
 
-  /** `threads`: of which each opens its own connections; the engine has one.
-   * Errors: those of NativeClient. */
+  /**
+   * `threads`: each opens its own connections; the engine has one. Errors: those of NativeClient.
+   */
   constructor(target: LoadTarget, threads: number) {
     this.#threads = Array.from({ length: threads }, () =>
       target.kind === 'engine' ? new EngineThread(target) : new NativeClient(target),
     );
   }
 
-  /** `measuring` is called when the measured time begins (true) and ends (false).
-   * Errors: no server; what the engine says of the model. */
+  /**
+   * `measuring` is called when the measured time begins (true) and ends (false). Errors: no server;
+   * the engine's error about the model.
+   */
   async run(
     request: LoadRequest,
     plan: LoadPlan,
@@ -75,7 +79,7 @@ export class Load {
   }
 }
 
-/** Settles when it is called, at `when` of now(). */
+/** Settles when it was called, at `when` of now(). */
 function at(when: number, call: () => void): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(() => {
@@ -140,7 +144,8 @@ class EngineThread implements LoadPart {
 
   async go(begins: number): Promise<LoadResult> {
     const answer = await this.#ask({ say: 'go', begins });
-    if (answer.say !== 'done') throw new TypeError(`a load thread says ${answer.say}`);
+    if (answer.say !== 'done')
+      throw new TypeError(`unexpected message of a load thread: ${answer.say}`);
     return answer.result;
   }
 
@@ -157,7 +162,7 @@ class EngineThread implements LoadPart {
   }
 
   async close(): Promise<void> {
-    // One that has ended is closed.
+    // It may have ended already.
     await this.#ask({ say: 'close' }).catch(() => undefined);
     await this.#worker.terminate();
   }

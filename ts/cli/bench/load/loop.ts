@@ -1,18 +1,19 @@
-// One measurement on one thread: when requests are sent, and which of their answers count. The
+// One measurement on one thread: when requests are sent, and which of their responses count. The
 // load's threads.
 //
-// closed: an answer begins the next request; latencies are of answers that come in the measured
-// time. open: requests are due by the clock, whatever comes back; latencies are of requests that
-// were due in the measured time, from that moment on, also where the client itself was late: what
-// waits because the server is slow is not left out (coordinated omission).
+// closed: a response triggers the next request; latencies are of responses within the measured
+// time. open: requests are due by the clock, independent of responses; latencies are of requests
+// that were due in the measured time, from that moment on, even if the client itself was late:
+// waiting caused by a slow server is included (no coordinated omission).
+import { performance } from 'node:perf_hooks';
 import { randomNumbers } from '../../predict/inputs.js';
 import { Histogram } from './histogram.js';
 import type { Pacer } from './pacer.js';
 import { now, type LoadPlan, type LoadResult, type Sender } from './sender.js';
 
-/** Other work of the thread waits for so long at most. */
+/** Maximum delay of other work on the thread. */
 const TURN_MS = 1;
-/** Requests of an open loop that wait on this side. */
+/** Maximum requests of an open loop that wait on the client's side. */
 const WAITING_MAX = 1_048_576;
 
 export class Loop {
@@ -20,7 +21,7 @@ export class Loop {
   readonly #plan: LoadPlan;
   readonly #pacer: Pacer;
   readonly #latencies = new Histogram();
-  /** From the moment when a request was due to when it was sent. */
+  /** Delay between the time a request was due and when it was sent. */
   readonly #late = new Histogram();
   readonly #random: () => number;
   #measured = 0;
@@ -29,7 +30,7 @@ export class Loop {
   #answered = 0;
   #failed = 0;
   #firstError: string | undefined;
-  /** open: those that were due in the measured time and have no answer. */
+  /** open: requests that were due in the measured time and have no response. */
   #owed = 0;
   #pumping = false;
   #stopped = false;
@@ -45,7 +46,7 @@ export class Loop {
     this.#random = randomNumbers(plan.seed);
   }
 
-  /** From `begins` (of now()) to the end of the measured time and what is waited for then. */
+  /** Runs from `begins` (of now()) to the end of the measured time and of the grace period. */
   async run(begins: number): Promise<LoadResult> {
     const { warmupMs, measureMs, graceMs } = this.#plan;
     this.#measured = begins + warmupMs;
@@ -60,7 +61,7 @@ export class Loop {
     const first = performance.eventLoopUtilization();
     await until(this.#ends);
     const busy = performance.eventLoopUtilization(first).utilization;
-    // The last that are due.
+    // The last requests that are due.
     this.#pump();
     this.#stopped = true;
     await this.#rest(graceMs);
@@ -78,7 +79,9 @@ export class Loop {
     };
   }
 
-  /** What has not come by the end of it, and was due in time, has failed. */
+  /**
+   * Requests that were due in time but have no response at the end of the grace period have failed.
+   */
   async #rest(graceMs: number): Promise<void> {
     if (this.#inFlight + this.#queued > 0) {
       const timer = setTimeout(() => this.#finished(), graceMs);
@@ -89,7 +92,7 @@ export class Loop {
     }
     if (this.#owed > 0) {
       this.#failed += this.#owed;
-      this.#firstError ??= `no answer ${(graceMs / 1000).toFixed(1)} s after the end`;
+      this.#firstError ??= `no response ${(graceMs / 1000).toFixed(1)} s after the end`;
     }
   }
 
@@ -128,7 +131,7 @@ export class Loop {
     return -Math.log(1 - this.#random()) * mean;
   }
 
-  /** Lines up what is due by now. */
+  /** Queues the requests that are due by now. */
   #takeDue(): void {
     const at = now();
     while (this.#due <= at && this.#due < this.#ends) {
@@ -137,7 +140,7 @@ export class Loop {
         this.#waiting.push(this.#due);
         if (counts) this.#owed += 1;
       } else if (counts) {
-        this.#fail(`more than ${WAITING_MAX} requests wait to be sent`);
+        this.#fail(`more than ${WAITING_MAX} requests are waiting to be sent`);
       }
       this.#due += this.#gap();
     }
@@ -177,7 +180,7 @@ export class Loop {
   }
 }
 
-/** Settles at `when` of now(), by the timer. */
+/** Settles at `when` of now(), using a timer. */
 function until(when: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, Math.max(0, when - now()));

@@ -1,6 +1,6 @@
-// The load client of the addon (native/load) as JavaScript sees it: one thread that sends requests
-// over HTTP/1.1, HTTP/2 or gRPC and measures their responses. Control plane; nothing here runs for
-// a request.
+// JavaScript side of the addon's load client (native/load): one thread that sends requests over
+// HTTP/1.1, HTTP/2 or gRPC and measures their responses. Control plane; nothing here runs per
+// request.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { BENCH_CALL_MS, BENCH_CONNECTIONS_MAX } from '../../../base/limits.js';
 import { lateTls } from '../../../base/late-modules.js';
@@ -23,12 +23,12 @@ interface NativeTraffic {
   readonly judged: 'http' | 'grpc' | 'grpc-stream';
   readonly authority: string;
   readonly path: string;
-  /** Names, in lower case, and values in turn. */
+  /** Names, in lower case, and values, alternating. */
   readonly fields: readonly string[];
   readonly bodies: readonly Uint8Array[];
 }
 
-/** The plan of clientOrder(): a LoadPlan, and connections. */
+/** The plan of clientOrder(): a LoadPlan, and the number of connections. */
 interface NativePlan extends LoadPlan {
   readonly connections: number;
   readonly connectionsMax: number;
@@ -43,9 +43,12 @@ export interface NativeResult extends LoadResult {
   readonly responseBytes: number;
 }
 
-/** HTTP/2: a client has one, a server has many: one for each call under way, up to this. */
+/**
+ * HTTP/2: one client has one connection, but a server has many clients: one for each call in
+ * flight, up to this.
+ */
 const HTTP2_CONNECTIONS_MAX = 16;
-/** An open loop begins with these connections; over HTTP/1.1 it opens more where it needs them. */
+/** Initial connections of an open loop; over HTTP/1.1 it opens more as needed. */
 const OPEN_FIRST = 32;
 
 export class NativeClient implements LoadPart {
@@ -54,7 +57,7 @@ export class NativeClient implements LoadPart {
   readonly #target: ServerTarget;
   #told: (problem: string | undefined, result: NativeResult | undefined) => void = () => undefined;
 
-  /** Errors: RuntimeUnavailable: the addon is not there. */
+  /** Errors: RuntimeUnavailable: the addon is missing. */
   constructor(target: ServerTarget) {
     this.#target = target;
     this.#native = loadBinding();
@@ -106,7 +109,10 @@ function nativeTarget(target: ServerTarget): NativeTarget {
   };
 }
 
-/** PEM; NODE_EXTRA_CA_CERTS and Node's options count where this Node says so (22.15 on). */
+/**
+ * PEM; includes NODE_EXTRA_CA_CERTS and Node's options if this Node version exposes them (22.15
+ * on).
+ */
 function trustedByNode(): string {
   const tls = lateTls() as typeof import('node:tls') & {
     readonly getCACertificates?: (type: 'default') => readonly string[];

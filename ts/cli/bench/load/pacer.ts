@@ -1,15 +1,15 @@
-// Wakes the load's thread at a moment: Node's timers are a millisecond wide, which is more than
-// small models take. A thread of its own sleeps until then, and says so by a message; nobody spins.
-// This file is both ends. The load's threads and the pacers'.
+// Wakes the load's thread at an exact time: Node's timers have a resolution of a millisecond, which
+// is longer than small models take. A dedicated thread sleeps until then and sends a message;
+// nothing spins. This file contains both sides. The load's threads and the pacers'.
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { now } from './sender.js';
 
 const SEQUENCE = 0;
 const ENDED = -1;
-/** Behind the sequence's word, aligned. */
+/** Follows the sequence word, aligned. */
 const DUE = 1;
 const SHARED_BYTES = 16;
-/** Not more often than this: at high rates some requests go together. */
+/** Minimum interval: at high rates several requests are sent together. */
 const TICK_MS = 0.1;
 
 export interface PacerData {
@@ -18,9 +18,9 @@ export interface PacerData {
   readonly port: MessagePort;
 }
 
-/** The load's end. */
+/** The load's side. */
 export class Pacer {
-  /** The moment has come. */
+  /** Called at the requested time. */
   onDue: () => void = () => undefined;
   readonly #file: URL;
   readonly #shared = new SharedArrayBuffer(SHARED_BYTES);
@@ -29,7 +29,7 @@ export class Pacer {
   #port: MessagePort | undefined;
   #worker: Worker | undefined;
 
-  /** `file`: what runs pace(). */
+  /** `file`: the worker that runs pace(). */
   constructor(file: URL) {
     this.#file = file;
   }
@@ -47,7 +47,7 @@ export class Pacer {
     port1.on('message', () => this.onDue());
   }
 
-  /** After start(). Forgets any moment before. */
+  /** Call after start(). Replaces any earlier time. */
   wakeAt(when: number): void {
     this.#times[DUE] = Math.max(when, now() + TICK_MS);
     Atomics.store(this.#words, SEQUENCE, ((this.#words[SEQUENCE] ?? 0) + 1) & 0x7fffffff);
@@ -63,7 +63,7 @@ export class Pacer {
   }
 }
 
-/** The pacer's end: runs until close(). */
+/** The pacer's side: runs until close(). */
 export function pace({ shared, port }: PacerData): void {
   const words = new Int32Array(shared);
   const times = new Float64Array(shared);

@@ -1,5 +1,5 @@
-// The parts of a load: what a thread of `serval bench` is asked for and what it returns, and the
-// sender of the thread that calls the engine. Types and a clock; control plane, the load's threads.
+// Types of a load: orders to a thread of `serval bench` and its results, and the sender of the
+// thread that calls the engine. Types and a clock; control plane, the load's threads.
 import type { Written } from '../../../config/values/values.js';
 import type { ModelChoice } from '../../../library/open-model.js';
 import type { HistogramData } from './histogram.js';
@@ -8,20 +8,22 @@ import type { HistogramData } from './histogram.js';
 export const now = (): number => performance.now() + CLOCK_BEGAN;
 const CLOCK_BEGAN = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
-/** `begun`: what send() was given. `error`: what is wrong with the answer, or that none came. */
+/**
+ * `begun`: the value given to send(). `error`: the problem of the response, or that none arrived.
+ */
 export type OnAnswer = (begun: number, error: string | undefined) => void;
 
 export interface Sender {
   /** Called once for each send(), during it or later. */
   onAnswer: OnAnswer;
-  /** Something can be sent again that could not before. */
+  /** Called when a request can be sent again. */
   onFree: () => void;
-  /** For this request. */
+  /** Prepares to send this request. */
   prepare(request: LoadRequest): Promise<void>;
   /** Whether a request can be begun. */
   free(): boolean;
   send(begun: number): void;
-  /** Gives up what is under way: it is not heard of any more. */
+  /** Abandons pending requests: they are not reported any more. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -33,12 +35,14 @@ export interface ServerTarget {
   readonly unixPath?: string;
   readonly host: string;
   readonly port: number;
-  /** PEM of who signed the server's certificate; "" = those that Node trusts; undefined = no
-   * TLS. */
+  /**
+   * PEM of the signers of the server's certificate; "" = those that Node trusts; undefined = no
+   * TLS.
+   */
   readonly tlsCa: string | undefined;
 }
 
-/** A model of this process. */
+/** A model in this process. */
 export interface EngineTarget {
   readonly kind: 'engine';
   readonly path: string;
@@ -46,16 +50,16 @@ export interface EngineTarget {
   readonly settings: ReadonlyMap<string, Written>;
 }
 
-/** Where a thread sends to. */
+/** Target of a thread's requests. */
 export type LoadTarget = ServerTarget | EngineTarget;
 
-/** One request, encoded. grpc: the body is a message with its prefix; engine: no path. */
+/** One encoded request. grpc: the body is a message with its prefix; engine: no path. */
 export interface LoadRequest {
   readonly path: string;
-  /** Headers beside those that every request of its kind has (host, content-length). */
+  /** Headers besides those of every request of its kind (host, content-length). */
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
-  /** V2's header length; -1: the body is JSON alone. */
+  /** V2's header length; -1: the body is only JSON. */
   readonly jsonBytes: number;
 }
 
@@ -64,18 +68,18 @@ export interface LoadPlan {
   readonly loop: 'closed' | 'open';
   /** closed */
   readonly concurrency: number;
-  /** open, a second */
+  /** open: requests per second */
   readonly rate: number;
   readonly warmupMs: number;
   readonly measureMs: number;
-  /** How long answers are waited for when it is over. */
+  /** How long to wait for responses at the end. */
   readonly graceMs: number;
-  /** Of the gaps between requests of an open loop: as independent callers come, or all equal. */
+  /** Gaps between requests of an open loop: as from independent callers, or all equal. */
   readonly arrivals: 'poisson' | 'constant';
   readonly seed: number;
-  /** Of one request to a server; default: BENCH_CALL_MS. */
+  /** Timeout of one request to a server; default: BENCH_CALL_MS. */
   readonly timeoutMs?: number;
-  /** closed, to a server: it ends after this many; default: by the clock. */
+  /** closed, to a server: ends after this number; default: by the clock. */
   readonly requests?: number;
 }
 
@@ -84,9 +88,9 @@ export interface LoadResult {
   readonly failed: number;
   readonly firstError: string | undefined;
   readonly latencies: HistogramData;
-  /** open: from the moment when a request was due to when it was sent. */
+  /** open: delay between the time a request was due and when it was sent. */
   readonly late: HistogramData;
-  /** The part of the time in which the thread was busy. */
+  /** Fraction of the time in which the thread was busy. */
   readonly busy: number;
 }
 
@@ -94,7 +98,7 @@ export interface LoadResult {
 export interface LoadPart {
   /** Opens what a load of this request needs. Errors: no server. */
   prepare(request: LoadRequest, plan: LoadPlan): Promise<void>;
-  /** Begins it at this time of now(). */
+  /** Starts it at this time of now(). */
   go(begins: number): Promise<LoadResult>;
   /** Never rejects. */
   close(): Promise<void>;

@@ -1,19 +1,19 @@
-// The points of a report as series that a drawing can compare: by path and rows of a request.
+// Groups a report's points into series for comparison in plots: by path and rows per request.
 // Control plane; pure.
 import type { BenchLoop, BenchPoint } from '../types.js';
 import { grouped, pathWords, rowsWords } from './numbers.js';
 
 export interface Group {
   readonly name: string;
-  /** Its colour, the same in every drawing of its part of the page. */
+  /** Its colour, the same in every plot of its part of the page. */
   readonly style: number;
-  /** Closed loops and open ones, each in the order of what they ask for: the least first. */
+  /** Closed loops and open ones, each in ascending order of load. */
   readonly points: readonly BenchPoint[];
 }
 
-/** What is drawn together. */
+/** Series plotted together. */
 export interface Part {
-  /** "" where there is one part. */
+  /** "" if there is only one part. */
   readonly title: string;
   readonly groups: readonly Group[];
 }
@@ -33,7 +33,7 @@ function groupsOf(points: readonly BenchPoint[], said: Said): readonly Group[] {
 
 const keyOf = ({ path, batch }: BenchPoint): string => `${path} ${batch}`;
 
-/** What differs, and therefore is said. */
+/** Properties that differ and are therefore part of the name. */
 interface Said {
   readonly path: boolean;
   readonly batch: boolean;
@@ -48,7 +48,7 @@ function nameOf(point: BenchPoint | undefined, said: Said): string {
   return words.length > 0 ? words.join(', ') : pathWords(point.path);
 }
 
-/** Paths beside each other; where there are several sizes of requests too, a part for each size. */
+/** One series per path; if there are several request sizes too, one part per size. */
 export function partsOf(points: readonly BenchPoint[]): readonly Part[] {
   const paths = distinct(points.map(({ path }) => path));
   const batches = distinct(points.map(({ batch }) => batch));
@@ -65,7 +65,7 @@ export function partsOf(points: readonly BenchPoint[]): readonly Part[] {
     });
 }
 
-/** Every series of the report, whatever part it is in, by its whole name. */
+/** Every series of the report, in any part, by its full name. */
 export function allGroups(points: readonly BenchPoint[]): readonly Group[] {
   const several = <T>(value: (point: BenchPoint) => T): boolean =>
     distinct(points.map(value)).length > 1;
@@ -75,7 +75,7 @@ export function allGroups(points: readonly BenchPoint[]): readonly Group[] {
   });
 }
 
-/** Those of one loop; groups that have none are left out. */
+/** Series of one kind of loop; groups without any are omitted. */
 export function ofLoop(groups: readonly Group[], loop: BenchLoop): readonly Group[] {
   return groups.flatMap((group) => {
     const points = group.points.filter((point) => point.loop === loop);
@@ -83,7 +83,7 @@ export function ofLoop(groups: readonly Group[], loop: BenchLoop): readonly Grou
   });
 }
 
-/** Of the points, the one with the most rows a second. */
+/** The point with the most rows per second. */
 export function fastest(points: readonly BenchPoint[]): BenchPoint | undefined {
   return points.reduce<BenchPoint | undefined>(
     (best, one) => (one.rowsPerSecond > (best?.rowsPerSecond ?? 0) ? one : best),

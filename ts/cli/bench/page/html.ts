@@ -1,7 +1,7 @@
-// Text of HTML and SVG: elements whose texts and attributes are escaped here and nowhere else.
+// Builds HTML and SVG text: elements whose texts and attributes are escaped here and nowhere else.
 // Control plane; pure.
 
-/** Markup that is finished: what h() made. Plain strings are texts and are escaped. */
+/** Finished markup made by h(). Plain strings are texts and are escaped. */
 export class Markup {
   constructor(readonly text: string) {}
 }
@@ -16,11 +16,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-/** Controls that HTML does not allow, and what changes the order of its surroundings. */
+/** Control characters that HTML does not allow, and bidirectional controls. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for.
 const HIDDEN =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Elements without content and end. */
+/** Elements without content and end tag. */
 const VOID = new Set(['meta', 'br', 'circle', 'line', 'rect', 'path']);
 
 export const escaped = (text: string): string =>
@@ -33,8 +33,7 @@ function textOf(child: Child): string {
   return escaped(String(child));
 }
 
-/** An element. Attributes that are undefined are left out; SVG's elements that have a title have
- * an end. */
+/** An element. Undefined attributes are omitted; SVG elements that have a title get an end tag. */
 export function h(name: string, attributes: Attributes = {}, ...children: Child[]): Markup {
   const written = Object.entries(attributes)
     .flatMap(([key, value]) => (value === undefined ? [] : ` ${key}="${escaped(String(value))}"`))
@@ -46,5 +45,5 @@ export function h(name: string, attributes: Attributes = {}, ...children: Child[
   return new Markup(`<${name}${written}>${inside}</${name}>`);
 }
 
-/** As it is: a style sheet. */
+/** Unescaped markup: a style sheet. */
 export const raw = (text: string): Markup => new Markup(text);

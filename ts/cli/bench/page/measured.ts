@@ -1,5 +1,5 @@
-// The parts of the page about what was measured: a summary, drawings, the table of all points.
-// Control plane; pure.
+// The page's parts about the measurements: a summary, plots, the table of all points. Control
+// plane; pure.
 import type { BenchPoint } from '../types.js';
 import {
   allGroups,
@@ -17,7 +17,7 @@ import { doubling, fitting } from './scale.js';
 
 const hasAnswers = ({ answered }: BenchPoint): boolean => answered > 0;
 
-/** What the title of a mark says of its point. */
+/** Tooltip of a point's mark. */
 export function pointTitle(name: string, point: BenchPoint): string {
   const { latency, requestsPerSecond, rowsPerSecond, failed, batch } = point;
   const rows = batch > 1 ? `, ${grouped(rowsPerSecond)} rows/s` : '';
@@ -34,7 +34,7 @@ export function latencyAxis(values: readonly number[], name: string): Axis {
   return { name, scale: fitting(values, Y_FROM, Y_TO), shown: duration };
 }
 
-/** p99 as a line with marks, p50 thin, over the rate of answers. */
+/** p99 as a line with marks, p50 thin, over the response rate. */
 function latencyOverRate(groups: readonly Group[], loop: string): Child {
   const points = groups.flatMap((group) => group.points).filter(hasAnswers);
   if (points.length < 2) return '';
@@ -67,7 +67,7 @@ function latencyOverRate(groups: readonly Group[], loop: string): Child {
   return plotFigure({
     title: `Latency over rate${loop}`,
     note: isLabelled && hasClosed ? 'numbers: requests in flight' : 'lines: p99, dashes: p50',
-    x: { name: 'requests answered a second', scale: fitting(rates, X_FROM, X_TO), shown: count },
+    x: { name: 'responses per second', scale: fitting(rates, X_FROM, X_TO), shown: count },
     y: latencyAxis(latencies, 'latency'),
     series: [...series.filter(({ isMinor }) => isMinor), ...series.filter((one) => !one.isMinor)],
   });
@@ -93,7 +93,7 @@ function throughputOver(
   return plotFigure({
     title,
     x: { name: x.name, scale, shown: isCount ? grouped : count },
-    y: { name: `${isRows ? 'rows' : 'requests'} answered a second`, scale: y, shown: count },
+    y: { name: `${isRows ? 'rows' : 'responses'} per second`, scale: y, shown: count },
     series: groups.map(({ name, style, points: own }) => ({
       name,
       style,
@@ -104,7 +104,7 @@ function throughputOver(
   });
 }
 
-/** Of each path the most rows a second at each size of a request. */
+/** For each path, the most rows per second at each request size. */
 function overBatches(points: readonly BenchPoint[]): Child {
   const closed = points.filter(({ batch }) => batch > 0);
   const sizes = new Set(closed.map(({ batch }) => batch));
@@ -118,8 +118,8 @@ function overBatches(points: readonly BenchPoint[]): Child {
       });
     return { name: pathWords(path), style, points: best };
   });
-  return throughputOver('Throughput over rows of a request', groups, {
-    name: 'rows of a request',
+  return throughputOver('Throughput over rows per request', groups, {
+    name: 'rows per request',
     of: ({ batch }) => batch,
     isCount: true,
   });
@@ -134,11 +134,11 @@ function closedPlot(groups: readonly Group[]): Child {
   });
 }
 
-/** Where requests are sent by the clock: what came back of what was sent. */
+/** For open loops: responses received against requests sent. */
 function openPlot(groups: readonly Group[]): Child {
   if (groups.flatMap(({ points }) => points).length < 2) return '';
   return throughputOver('Throughput over the rate of requests', groups, {
-    name: 'requests sent a second',
+    name: 'requests sent per second',
     of: ({ rate }) => rate,
   });
 }
@@ -164,7 +164,7 @@ export function plots(points: readonly BenchPoint[]): Child {
   return [partsOf(points).map(partOf), batches === '' ? '' : h('div', { class: 'plots' }, batches)];
 }
 
-/** A bar of a cell, of a hundred parts. */
+/** The bar of a table cell, in percent. */
 export function bar(part: number): Markup {
   const width = (Math.max(0, Math.min(1, part)) * 100).toFixed(1);
   return h(
@@ -178,7 +178,7 @@ export function bar(part: number): Markup {
 export const numberCell = (text: string, title?: string): Markup =>
   h('td', { class: 'number', title }, text);
 
-/** A line for each series: its quickest answers and its most rows a second. */
+/** One line per series: its lowest latency and its most rows per second. */
 export function summary(points: readonly BenchPoint[]): Markup {
   const groups = allGroups(points).filter((group) => group.points.some(hasAnswers));
   const most = Math.max(...points.map(({ rowsPerSecond }) => rowsPerSecond));
@@ -236,7 +236,7 @@ const COLUMNS = [
   ...['answered', 'failed', 'load cores', 'server cores'],
 ];
 
-/** Every point, as it was measured. */
+/** Every measured point. */
 export function pointTable(points: readonly BenchPoint[]): Markup {
   const cores = (value: number | undefined): string =>
     value === undefined ? '–' : value.toFixed(2);
@@ -267,7 +267,7 @@ export function pointTable(points: readonly BenchPoint[]): Markup {
   );
 }
 
-/** What a reader has to know before believing the numbers. */
+/** Caveats that a reader must know. */
 export function notes(points: readonly BenchPoint[], cores: number): Child {
   const failing = points.filter(({ failed }) => failed > 0);
   const failed = failing.reduce((sum, one) => sum + one.failed, 0);
@@ -283,17 +283,17 @@ export function notes(points: readonly BenchPoint[], cores: number): Child {
       : h(
           'p',
           { class: 'warn bad' },
-          `${grouped(failed)} requests of ${failing.length} of ${points.length} points failed` +
-            `${error === undefined ? '.' : `, the first one so: ${error}`}`,
+          `${grouped(failed)} requests failed in ${failing.length} of ${points.length} measurements` +
+            `${error === undefined ? '.' : `; the first: ${error}`}`,
         ),
     full.length === 0
       ? ''
       : h(
           'p',
           { class: 'warn' },
-          `In ${full.length} of ${points.length} points the machine's ${cores} cores were busy, ` +
-            `up to ${Math.max(...shares).toFixed(1)} of them with the load itself: with the load ` +
-            'elsewhere the server would answer more.',
+          `In ${full.length} of ${points.length} measurements the machine's ${cores} cores were busy, ` +
+            `up to ${Math.max(...shares).toFixed(1)} of them by the load itself: with the load on ` +
+            'another machine the server would be faster.',
         ),
   ];
 }

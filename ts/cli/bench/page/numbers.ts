@@ -1,10 +1,10 @@
-// Numbers with their units, as people read them; the words of paths. Control plane; pure.
+// Formats numbers with units for readers; names of paths. Control plane; pure.
 import type { BenchPath } from '../types.js';
 
 const KILO = 1000;
 const MEGA = 1_000_000;
 
-/** Three digits, no zeros behind the point. */
+/** Three digits, without trailing zeros. */
 function digits(value: number): string {
   if (Math.abs(value) >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(3)));
@@ -24,7 +24,7 @@ export function count(value: number): string {
   return `${digits(value / MEGA)} M`;
 }
 
-/** All its digits before the point, by threes. */
+/** All integer digits, in groups of three. */
 export function grouped(value: number): string {
   if (Math.abs(value) < 100) return digits(value);
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
@@ -33,7 +33,7 @@ export function grouped(value: number): string {
 export const bytes = (value: number): string =>
   value >= 2 ** 30 ? `${digits(value / 2 ** 30)} GiB` : `${digits(value / 2 ** 20)} MiB`;
 
-/** A ratio as times, or as per cent where it is near 1. */
+/** A ratio as a factor, or in percent if it is near 1. */
 export function change(from: number, to: number): string {
   const ratio = to / from;
   if (!Number.isFinite(ratio) || ratio <= 0) return '';

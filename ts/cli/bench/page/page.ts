@@ -1,5 +1,5 @@
-// A report of `serval bench` as one HTML file: nothing in it is fetched, run or sent, which its
-// policy says to the browser. Control plane; pure.
+// A report of `serval bench` as one HTML file: it fetches, runs and sends nothing, which its
+// content security policy enforces. Control plane; pure.
 import { createHash } from 'node:crypto';
 import type { BenchReport } from '../types.js';
 import { h, raw, type Child, type Markup } from './html.js';
@@ -8,16 +8,16 @@ import { bytes } from './numbers.js';
 import { STYLE } from './style.js';
 import { tunedPart } from './tuned.js';
 
-/** A longer table of points is there when it is asked for. */
+/** A longer table of points is collapsed. */
 const OPEN_POINTS_MAX = 24;
 
-/** The style sheet by its digest, and nothing else. */
+/** Allows only the style sheet, by its digest. */
 const policy = (): string => {
   const digest = createHash('sha256').update(STYLE).digest('base64');
   return `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'`;
 };
 
-/** An argument as a shell takes it. */
+/** An argument quoted for a shell. */
 const shellWord = (word: string): string =>
   /^[\w./:@=,+%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
@@ -59,14 +59,14 @@ function measured({ points, machine, tuned }: BenchReport): Child {
     h(
       'p',
       { class: 'dim' },
-      'Latency is from the moment when a request was to be sent to the end of its answer; failed ' +
-        'requests are in none. Requests in flight: the next one is sent when one was answered ' +
-        '(closed loop). /s sent: by the clock, whatever comes back (open loop).',
+      'Latency is from the time when a request was due to the end of its response; failed ' +
+        'requests are not included. Requests in flight: a response triggers the next request ' +
+        '(closed loop). /s sent: by the clock, independent of responses (open loop).',
     ),
   ];
 }
 
-/** One file of HTML without anything outside of it; it says nothing that `report` does not. */
+/** One self-contained HTML file; its contents are those of `report`. */
 export function benchPage(report: BenchReport): string {
   const { model, tuned } = report;
   const head = h(

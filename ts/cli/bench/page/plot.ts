@@ -1,5 +1,5 @@
-// One drawing: lines and marks over two axes, a legend, and a title for each mark that a pointer
-// rests on. Colours are classes of the style sheet. Control plane; pure.
+// One plot: lines and marks over two axes, a legend, and a tooltip for each mark. Colours are
+// classes of the style sheet. Control plane; pure.
 import { h, type Child, type Markup } from './html.js';
 import type { Scale } from './scale.js';
 
@@ -12,21 +12,21 @@ export const Y_TO = PLOT.top;
 export interface Mark {
   readonly x: number;
   readonly y: number;
-  /** What it says, a line each. */
+  /** Tooltip text, in lines. */
   readonly title: string;
-  /** Beside it. */
+  /** Label beside the mark. */
   readonly label?: string | undefined;
 }
 
 export interface Series {
   readonly name: string;
-  /** 0 to 7: its colour and the form of its marks. */
+  /** 0 to 7: its colour and the shape of its marks. */
   readonly style: number;
   readonly marks: readonly Mark[];
-  /** A thin line of dashes with small marks: the lesser value of the same thing. */
+  /** A thin dashed line with small marks: the secondary value of the same series. */
   readonly isMinor?: boolean;
   readonly hasLine?: boolean;
-  /** Not in the legend. */
+  /** Omitted from the legend. */
   readonly isUnlisted?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface Plot {
   readonly x: Axis;
   readonly y: Axis;
   readonly series: readonly Series[];
-  /** A line across: a bound of y. */
+  /** A horizontal line: a bound of y. */
   readonly bound?: { readonly value: number; readonly name: string } | undefined;
 }
 
@@ -116,7 +116,7 @@ function drawn(series: Series, { x, y }: Plot): Child {
   ];
 }
 
-/** Beside the point, inside the drawing. */
+/** Beside the point, inside the plot. */
 function labelOf(text: string, x: number, y: number): Markup {
   const isRight = x > X_TO - 8 * text.length - 12;
   const above = y - 9 < Y_TO + 8 ? y + 16 : y - 9;
@@ -154,7 +154,7 @@ function legend(series: readonly Series[]): Markup {
   return h('ul', { class: 'legend' }, items);
 }
 
-/** What a reader who sees no drawing is told. */
+/** Text alternative for readers who cannot see the plot. */
 function told({ title, x, y, series }: Plot): string {
   const ends = series.flatMap(({ name, marks }) => {
     const last = marks.at(-1);

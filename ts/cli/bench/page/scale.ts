@@ -1,24 +1,25 @@
-// Axes: where a value lies on a line of pixels, and which values are named there. Control plane;
-// pure.
+// Axes: maps values to pixels, and chooses the labelled values. Control plane; pure.
 
 export interface Scale {
-  /** The place of a value, in pixels. */
+  /** The position of a value, in pixels. */
   at(value: number): number;
   readonly ticks: readonly number[];
 }
 
 const STEPS = [1, 2, 2.5, 5, 10];
-/** Largest by smallest value above which an axis of positive values is logarithmic. */
+/**
+ * Ratio of the largest to the smallest value above which an axis of positive values is logarithmic.
+ */
 const LOG_FROM = 25;
 
-/** The least round number of STEPS that is not below. */
+/** The smallest round number of STEPS that is not below. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   const step = STEPS.find((one) => one * power >= value * (1 - 1e-9)) ?? 10;
   return step * power;
 }
 
-/** From 0 to at least the largest. */
+/** From 0 to at least the largest value. */
 export function linear(values: readonly number[], from: number, to: number, parts = 5): Scale {
   const most = Math.max(...values, 0) || 1;
   const step = roundUp(most / parts);
@@ -28,7 +29,7 @@ export function linear(values: readonly number[], from: number, to: number, part
   return { ticks, at: (value) => from + ((to - from) * value) / end };
 }
 
-/** Powers of ten, with 2 and 5 where there are few. Values are above 0. */
+/** Powers of ten, with 2 and 5 if there are few. Values are above 0. */
 export function logarithmic(values: readonly number[], from: number, to: number): Scale {
   const inner = logTicks(Math.min(...values), Math.max(...values));
   const least = inner[0] ?? 1;
@@ -53,14 +54,14 @@ function logTicks(least: number, most: number): readonly number[] {
   return all.slice(start, Math.max(start + 2, above < 0 ? all.length : above + 1));
 }
 
-/** Linear from 0, or logarithmic where the values are far apart. */
+/** Linear from 0, or logarithmic if the values are far apart. */
 export function fitting(values: readonly number[], from: number, to: number): Scale {
   const positive = values.filter((value) => value > 0);
   const isFar = Math.max(...positive) > LOG_FROM * Math.min(...positive);
   return isFar ? logarithmic(positive, from, to) : linear(values, from, to);
 }
 
-/** Counts, which are doubled: each is named as far as there is room; one alone in the middle. */
+/** Counts that double: each is labelled if there is space; a single one is in the middle. */
 export function doubling(values: readonly number[], from: number, to: number, room = 10): Scale {
   const known = [...new Set(values)].sort((a, b) => a - b);
   const low = Math.log2(Math.max(known[0] ?? 1, 0.5));

@@ -1,4 +1,4 @@
-// The part of the page about what `--tune` tried: best against defaults, a drawing, a table, the
+// The page's part about the trials of `--tune`: best against defaults, a plot, a table, the
 // configuration, the steps. Control plane; pure.
 import { settingsWords } from '../tune/words.js';
 import type { TuneReport, TuneTrial } from '../types.js';
@@ -9,7 +9,7 @@ import { plotFigure, X_FROM, X_TO, type Mark, type Series } from './plot.js';
 import { linear } from './scale.js';
 import { askedWords, fastest } from './groups.js';
 
-/** What stands for a trial in the drawing: its best point, or else its fastest. */
+/** The point that represents a trial in the plot: its best, or else its fastest. */
 const shownPoint = (trial: TuneTrial) => trial.best ?? fastest(trial.points);
 
 function cards(report: TuneReport, best: TuneTrial): Markup {
@@ -24,7 +24,7 @@ function cards(report: TuneReport, best: TuneTrial): Markup {
     'div',
     { class: 'cards' },
     card(
-      'rows a second',
+      'rows per second',
       grouped(after.rowsPerSecond),
       was((of) => {
         const gain = change(of.rowsPerSecond, after.rowsPerSecond);
@@ -42,7 +42,7 @@ function cards(report: TuneReport, best: TuneTrial): Markup {
       was((of) => `defaults: ${askedWords(of)}`),
     ),
     card(
-      'bound of p99',
+      'p99 bound',
       report.latencyBound === undefined ? 'none' : duration(report.latencyBound),
       `${report.trials.length} settings tried`,
     ),
@@ -74,9 +74,9 @@ function triedPlot(report: TuneReport): Child {
   const latencies = [...marked.map(({ mark }) => mark.y), ...(latencyBound ? [latencyBound] : [])];
   const rates = marked.map(({ mark }) => mark.x);
   return plotFigure({
-    title: 'What was tried',
-    note: 'each at its most rows a second within the bound',
-    x: { name: 'rows answered a second', scale: linear(rates, X_FROM, X_TO), shown: count },
+    title: 'Trials',
+    note: 'each at its highest throughput within the bound',
+    x: { name: 'rows per second', scale: linear(rates, X_FROM, X_TO), shown: count },
     y: latencyAxis(latencies, 'p99'),
     series: all,
     bound:
@@ -107,7 +107,7 @@ function triedTable({ trials, best }: TuneReport): Markup {
       h('td', { class: 'dim' }, trial.why),
     );
   });
-  const heads = ['settings', 'rows/s', '', 'p99', 'with', 'tried because'];
+  const heads = ['settings', 'rows/s', '', 'p99', 'with', 'reason'];
   return h(
     'div',
     { class: 'scroll panel' },
@@ -123,7 +123,7 @@ export function tunedPart(report: TuneReport): Child {
   return [
     h('h2', {}, 'Tuning'),
     best === undefined
-      ? h('p', { class: 'warn bad' }, 'No settings kept the bound of p99.')
+      ? h('p', { class: 'warn bad' }, 'No settings kept the p99 bound.')
       : [
           h('p', { class: 'lead' }, 'Best: ', h('b', {}, settingsWords(best.settings))),
           cards(report, best),
@@ -138,14 +138,14 @@ export function tunedPart(report: TuneReport): Child {
         fileText('config.pbtxt', report.config),
         report.batchingParameters === undefined
           ? ''
-          : fileText('batching parameters of TensorFlow Serving', report.batchingParameters),
+          : fileText('TensorFlow Serving batching parameters', report.batchingParameters),
       ),
     ),
     triedTable(report),
     h(
       'details',
       { class: 'panel' },
-      h('summary', {}, `What was done, in ${report.steps.length} steps`),
+      h('summary', {}, `Search log (${report.steps.length} steps)`),
       h(
         'ol',
         { class: 'steps' },

@@ -1,5 +1,5 @@
-// One request in the forms that the paths of a bench send, encoded once. Pure; control plane.
-// Source: docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
+// Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
+// docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementValues } from '../../../library/elements.js';
@@ -22,12 +22,14 @@ type Rows = readonly Readonly<Record<string, unknown>>[];
 export interface RequestModel {
   readonly inputs: readonly InputInfo[];
   readonly isTable: boolean;
-  /** Whether every output has the rows too, as far as that is known: V1's rows need it. */
+  /** Whether every output has the same rows, if known: V1's row format needs it. */
   readonly rowsOut: boolean;
 }
 
-/** What is sent on a path; `batch` 0: as it is. The engine needs no place.
- * Errors: InvalidArgument; Unimplemented: the path has no such request. */
+/**
+ * The request of a path; `batch` 0: unchanged. The engine needs no place. Errors: InvalidArgument;
+ * Unimplemented: the path has no such request.
+ */
 export function loadRequest(
   path: BenchPath,
   {
@@ -64,11 +66,11 @@ function checkSize(what: string, got: number, most: number): void {
   throw configError('--batch', text);
 }
 
-/** How often the rows that there are stand in a request. */
+/** How often the available rows are repeated in a request. */
 const timesOf = ([rows = 1]: readonly number[], batch: number): number =>
   batch === 0 ? 1 : batch / Math.max(1, rows);
 
-/** With gRPC's prefix, and V2's model name. */
+/** Adds gRPC's prefix and V2's model name. */
 function carriedBody(
   path: BenchPath,
   { body }: RequestBody,
@@ -94,7 +96,7 @@ const plainBody = (bytes: Uint8Array): RequestBody => ({
   jsonBytes: -1,
 });
 
-/** Of a path that goes to a server. */
+/** The place of a path that goes to a server. */
 function placed(place: RequestPlace | undefined): RequestPlace {
   if (place === undefined) throw new TypeError('a request without a place');
   return place;
@@ -111,7 +113,7 @@ function tensorRequest({ path, model, batch, place }: Wanted, values: Inputs): R
   );
   const count = all(({ shape }) => elementCount(shape));
   const isJson = path === 'rest-json' || path === 'v1-json';
-  if (isJson) checkSize('values of JSON', count, BENCH_ELEMENTS_MAX);
+  if (isJson) checkSize('JSON values', count, BENCH_ELEMENTS_MAX);
   const tensors = batch > 0 ? tensorsOfRows(own, batch) : own;
   switch (path) {
     case 'engine':
@@ -140,7 +142,7 @@ function tableRequest(
     case 'rest-json':
       return tableBody(inputs, own, {});
     case 'rest-binary': {
-      const text = 'models of columns are sent as JSON or by gRPC';
+      const text = 'tabular models are called with JSON or by gRPC';
       throw new ServalError(ErrorCode.Unimplemented, text);
     }
     case 'grpc':
@@ -152,7 +154,7 @@ function tableRequest(
   }
 }
 
-/** V2's JSON, as clients without binary data send it. */
+/** V2's JSON, as sent by clients without binary data. */
 function jsonBody(tensors: readonly EncodedTensor[]): RequestBody {
   const inputs = tensors.map(({ name, datatype, shape, bytes, parameters }) => {
     const values = Array.from(elementValues(datatype, bytes) as ArrayLike<unknown>);
@@ -174,10 +176,10 @@ function jsonValue(name: string, datatype: string, value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number' && Number.isFinite(value)) {
-    // As many digits as tell one float from the next.
+    // Enough digits to distinguish adjacent floats.
     return String(datatype === 'FP32' ? Number(value.toPrecision(9)) : value);
   }
-  const what = typeof value === 'number' ? String(value) : 'bytes that are no text';
+  const what = typeof value === 'number' ? String(value) : 'bytes that are not text';
   throw new ServalError(ErrorCode.Unimplemented, `input '${name}': JSON has no ${what}`);
 }
 
@@ -240,7 +242,7 @@ const CONTENTS: Readonly<Record<string, readonly [number, 'varint' | 'float' | '
 const BYTES_CONTENTS = 8;
 const CONTENTS_FIELD = 5;
 
-/** The same of a model of columns, from its JSON. */
+/** The same for a tabular model, from its JSON. */
 function tableMessage(body: ArrayBuffer): ArrayBuffer {
   const json = JSON.parse(Buffer.from(body).toString('utf8')) as {
     readonly parameters?: Readonly<Record<string, unknown>>;
@@ -251,8 +253,8 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
   for (const { name, datatype, shape, parameters = {}, data } of json.inputs) {
     const values = data.flat(Infinity);
     if (shape.some((dim) => dim < 0) || values.includes(null)) {
-      const text = `input '${name}': cells that are missing or lists of several lengths`;
-      throw new ServalError(ErrorCode.Unimplemented, `${text} are sent as JSON`);
+      const text = `input '${name}': missing cells or lists of different lengths`;
+      throw new ServalError(ErrorCode.Unimplemented, `${text} can only be sent as JSON`);
     }
     writer.message(INPUTS, (input) => {
       input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
@@ -267,7 +269,7 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
   return new Uint8Array(writer.concat()).buffer;
 }
 
-/** What REST's headers say of a body. */
+/** REST headers that describe a body. */
 const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
   jsonBytes < 0
     ? [['content-type', 'application/json']]

@@ -1,5 +1,5 @@
-// What stands before each gRPC message: a flag and its length. Pure; control plane.
-// Source: gRPC over HTTP2 (PROTOCOL-HTTP2.md), Length-Prefixed-Message.
+// The prefix of each gRPC message: a flag and its length. Pure; control plane. Source: gRPC over
+// HTTP2 (PROTOCOL-HTTP2.md), Length-Prefixed-Message.
 
 export const PREFIX_BYTES = 5;
 

@@ -1,24 +1,24 @@
-// Where requests go, and the paths of URLs that say so. Pure; control plane.
-// Source: docs/reference/protocols/v2-rest.md; docs/reference/protocols/v1-rest.md.
+// The target of requests, and the URL paths that name it. Pure; control plane. Source:
+// docs/reference/protocols/v2-rest.md; docs/reference/protocols/v1-rest.md.
 import { labelOf } from '../../predict/grpc/predict-request.js';
 import { isOfV1 } from '../paths.js';
 import type { BenchPath } from '../types.js';
 
-/** Where requests go, as far as they say so. */
+/** Target of requests, as far as requests name it. */
 export interface RequestPlace {
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
   /** REST over HTTP/2; default false. */
   readonly isHttp2?: boolean;
-  /** Before /v2 or /v1. */
+  /** The path before /v2 or /v1. */
   readonly prefix: string;
   readonly model: string;
   /** "" = the server's choice. */
   readonly version: string;
-  /** Of V1 and PredictionService; "" = none. */
+  /** For V1 and PredictionService; "" = none. */
   readonly label: string;
-  /** Of V1 and PredictionService; "" = serving_default, unsaid. */
+  /** For V1 and PredictionService; "" = serving_default, omitted. */
   readonly signature: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -36,6 +36,6 @@ export function v1ModelPath(place: RequestPlace): string {
   return `${prefix}/v1/models/${encodeURIComponent(model)}${meant}`;
 }
 
-/** What a request of a path of HTTP is sent to. */
+/** URL path of requests on an HTTP path. */
 export const requestPath = (path: BenchPath, place: RequestPlace): string =>
   isOfV1(path) ? `${v1ModelPath(place)}:predict` : `${v2ModelPath(place)}/infer`;

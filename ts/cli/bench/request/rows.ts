@@ -1,4 +1,4 @@
-// The inputs that a bench sends, and the same with another number of rows. Pure; control plane.
+// The inputs of a bench, and the same with another number of rows. Pure; control plane.
 import { configError } from '../../../config/values/values.js';
 import { pictureShape } from '../../../protocols/sample-request.js';
 import type { EncodedTensor, InputInfo, Inputs, InputValue } from '../../../library/types.js';
@@ -8,15 +8,17 @@ import { echo } from '../../../base/text.js';
 
 const LENGTH_BYTES = 4;
 
-/** Whether the first dimension of all inputs is free: the rows of a request. */
+/** Whether the first dimension of all inputs is dynamic: the rows of a request. */
 export function hasRows(infos: readonly InputInfo[]): boolean {
   return (
     infos.length > 0 && infos.every(({ shape, unknownRank }) => !unknownRank && (shape[0] ?? 0) < 0)
   );
 }
 
-/** `text`: NAME=3,224,224 (--shape), of all dimensions or of those behind the rows.
- * Errors: InvalidArgument. */
+/**
+ * `text`: NAME=3,224,224 (--shape), of all dimensions or of the trailing dimensions after the rows.
+ * Errors: InvalidArgument.
+ */
 export function shapedInfos(
   infos: readonly InputInfo[],
   texts: readonly string[],
@@ -29,7 +31,7 @@ export function shapedInfos(
     }
     if (!infos.some((one) => one.name === name)) {
       const names = infos.map((one) => one.name).join(', ');
-      throw configError('--shape', `no input ${echo(name)}, there are ${names}`);
+      throw configError('--shape', `no input ${echo(name)}; the model has ${names}`);
     }
     given.set(name, dims.split(',').map(Number));
   }
@@ -47,15 +49,17 @@ export function shapedInfos(
   });
 }
 
-/** Free sides of pictures become a picture's; the rows stay free. */
+/** Dynamic sides of images get a realistic size; the rows stay dynamic. */
 function pictureOf(info: InputInfo): readonly number[] {
   const picture = pictureShape({ ...info, symbols: [] });
   const [rows = 1, ...rest] = info.shape;
   return picture === undefined ? info.shape : [rows, ...rest.map((_, i) => picture[i + 1] ?? 1)];
 }
 
-/** Tensors with so many rows: those that there are, again and again.
- * Errors: InvalidArgument: a tensor without rows. */
+/**
+ * Tensors with this number of rows, repeating the available ones. Errors: InvalidArgument: a tensor
+ * without rows.
+ */
 export function tensorsOfRows(tensors: readonly EncodedTensor[], rows: number): EncodedTensor[] {
   return tensors.map((tensor) => {
     const { name, shape, bytes, datatype } = tensor;
@@ -87,7 +91,7 @@ function textRowEnds(bytes: Uint8Array, rows: number, shape: readonly number[]):
   return ends;
 }
 
-/** Columns of a model of columns with so many rows. */
+/** Columns of a tabular model with this number of rows. */
 export function columnsOfRows(columns: Inputs, rows: number): Inputs {
   return Object.fromEntries(
     Object.entries(columns).map(([name, value]): [string, InputValue] => {

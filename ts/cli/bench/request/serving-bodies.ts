@@ -1,5 +1,5 @@
-// One request as clients of TensorFlow Serving send it: V1's JSON, and PredictionService's Predict.
-// Pure; control plane. Source: docs/reference/protocols/v1-rest.md;
+// Encodes one request as clients of TensorFlow Serving do: V1's JSON, and PredictionService's
+// Predict. Pure; control plane. Source: docs/reference/protocols/v1-rest.md;
 // docs/reference/protocols/tf-grpc.md; docs/reference/tabular.md, V1, TensorFlow's Predict.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementValues } from '../../../library/elements.js';
@@ -10,7 +10,7 @@ import { predictRequest } from '../../predict/grpc/predict-request.js';
 import { v1Text } from '../../predict/v1-json.js';
 import type { RequestPlace } from './place.js';
 
-/** Digits that tell one float of 32 bits from the next. */
+/** Digits that distinguish adjacent 32-bit floats. */
 const FLOAT_DIGITS = 9;
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -31,8 +31,10 @@ export function v1Body(
   return bodyOf(signature, 'instances', rowsText(columns));
 }
 
-/** Of a model of columns: rows by field. Errors: those of v1Body(); InvalidArgument: a column of
- * another form than one cell a row. */
+/**
+ * For a tabular model: rows by field. Errors: those of v1Body(); InvalidArgument: a column that
+ * does not have one cell per row.
+ */
 export function v1TableBody(columns: Inputs, signature: string): Uint8Array {
   const texts = Object.entries(columns).map(([name, value]) => {
     const { data, shape, parameters = {} } = tensorInput(`input '${name}'`, value);
@@ -49,7 +51,7 @@ export function v1TableBody(columns: Inputs, signature: string): Uint8Array {
 function checkPlain(name: string, parameters: Parameters): void {
   const [first] = Object.keys(parameters);
   if (first === undefined) return;
-  const text = `input '${name}': parameters (${first}) are of V2, and of no other API`;
+  const text = `input '${name}': parameters (${first}) can only be sent by V2`;
   throw new ServalError(ErrorCode.Unimplemented, text);
 }
 
@@ -60,7 +62,7 @@ function bodyOf(signature: string, form: 'instances' | 'inputs', text: string): 
 
 type Texts = readonly (readonly [name: string, texts: readonly string[]])[];
 
-/** A row of one input is its value, others are objects. */
+/** A row of one input is its value; others are objects. */
 function rowsText(columns: Texts, isNamed = columns.length > 1): string {
   const rows = Array.from({ length: columns[0]?.[1].length ?? 0 }, (_, row) => {
     const values = columns.map(([name, texts]) => [name, texts[row] ?? 'null'] as const);
@@ -72,7 +74,7 @@ function rowsText(columns: Texts, isNamed = columns.length > 1): string {
 const objectText = (members: readonly (readonly [string, string])[]): string =>
   `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 
-/** Lists in lists, from dimension `depth` on: as many as the dimensions before it have places. */
+/** Nested lists from dimension `depth` on, one for each index of the dimensions before it. */
 function nestedTexts({ datatype, shape, bytes }: EncodedTensor, depth: number): readonly string[] {
   const values = Array.from(elementValues(datatype, bytes) as ArrayLike<unknown>);
   let level: readonly string[] = values.map((value) => valueText(datatype, value));
@@ -98,7 +100,7 @@ export function predictMessage(tensors: readonly EncodedTensor[], place: Request
   return predictRequest(place, place.signature, tensors, []);
 }
 
-/** The same of a model of columns. Errors: Unimplemented: what a TensorProto does not hold. */
+/** The same for a tabular model. Errors: Unimplemented: values that a TensorProto cannot hold. */
 export function predictTableMessage(
   infos: readonly InputInfo[],
   columns: Inputs,
@@ -110,8 +112,8 @@ export function predictTableMessage(
   const tensors = columnTensors(infos, columns).map((tensor) => {
     const { name, shape, parameters } = tensor;
     if (shape.some((dim) => dim < 0) || parameters['null_indices'] !== undefined) {
-      const text = `input '${name}': cells that are missing or lists of several lengths`;
-      throw new ServalError(ErrorCode.Unimplemented, `${text} are sent as JSON`);
+      const text = `input '${name}': missing cells or lists of different lengths`;
+      throw new ServalError(ErrorCode.Unimplemented, `${text} can only be sent as JSON`);
     }
     return { ...tensor, parameters: {} };
   });

@@ -1,5 +1,5 @@
-// Which settings are worth a try, and why, given the best so far: the steps of the search, each a
-// pure function of what is known. Control plane; pure.
+// Settings worth trying, and why, given the best so far: each step of the search is a pure function
+// of the known results. Control plane; pure.
 import type { BenchPoint, TunedSettings } from '../types.js';
 import { time } from './words.js';
 
@@ -8,11 +8,11 @@ export interface Candidate {
   readonly why: string;
 }
 
-/** Settings in an order: what comes later is only tried while what came before was better. */
+/** Settings in order: later ones are only tried while earlier ones were better. */
 export interface Walk {
   readonly name: string;
   readonly candidates: readonly Candidate[];
-  /** How many in a row may bring nothing. */
+  /** Number of consecutive settings that may bring no improvement. */
   readonly patience: number;
 }
 
@@ -21,7 +21,7 @@ export interface Known {
   readonly point: BenchPoint;
   readonly cores: number;
   readonly canBatch: boolean;
-  /** Rows of a request, at least 1, and requests in flight at most. */
+  /** Rows of a request, at least 1, and the maximum number of requests in flight. */
   readonly rows: number;
   readonly concurrencyMax: number;
   readonly latencyBound?: number | undefined;
@@ -36,13 +36,13 @@ function halves(from: number): readonly number[] {
   return all;
 }
 
-/** Cores shared out: an instance of one thread for each, then fewer with more threads. */
+/** Divides the cores: a single-threaded instance for each, then fewer with more threads. */
 export function shares({ best, cores }: Known): Walk {
   const candidates = halves(cores)
     .filter((instances) => instances > 1 || cores === 1)
     .map((instances) => {
       const threads = Math.max(1, Math.floor(cores / instances));
-      const why = `${cores} cores shared out by ${instances}`;
+      const why = `${cores} cores divided among ${instances}`;
       return { settings: { ...best, instances, threads }, why };
     });
   return { name: 'instances and threads', candidates, patience: 1 };
@@ -62,24 +62,24 @@ export function fewerInstances({ best }: Known): Walk {
   const counts = halves(best.instances ?? 1).slice(1);
   const candidates = counts.map((instances) => ({
     settings: { ...best, instances },
-    why: 'fewer requests wait for each other',
+    why: 'less queueing',
   }));
   return { name: 'fewer instances', candidates, patience: 0 };
 }
 
-/** One thread, where a run is too short to be shared; or twice as many. */
+/** One thread, if a run is too short to parallelize; or twice as many. */
 export function otherThreads({ best, cores }: Known): Walk {
   const now = best.threads ?? cores;
   const fewer = halves(now).slice(1);
   const more = now * 2 <= cores ? [now * 2] : [];
   const candidates = [...fewer, ...more].map((threads) => ({
     settings: { ...best, threads },
-    why: threads < now ? 'a run shared by fewer threads' : 'a run shared by more threads',
+    why: threads < now ? 'fewer threads per run' : 'more threads per run',
   }));
   return { name: 'threads', candidates, patience: 0 };
 }
 
-/** No batches, and then larger and larger ones, to as many rows as can be in flight. */
+/** No batches, then increasingly large ones, up to as many rows as can be in flight. */
 export function batches({ best, canBatch, rows, concurrencyMax }: Known): Walk {
   const sizes: number[] = [];
   const most = Math.min(BATCH_MAX, rows * concurrencyMax);
@@ -96,7 +96,7 @@ export function batches({ best, canBatch, rows, concurrencyMax }: Known): Walk {
   return { name: 'batches', candidates: joined, patience: 1 };
 }
 
-/** Each request runs alone; only where that says something new. */
+/** Each request runs alone; only if that is a new combination. */
 export function alone({ best, canBatch }: Known): Walk {
   const { instances, threads } = best;
   const settings = { instances, threads, maxBatchSize: 0 };
@@ -104,7 +104,7 @@ export function alone({ best, canBatch }: Known): Walk {
   return { name: 'no batches', candidates, patience: 0 };
 }
 
-/** Waiting for company: not longer than twice what an answer takes, or half of the bound. */
+/** Batching delays: at most twice the response time, or half of the bound. */
 export function delays({ best, point, latencyBound }: Known): Walk {
   const { maxBatchSize = 0, maxQueueDelayMicroseconds: now = 0 } = best;
   const most = Math.min(2 * point.latency.p50, (latencyBound ?? Infinity) / 2);
@@ -112,22 +112,22 @@ export function delays({ best, point, latencyBound }: Known): Walk {
     (delay) => maxBatchSize > 0 && delay > now && delay <= most,
   ).map((delay) => ({
     settings: { ...best, maxQueueDelayMicroseconds: delay },
-    why: `a batch that is not full waits ${time(delay)}`,
+    why: `an incomplete batch waits ${time(delay)}`,
   }));
   return { name: 'queue delay', candidates, patience: 0 };
 }
 
-/** With a delay: a batch of half the size need not wait. */
+/** With a delay: a batch of half the size does not have to wait. */
 export function preferred({ best, rows }: Known): Walk {
   const { maxBatchSize = 0, maxQueueDelayMicroseconds = 0 } = best;
   const half = Math.floor(maxBatchSize / 2);
   const isUseful = maxQueueDelayMicroseconds > 0 && half > rows;
   const settings = { ...best, preferredBatchSize: half };
-  const candidates = isUseful ? [{ settings, why: `${half} rows leave without a wait` }] : [];
+  const candidates = isUseful ? [{ settings, why: `${half} rows start without waiting` }] : [];
   return { name: 'preferred size', candidates, patience: 0 };
 }
 
-/** In this order, again while something is found. */
+/** In this order, repeated while something is found. */
 export const WALKS: readonly ((known: Known) => Walk)[] = [
   shares,
   moreInstances,

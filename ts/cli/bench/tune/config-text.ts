@@ -1,19 +1,21 @@
-// Settings as files: config.pbtxt, and TensorFlow Serving's batching parameters. Control plane;
-// pure. Source: v2-protocol.md 11, tfserving.md 3.5.
+// Writes settings as files: config.pbtxt, and TensorFlow Serving's batching parameters. Control
+// plane; pure. Source: v2-protocol.md 11, tfserving.md 3.5.
 import type { TunedSettings } from '../types.js';
 
-/** Batches that may wait: TensorFlow Serving's default of 10 refuses requests of a full load. */
+/** Maximum waiting batches: TensorFlow Serving's default of 10 refuses requests at full load. */
 const ENQUEUED_BATCHES = 100;
 
-/** ONNX Runtime's threads of a session, by the name that Triton's backend has for them. */
+/** ONNX Runtime's threads of a session, by the name in Triton's backend. */
 export const THREADS_PARAMETER = 'intra_op_thread_count';
 
 /** A string of text proto. */
 const quoted = (text: string): string =>
   `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 
-/** A config.pbtxt by which a model is served with `settings`. `notes`: comments above it; a
- * setting that is undefined is left out, so that the server's default holds. */
+/**
+ * A config.pbtxt that serves a model with `settings`. `notes`: comments above it; undefined
+ * settings are omitted, so that the server's default applies.
+ */
 export function configText(
   settings: TunedSettings,
   name: string,
@@ -23,7 +25,7 @@ export function configText(
   return `${[...said, `name: ${quoted(name)}`, ...settingBlocks(settings)].join('\n')}\n`;
 }
 
-/** The fields of what is set. */
+/** The fields of the settings that are set. */
 export function settingBlocks(settings: TunedSettings): readonly string[] {
   const { instances, threads, maxBatchSize } = settings;
   return [
@@ -50,9 +52,11 @@ function batchingBlock(settings: TunedSettings): string {
 const parameter = (key: string, value: string): string =>
   `parameters {\n  key: ${quoted(key)}\n  value {\n    string_value: ${quoted(value)}\n  }\n}`;
 
-/** A file for --batching-parameters-file of Serval and tensorflow_model_server, with the flags that
- * go with it as a comment; undefined where `settings` have no batches. `cores`: what TensorFlow
- * Serving has threads for, where `settings` does not say. */
+/**
+ * A file for --batching-parameters-file of Serval and tensorflow_model_server, with the necessary
+ * flags as a comment; undefined if `settings` have no batches. `cores`: TensorFlow Serving's number
+ * of threads if `settings` does not say.
+ */
 export function batchingParametersText(settings: TunedSettings, cores: number): string | undefined {
   const { instances = 1, threads, maxBatchSize = 0, maxQueueDelayMicroseconds = 0 } = settings;
   if (maxBatchSize === 0) return undefined;

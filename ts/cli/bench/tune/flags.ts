@@ -1,5 +1,4 @@
-// The flags of `serval bench --tune`. Data, but for the question whether it is asked for; control
-// plane.
+// The flags of `serval bench --tune`. Data, plus a check whether it is requested; control plane.
 import type { ParsedFlags } from '../../../config/command-line.js';
 import { flag, type FlagRow } from '../../../config/values/flag-row.js';
 import { boolValue } from '../../../config/values/values.js';
@@ -11,29 +10,35 @@ export const TUNE = flag(
   '',
   { kind: 'bool' },
   'false',
-  'search instances, threads, batches and queue delay; prints a config.pbtxt',
+  'search for the best instances, threads, batches and queue delay; prints a config.pbtxt',
 );
 export const LATENCY_BOUND = flag(
   'latency-bound',
   'TIME',
   TEXT,
   '',
-  '--tune: p99 has to stay below this (10ms, 500us, 1s)',
+  '--tune: p99 must stay below this (10ms, 500us, 1s)',
 );
 export const TUNE_SECONDS = flag(
   'tune-seconds',
   'S',
   { kind: 'int', min: 1, max: 86_400 },
   300,
-  '--tune: nothing new is tried after so long',
+  '--tune: seconds after which nothing new is tried',
 );
-export const CONFIG_OUT = flag('config-out', 'FILE', TEXT, '', '--tune: config.pbtxt, as a file');
+export const CONFIG_OUT = flag(
+  'config-out',
+  'FILE',
+  TEXT,
+  '',
+  '--tune: write config.pbtxt to this file',
+);
 export const BATCHING_OUT = flag(
   'batching-parameters-out',
   'FILE',
   TEXT,
   '',
-  "--tune: the same for TensorFlow Serving's --batching_parameters_file",
+  "--tune: write TensorFlow Serving's --batching_parameters_file",
 );
 
 export const TUNE_FLAGS: readonly FlagRow[] = [

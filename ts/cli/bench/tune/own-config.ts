@@ -1,5 +1,5 @@
-// A model's own config.pbtxt under other settings: what they replace is cut out of its text, the
-// rest stays as it was written, comments too. Control plane.
+// Merges settings into a model's own config.pbtxt: replaced fields are cut out of its text, the
+// rest is kept as written, including comments. Control plane.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ModelPath } from '../../../config/values/model-path.js';
@@ -23,7 +23,7 @@ export async function ownConfig(
   return existsSync(file) ? readConfigText(file) : undefined;
 }
 
-/** `base` with `settings` in place of its own. Errors: InvalidArgument: no text proto. */
+/** `base` with `settings` replacing its own. Errors: InvalidArgument: not a text proto. */
 export function mergedConfig(
   base: string,
   settings: TunedSettings,
@@ -47,7 +47,7 @@ export function mergedConfig(
 interface Field {
   readonly name: string;
   readonly begin: number;
-  /** Behind it. */
+  /** Position after it. */
   readonly end: number;
 }
 
@@ -65,7 +65,7 @@ function isReplaced({ name, begin, end }: Field, base: string, settings: TunedSe
   }
 }
 
-/** The fields of the message, as they stand in its text. */
+/** The top-level fields of the message, in the order of its text. */
 function topFields(text: string): readonly Field[] {
   const fields: Field[] = [];
   let at = behindSpace(text, 0, true);
@@ -81,7 +81,7 @@ function topFields(text: string): readonly Field[] {
   return fields;
 }
 
-/** `separators`: what may stand between two fields too. */
+/** `separators`: also skips characters allowed between two fields. */
 function behindSpace(text: string, from: number, separators = false): number {
   let at = from;
   for (;;) {
@@ -99,7 +99,7 @@ function behindValue(text: string, from: number): number {
   if (OPENING[char] !== undefined) return behindNested(text, from);
   if (char === '"' || char === "'") {
     let at = behindText(text, from);
-    // Texts that follow each other are one.
+    // Consecutive strings are concatenated.
     for (;;) {
       const next = behindSpace(text, at);
       if (text[next] !== '"' && text[next] !== "'") return at;

@@ -1,5 +1,5 @@
-// What a search found, as it is printed, written to files and drawn: a table of the settings that
-// were tried and the configuration of the best. Control plane; pure.
+// The result of a search for printing, files and plots: a table of the tried settings and the
+// configuration of the best. Control plane; pure.
 import { change, grouped } from '../page/numbers.js';
 import type { TuneReport, TuneTrial } from '../types.js';
 import { batchingParametersText, configText } from './config-text.js';
@@ -8,10 +8,10 @@ import type { Found } from './search.js';
 import { pointWords, settingsWords, time } from './words.js';
 
 export interface ReportOptions {
-  /** The model's name, which config.pbtxt says. */
+  /** The model's name for config.pbtxt. */
   readonly name: string;
   readonly latencyBound?: number | undefined;
-  /** Whether TensorFlow Serving's batching parameters are wanted too. */
+  /** Whether TensorFlow Serving's batching parameters are requested too. */
   readonly hasBatchingParameters: boolean;
   readonly cores: number;
   /** The text of the model's own config.pbtxt; undefined: it has none. */
@@ -39,7 +39,7 @@ export function reportOf(found: Found, options: ReportOptions): TuneReport {
   };
 }
 
-/** What stands above a configuration. */
+/** Comments above a configuration. */
 function notes(
   { trials }: Found,
   best: TuneTrial | undefined,
@@ -48,7 +48,7 @@ function notes(
   const bound = latencyBound === undefined ? '' : `, p99 below ${time(latencyBound)}`;
   const lines = [`serval bench --tune, ${trials.length} settings tried${bound}`];
   if (best?.best === undefined)
-    return [...lines, 'no settings kept the bound: these are the defaults'];
+    return [...lines, 'no settings kept the bound; these are the defaults'];
   const before = trials[0]?.best;
   const isDefault = best === trials[0];
   return [
@@ -58,7 +58,7 @@ function notes(
   ];
 }
 
-/** Lines of a table: what was tried, fastest first, the best one marked. */
+/** Lines of a table: the trials, fastest first, the best one marked. */
 export function trialTable(report: TuneReport): readonly string[] {
   const { trials, best } = report;
   const base = trials[0]?.best?.rowsPerSecond;
@@ -86,7 +86,7 @@ function cells({ best, points, problem }: TuneTrial, base: number | undefined): 
   return best === undefined ? [...rows, problem ?? 'above the bound'] : rows;
 }
 
-/** The first column to the left, the others to the right; what is behind the last head is words. */
+/** Aligns the first column left, the others right; cells after the last heading are plain text. */
 function aligned(rows: readonly (readonly string[])[]): readonly string[] {
   const columns = rows[0]?.length ?? 0;
   const full = rows.filter((row) => row.length >= columns);

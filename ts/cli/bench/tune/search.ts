@@ -1,6 +1,6 @@
-// `serval bench --tune`: looks for the settings under which a model answers the most rows a second
-// with p99 within a bound. Climbs setting by setting, gives up early what cannot win, keeps to a
-// budget of time, and measures the winner beside the defaults once more. Control plane; main
+// `serval bench --tune`: searches for the settings under which a model returns the most rows per
+// second with p99 within a bound. Climbs setting by setting, abandons hopeless trials early, keeps
+// to a time budget, and measures the winner against the defaults once more. Control plane; main
 // thread. It starts no process itself: see StartTuned.
 import { reasonOf } from '../../../base/errors.js';
 import type { BenchPoint, StartTuned, TunedSettings, TuneTrial } from '../types.js';
@@ -17,21 +17,21 @@ import {
 } from './trial.js';
 import { gainWords, pointWords, settingsKey, settingsWords, time } from './words.js';
 
-/** The winner is measured again for so many times as long. */
+/** The winner is measured again for this many times as long. */
 const CONFIRM_TIMES = 2;
 const ROUNDS_MAX = 3;
 
 export interface SearchOptions extends Load {
   readonly start: StartTuned;
-  /** Of the machine that serves. */
+  /** Cores of the serving machine. */
   readonly cores: number;
-  /** Whether requests may be joined: the model has a batch dimension. */
+  /** Whether requests can be batched: the model has a batch dimension. */
   readonly canBatch: boolean;
-  /** After so long nothing new is begun. */
+  /** After this time nothing new is started. */
   readonly budgetSeconds: number;
-  /** Told each step as it is done, a line each. */
+  /** Called with a line for each finished step. */
   readonly say: (line: string) => void;
-  /** Whether it was asked to stop: it ends with what it has. */
+  /** Whether a stop was requested: it ends with its current results. */
   readonly isStopped?: () => boolean;
   /** Milliseconds; default: the process's clock. */
   readonly now?: () => number;
@@ -40,7 +40,7 @@ export interface SearchOptions extends Load {
 export interface Found {
   /** The first one is the server's defaults. */
   readonly trials: readonly TuneTrial[];
-  /** Of `trials`; undefined where none kept the bound. */
+  /** Index into `trials`; undefined if none kept the bound. */
   readonly best?: number | undefined;
   readonly steps: readonly string[];
 }
@@ -81,10 +81,10 @@ class Search {
     this.options.say(line);
   }
 
-  /** The defaults have to work: what they say is what went wrong. */
+  /** The defaults must work: their error is the search's error. */
   private async baseline(): Promise<void> {
     const tried = await this.measure(
-      { settings: {}, why: 'a model of a repository, nothing set' },
+      { settings: {}, why: 'the defaults of a repository model' },
       1,
     );
     this.tried.push(tried);
@@ -113,13 +113,13 @@ class Search {
     if (this.saidWhy) return;
     this.saidWhy = true;
     const spent = Math.round((this.now() - this.begun) / 1000);
-    const why = this.options.isStopped?.() === true ? 'asked to stop' : 'time is up';
-    this.say(`${why} after ${spent} s: what is left is not tried`);
+    const why = this.options.isStopped?.() === true ? 'stopped' : 'out of time';
+    this.say(`${why} after ${spent} s: the remaining settings are not tried`);
   }
 
-  /** Whether it is the new best. */
+  /** Returns whether it is the new best. */
   private async tryOne(candidate: Candidate): Promise<boolean> {
-    // An instance without a request shows nothing.
+    // An instance without a request would not be measured.
     const from = Math.max(this.best?.best?.concurrency ?? 1, candidate.settings.instances ?? 1);
     const tried = await this.measure(candidate, from);
     this.tried.push(tried);
@@ -150,7 +150,7 @@ class Search {
     }
   }
 
-  /** What is measured again needs time too. */
+  /** Includes the time reserved for measuring again. */
   private isOver(): boolean {
     const { seconds, warmupSeconds, budgetSeconds, isStopped } = this.options;
     if (isStopped?.() === true) return true;
@@ -168,7 +168,7 @@ class Search {
     return { best, point, cores, canBatch, rows, concurrencyMax, latencyBound };
   }
 
-  /** The winner and the defaults for longer, one behind the other: what was luck is found out. */
+  /** Measures the winner and the defaults for longer, in sequence, to detect lucky results. */
   private async confirm(): Promise<void> {
     const { options } = this;
     const [defaults] = this.tried;
@@ -178,7 +178,7 @@ class Search {
       const plain = await this.again(defaults, winner.best?.concurrency);
       const bound = options.latencyBound;
       if (again === undefined || !keeps(again, bound)) {
-        this.say(`${settingsWords(winner.settings)}: not so when measured again`);
+        this.say(`${settingsWords(winner.settings)}: not confirmed when measured again`);
         this.best = this.rankedBehind(winner);
         continue;
       }
@@ -190,9 +190,11 @@ class Search {
       const base = this.replaced(defaults, plain);
       const isGain = isBetter(again, plain);
       if (!isGain) this.best = base;
-      const end = isGain ? '' : `: less than ${Math.round((MARGIN - 1) * 100)} %, nothing to set`;
+      const end = isGain
+        ? ''
+        : `: less than ${Math.round((MARGIN - 1) * 100)} %, keeping the defaults`;
       this.say(
-        `measured again beside the defaults: ${pointWords(again)}${gainWords(plain, again)}${end}`,
+        `measured again with the defaults:  ${pointWords(again)}${gainWords(plain, again)}${end}`,
       );
       return;
     }
@@ -209,7 +211,7 @@ class Search {
   }
 
   private rankedBehind(lost: Tried): Tried | undefined {
-    const problem = 'not so when measured again';
+    const problem = 'not confirmed when measured again';
     const without = { ...lost, best: undefined, problem };
     this.tried[this.tried.indexOf(lost)] = without;
     return this.tried
@@ -223,8 +225,10 @@ class Search {
     return replaced;
   }
 
-  /** At the load of its best point, and at `beside` where that is another, for longer: the better
-   * one; undefined where it can't be measured now. */
+  /**
+   * Measures longer at the load of its best point, and at `beside` if that differs; returns the
+   * better one, undefined if it cannot be measured now.
+   */
   private async again({ settings, best }: Tried, beside?: number): Promise<BenchPoint | undefined> {
     const { options } = this;
     const load = { ...options, seconds: options.seconds * CONFIRM_TIMES };
@@ -261,7 +265,7 @@ function resultWords(
   return `${pointWords(last)}, above the bound of ${time(bound ?? 0)}`;
 }
 
-/** Rejects where the server does not serve the model with its defaults. */
+/** Rejects if the server does not serve the model with its defaults. */
 export function search(options: SearchOptions): Promise<Found> {
   return new Search(options).run();
 }

@@ -1,12 +1,12 @@
-// Measures one server under one set of settings: how many requests may be in flight until p99
-// passes the bound, or more of them bring nothing. Control plane; main thread.
+// Measures one server under one set of settings: increases the requests in flight until p99 exceeds
+// the bound or throughput stops growing. Control plane; main thread.
 import type { BenchPath, BenchPlan, BenchPoint, Measure } from '../types.js';
 
-/** What counts as more: less is noise. */
+/** Factor that counts as an improvement: less is noise. */
 export const MARGIN = 1.03;
-/** How often in a row twice as many in flight may bring nothing: one may be disturbed. */
+/** Consecutive doublings of the load that may bring nothing: one measurement may be disturbed. */
 const CLIMB_PATIENCE = 1;
-/** Of the best's rows a second at as many in flight: what is slower is not looked at further. */
+/** Fraction of the best's rows per second at equal concurrency: slower settings are abandoned. */
 const FAR_BEHIND = 0.6;
 
 export interface Load {
@@ -16,13 +16,13 @@ export interface Load {
   readonly concurrencyMax: number;
   readonly seconds: number;
   readonly warmupSeconds: number;
-  /** Of p99, in microseconds. */
+  /** Bound of p99, in microseconds. */
   readonly latencyBound?: number | undefined;
 }
 
 export interface Measured {
   readonly points: readonly BenchPoint[];
-  /** The one with the most rows a second that keeps the bound. */
+  /** The point with the most rows per second that keeps the bound. */
   readonly best?: BenchPoint | undefined;
   /** Why it ended early. */
   readonly problem?: string | undefined;
@@ -32,7 +32,7 @@ export interface Measured {
 export const keeps = (point: BenchPoint, bound: number | undefined): boolean =>
   point.answered > 0 && point.failed === 0 && (bound === undefined || point.latency.p99 <= bound);
 
-/** Clearly more rows a second, or as many with a clearly lower p99. */
+/** Clearly more rows per second, or as many with a clearly lower p99. */
 export function isBetter(point: BenchPoint, than: BenchPoint): boolean {
   if (point.rowsPerSecond > than.rowsPerSecond * MARGIN) return true;
   const isAsMuch = point.rowsPerSecond * MARGIN >= than.rowsPerSecond;
@@ -49,7 +49,7 @@ export const planOf = (load: Load, concurrency: number): BenchPlan => ({
   warmupSeconds: load.warmupSeconds,
 });
 
-/** The best point of some: a few more rows a second are not worth a much longer p99. */
+/** The best of some points: slightly more rows per second do not justify a much longer p99. */
 export function bestOf(
   points: readonly BenchPoint[],
   bound: number | undefined,
@@ -83,8 +83,10 @@ class Climb {
     return keeps(point, this.load.latencyBound);
   }
 
-  /** Twice as many in flight until that brought nothing twice, or p99 passes the bound; then half
-   * way back. */
+  /**
+   * Doubles the requests in flight until that twice brings nothing, or p99 exceeds the bound; then
+   * goes back halfway.
+   */
   async up(from: BenchPoint): Promise<void> {
     let [point, most, idle] = [from, from.rowsPerSecond, 0];
     while (point.concurrency < this.load.concurrencyMax && !this.isOver()) {
@@ -102,7 +104,7 @@ class Climb {
     }
   }
 
-  /** Half as many until the bound is kept. */
+  /** Halves the load until the bound is kept. */
   async down(from: BenchPoint, hopeless: (point: BenchPoint) => boolean): Promise<void> {
     let point = from;
     while (!this.keeps(point) && point.concurrency > 1 && !this.isOver()) {
@@ -117,15 +119,17 @@ class Climb {
     const said =
       problem ??
       (best === undefined && failed !== undefined
-        ? `${failed.failed} requests failed: ${failed.firstError ?? 'no answer'}`
+        ? `${failed.failed} requests failed: ${failed.firstError ?? 'no response'}`
         : undefined);
     return { points: this.points, best, problem: said };
   }
 }
 
-/** Begins with `from` requests in flight. `rival`: the best so far, by which what cannot win is
- * given up early. `isOver`: whether time is up; one point is always measured. Rejects where
- * `measure` does. */
+/**
+ * Begins with `from` requests in flight. `rival`: the best so far, used to abandon hopeless
+ * settings early. `isOver`: whether time is up; one point is always measured. Rejects if `measure`
+ * does.
+ */
 export async function measured(
   measure: Measure,
   load: Load,
@@ -143,7 +147,7 @@ export async function measured(
   if (isBehind) return climb.ended('far behind the best');
   if (keeps(first, load.latencyBound)) await climb.up(first);
   else {
-    // With fewer in flight there are hardly more rows a second.
+    // Fewer requests in flight would hardly give more rows per second.
     const hopeless = (point: BenchPoint): boolean =>
       rival !== undefined && point.rowsPerSecond < rival.best.rowsPerSecond;
     await climb.down(first, hopeless);

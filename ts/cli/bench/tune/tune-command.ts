@@ -1,5 +1,5 @@
-// `serval bench MODEL --tune`: what the search is asked for by the flags, what it says while it
-// runs, and what is printed and written at its end. Control plane, main thread.
+// `serval bench MODEL --tune`: reads the search's flags, prints its progress, and prints and writes
+// its result. Control plane, main thread.
 import { asUsage, UsageError } from '../../usage.js';
 import { modelPath } from '../../../config/values/model-path.js';
 import type { ParsedFlags } from '../../../config/command-line.js';
@@ -19,13 +19,13 @@ import { mergedConfig, ownConfig } from './own-config.js';
 import { reportOf, trialTable } from './report.js';
 import { search } from './search.js';
 
-/** Requests in flight at most, where --concurrency does not say. */
+/** Maximum requests in flight without --concurrency. */
 const CONCURRENCY_MAX = 64;
 const UNITS: Readonly<Record<string, number>> = { us: 1, ms: 1000, s: 1_000_000 };
 const EXIT_INTERRUPTED = 130;
 
 export interface TuneSettings {
-  /** undefined: gRPC, or what the model has. */
+  /** undefined: gRPC, or what the model supports. */
   readonly path: BenchPath | undefined;
   readonly batch: number;
   readonly batchGiven: boolean;
@@ -41,11 +41,11 @@ export interface TuneSettings {
 export interface Tuned {
   readonly model: Bench['model'];
   readonly report: TuneReport;
-  /** Of the best settings. */
+  /** Points of the best settings. */
   readonly points: readonly BenchPoint[];
 }
 
-/** Errors: InvalidArgument: flags that say nothing to a search, or need it. */
+/** Errors: InvalidArgument: flags that do not apply to a search, or that require it. */
 export function tuneSettings({ settings }: ParsedFlags, sweep: SweepOptions): TuneSettings {
   const text = (name: string): string | undefined => {
     const written = settings.get(name);
@@ -59,14 +59,14 @@ export function tuneSettings({ settings }: ParsedFlags, sweep: SweepOptions): Tu
     throw configError('--rate', '--tune measures closed loops: expected --concurrency alone');
   }
   if (settings.has('signature')) {
-    throw configError('--signature', '--tune measures what a model answers by default');
+    throw configError('--signature', "--tune measures only the model's default signature");
   }
   const path = one('paths', sweep.paths ?? []);
   if (path === 'engine') {
     throw configError(
       '--paths',
       `expected ${ALL_PATHS.slice(1).join(', ')} with --tune: ` +
-        'instances and batches are those of a server',
+        'the engine alone has no instances and batches',
     );
   }
   const budget = settings.get(TUNE_SECONDS.name);
@@ -93,11 +93,11 @@ function latencyBound(text: string | undefined): number | undefined {
   if (value > 0) return value;
   throw configError(
     `--${LATENCY_BOUND.name}`,
-    `expected a time as 10ms, 500us or 1s, got ${echo(text)}`,
+    `expected a time such as 10ms, 500us or 1s, got ${echo(text)}`,
   );
 }
 
-/** Errors: UsageError; those of measureOf(), where the model is not served by its defaults. */
+/** Errors: UsageError; those of measureOf(), if the model is not served by its defaults. */
 export async function tuneModel(
   options: MeasureOptions,
   flags: ParsedFlags,
@@ -106,7 +106,7 @@ export async function tuneModel(
 ): Promise<Tuned> {
   const tuning = await asUsage(() => tuneSettings(flags, sweepOptions(flags)));
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(options.target)) {
-    const text = `--tune: expected a MODEL, got ${echo(options.target)}: it starts servers of its own`;
+    const text = `--tune: expected a MODEL, got ${echo(options.target)}: it starts its own servers`;
     throw new UsageError(ErrorCode.InvalidArgument, text);
   }
   const { model, hasRows } = await known(options, tuning);
@@ -143,13 +143,13 @@ export async function tuneModel(
   }
 }
 
-/** What was measured again counts: it was for longer. */
+/** Later measurements win: they ran for longer. */
 function lastOfEach(points: readonly BenchPoint[]): readonly BenchPoint[] {
   const last = new Map(points.map((point) => [point.concurrency, point]));
   return [...last.values()].sort((a, b) => a.concurrency - b.concurrency);
 }
 
-/** What the model is, found in this process. */
+/** Facts about the model, found in this process. */
 async function known(
   options: MeasureOptions,
   tuning: TuneSettings,
@@ -158,12 +158,12 @@ async function known(
   const { model, hasRows } = bench;
   await bench.close();
   if (!hasRows && tuning.batchGiven) {
-    throw configError('--batch', `model '${model.name}' has no free first dimension`);
+    throw configError('--batch', `model '${model.name}' has no dynamic first dimension`);
   }
   return { model, hasRows };
 }
 
-/** The bar of each measurement; how many come is not known before. */
+/** The bar of each measurement; their number is not known in advance. */
 function withProgress(start: StartTuned, progress: Progress, seconds: number): StartTuned {
   return async (settings) => {
     const server = await start(settings);
@@ -177,13 +177,15 @@ function withProgress(start: StartTuned, progress: Progress, seconds: number): S
   };
 }
 
-/** The first Ctrl-C ends the search with what it has, the second one the process. */
+/** The first Ctrl-C ends the search with its current results, the second one the process. */
 function stopOnSignal(): { isAsked(): boolean; end(): void } {
   let count = 0;
   const asked = (): void => {
     count += 1;
     if (count > 1) process.exit(EXIT_INTERRUPTED);
-    process.stderr.write('serval: stops after this measurement; once more ends at once\n');
+    process.stderr.write(
+      'serval: stopping after this measurement; press Ctrl-C again to stop at once\n',
+    );
   };
   process.on('SIGINT', asked);
   return { isAsked: () => count > 0, end: () => process.off('SIGINT', asked) };
@@ -193,16 +195,14 @@ function writeOut(report: TuneReport, tuning: TuneSettings, print: (text: string
   const { configFile, batchingFile } = tuning;
   print(`\n${trialTable(report).map(visible).join('\n')}\n\n`);
   if (report.best === undefined) {
-    print(
-      'No settings kept the bound of p99; the quickest server is that of the defaults or the table.\n',
-    );
+    print('No settings kept the p99 bound; see the table for the fastest ones.\n');
     return;
   }
   print(`config.pbtxt:\n\n${report.config}`);
   if (configFile !== undefined) writeFileOf(CONFIG_OUT.name, configFile, report.config);
   if (batchingFile === undefined) return;
   if (report.batchingParameters === undefined) {
-    print('\nThe best settings join no requests: no batching parameters are written.\n');
+    print('\nThe best settings do not batch requests: no batching parameters are written.\n');
     return;
   }
   print(`\nbatching parameters:\n\n${report.batchingParameters}`);

@@ -1,14 +1,14 @@
-// Settings and results of `--tune` in words. Control plane; pure.
+// Settings and results of `--tune` as text. Control plane; pure.
 import { change, duration, grouped } from '../page/numbers.js';
 import type { BenchPoint, TunedSettings } from '../types.js';
 
-/** As the other lines of `serval bench` have it. */
+/** Formatted as in the other lines of `serval bench`. */
 export const time = (us: number): string => duration(us).replace('µ', 'u');
 
 const several = (count: number, what: string): string =>
   `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** "2 instances, 1 thread each, batches to 16, delay 500 µs"; "defaults" where nothing is set. */
+/** "2 instances, 1 thread each, batches to 16, delay 500 µs"; "defaults" if nothing is set. */
 export function settingsWords(settings: TunedSettings): string {
   const { instances, threads, maxBatchSize, preferredBatchSize } = settings;
   const delay = settings.maxQueueDelayMicroseconds;
@@ -26,7 +26,7 @@ export function settingsWords(settings: TunedSettings): string {
   return words.length === 0 ? 'defaults' : words.join(', ');
 }
 
-/** One for each settings that mean the same. */
+/** A key that is equal for equivalent settings. */
 export function settingsKey(settings: TunedSettings): string {
   const delay = settings.maxQueueDelayMicroseconds ?? 0;
   const { instances, threads, maxBatchSize, preferredBatchSize } = settings;
@@ -38,6 +38,6 @@ export const pointWords = (point: BenchPoint): string =>
   `${grouped(point.rowsPerSecond)} rows/s, p99 ${time(point.latency.p99)} ` +
   `with ${point.concurrency} in flight`;
 
-/** " (+58 %)", or nothing where there is nothing to compare with. */
+/** " (+58 %)", or "" if there is nothing to compare with. */
 export const gainWords = (from: BenchPoint | undefined, to: BenchPoint): string =>
   from === undefined ? '' : ` (${change(from.rowsPerSecond, to.rowsPerSecond)})`;

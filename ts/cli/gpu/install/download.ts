@@ -1,5 +1,5 @@
-// A wheel to a file: its hash is made while it streams, what a broken connection left is taken up
-// again. Control plane.
+// Downloads a wheel to a file: it is hashed while it streams, and interrupted downloads resume.
+// Control plane.
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
@@ -9,19 +9,21 @@ import type { Wheel } from '../../../models/placement/wheels.js';
 import { InstallError } from './install-error.js';
 import { get, shown, unavailable, type WebOptions } from './web.js';
 
-/** Connections for one wheel that may break without a byte more. */
+/** Consecutive failed connections without progress, per wheel. */
 const TRIES_MAX = 5;
 const PAUSE_MS = 1000;
 
 export interface DownloadOptions extends WebOptions {
-  /** Told the bytes that are there. */
+  /** Called with the number of bytes downloaded so far. */
   readonly onBytes: (bytes: number) => void;
   readonly pauseMs?: number;
 }
 
-/** Writes `url` to `to`, which is there only when it is whole and the right one; `to`.part keeps
- * what came before a break, also for a later process.
- * Errors: InstallError with the hash expected and got (then nothing is kept). */
+/**
+ * Writes `url` to `to`, which exists only once it is complete and correct; `to`.part keeps the data
+ * of an interrupted download, also for a later process. Errors: InstallError with the hash expected
+ * and got (then nothing is kept).
+ */
 export async function download(
   wheel: Wheel,
   url: string,
@@ -48,7 +50,7 @@ export async function download(
   await rm(part, { force: true });
   throw new InstallError(
     `${wheel.file} of ${shown(url)}: expected ${wheel.bytes} bytes of sha256 ${wheel.sha256}, ` +
-      `got ${state.bytes} of ${got}; nothing of it is kept`,
+      `got ${state.bytes} of ${got}; the download was discarded`,
     true,
   );
 }
@@ -58,7 +60,7 @@ interface Received {
   readonly hash: Hash;
 }
 
-/** What a break left, hashed again. */
+/** Rehashes the data of an interrupted download. */
 async function resumed(part: string, wheel: Wheel, options: DownloadOptions): Promise<Received> {
   const hash = createHash('sha256');
   const size = (await stat(part).catch(() => undefined))?.size ?? 0;
@@ -98,7 +100,8 @@ async function fetchRest(
       await file.write(chunk);
       options.onBytes(bytes);
     }
-    if (bytes < wheel.bytes) throw new Error(`it ended after ${bytes} of ${wheel.bytes} bytes`);
+    if (bytes < wheel.bytes)
+      throw new Error(`the download ended after ${bytes} of ${wheel.bytes} bytes`);
     await file.sync();
   } catch (error) {
     throw isDiskError(error) ? error : unavailable(url, reasonOf(error));
@@ -117,7 +120,7 @@ function startsAt(headers: { readonly 'content-range'?: string | undefined }): n
 const isDiskError = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Whether trying again can't help. */
+/** Whether retrying cannot help. */
 function isFinal(error: unknown): boolean {
   if (isDiskError(error)) return true;
   return error instanceof InstallError && error.isFinal;

@@ -2,7 +2,7 @@
 
 export class InstallError extends Error {
   override readonly name = 'InstallError';
-  /** Whether trying again can't help. */
+  /** Whether retrying cannot help. */
   readonly isFinal: boolean;
 
   constructor(message: string, isFinal = false) {

@@ -1,6 +1,5 @@
-// Installs wheels' libraries into a folder: what is there already stays, each package is taken up
-// where it was left, and the folder's list names a package only when all its files are in place.
-// Control plane.
+// Installs wheels' libraries into a folder: existing files are kept, interrupted packages resume,
+// and the folder's list names a package only when all its files are in place. Control plane.
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,12 +27,14 @@ export interface InstallOptions extends WebOptions {
   readonly wheels: readonly Wheel[];
   readonly indexes: readonly string[];
   readonly progress: Progress;
-  /** Between two tries; tests set it. */
+  /** Delay between two tries; tests set it. */
   readonly pauseMs?: number;
 }
 
-/** Answers how many packages were installed; 0: all were there.
- * Errors: InstallError. A run that failed can be run again: what is whole is kept. */
+/**
+ * Returns the number of packages installed; 0: all were present. Errors: InstallError. A failed run
+ * can be repeated: complete files are kept.
+ */
 export async function install(options: InstallOptions): Promise<number> {
   const { folder, progress } = options;
   await mkdir(join(folder, DOWNLOADS), { recursive: true }).catch((error: unknown) => {
@@ -48,7 +49,7 @@ export async function install(options: InstallOptions): Promise<number> {
     await checkSpace(folder, missing);
     for (const wheel of options.wheels) {
       if (!missing.includes(wheel)) {
-        progress.say(`${wheel.package} ${wheel.version} is there`);
+        progress.say(`${wheel.package} ${wheel.version} is already installed`);
         continue;
       }
       installed.delete(wheel.package);
@@ -78,7 +79,7 @@ async function installWheel(wheel: Wheel, options: InstallOptions): Promise<Inst
   const { folder, progress, pauseMs } = options;
   const path = join(folder, DOWNLOADS, wheel.file);
   progress.start();
-  progress.show(`${wheel.package}: asking for it`);
+  progress.show(`${wheel.package}: searching`);
   if (!existsSync(path)) {
     const url = await findWheel(wheel, options.indexes, options);
     const size = `${megabytes(wheel.bytes)} MB`;
@@ -95,7 +96,7 @@ async function installWheel(wheel: Wheel, options: InstallOptions): Promise<Inst
   return { name, version, sha256, files };
 }
 
-/** The packages stand in it while they are unpacked, and one wheel at a time. */
+/** Needs space for the unpacked packages, and for one wheel at a time. */
 async function checkSpace(folder: string, missing: readonly Wheel[]): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const unpacked = missing.reduce((sum, wheel) => sum + wheel.unpackedBytes, 0);
@@ -115,7 +116,7 @@ async function writeManifest(folder: string, packages: readonly InstalledPackage
   await rename(`${path}.part`, path);
 }
 
-/** One at a time. What a process left that is gone counts for nothing. */
+/** Allows one installation at a time. The lock of a process that has ended is ignored. */
 async function lock(folder: string): Promise<void> {
   const path = join(folder, LOCK);
   for (let turn = 0; turn < 2; turn++) {

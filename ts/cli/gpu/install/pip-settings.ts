@@ -1,4 +1,4 @@
-// Which package indexes the user's configuration names, as pip reads it: flags, environment, files.
+// Reads the package indexes of the user's configuration as pip does: flags, environment, files.
 // Control plane; reads small files. Source: pip's documentation, "Configuration".
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -7,9 +7,9 @@ import { join } from 'node:path';
 export const PYPI = 'https://pypi.org/simple';
 
 export interface PipSettings {
-  /** The index and those beside it, in the order in which they are asked. */
+  /** The index and the extra ones, in the order in which they are queried. */
   readonly indexes: readonly string[];
-  /** A file of certificates (PEM) that is trusted too; undefined: only the known ones. */
+  /** A file of additional trusted certificates (PEM); undefined: only the default ones. */
   readonly certificates: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export function pipFiles(env: Environment, home = homedir()): readonly string[] 
   ].filter((path) => existsSync(path));
 }
 
-/** `indexUrl`: --index-url; it wins over all else, as pip's does. */
+/** `indexUrl`: --index-url; overrides everything else, as pip's does. */
 export function pipSettings(
   indexUrl: string | undefined,
   env: Environment = process.env,
@@ -57,8 +57,10 @@ export function pipSettings(
   };
 }
 
-/** Of the sections [global], [download] and [install], by name; a later section wins. Lines that
- * are indented go on with the value before. */
+/**
+ * Values of the sections [global], [download] and [install], by name; a later section wins.
+ * Indented lines continue the previous value.
+ */
 export function readSettings(text: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   let section = '';

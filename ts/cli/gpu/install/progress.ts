@@ -1,5 +1,5 @@
-// What `serval gpu install` says while it works: one line that is written anew where a person
-// looks on, else a line for each package. Control plane; pure but for the stream it is given.
+// Progress of `serval gpu install`: one line that is rewritten on a terminal, else a line for each
+// package. Control plane; pure except for its stream.
 
 export interface Output {
   readonly isTTY?: boolean | undefined;
@@ -22,20 +22,20 @@ export class Progress {
     this.#now = now;
   }
 
-  /** A line that stays. */
+  /** Prints a permanent line. */
   say(line: string): void {
     this.clear();
     this.#out.write(`${line}\n`);
   }
 
-  /** Begins another package. */
+  /** Begins a new package. */
   start(): void {
     this.#began = this.#now();
     this.#beganBytes = -1;
     this.#toldAt = 0;
   }
 
-  /** Bytes of one package that are there, of all. */
+  /** Bytes of one package downloaded so far, and in total. */
   at(name: string, bytes: number, all: number): void {
     if (this.#out.isTTY !== true) return;
     if (this.#beganBytes < 0) this.#beganBytes = bytes;
@@ -47,7 +47,7 @@ export class Progress {
     this.#show(progressLine(name, bytes, all, speed));
   }
 
-  /** The line that does not stay. */
+  /** Draws the temporary line. */
   show(line: string): void {
     if (this.#out.isTTY === true) this.#show(line);
   }

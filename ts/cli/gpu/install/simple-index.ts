@@ -1,15 +1,17 @@
-// Where an index has a file: the simple repository API, as JSON or as a page of links. Control
-// plane. Source: PEP 503, PEP 691.
+// Finds a file in a package index: the simple repository API, as JSON or as a page of links.
+// Control plane. Source: PEP 503, PEP 691.
 import type { Wheel } from '../../../models/placement/wheels.js';
 import { InstallError } from './install-error.js';
 import { get, shown, textOf, type WebOptions } from './web.js';
 
 const ACCEPT = 'application/vnd.pypi.simple.v1+json, text/html;q=0.5, */*;q=0.1';
-/** Of the list of one package's files: PyPI's longest have a few megabytes. */
+/** Maximum size of one package's file list: PyPI's longest have a few megabytes. */
 const PAGE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** The wheel's URL in the first index that has the file.
- * Errors: InstallError naming what each index said. */
+/**
+ * The wheel's URL in the first index that has the file. Errors: InstallError with the result of
+ * each index.
+ */
 export async function findWheel(
   wheel: Wheel,
   indexes: readonly string[],
@@ -46,7 +48,7 @@ async function filesOf(page: string, options: WebOptions): Promise<ReadonlyMap<s
   return new Map([...links].map(([name, url]) => [name, withLogin(new URL(url, found.url), page)]));
 }
 
-/** An index that wants a password wants it for its files as well. */
+/** An index that requires a password requires it for its files as well. */
 function withLogin(url: URL, page: string): string {
   const { origin, username, password } = new URL(page);
   if (url.origin === origin && url.username === '') {
@@ -62,11 +64,11 @@ function jsonLinks(text: string, page: string): ReadonlyMap<string, string> {
     const { files } = JSON.parse(text) as { files: { filename: string; url: string }[] };
     return new Map(files.map(({ filename, url }) => [String(filename), String(url)]));
   } catch {
-    throw new InstallError(`${shown(page)}: expected a list of files as PEP 691 has it`);
+    throw new InstallError(`${shown(page)}: expected a list of files as in PEP 691`);
   }
 }
 
-/** Of <a href="...">name</a>; a link's file is the last name of its path. */
+/** Parses <a href="...">name</a>; the file is the last name of the link's path. */
 export function pageLinks(html: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const [, double, single] of html.matchAll(

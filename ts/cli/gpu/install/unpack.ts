@@ -1,5 +1,5 @@
-// The wanted files of a wheel, which is a zip: each is written beside its place and renamed, with
-// its size and checksum as the zip's directory says. Control plane.
+// Extracts the wanted files of a wheel, which is a zip: each is written beside its destination and
+// renamed, after its size and checksum match the zip's directory. Control plane.
 import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -13,13 +13,14 @@ import { echo } from '../../../base/text.js';
 import { crc32 } from '../../../importers/plan/archive/crc32.js';
 import { InstallError } from './install-error.js';
 
-/** Files of one wheel. */
+/** Maximum files of one wheel. */
 const ENTRIES_MAX = 100_000;
 const LICENSE = /\.dist-info\/(.*\/)?licen[cs]e[^/]*$|^onnxruntime\/LICENSE$/i;
 
-/** Puts the wheel's wanted files, and its licence as LICENSE.<package>, into `folder`; answers
- * them in the order of their names.
- * Errors: InstallError. Nothing under a final name is ever half written. */
+/**
+ * Extracts the wheel's wanted files, and its licence as LICENSE.<package>, into `folder`; returns
+ * them sorted by name. Errors: InstallError. No file under a final name is ever incomplete.
+ */
 export async function unpack(
   wheel: Wheel,
   path: string,
@@ -50,7 +51,7 @@ async function wantedOf(wheel: Wheel, zip: ZipFile): Promise<ReadonlyMap<string,
     if (isWanted) wanted += 1;
     found.set(isWanted ? basename(fileName) : `LICENSE.${wheel.package}`, entry);
   }
-  if (wanted === 0) throw new RangeError('none of its files is what is wanted');
+  if (wanted === 0) throw new RangeError('it contains none of the expected files');
   return found;
 }
 
@@ -74,7 +75,7 @@ async function writeEntry(
   try {
     await pipeline(await zip.openReadStreamPromise(entry), counted, createWriteStream(part));
     if (bytes !== entry.uncompressedSize || sum !== entry.crc32) {
-      throw new RangeError(`${echo(entry.fileName)}: its checksum differs: it is damaged`);
+      throw new RangeError(`${echo(entry.fileName)}: the checksum differs: the file is damaged`);
     }
     const file = await open(part, 'r+');
     await file.sync().finally(() => file.close());

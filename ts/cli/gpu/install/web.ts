@@ -1,5 +1,5 @@
-// GET over HTTP and HTTPS as a package index is asked: redirects, names and passwords in URLs,
-// proxies of the environment, certificates of one's own. Control plane; node's own modules.
+// GET over HTTP and HTTPS for package indexes: redirects, names and passwords in URLs, proxies from
+// the environment, custom certificates. Control plane; node's own modules.
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -10,7 +10,7 @@ import { echo } from '../../../base/text.js';
 import { InstallError } from './install-error.js';
 
 const REDIRECTS_MAX = 10;
-/** Without a byte for so long, a connection is given up. */
+/** A connection that receives nothing for this long is closed. */
 const SILENT_MS_MAX = 60_000;
 
 export interface WebOptions {
@@ -21,20 +21,22 @@ export interface WebOptions {
 export interface Found {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** Where it was found, behind all redirects. */
+  /** The final URL, after all redirects. */
   readonly url: URL;
   readonly body: http.IncomingMessage;
 }
 
-/** A URL without the password that may stand in it. */
+/** A URL without its password. */
 export function shown(url: URL | string): string {
   const copy = new URL(url);
   if (copy.username !== '') [copy.username, copy.password] = ['***', ''];
   return copy.href;
 }
 
-/** Follows redirects; any other status is the caller's. The body must be read or destroyed.
- * Errors: InstallError naming the URL and why. */
+/**
+ * Follows redirects; the caller handles any other status. The body must be read or destroyed.
+ * Errors: InstallError naming the URL and the reason.
+ */
 export async function get(
   at: string | URL,
   headers: Readonly<Record<string, string>>,
@@ -60,8 +62,7 @@ export async function get(
   throw unavailable(url, `more than ${REDIRECTS_MAX} redirects`);
 }
 
-/** The whole of a small answer.
- * Errors: InstallError; also where it is longer than `bytesMax`. */
+/** The whole of a small response. Errors: InstallError; also if it is longer than `bytesMax`. */
 export async function textOf({ body, url }: Found, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -133,7 +134,7 @@ async function asked(
 function answered(request: http.ClientRequest): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.setTimeout(SILENT_MS_MAX, () => {
-      request.destroy(new Error(`no byte for ${SILENT_MS_MAX / 1000} s`));
+      request.destroy(new Error(`nothing received for ${SILENT_MS_MAX / 1000} s`));
     });
     request.on('response', resolve);
     request.on('error', reject);
@@ -154,12 +155,14 @@ function tunnel(proxy: URL, url: URL): Promise<Duplex> {
     agent: false,
   });
   return new Promise((resolve, reject) => {
-    request.setTimeout(SILENT_MS_MAX, () => request.destroy(new Error('the proxy is silent')));
+    request.setTimeout(SILENT_MS_MAX, () =>
+      request.destroy(new Error('the proxy does not respond')),
+    );
     request.on('error', reject);
     request.on('connect', ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket);
       socket.destroy();
-      return reject(new Error(`the proxy ${proxy.host} answered ${statusCode} to CONNECT`));
+      return reject(new Error(`the proxy ${proxy.host} responded ${statusCode} to CONNECT`));
     });
     request.end();
   });

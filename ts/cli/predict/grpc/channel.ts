@@ -1,15 +1,15 @@
-// One server that is called over gRPC: bytes out, bytes in. Control plane. In a file of its own
-// beside the command, since it brings grpc-js.
+// A gRPC connection to one server: bytes out, bytes in. Control plane. In a separate file beside
+// the command, since it loads grpc-js.
 import { readFileSync } from 'node:fs';
 import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/grpc-js';
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 
-const SSL_FILES = 'NODE_EXTRA_CA_CERTS=FILE names authorities beside the usual ones';
-/** Any size: the server's limit is its own business. */
+const SSL_FILES = 'NODE_EXTRA_CA_CERTS=FILE adds certificate authorities';
+/** Any size: the server enforces its own limit. */
 const UNLIMITED = -1;
 
-/** What a status of a call means here; the others are failures of the server. */
+/** Error codes of gRPC statuses; the others are failures of the server. */
 const CODES: Readonly<Partial<Record<status, ErrorCode>>> = {
   [status.NOT_FOUND]: ErrorCode.ModelNotFound,
   [status.UNAVAILABLE]: ErrorCode.ModelNotReady,
@@ -19,8 +19,10 @@ const CODES: Readonly<Partial<Record<status, ErrorCode>>> = {
   [status.RESOURCE_EXHAUSTED]: ErrorCode.BodyTooLarge,
 };
 
-/** null: Node's own and those of NODE_EXTRA_CA_CERTS. gRPC's own variable takes the place of the
- * former; the latter stay. Errors: InvalidArgument: a file that cannot be read. */
+/**
+ * null: Node's own and those of NODE_EXTRA_CA_CERTS. gRPC's own variable replaces the former and
+ * keeps the latter. Errors: InvalidArgument: a file that cannot be read.
+ */
 function authorities(): Buffer | null {
   const { GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: own, NODE_EXTRA_CA_CERTS: more } = process.env;
   if (own === undefined || own === '') return null;
@@ -39,8 +41,10 @@ export class Channel {
   readonly #client: Client;
   readonly #metadata = new Metadata();
 
-  /** `url`: grpc:// or grpcs:// with host and port. Errors: InvalidArgument: a header that gRPC
-   * cannot carry. */
+  /**
+   * `url`: grpc:// or grpcs:// with host and port. Errors: InvalidArgument: a header that gRPC
+   * cannot carry.
+   */
   constructor(url: string, headers: Readonly<Record<string, string>>) {
     const { protocol, host } = new URL(url);
     this.#url = url;
@@ -62,8 +66,9 @@ export class Channel {
     }
   }
 
-  /** `path`: /package.Service/Method. Errors: what the server answers, by name; ModelNotReady:
-   * there is none. */
+  /**
+   * `path`: /package.Service/Method. Errors: the server's, by name; ModelNotReady: there is none.
+   */
   call(path: string, message: Buffer): Promise<Buffer> {
     const same = (bytes: Buffer): Buffer => bytes;
     return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// Columns of a model of columns as tensors of V2's gRPC messages, and its answers as columns.
-// Control plane; pure. Source: docs/reference/tabular.md, The extended V2 protocol.
+// Converts columns of a tabular model to tensors of V2's gRPC messages, and its responses to
+// columns. Control plane; pure. Source: docs/reference/tabular.md, The extended V2 protocol.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementBytes, elementValues } from '../../../library/elements.js';
 import { tableBody } from '../../../library/table-request.js';
@@ -21,7 +21,7 @@ interface Column {
 }
 const DIM_OF_ITS_OWN = -1;
 
-/** As REST has them, written down. Errors: InvalidArgument naming the input. */
+/** In REST's form, serialized. Errors: InvalidArgument naming the input. */
 export function columnTensors(infos: readonly InputInfo[], inputs: Inputs): EncodedTensor[] {
   const { body } = tableBody(infos, inputs, {});
   const json: ExactValue = parseExact(Buffer.from(body).toString('utf8'));
@@ -36,7 +36,7 @@ function tensorsOf({ name, datatype, shape, parameters = {}, data }: Column): En
   const lists = isRagged ? data.map((cell) => (cell as readonly unknown[])[0]) : [];
   const missing = lists.findIndex((list) => list === null);
   if (missing >= 0) {
-    const message = `${where}: row ${missing}: a missing list among lists of several lengths`;
+    const message = `${where}: row ${missing}: a missing list among lists of different lengths`;
     throw new ServalError(ErrorCode.Unimplemented, `${message}: call the model over http://`);
   }
   const flat = data.flat(Infinity);
@@ -52,7 +52,7 @@ function tensorsOf({ name, datatype, shape, parameters = {}, data }: Column): En
   return [tensor, { ...shapeOf, bytes: new Uint8Array(lengths.buffer) }];
 }
 
-/** As what the elements lie in raw contents. */
+/** The data type of the elements in raw contents. */
 function wireType(datatype: Datatype): Datatype {
   return dataTypeOf(datatype).v2 ?? datatype;
 }

@@ -1,16 +1,18 @@
-// Typed values of protobuf messages as a tensor's raw bytes. Control plane; pure.
-// Source: proto/wire/inference.proto, InferTensorContents.
+// Converts typed values of protobuf messages to a tensor's raw bytes. Control plane; pure. Source:
+// proto/wire/inference.proto, InferTensorContents.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { dataTypeOf, type DataType } from '../../../model/datatype.js';
 import type { Datatype } from '../../../model/snapshot.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 
-/** The elements of InferTensorContents, of whose lists only the datatype's is filled; BYTES behind
- * their lengths. Errors: Internal: there is no such datatype. */
+/**
+ * The elements of InferTensorContents, of whose lists only the datatype's is set; BYTES are
+ * length-prefixed. Errors: Internal: there is no such datatype.
+ */
 export function typedBytes(reader: WireReader, datatype: Datatype): Uint8Array {
   const type: DataType | undefined = dataTypeOf(datatype);
   if (type === undefined) {
-    throw new ServalError(ErrorCode.Internal, `there is no datatype ${String(datatype)}`);
+    throw new ServalError(ErrorCode.Internal, `unknown datatype ${String(datatype)}`);
   }
   const pieces: Uint8Array[] = [];
   while (reader.next()) {
@@ -21,7 +23,7 @@ export function typedBytes(reader: WireReader, datatype: Datatype): Uint8Array {
   return Buffer.concat(pieces);
 }
 
-/** Texts as raw contents have them. */
+/** Texts in the form of raw contents. */
 export const textsBytes = (texts: readonly Uint8Array[]): Uint8Array =>
   Buffer.concat(texts.flatMap(behindLength));
 
@@ -31,7 +33,7 @@ function behindLength(text: Uint8Array): readonly Uint8Array[] {
   return [length, text];
 }
 
-/** The other way. `bytes` are an encoded tensor's: whole. */
+/** The inverse. `bytes` are those of an encoded tensor: complete. */
 export function textsOf(bytes: Uint8Array): readonly Uint8Array[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const texts: Uint8Array[] = [];

@@ -1,5 +1,5 @@
-// A model behind a gRPC address: V2, or TensorFlow's PredictionService. Control plane.
-// Source: docs/reference/protocols/v2-grpc.md, docs/reference/protocols/tf-grpc.md.
+// A model at a gRPC address: V2, or TensorFlow's PredictionService. Control plane. Source:
+// docs/reference/protocols/v2-grpc.md, docs/reference/protocols/tf-grpc.md.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { Callable, RemoteTarget } from '../remote.js';
 import { Channel } from './channel.js';
@@ -9,8 +9,10 @@ import { openV2 } from './v2.js';
 const isUnimplemented = (error: unknown): boolean =>
   error instanceof ServalError && error.code === ErrorCode.Unimplemented;
 
-/** Asks for the model's metadata: of V2, or, where nobody said which protocol and the server has
- * no V2, of TensorFlow's API. Errors: what the server answers; ModelNotReady: no server. */
+/**
+ * Gets the model's metadata: from V2, or, if no protocol was chosen and the server has no V2, from
+ * TensorFlow's API. Errors: the server's; ModelNotReady: no server.
+ */
 export async function openGrpc(
   target: RemoteTarget,
   headers: Readonly<Record<string, string>>,

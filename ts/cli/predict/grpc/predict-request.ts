@@ -1,5 +1,5 @@
-// What PredictionService is sent: GetModelMetadata and Predict. Control plane; pure.
-// Source: proto/wire/tensorflow_serving.proto; tfserving.md 2.
+// Requests to PredictionService: GetModelMetadata and Predict. Control plane; pure. Source:
+// proto/wire/tensorflow_serving.proto; tfserving.md 2.
 import type { EncodedTensor } from '../../../library/types.js';
 import { dataTypeOf } from '../../../model/datatype.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
@@ -8,10 +8,10 @@ import { textsOf } from './contents.js';
 export const PREDICTION_SERVICE = '/tensorflow.serving.PredictionService';
 export const SIGNATURES = 'signature_def';
 
-/** Which model is meant. */
+/** Identifies a model. */
 export interface ServingSpec {
   readonly model: string;
-  /** "" = the server's choice; one that is no number is a label. */
+  /** "" = the server's choice; text that is not a number is a label. */
   readonly version: string;
   /** "" or undefined = none. */
   readonly label?: string;
@@ -26,8 +26,10 @@ export function metadataRequest(spec: ServingSpec): Buffer {
     .toBuffer();
 }
 
-/** PredictRequest: numbers as tensor_content, texts as string_val. `signature`: "" = the default.
- * `outputs`: those that are wanted, or all. */
+/**
+ * PredictRequest: numbers as tensor_content, texts as string_val. `signature`: "" = the default.
+ * `outputs`: the requested ones, or all.
+ */
 export function predictRequest(
   spec: ServingSpec,
   signature: string,
@@ -41,7 +43,7 @@ export function predictRequest(
   return message.toBuffer();
 }
 
-/** A label that is said as such, or by a version that is no number. */
+/** A label given as such, or as a version that is not a number. */
 export const labelOf = ({ version, label = '' }: Omit<ServingSpec, 'model'>): string =>
   label === '' && !/^\d*$/.test(version) ? version : label;
 

@@ -1,4 +1,4 @@
-// What PredictionService says of a model: GetModelMetadata's answer. Control plane; pure.
+// Parses PredictionService's model metadata: the response of GetModelMetadata. Control plane; pure.
 // Source: proto/wire/tensorflow_serving.proto; tfserving.md 2.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { InputInfo } from '../../../library/types.js';
@@ -15,7 +15,7 @@ export interface ServingMetadata {
   readonly signatures: ReadonlyMap<string, SignatureDef>;
 }
 
-/** Errors: Internal: it is no such answer. */
+/** Errors: Internal: not such a response. */
 export function servingMetadata(message: Uint8Array): ServingMetadata {
   const reader = new WireReader(message, 'GetModelMetadataResponse', 0, ErrorCode.Internal);
   const spec = emptyModelSpec();
@@ -60,7 +60,7 @@ function signatureMap(any: WireReader): ReadonlyMap<string, SignatureDef> {
   return signatures;
 }
 
-/** `where`: the server. Errors: SignatureNotFound naming those that there are. */
+/** `where`: the server. Errors: SignatureNotFound naming the existing ones. */
 export function signatureOf(
   { signatures }: ServingMetadata,
   signature: string,
@@ -74,7 +74,7 @@ export function signatureOf(
   throw new ServalError(ErrorCode.SignatureNotFound, message);
 }
 
-/** Errors: Unimplemented: a data type that is not served. */
+/** Errors: Unimplemented: an unsupported data type. */
 export function inputInfo(name: string, { dtypeCode, shape }: TensorInfoDef): InputInfo {
   const dtype = dtypeOfCode(dtypeCode);
   const datatype = dtype === undefined ? undefined : DATA_TYPES[dtype].v2;

@@ -25,14 +25,14 @@ import { columnTensors, tensorColumns } from './columns.js';
 
 const SERVICE = '/inference.GRPCInferenceService';
 
-/** One tensor of an answer. */
+/** One tensor of a response. */
 export interface AnswerTensor {
   readonly name: string;
   readonly datatype: Datatype;
   readonly shape: readonly number[];
-  /** Texts only. */
+  /** Text parameters only. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** As raw contents. */
+  /** In the form of raw contents. */
   readonly bytes: Uint8Array;
 }
 
@@ -99,7 +99,7 @@ function writeParameters(out: ProtobufWriter, field: number, parameters: Paramet
   }
 }
 
-/** Errors: Internal: it is no answer of V2. */
+/** Errors: Internal: not a V2 response. */
 export function answerTensors(message: Buffer): readonly AnswerTensor[] {
   const reader = new WireReader(message, 'ModelInferResponse', 0, ErrorCode.Internal);
   const tensors: ReturnType<typeof readTensor>[] = [];
@@ -114,7 +114,7 @@ export function answerTensors(message: Buffer): readonly AnswerTensor[] {
     const { name, datatype } = tensor;
     const bytes = contents === undefined ? raws[next++] : typedBytes(contents, datatype);
     if (bytes !== undefined) return { ...tensor, bytes };
-    throw new ServalError(ErrorCode.Internal, `output '${name}': an answer without contents`);
+    throw new ServalError(ErrorCode.Internal, `output '${name}': a response without contents`);
   });
 }
 

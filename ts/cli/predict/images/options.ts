@@ -1,15 +1,15 @@
-// What stands behind a picture's name in --input: `@photo.png?scale=1/255&resize=224x224`. Pure;
-// control plane.
+// Options after an image's name in --input: `@photo.png?scale=1/255&resize=224x224`. Pure; control
+// plane.
 import { configError } from '../../../config/values/values.js';
 import { echo } from '../../../base/text.js';
 
 export interface PictureOptions {
-  /** Letters of the dimensions: n, h, w, c; undefined: as the model's shape shows. */
+  /** Letters of the dimensions: n, h, w, c; undefined: derived from the model's shape. */
   readonly layout: string | undefined;
-  /** undefined: the picture's own. */
+  /** undefined: the image's own size. */
   readonly size: { readonly width: number; readonly height: number } | undefined;
   readonly color: 'rgb' | 'bgr' | 'gray';
-  /** Whether transparent pixels may lose their transparency. */
+  /** Whether the alpha channel may be dropped. */
   readonly dropsAlpha: boolean;
   /** value = (pixel * scale - mean) / std; one number, or one for each channel. */
   readonly scale: number;
@@ -26,8 +26,10 @@ const LAYOUTS: readonly string[] = ['nhwc', 'nchw', 'hwc', 'chw', 'nhw', 'hw'];
 const COLORS: readonly string[] = ['rgb', 'bgr', 'gray'];
 const KNOWN = 'scale, mean, std, resize, layout, color, alpha';
 
-/** The file and what is to be done with it; undefined: the name is no picture's.
- * Errors: InvalidArgument naming the option. */
+/**
+ * The file and its options; undefined: the name is not an image's. Errors: InvalidArgument naming
+ * the option.
+ */
 export function pictureFile(
   text: string,
 ): { readonly path: string; readonly options: PictureOptions } | undefined {
@@ -36,7 +38,7 @@ export function pictureFile(
   const given = new Map<string, string>();
   for (const part of (query ?? '').split('&').filter((one) => one !== '')) {
     const [, name = part, value = ''] = /^([^=]*)=(.*)$/s.exec(part) ?? [];
-    if (given.has(name)) throw configError(WHERE, `${echo(text)}: ${name} stands there twice`);
+    if (given.has(name)) throw configError(WHERE, `${echo(text)}: ${name} is given twice`);
     given.set(name, value);
   }
   return { path, options: optionsOf(given) };
@@ -64,9 +66,9 @@ function optionsOf(given: Map<string, string>): PictureOptions {
   };
   const [unknown] = given.keys();
   if (unknown !== undefined) {
-    throw configError(WHERE, `of a picture expected ${KNOWN}, got ${echo(unknown)}`);
+    throw configError(WHERE, `expected image options ${KNOWN}, got ${echo(unknown)}`);
   }
-  if (options.std.includes(0)) throw configError(WHERE, 'std: expected no 0');
+  if (options.std.includes(0)) throw configError(WHERE, 'std: must not be 0');
   return options;
 }
 

@@ -1,16 +1,16 @@
-// A picture as the values of an input: channels, size, layout and numbers as the model has them, or
-// as the options say. What would be a guess is an error that names the option. Pure; control plane.
+// Converts an image to the values of an input: channels, size, layout and numbers as the model or
+// the options say. Ambiguity is an error that names the option. Pure; control plane.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { dataTypeOf } from '../../../model/datatype.js';
 import type { InputInfo } from '../../../library/types.js';
 import type { PictureOptions } from './options.js';
 import type { Picture } from './png.js';
 
-/** Where each letter stands in the input's shape. */
+/** Position of each letter in the input's shape. */
 interface Layout {
   readonly letters: string;
   readonly channels: number;
-  /** undefined: free. */
+  /** undefined: dynamic. */
   readonly width: number | undefined;
   readonly height: number | undefined;
 }
@@ -37,7 +37,7 @@ export function pixelsFor(
   const isWanted = (layout.width ?? width) === width && (layout.height ?? height) === height;
   if (!isWanted) {
     const [w, h] = [layout.width ?? width, layout.height ?? height];
-    throw bad(`takes ${w} x ${h} pixels, got ${width} x ${height}: ?resize=${w}x${h} makes it so`);
+    throw bad(`expects ${w} x ${h} pixels, got ${width} x ${height}: use ?resize=${w}x${h}`);
   }
   const isFloat = dataTypeOf(info.datatype).kind === 'float';
   const sized = options.size ? resized(colored, options.size, isFloat) : colored;
@@ -54,28 +54,28 @@ function layoutOf(
   const shown = unknownRank ? '[...]' : `[${shape.map((dim) => (dim < 0 ? '?' : dim)).join(',')}]`;
   const { kind } = dataTypeOf(datatype);
   if (kind !== 'float' && kind !== 'signed' && kind !== 'unsigned') {
-    throw bad(`is ${datatype}: pictures are numbers`);
+    throw bad(`is ${datatype}: images need a numeric type`);
   }
   const letters = layout ?? (unknownRank ? undefined : shownLayout(shape));
   if (letters === undefined) {
-    const how = 'say ?layout=nhwc (or nchw, hwc, chw, nhw, hw)';
-    throw bad(`has the shape ${shown}, which does not show where channels are: ${how}`);
+    const how = 'use ?layout=nhwc (or nchw, hwc, chw, nhw, hw)';
+    throw bad(`has the shape ${shown}, which does not tell where the channels are: ${how}`);
   }
   if (!unknownRank && letters.length !== shape.length) {
-    throw bad(`has the shape ${shown}, which is no ${letters}`);
+    throw bad(`has the shape ${shown}, which is not ${letters}`);
   }
   const dim = (letter: string): number => {
     const at = letters.indexOf(letter);
     return unknownRank || at < 0 ? -1 : (shape[at] ?? -1);
   };
   const free = (size: number): number | undefined => (size < 0 ? undefined : size);
-  if (dim('n') > 1) throw bad(`has the shape ${shown}: a batch of ${dim('n')}, not one picture`);
+  if (dim('n') > 1) throw bad(`has the shape ${shown}: a batch of ${dim('n')}, not one image`);
   const channels = letters.includes('c') ? (free(dim('c')) ?? (color === 'gray' ? 1 : 3)) : 1;
   if (!isChannels(channels)) throw bad(`has ${channels} channels, expected 1, 3 or 4`);
   return { letters, channels, width: free(dim('w')), height: free(dim('h')) };
 }
 
-/** undefined: the shape does not show it. */
+/** undefined: the shape does not tell. */
 function shownLayout(shape: readonly number[]): string | undefined {
   const batch = shape.length === 4 ? 'n' : '';
   if (shape.length !== 3 && shape.length !== 4) return undefined;
@@ -84,7 +84,7 @@ function shownLayout(shape: readonly number[]): string | undefined {
   return isChannels(first) && !isChannels(last) ? `${batch}chw` : undefined;
 }
 
-/** Nothing is lost but where that was asked for. */
+/** Drops no information unless requested. */
 function coloredAs(
   picture: Picture,
   channels: number,
@@ -104,9 +104,9 @@ function coloredAs(
     if (channels === 1) {
       const [r, g, b] = [sample(0), sample(1), sample(2)];
       if (color !== 'gray' && (r !== g || g !== b)) {
-        throw bad('takes one channel, and the picture has colors: ?color=gray makes it gray');
+        throw bad('has one channel, but the image has colors: use ?color=gray');
       }
-      // ITU-R 601, as Pillow and TensorFlow have it.
+      // ITU-R 601, as in Pillow and TensorFlow.
       out[i] = r === g && g === b ? r : Math.round(0.299 * r + 0.587 * g + 0.114 * b);
     } else {
       order.forEach((c, at) => {
@@ -115,14 +115,14 @@ function coloredAs(
     }
     if (channels === 4) out[i * 4 + 3] = alpha;
     else if (alpha !== opaque && !dropsAlpha) {
-      const how = 'the picture is transparent: ?alpha=drop forgets that';
-      throw bad(`takes ${channels === 1 ? 'one channel' : '3 channels'}, and ${how}`);
+      const how = 'the image has an alpha channel: use ?alpha=drop to ignore it';
+      throw bad(`has ${channels === 1 ? 'one channel' : '3 channels'}, but ${how}`);
     }
   }
   return { width, height, channels, data: out };
 }
 
-/** Bilinear between the centers of pixels, without smoothing first: tf.image.resize. */
+/** Bilinear between pixel centers, without antialiasing: tf.image.resize. */
 function resized(
   { width, height, channels, data }: Picture,
   to: { readonly width: number; readonly height: number },

@@ -1,17 +1,17 @@
-// Reads a PNG picture: every color type, depth and order of rows. Pure; control plane.
-// Source: PNG specification, third edition (W3C), 7 to 11 and 13.8. Chunks' CRCs are not looked at:
-// what they guard of the pixels, zlib's checksum guards too.
+// Reads a PNG image: every color type, depth and interlacing. Pure; control plane. Source: PNG
+// specification, third edition (W3C), 7 to 11 and 13.8. CRCs of chunks are not checked: zlib's
+// checksum already protects the pixels.
 import { inflateSync } from 'node:zlib';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import { PICTURE_PIXELS_MAX } from '../../../base/limits.js';
 
-/** Pixels row by row, from the top; channels together. */
+/** Pixels row by row, from the top; channels interleaved. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
   /** 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
   readonly channels: number;
-  /** 0 to 255, of 16-bit pictures to 65535. */
+  /** 0 to 255, or to 65535 for 16-bit images. */
   readonly data: Uint8Array | Uint16Array;
 }
 
@@ -19,13 +19,13 @@ interface Header {
   readonly width: number;
   readonly height: number;
   readonly depth: number;
-  /** Of the file: samples of a pixel; 1 of a palette. */
+  /** Samples per pixel in the file; 1 for a palette. */
   readonly samples: number;
   readonly colorType: number;
   readonly isInterlaced: boolean;
 }
 
-/** One pass of Adam7, or all of the picture. */
+/** One pass of Adam7, or the whole image. */
 interface Pass {
   readonly x: number;
   readonly y: number;
@@ -71,7 +71,8 @@ interface Chunks {
 }
 
 function readChunks(file: Buffer): Chunks {
-  if (!file.subarray(0, PNG_BEGIN.length).equals(PNG_BEGIN)) throw bad('expected its first bytes');
+  if (!file.subarray(0, PNG_BEGIN.length).equals(PNG_BEGIN))
+    throw bad('expected the PNG signature');
   let header: Header | undefined;
   let palette: Uint8Array | undefined;
   let transparency: Uint8Array | undefined;
@@ -80,7 +81,7 @@ function readChunks(file: Buffer): Chunks {
     const length = file.readUInt32BE(at);
     const name = file.toString('latin1', at + 4, at + 8);
     const body = file.subarray(at + 8, at + 8 + length);
-    if (body.length < length) throw bad(`the chunk ${JSON.stringify(name)} is cut`);
+    if (body.length < length) throw bad(`the chunk ${JSON.stringify(name)} is truncated`);
     if (name === 'IHDR') header ??= readHeader(body);
     else if (name === 'PLTE') palette ??= body;
     else if (name === 'tRNS') transparency ??= body;
@@ -99,16 +100,16 @@ function readHeader(body: Buffer): Header {
   const [depth = 0, colorType = 0, compression = 0, filter = 0, interlace = 0] = body.subarray(8);
   const samples = SAMPLES[colorType];
   const isKnown = samples !== undefined && (DEPTHS[colorType] ?? [8, 16]).includes(depth);
-  if (!isKnown) throw bad(`there is no color type ${colorType} of ${depth} bits`);
+  if (!isKnown) throw bad(`invalid color type ${colorType} with ${depth} bits`);
   if (compression !== 0 || filter !== 0 || interlace > 1) throw bad('an unknown method');
-  if (width === 0 || height === 0) throw bad(`a picture of ${width} x ${height}`);
+  if (width === 0 || height === 0) throw bad(`an image of ${width} x ${height}`);
   if (width * height > PICTURE_PIXELS_MAX) {
     throw bad(`expected at most ${PICTURE_PIXELS_MAX} pixels, got ${width} x ${height}`);
   }
   return { width, height, depth, samples, colorType, isInterlaced: interlace === 1 };
 }
 
-/** Bytes of a row behind its filter's. */
+/** Bytes of a row after its filter byte. */
 const rowBytes = ({ depth, samples }: Header, pixels: number): number =>
   Math.ceil((pixels * depth * samples) / 8);
 
@@ -117,7 +118,7 @@ const sizeOf = ({ width, height }: Header, { x, y, stepX, stepY }: Pass) => ({
   rows: Math.max(0, Math.ceil((height - y) / stepY)),
 });
 
-/** All samples in their places, each as it is in the file. */
+/** All samples in their positions, with the file's values. */
 function unpacked(header: Header, packed: Buffer): Uint8Array | Uint16Array {
   const passes = header.isInterlaced ? ADAM7 : WHOLE;
   const total = passes.reduce((sum, pass) => {
@@ -152,15 +153,15 @@ function inflated(packed: Buffer, total: number): Uint8Array {
   try {
     bytes = inflateSync(packed, { maxOutputLength: total });
   } catch (error) {
-    throw bad(`its pixels cannot be unpacked: ${reasonOf(error)}`);
+    throw bad(`its pixels cannot be decompressed: ${reasonOf(error)}`);
   }
   if (bytes.length !== total) throw bad(`expected ${total} bytes of pixels, got ${bytes.length}`);
   return bytes;
 }
 
-/** Source: PNG 9. In place. */
+/** Source: PNG 9. Works in place. */
 function unfilter(filter: number, line: Uint8Array, above: Uint8Array, pixelBytes: number): void {
-  if (filter > 4) throw bad(`there is no filter ${filter}`);
+  if (filter > 4) throw bad(`unknown filter ${filter}`);
   for (let i = 0; filter !== 0 && i < line.length; i += 1) {
     const left = i < pixelBytes ? 0 : (line[i - pixelBytes] ?? 0);
     const up = above[i] ?? 0;
@@ -221,7 +222,7 @@ function toPicture(
   const own = header.samples;
   const isKeyed = transparency !== undefined && (colorType === GRAY || colorType === RGB);
   const key = isKeyed ? keyOf(transparency, own) : undefined;
-  // 1, 2 and 4 bits reach as far as 8 do.
+  // Scales 1, 2 and 4 bits to the range of 8.
   const factor = depth < 8 ? 255 / (2 ** depth - 1) : 1;
   if (key === undefined && factor === 1) return { width, height, channels: own, data: samples };
   const channels = key === undefined ? own : own + 1;
@@ -240,7 +241,7 @@ function toPicture(
 }
 
 function keyOf(transparency: Uint8Array, samples: number): readonly number[] {
-  if (transparency.length !== samples * 2) throw bad('a color key (tRNS) of another length');
+  if (transparency.length !== samples * 2) throw bad('a color key (tRNS) of the wrong length');
   return Array.from(
     { length: samples },
     (_, c) => ((transparency[2 * c] ?? 0) << 8) | (transparency[2 * c + 1] ?? 0),

@@ -1,4 +1,4 @@
-// A picture's file, PNG or JPEG by its content, as an input's values. Pure; control plane.
+// Reads an image file, PNG or JPEG by its content, as an input's values. Pure; control plane.
 import jpeg from 'jpeg-js';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import { PICTURE_PIXELS_MAX } from '../../../base/limits.js';
@@ -10,7 +10,7 @@ import { PNG_BEGIN, readPng, type Picture } from './png.js';
 const JPEG_BEGIN = Buffer.from([0xff, 0xd8]);
 const JPEG_MEMORY_MB = 2048;
 
-/** Errors: InvalidArgument: no such picture, or one that the input does not take. */
+/** Errors: InvalidArgument: not an image, or one that does not fit the input. */
 export function readPicture(
   path: string,
   bytes: Buffer,
@@ -28,10 +28,10 @@ function decoded(path: string, bytes: Buffer): Picture {
   } catch (error) {
     throw new ServalError(ErrorCode.InvalidArgument, `${path}: ${reasonOf(error)}`);
   }
-  throw new ServalError(ErrorCode.InvalidArgument, `${path}: expected a PNG or JPEG picture`);
+  throw new ServalError(ErrorCode.InvalidArgument, `${path}: expected a PNG or JPEG image`);
 }
 
-/** Its orientation (EXIF) is not applied. */
+/** Its EXIF orientation is not applied. */
 function readJpeg(bytes: Buffer): Picture {
   try {
     const { width, height, data } = jpeg.decode(bytes, {

@@ -1,9 +1,9 @@
 // What a plan is made of. Data only; any thread. Generated from proto/plan.fbs by proto/generate.mjs.
 
-/** What the values of a column are. The engine keeps Bool to Int64, Date (days since 1970-01-01), Time (seconds of a day) and Timestamp (microseconds since 1970, wall clock) as 64-bit integers, Float and Double as doubles (a Float's are exact floats), String and Binary as interned text. */
+/** The type of a column's values. The engine stores Bool to Int64, Date (days since 1970-01-01), Time (seconds of a day) and Timestamp (microseconds since 1970, wall clock) as 64-bit integers, Float and Double as doubles (a Float's are exact floats), String and Binary as interned text. */
 export type Type = 'any' | 'bool' | 'int8' | 'int16' | 'int32' | 'int64' | 'float' | 'double' | 'decimal' | 'string' | 'binary' | 'date' | 'time' | 'timestamp' | 'vector' | 'list';
 
-/** A constant of an expression. Missing: has a type, and no value. */
+/** A constant of an expression. `missing`: it has a type, but no value. */
 export interface Value {
   readonly type: Type;
   readonly missing?: boolean;
@@ -20,7 +20,7 @@ export interface Value {
   readonly text?: string;
 }
 
-/** One node: a call, a column or a constant, whichever is there. */
+/** One node: a call, a column or a constant, whichever is set. */
 export interface Node {
   /** a function's name: "pmml.if", "sql.substring" */
   readonly call?: string;
@@ -38,7 +38,7 @@ export interface Block {
   readonly stages: readonly Stage[];
 }
 
-/** Of one name: whichever member the kind of stage asks for. */
+/** A named attribute; the kind of stage determines which member is set. */
 export interface Attribute {
   readonly name: string;
   readonly reals?: Float64Array;
@@ -66,41 +66,41 @@ export interface Column {
   readonly element?: Type;
 }
 
-/** What a request gives. */
+/** An input field of a request. */
 export interface Field {
   readonly name: string;
   readonly column: number;
-  /** what metadata says; what is decoded, unless `any` */
+  /** shown in metadata; the decoded type, unless `any` */
   readonly type: Type;
-  /** of a List */
+  /** for a List */
   readonly element?: Type;
-  /** of a Vector; -1 = free */
+  /** for a Vector; -1 = free */
   readonly size?: number;
-  /** taken as the request has it */
+  /** accepts the request's type */
   readonly any?: boolean;
-  /** may be left out: all missing */
+  /** if omitted, all values are missing */
   readonly optional?: boolean;
   /** Decimal */
   readonly precision?: number;
   readonly scale?: number;
-  /** text is read as a value of `type` (PMML) */
+  /** text is parsed as a value of `type` (PMML) */
   readonly parseText?: boolean;
   /** for people: label, allowed values */
   readonly about?: string;
 }
 
-/** What an answer may have. */
+/** A possible output of a response. */
 export interface Output {
   readonly name: string;
   readonly column: number;
   readonly type: Type;
   readonly element?: Type;
   readonly size?: number;
-  /** answered only where it is asked for */
+  /** only returned on request */
   readonly extra?: boolean;
 }
 
-/** Wall clocks of a time zone. Seconds since 1970 at which they change, ascending, up to the year 2500: behind it they do as 400 years before. */
+/** The wall clock of a time zone: the times at which its offset changes, in seconds since 1970, ascending, up to the year 2500; after that it repeats the changes of 400 years before. */
 export interface Zone {
   /** "Europe/Berlin" */
   readonly name: string;
@@ -122,9 +122,9 @@ export interface Plan {
   readonly nanIsMissing: boolean;
   /** of wall clocks; "" = UTC */
   readonly timezone: string;
-  /** A run computes only what the outputs that it is asked for need, and a request may leave out fields that those do not need (Spark). */
+  /** A run only computes what the requested outputs need, and a request may omit fields that they do not need (Spark). */
   readonly lazy?: boolean;
-  /** Those that stages work with, `timezone` among them: its timestamps are instants then, of which requests and answers have the wall clock. */
+  /** The zones that stages use, including `timezone`: timestamps are then instants, which requests and responses contain as wall-clock times. */
   readonly zones: readonly Zone[];
   /** of proto/stages and this file: kPlanVersion, PLAN_VERSION */
   readonly version: number;

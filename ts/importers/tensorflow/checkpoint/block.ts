@@ -1,5 +1,5 @@
-// The entries of one block of a LevelDB-style table: prefix-compressed keys in ascending order,
-// then the places where a key stands in full, and their count. Control plane; pure.
+// Reads one block of a LevelDB-style table: prefix-compressed keys in ascending order, then the
+// offsets of entries with an uncompressed key (restarts), and their count. Control plane; pure.
 // Source: tensorflow/core/lib/io (block.cc, format.cc); LevelDB's table_format.md.
 import {
   CHECKPOINT_ENTRIES_MAX,
@@ -17,7 +17,7 @@ export interface BlockEntry {
   readonly value: Uint8Array;
 }
 
-/** What the blocks of a table have used of the limits. */
+/** A table's usage of the limits so far. */
 export interface Usage {
   entries: number;
   keyBytes: number;
@@ -69,9 +69,9 @@ export function readBlock(
 
 interface Restarts {
   readonly count: number;
-  /** Bytes before the list. */
+  /** Size of the entries before the restart list. */
   readonly dataBytes: number;
-  /** The offset of one. */
+  /** Offset of the restart with this index. */
   at(index: number): number | undefined;
 }
 

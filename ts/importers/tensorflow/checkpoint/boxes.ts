@@ -1,6 +1,6 @@
-// Boxes in a tensor's index space: what slices cover, where they overlap, and which runs of
-// elements go from one to another. Control plane; pure.
-// Source: tensorflow/core/framework/tensor_slice.cc, core/util/tensor_slice_set.cc.
+// Boxes in a tensor's index space: the area of slices, their overlaps, and the runs of elements to
+// copy from one to another. Control plane; pure. Source: tensorflow/core/framework/tensor_slice.cc,
+// core/util/tensor_slice_set.cc.
 import { invalid } from './bytes.js';
 import type { Extent } from './ordered-code.js';
 
@@ -14,7 +14,7 @@ export function wholeBox(shape: readonly number[]): Box {
   return { starts: shape.map(() => 0), lengths: shape };
 }
 
-/** A slice in a tensor of this shape. Errors: ModelInvalid when it does not fit. */
+/** A slice in a tensor of this shape. Errors: ModelInvalid if it does not fit. */
 export function boxOf(extents: readonly Extent[], shape: readonly number[], where: string): Box {
   if (extents.length !== shape.length) {
     throw invalid(where, `slice: expected ${shape.length} dimensions, got ${extents.length}`);
@@ -34,7 +34,7 @@ export function boxOf(extents: readonly Extent[], shape: readonly number[], wher
   return { starts: extents.map(({ start }) => start), lengths };
 }
 
-/** Elements of a shape. Errors: ModelInvalid above 2^53. */
+/** Number of elements of a shape. Errors: ModelInvalid above 2^53. */
 export function volume(lengths: readonly number[], where: string): number {
   if (lengths.includes(0)) return 0;
   const count = lengths.reduce((product, length) => product * length, 1);
@@ -49,7 +49,7 @@ export function sameBox(a: Box, b: Box): boolean {
   );
 }
 
-/** What both cover; undefined where that is nothing. */
+/** The common part of both; undefined if it is empty. */
 export function intersection(a: Box, b: Box): Box | undefined {
   const starts: number[] = [];
   const lengths: number[] = [];
@@ -66,7 +66,7 @@ export function intersection(a: Box, b: Box): Box | undefined {
   return { starts, lengths };
 }
 
-/** As intersection(), without making one: it is asked for many pairs. */
+/** Same as intersection() without building the box, since it is called for many pairs. */
 function overlap(a: Box, b: Box): boolean {
   return a.starts.every((start, axis) => {
     const other = at(b.starts, axis);
@@ -75,7 +75,7 @@ function overlap(a: Box, b: Box): boolean {
   });
 }
 
-/** Two boxes that overlap; undefined where none do. */
+/** Two boxes that overlap; undefined if none do. */
 export function findOverlap(boxes: readonly Box[]): readonly [Box, Box] | undefined {
   const axis = axisOfMostStarts(boxes);
   const sorted = [...boxes].sort((a, b) => at(a.starts, axis) - at(b.starts, axis));
@@ -90,7 +90,7 @@ export function findOverlap(boxes: readonly Box[]): readonly [Box, Box] | undefi
   return undefined;
 }
 
-/** Sorted along it, the fewest boxes need to be compared. -1 for scalars. */
+/** The axis by which sorting leaves the fewest boxes to compare. -1 for scalars. */
 function axisOfMostStarts(boxes: readonly Box[]): number {
   let best = -1;
   let most = 0;
@@ -102,8 +102,8 @@ function axisOfMostStarts(boxes: readonly Box[]): number {
 }
 
 /**
- * Calls `copy` for each run of elements that lies whole in both boxes, which are stored row by row:
- * first element in `from`, first element in `to`, count.
+ * Calls `copy` for each run of elements that is contiguous in both boxes, which are stored row by
+ * row: first element in `from`, first element in `to`, count.
  */
 export function eachRun(
   from: Box,
@@ -116,7 +116,7 @@ export function eachRun(
   const inTo = layout(to, common);
   let outer = common.lengths.length;
   let count = 1;
-  // A run goes on into the dimension before while it fills this one in both.
+  // A run extends into the preceding dimension while it fills this one in both boxes.
   while (outer > 0) {
     outer -= 1;
     const length = at(common.lengths, outer);
@@ -144,7 +144,7 @@ export function eachRun(
   }
 }
 
-/** Elements from one index to the next per dimension, and where `part` begins. */
+/** Strides per dimension, and the offset where `part` begins. */
 function layout(box: Box, part: Box): { strides: number[]; first: number } {
   const strides = box.lengths.map(() => 1);
   let first = 0;

@@ -16,9 +16,9 @@ import { dtypeOf } from './stored-tensor.js';
 import { readStrings } from './strings.js';
 import { TableFile } from './table.js';
 
-/** The header's key; no tensor's name. */
+/** The header's key; never a tensor's name. */
 const HEADER_KEY = '';
-/** What keys of slices begin with. */
+/** First character of slice keys. */
 const SLICE_MARK = '\0';
 const SHARD_DIGITS = 5;
 
@@ -26,13 +26,13 @@ interface Bundle {
   readonly prefix: string;
   readonly indexPath: string;
   readonly shards: number;
-  /** By key, slices included. */
+  /** By key, including slices. */
   readonly entries: ReadonlyMap<string, BundleEntry>;
-  /** Sizes of the data files that were looked at, by shard. */
+  /** Sizes of the data files checked so far, by shard. */
   readonly fileBytes: Map<number, number>;
 }
 
-/** Its tensors by name. Reads the index only. Errors: ModelInvalid, Unimplemented. */
+/** Its tensors by name. Reads only the index. Errors: ModelInvalid, Unimplemented. */
 export function openBundle(prefix: string): ReadonlyMap<string, StoredTensor> {
   const table = new TableFile(`${prefix}.index`, CHECKPOINT_INDEX_BYTES_MAX);
   const entries = new Map<string, BundleEntry>();
@@ -131,7 +131,7 @@ class BundleTensor implements StoredTensor {
   }
 }
 
-/** Slices that share bytes of a file could ask for more memory than there are bytes. */
+/** Slices that share bytes of a file could require more memory than the file has bytes. */
 function checkDisjoint(entries: readonly BundleEntry[], where: string): void {
   const sorted = entries
     .filter(({ bytes }) => bytes > 0)
@@ -167,7 +167,7 @@ function loadEntry(bundle: Bundle, dtype: Dtype, entry: BundleEntry, where: stri
   return { kind: 'file', path, offset, byteLength, maskedCrc32c };
 }
 
-/** The entry's data file, which has room for it. */
+/** Checks that the entry is inside its data file. */
 function checkRange(bundle: Bundle, entry: BundleEntry, where: string): string {
   const { shard, offset, bytes } = entry;
   if (shard < 0 || shard >= bundle.shards) {

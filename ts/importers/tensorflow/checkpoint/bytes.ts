@@ -1,10 +1,10 @@
-// What every reader of checkpoint bytes needs: errors that say where, bounded numbers, memory, and
+// Common tools of the checkpoint readers: errors with a location, bounded numbers, memory, and
 // pieces of files. Control plane: the importer's worker thread.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 
 const VARINT_BYTES_MAX = 10;
-/** One read call; the system takes less than 2 GiB. */
+/** Maximum of one read call; the system allows less than 2 GiB. */
 const READ_BYTES_MAX = 1_073_741_824;
 
 export function invalid(where: string, what: string): ServalError {
@@ -15,7 +15,7 @@ export function unimplemented(where: string, what: string): ServalError {
   return new ServalError(ErrorCode.Unimplemented, `${where}: ${what}`);
 }
 
-/** Zeroed memory. The caller has made sure that the checkpoint holds bytes for it. */
+/** Zeroed memory. The caller has checked that the checkpoint has bytes for it. */
 export function allocate(bytes: number, where: string): Uint8Array {
   try {
     return new Uint8Array(bytes);
@@ -24,7 +24,7 @@ export function allocate(bytes: number, where: string): Uint8Array {
   }
 }
 
-/** Walks bytes forward. Errors: ModelInvalid naming `where` and the byte. */
+/** Reads bytes sequentially. Errors: ModelInvalid naming `where` and the byte. */
 export class Cursor {
   position: number;
   readonly end: number;
@@ -77,7 +77,7 @@ export class Cursor {
   }
 }
 
-/** `bytes` as text where each character is one byte: equal and ordered as the bytes are. */
+/** `bytes` as text with one character per byte, which preserves equality and order. */
 export function byteText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
@@ -89,7 +89,9 @@ export function fileBytes(path: string): number {
   return withFile(path, (_, size) => size);
 }
 
-/** `count` bytes of a file from `offset` on. Errors: ModelInvalid, also where the file ends. */
+/**
+ * `count` bytes of a file from `offset` on. Errors: ModelInvalid, also if the file is too short.
+ */
 export function readRange(path: string, offset: number, count: number): Uint8Array {
   return withFile(path, (file, size) => {
     if (offset + count > size) {
@@ -113,7 +115,7 @@ export function readRange(path: string, offset: number, count: number): Uint8Arr
 function withFile<T>(path: string, use: (file: number, size: number) => T): T {
   let file: number | undefined;
   try {
-    // Not blocking: a named pipe would wait for a writer.
+    // Non-blocking: a named pipe would wait for a writer.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(file);
     if (!stat.isFile()) throw invalid(path, 'expected a regular file');

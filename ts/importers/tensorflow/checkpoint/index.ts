@@ -1,6 +1,6 @@
-// TensorFlow checkpoints of both versions: which tensors there are, and reading them whole or in
-// slices. Control plane: the importer's worker thread (reads files synchronously).
-// Source: tensorflow/core/util/{tensor_bundle,tensor_slice_reader}.
+// TensorFlow checkpoints of both versions: lists their tensors and reads them whole or in slices.
+// Control plane: the importer's worker thread (reads files synchronously). Source:
+// tensorflow/core/util/{tensor_bundle,tensor_slice_reader}.
 import { resolve } from 'node:path';
 import type { Checkpoint, CheckpointFiles, Dtype, Slice, Tensor } from '../types.js';
 import { boxOf, wholeBox } from './boxes.js';
@@ -11,9 +11,9 @@ import { TensorReader } from './stored-tensor.js';
 import { openTensorSlices } from './tensor-slices.js';
 
 /**
- * Opens a checkpoint; reads its lists of tensors, not their elements. No file stays open.
- * Errors: ModelInvalid (missing, damaged, over a limit) and Unimplemented (big-endian, made for
- * newer readers), naming file and place. A tensor's own faults show when it is read.
+ * Opens a checkpoint; reads its lists of tensors, not their elements. No file stays open. Errors:
+ * ModelInvalid (missing, damaged, over a limit) and Unimplemented (big-endian, made for newer
+ * readers), naming file and location. Errors of a single tensor are reported when it is read.
  */
 export function openCheckpoint(files: CheckpointFiles): Checkpoint {
   if (files.version === 2) {

@@ -6,7 +6,7 @@ import { WireReader } from '../../../protobuf/reader.js';
 import { invalid, unimplemented } from './bytes.js';
 import type { Extent } from './ordered-code.js';
 
-/** The version of either format that is read here. */
+/** Supported version of both formats. */
 const CONSUMER = 1;
 const UINT32_RANGE = 4_294_967_296;
 
@@ -34,7 +34,7 @@ export interface TensorMeta {
   readonly slices: readonly (readonly Extent[])[];
 }
 
-/** SavedSlice; several data parts are one message in pieces. */
+/** SavedSlice; several data parts form one message. */
 export interface SavedSlice {
   readonly name: string;
   readonly extents: readonly Extent[];
@@ -101,7 +101,7 @@ export function readBundleEntry(bytes: Uint8Array, where: string): BundleEntry {
   return { dtypeCode, shape, shard, offset, bytes: size, maskedCrc32c, slices };
 }
 
-/** The tensors that a version 1 file lists: SavedTensorSlices.meta. */
+/** The tensors listed in a version 1 file: SavedTensorSlices.meta. */
 export function readTensorMetas(
   bytes: Uint8Array,
   where: string,
@@ -126,7 +126,7 @@ export function readTensorMetas(
   version.check(where);
 }
 
-/** SavedTensorSlices.data; undefined where there is none. */
+/** SavedTensorSlices.data; undefined if there is none. */
 export function readSavedSlice(bytes: Uint8Array, where: string): SavedSlice | undefined {
   const data: Uint8Array[] = [];
   const extents: Extent[] = [];
@@ -203,7 +203,7 @@ function addSlice(slices: Extent[][], reader: WireReader, where: string): void {
   slices.push(extents);
 }
 
-/** Appends: a message in pieces is one. */
+/** Appends, since repeated occurrences are merged. */
 function readShape(reader: WireReader, shape: number[], where: string): void {
   while (reader.next()) {
     if (reader.field === 3) {
@@ -249,7 +249,7 @@ function checkRank(rank: number, where: string): void {
   throw invalid(where, `expected a rank of at most ${TENSORFLOW_RANK_MAX}, got more`);
 }
 
-/** VersionDef, which may come in pieces. */
+/** VersionDef, possibly in several occurrences. */
 class VersionDef {
   #producer = 0;
   #minConsumer = 0;
@@ -291,7 +291,7 @@ function int32(reader: WireReader): number {
   return reader.low | 0;
 }
 
-/** An int64 that may be neither negative nor above 2^53. */
+/** An int64 that is neither negative nor above 2^53. */
 function length(reader: WireReader, what: string): number {
   reader.varint();
   const value = reader.high * UINT32_RANGE + reader.low;

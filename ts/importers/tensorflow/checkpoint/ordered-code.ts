@@ -1,18 +1,17 @@
-// OrderedCode: how checkpoints spell the key of one slice of a tensor, so that the keys sort by
-// name and place. Only written: what is stored under a key says itself what it is. Control plane;
-// pure.
-// Source: tensorflow/core/lib/strings/ordered_code.cc, core/util/saved_tensor_slice_util.cc.
+// OrderedCode: the encoding of the key of a tensor slice in checkpoints, which makes keys sort by
+// name and position. Write-only: the stored value describes itself. Control plane; pure. Source:
+// tensorflow/core/lib/strings/ordered_code.cc, core/util/saved_tensor_slice_util.cc.
 import { byteText } from './bytes.js';
 
-/** An extent as it is stored; `length` undefined = the whole dimension. */
+/** An extent in stored form; `length` undefined = the whole dimension. */
 export interface Extent {
   readonly start: number;
   readonly length: number | undefined;
 }
 
-/** How a whole dimension is written. */
+/** Encoded length of a whole dimension. */
 const WHOLE = -1;
-/** Magnitude bits that fit into each byte of a signed number. */
+/** Magnitude bits in each byte of a signed number. */
 const SIGNED_BITS_PER_BYTE = 7;
 
 /** The key of a slice, one character per byte. */
@@ -28,14 +27,16 @@ export function sliceKey(name: string, extents: readonly Extent[]): string {
   return byteText(Uint8Array.from(out));
 }
 
-/** A length byte, then the number without leading zeros, big-endian. Zero is its length alone. */
+/**
+ * A length byte, then the number without leading zeros, big-endian. Zero is only the length byte.
+ */
 export function writeUint(out: number[], value: number): void {
   const digits: number[] = [];
   for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) digits.unshift(rest % 256);
   out.push(digits.length, ...digits);
 }
 
-/** 00 and FF are followed by a byte that tells them from the end, which is 00 01. */
+/** 00 and FF are followed by a byte that distinguishes them from the end, which is 00 01. */
 export function writeString(out: number[], bytes: Uint8Array): void {
   for (const byte of bytes) {
     out.push(byte);
@@ -45,8 +46,10 @@ export function writeString(out: number[], bytes: Uint8Array): void {
   out.push(0x00, 0x01);
 }
 
-/** Two's complement, big-endian, in n bytes of 7 bits each, the first n bits turned over to a one
- * for each byte and the sign: -64..63 is 0x80 xor the value. */
+/**
+ * Two's complement, big-endian, in n bytes of 7 bits each, with the first n bits inverted to encode
+ * the length and the sign: -64..63 is 0x80 xor the value.
+ */
 export function writeSigned(out: number[], value: number): void {
   const number = BigInt(value);
   const magnitude = number < 0n ? ~number : number;

@@ -1,16 +1,16 @@
-// Unpacks Snappy's raw block format. Control plane; pure.
-// Source: google/snappy format_description.txt.
+// Decompresses Snappy's raw block format. Control plane; pure. Source: google/snappy
+// format_description.txt.
 import { allocate, Cursor } from './bytes.js';
 
 const LITERAL = 0;
 const COPY_11_BIT = 1;
 const COPY_16_BIT = 2;
-/** A copy of 64 bytes takes 3: nothing unpacks to more than 22 times its size. */
+/** A copy of 64 bytes takes 3: nothing expands to more than 22 times its size. */
 const EXPANSION_MAX = 22;
-/** Literal lengths above this many have 1 to 4 bytes of their own. */
+/** Longer literals have a separate length of 1 to 4 bytes. */
 const SHORT_LITERAL_MAX = 60;
 
-/** Errors: ModelInvalid when it is damaged or longer than `bytesMax`. */
+/** Errors: ModelInvalid if it is damaged or longer than `bytesMax`. */
 export function unpackSnappy(packed: Uint8Array, bytesMax: number, where: string): Uint8Array {
   const cursor = new Cursor(packed, `${where}: Snappy`);
   const length = cursor.varint('unpacked length');
@@ -68,7 +68,7 @@ function number(cursor: Cursor, bytes: number): number {
   return value;
 }
 
-/** What is copied may reach into what the copy itself writes: then it repeats. */
+/** The source may overlap the bytes that the copy writes, which then repeats them. */
 function copyBack(out: Uint8Array, at: number, distance: number, count: number): void {
   if (distance >= count) {
     out.copyWithin(at, at - distance, at - distance + count);

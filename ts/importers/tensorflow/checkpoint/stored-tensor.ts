@@ -1,6 +1,6 @@
-// A tensor as a checkpoint of either version stores it, whole or in slices, and the reading of it
-// or of any slice. Control plane: the importer's worker thread.
-// Source: tensorflow/core/util/tensor_slice_set.cc (cover), tensor_bundle.cc (GetSliceValue).
+// A tensor stored in a checkpoint of either version, whole or in slices, and reading all or any
+// slice of it. Control plane: the importer's worker thread. Source:
+// tensorflow/core/util/tensor_slice_set.cc (cover), tensor_bundle.cc (GetSliceValue).
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 import { dtypeOfCode, elementBytes } from '../../../model/datatype.js';
 import type { Dtype, Tensor, TensorData } from '../types.js';
@@ -10,22 +10,27 @@ import { allocate, hex32, invalid, readRange, unimplemented } from './bytes.js';
 
 export interface StoredSlice {
   readonly box: Box;
-  /** Its elements: as many as the box has. Slices of a tensor share no bytes of a file, so that
-   * what they take in memory is bounded by what is there. */
+  /**
+   * Its elements: as many as the box has. Slices of a tensor share no bytes of a file, so their
+   * memory is bounded by the file's size.
+   */
   load(): TensorData;
 }
 
 export interface StoredTensor {
   readonly dtype: Dtype;
   readonly shape: readonly number[];
-  /** One that covers all for a tensor that is stored whole. */
+  /** A single one that covers everything for a tensor that is stored whole. */
   slices(): readonly StoredSlice[];
 }
 
 type FileData = Extract<TensorData, { readonly kind: 'file' }>;
 type LoadedData = Exclude<TensorData, FileData>;
 
-/** Errors: ModelInvalid for no data type, Unimplemented for one that is newer than this reader. */
+/**
+ * Errors: ModelInvalid for an invalid data type, Unimplemented for one that is newer than this
+ * reader.
+ */
 export function dtypeOf(code: number, where: string): Dtype {
   const dtype = dtypeOfCode(code);
   if (dtype !== undefined) return dtype;
@@ -33,12 +38,12 @@ export function dtypeOf(code: number, where: string): Dtype {
   throw unimplemented(where, `elements of the data type number ${code}`);
 }
 
-/** Reads tensors; keeps the slice that was read last, as restores in parts follow each other. */
+/** Reads tensors; caches the last slice, because partial restores follow each other. */
 export class TensorReader {
   #last: { readonly data: FileData; readonly bytes: Uint8Array } | undefined;
   readonly #checked = new WeakSet<readonly StoredSlice[]>();
 
-  /** What `request` covers. Errors: ModelInvalid naming `where`. */
+  /** The elements in `request`. Errors: ModelInvalid naming `where`. */
   read(tensor: StoredTensor, request: Box, where: string): Tensor {
     const { dtype } = tensor;
     const slices = tensor.slices();
@@ -92,7 +97,7 @@ export class TensorReader {
   }
 }
 
-/** A part of a file whose checksum, where it is known, is checked. */
+/** A range of a file; its checksum, if known, is verified. */
 export function readChecked(data: FileData, where: string): Uint8Array {
   const bytes = readRange(data.path, data.offset, data.byteLength);
   if (data.maskedCrc32c !== undefined) {
@@ -106,7 +111,7 @@ export function checkCrc(computed: number, stored: number, where: string): void 
   throw invalid(where, `checksum: stored ${hex32(stored)}, computed ${hex32(computed)}`);
 }
 
-/** The slices do not overlap, so what they cover of the request can be added up. */
+/** The slices do not overlap, so their covered parts can be added up. */
 function checkCover(
   slices: readonly StoredSlice[],
   request: Box,

@@ -8,7 +8,7 @@ import { checkCrc } from './stored-tensor.js';
 
 const CRC_BYTES = 4;
 const UINT32_MAX = 4_294_967_295;
-/** Lengths that are checksummed at a time. */
+/** Lengths checksummed per batch. */
 const LENGTHS_AT_ONCE = 4096;
 
 /** `count` strings, views of `bytes`. `stored` is the entry's masked checksum.
@@ -49,7 +49,7 @@ export function readStrings(
   return lengths.map((length) => cursor.take(length, 'a string'));
 }
 
-/** Each length counts as four bytes, as eight where it needs them. */
+/** Each length is hashed as four bytes, or as eight if it needs them. */
 function crcOfLengths(lengths: readonly number[]): number {
   const scratch = new DataView(new ArrayBuffer(LENGTHS_AT_ONCE * 8));
   let crc = 0;

@@ -1,7 +1,7 @@
-// A LevelDB-style table file: the index of a version 2 checkpoint, or a version 1 checkpoint
-// itself. Read block by block, as a version 1 file may be larger than memory. Control plane: the
-// importer's worker thread.
-// Source: tensorflow/core/lib/io (table.cc, format.cc); LevelDB's table_format.md.
+// Reads a LevelDB-style table file: the index of a version 2 checkpoint, or a version 1 checkpoint
+// itself. Read block by block, because a version 1 file may be larger than memory. Control plane:
+// the importer's worker thread. Source: tensorflow/core/lib/io (table.cc, format.cc); LevelDB's
+// table_format.md.
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 import type { BlockEntry } from './block.js';
 import { readBlock } from './block.js';
@@ -16,20 +16,22 @@ const TRAILER_BYTES = 5;
 const RAW = 0;
 const SNAPPY = 1;
 
-/** Where a block lies; `bytes` is without the trailer. */
+/** Location of a block; `bytes` excludes the trailer. */
 interface Handle {
   readonly offset: number;
   readonly bytes: number;
 }
 
 interface IndexEntry {
-  /** Not below the block's last key, and below the next block's first. */
+  /** At least the block's last key, and less than the next block's first. */
   readonly separator: string;
   readonly handle: Handle;
 }
 
-/** The block that get() read last, of all tables that share this: small tensors lie side by side,
- * and several large blocks need not be in memory. */
+/**
+ * The last block read by get(), shared by several tables: small tensors are adjacent, and large
+ * blocks should not accumulate in memory.
+ */
 export class BlockCache {
   path = '';
   offset = 0;
@@ -71,7 +73,7 @@ export class TableFile {
     this.#index = this.#readIndex(handle);
   }
 
-  /** Every entry, in ascending order of keys; stops with an error after `bytesMax` of blocks. */
+  /** Every entry, in ascending order of keys; fails after `bytesMax` of blocks. */
   *entries(bytesMax: number): Generator<BlockEntry> {
     const usage = { entries: 0, keyBytes: 0 };
     let previous: string | undefined;
@@ -102,7 +104,7 @@ export class TableFile {
     if (handle === undefined) return undefined;
     const cache = this.#cache;
     if (cache.path !== this.path || cache.offset !== handle.offset) {
-      // Dropped first: both blocks may be large.
+      // Released first: both blocks may be large.
       [cache.path, cache.entries] = ['', new Map()];
       const entries = readBlock(this.#readContent(handle), this.#where(handle));
       cache.entries = new Map(entries.map((entry) => [entry.key, entry.value]));
@@ -111,7 +113,7 @@ export class TableFile {
     return cache.entries.get(key);
   }
 
-  /** The first block whose separator is not below the key. */
+  /** The first block whose separator is at least the key. */
   #blockOf(key: string): Handle | undefined {
     let low = 0;
     let high = this.#index.length;
@@ -145,7 +147,7 @@ export class TableFile {
     return { offset, bytes };
   }
 
-  /** A block's content, its checksum checked. */
+  /** A block's content, with its checksum verified. */
   #readContent(handle: Handle): Uint8Array {
     const where = this.#where(handle);
     if (handle.bytes > this.#blockBytesMax) {

@@ -1,7 +1,7 @@
-// A version 1 checkpoint: tables that hold a list of tensors under the key "" and a message of
-// typed values for each slice. Slices of one tensor may lie in several files. Control plane: the
-// importer's worker thread.
-// Source: tensorflow/core/util/{tensor_slice_reader,saved_tensor_slice_util}.cc.
+// A version 1 checkpoint: tables with a list of tensors under the key "" and a message of typed
+// values for each slice. Slices of one tensor may be in several files. Control plane: the
+// importer's worker thread. Source:
+// tensorflow/core/util/{tensor_slice_reader,saved_tensor_slice_util}.cc.
 import {
   CHECKPOINT_BLOCK_BYTES_MAX,
   CHECKPOINT_ENTRIES_MAX,
@@ -25,7 +25,7 @@ import { readTypedValues } from './typed-values.js';
 /** The list's key. */
 const META_KEY = '';
 
-/** Tensors of all files by name. Reads the lists only. Errors: ModelInvalid, Unimplemented. */
+/** Tensors of all files by name. Reads only the lists. Errors: ModelInvalid, Unimplemented. */
 export function openTensorSlices(files: readonly string[]): ReadonlyMap<string, StoredTensor> {
   if (files.length === 0 || files.length > CHECKPOINT_SHARDS_MAX) {
     throw invalid(

@@ -1,7 +1,7 @@
-// The elements of a version 1 slice: TensorProto's lists of typed values, without data type or
-// shape. As many values as elements: nothing repeats, as it would in a constant. Control plane;
-// pure.
-// Source: tensorflow/core/util/saved_tensor_slice_util.{h,cc}, core/framework/tensor.proto.
+// Reads the elements of a version 1 slice: TensorProto's lists of typed values, without data type
+// or shape. There are as many values as elements: unlike in a constant, nothing is repeated.
+// Control plane; pure. Source: tensorflow/core/util/saved_tensor_slice_util.{h,cc},
+// core/framework/tensor.proto.
 import { WireReader } from '../../../protobuf/reader.js';
 import { CHECKPOINT_STRINGS_MAX } from '../../../base/limits.js';
 import { DATA_TYPES, elementBytes } from '../../../model/datatype.js';
@@ -11,13 +11,13 @@ import { allocate, invalid, unimplemented } from './bytes.js';
 const STRING_FIELD = 8;
 const SIGN_BIT = 0x80000000;
 
-/** How elements are listed: raw parts of a fixed size, or varints within a range. */
+/** Encoding of the elements: fixed-size raw parts, or varints within a range. */
 type Form =
   | { readonly field: number; readonly fixed: 4 | 8 }
   | { readonly field: number; readonly min: number; readonly max: number }
   | { readonly field: number; readonly wide: true };
 
-/** undefined: types whose elements are in no list of numbers. */
+/** undefined: types whose elements are not in a list of numbers. */
 function formOf(dtype: Dtype): Form | undefined {
   const { valueField: field, bytes, kind } = DATA_TYPES[dtype];
   switch (kind) {
@@ -42,9 +42,9 @@ function formOf(dtype: Dtype): Form | undefined {
 }
 
 /**
- * `count` elements from the pieces of a TensorProto. Numbers that lie in one packed list are a view
- * of it. Errors: ModelInvalid (damaged, another number of values, out of the type's range),
- * Unimplemented for a data type that has no list.
+ * `count` elements from the occurrences of a TensorProto. The result is a view if the numbers are
+ * in one packed list. Errors: ModelInvalid (damaged, wrong number of values, out of the type's
+ * range), Unimplemented for a data type that has no list.
  */
 export function readTypedValues(
   pieces: readonly Uint8Array[],
@@ -54,7 +54,7 @@ export function readTypedValues(
 ): TensorData {
   const readers = pieces.map((piece) => new WireReader(piece, `${where}: TensorProto`));
   const available = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  // Each value takes a byte at least: memory is asked for only where there are bytes for it.
+  // Each value takes at least one byte, so memory is only allocated if the bytes exist.
   if (count > available) {
     throw invalid(where, `expected ${count} values, got ${available} bytes for them`);
   }

@@ -1,9 +1,11 @@
-// Arguments of the functions that conditions and loops become. Importer's worker thread.
+// Arguments of the functions made from conditions and loops. Importer's worker thread.
 import type { Attribute, FlatGraph, FlatNode, Ref } from '../types.js';
 import { keyOf } from './kinds.js';
 
-/** Arguments of a function being made: those it has anyway, then what it takes from outside. The
- * functions of one If or While have them in common. */
+/**
+ * Arguments of a function under construction: the initial ones, then captured outer values. The
+ * functions of one If or While share them.
+ */
 export class Arguments {
   readonly outer: Ref[] = [];
   readonly #own: number;
@@ -32,7 +34,7 @@ export class Arguments {
     return name;
   }
 
-  /** The argument for a value of the region around. */
+  /** The argument for a value of the enclosing region. */
   capture(ref: Ref): Ref {
     const key = keyOf(ref);
     let name = this.#byKey.get(key);

@@ -1,5 +1,5 @@
-// Under which conditions a node of TensorFlow 1's control flow runs: the Switches that it comes
-// after, and which way they went. Importer's worker thread; pure.
+// Determines the conditions under which a node of TensorFlow 1's control flow runs: the Switches
+// before it, and their directions. Importer's worker thread; pure.
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 import {
   inputOf,
@@ -14,21 +14,21 @@ import {
 import { type Loops, mergeParts } from './loops.js';
 import { visitInOrder } from './order.js';
 
-/** Conditions inside each other. */
+/** Maximum nesting of conditions. */
 const CONDITIONS_MAX = 64;
 
-/** "1 node:port": the predicate went this way. All of them hold. */
+/** "1 node:port": the predicate had this value. All of them hold. */
 export type Conditions = ReadonlySet<string>;
 
 const NONE: Conditions = new Set();
 
-/** A Merge outside of a loop's variables. */
+/** A Merge that is not a loop variable. */
 export interface Choice {
   readonly merge: FlatNode;
   readonly predicate: Ref;
-  /** Which input is taken where the predicate is false, and where it is true. */
+  /** The input chosen if the predicate is false, and if it is true. */
   readonly inputs: readonly [number, number];
-  /** Under which conditions there is a value at all. */
+  /** Conditions under which there is a value at all. */
   readonly conditions: Conditions;
 }
 
@@ -42,8 +42,10 @@ export class ConditionTable {
   readonly #choices = new Map<string, Choice>();
   readonly #problems = new Map<string, string>();
 
-  /** `roots`: names of the nodes that are needed. Errors: ModelInvalid on a circle that is no loop,
-   * Unimplemented above the limit. */
+  /**
+   * `roots`: names of the needed nodes. Errors: ModelInvalid on a cycle that is not a loop,
+   * Unimplemented above the limit.
+   */
   constructor(
     graph: FlatGraph,
     loops: Loops,
@@ -71,14 +73,14 @@ export class ConditionTable {
     return this.#choices.values();
   }
 
-  /** Errors: Unimplemented, naming why it cannot be told what the Merge takes. */
+  /** Errors: Unimplemented, naming why the chosen input of the Merge cannot be determined. */
   choice(merge: FlatNode): Choice {
     const choice = this.#choices.get(merge.name);
     if (choice !== undefined) return choice;
     throw unsupported(`${placeOf(merge)}: ${this.#problems.get(merge.name) ?? 'not reached'}`);
   }
 
-  /** Under which conditions the value is there. */
+  /** Conditions under which the value exists. */
   of(ref: Ref): Conditions {
     const node = this.#graph.nodes.get(ref.node);
     if (node === undefined || this.#isFed(ref)) return NONE;

@@ -1,5 +1,5 @@
-// Which Merges become the outputs of one If: those of one predicate under the same conditions, as
-// far as none of them needs another. Importer's worker thread; pure.
+// Groups Merges into the outputs of one If: those of one predicate under the same conditions,
+// unless one of them depends on another. Importer's worker thread; pure.
 import type { FlatGraph } from '../types.js';
 import type { Choice, ConditionTable } from './conditions.js';
 import { keyOf, MERGES } from './kinds.js';
@@ -23,7 +23,7 @@ export function groupChoices(
   if (choices.length === plain.length || isAcyclic(graph, loops, plain, needed)) {
     return byMerge(plain);
   }
-  // Conditions of one predicate after each other: apart by how many Merges each comes after.
+  // Several conditions with one predicate are separated by the number of Merges before each.
   const levels = levelsOf(graph, loops, needed);
   const key = (one: Choice): string => `${levels.get(one.merge.name) ?? 0} ${keyOfChoice(one)}`;
   return byMerge(grouped(choices, key));
@@ -50,7 +50,7 @@ function grouped(choices: readonly Choice[], key: (one: Choice) => string): Grou
   return [...groups.values()].map((own) => ({ choices: own }));
 }
 
-/** Whether the groups can be put in an order, each taken as one node. */
+/** Whether the groups can be ordered with each as one node. */
 function isAcyclic(
   graph: FlatGraph,
   loops: Loops,
@@ -91,7 +91,7 @@ function isAcyclic(
   return done === waiting.size;
 }
 
-/** How many Merges one after the other each node comes after. */
+/** Number of consecutive Merges before each node. */
 function levelsOf(
   graph: FlatGraph,
   loops: Loops,

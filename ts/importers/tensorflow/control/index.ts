@@ -1,6 +1,6 @@
-// TensorFlow 1's control flow (Switch, Merge, frames) rebuilt as If and While, on the part of a
-// flat graph that some tensors need. Importer's worker thread.
-// Source: tensorflow-import.md 4.3 "Control flow"; tensorflow/core/kernels/control_flow_ops.
+// Rebuilds TensorFlow 1's control flow (Switch, Merge, frames) as If and While, on the part of a
+// flat graph that some tensors need. Importer's worker thread. Source: tensorflow-import.md 4.3
+// "Control flow"; tensorflow/core/kernels/control_flow_ops.
 import { reachable } from '../prepare/prune.js';
 import type { FlatGraph, Ref } from '../types.js';
 import { ConditionTable } from './conditions.js';
@@ -18,17 +18,17 @@ export interface Functional {
 }
 
 export interface FunctionalOptions {
-  /** Whether the node changes state, or comes after one that does. */
+  /** Whether the node changes state, or runs after one that does. */
   readonly hasEffect: (name: string) => boolean;
-  /** Whether the value is given, whatever its node would compute. */
+  /** Whether the value is fed, regardless of its node. */
   readonly isFed: (ref: Ref) => boolean;
 }
 
 /**
  * The same values from a graph with StatelessIf and StatelessWhile; a graph without TensorFlow 1's
- * control flow is handed back as it is.
- * Errors: ModelInvalid: parts of loops that do not fit together; Unimplemented: a value that may
- * not be there, a Merge of more than two, state changed inside, more nesting than the limits allow.
+ * control flow is returned unchanged. Errors: ModelInvalid: parts of loops that do not fit
+ * together; Unimplemented: a value that may not exist, a Merge of more than two inputs, state
+ * changed inside, more nesting than the limits allow.
  */
 export function functionalGraph(
   graph: FlatGraph,

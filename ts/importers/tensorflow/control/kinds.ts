@@ -1,5 +1,5 @@
-// The operators of TensorFlow 1's control flow, and how values are traced through those that only
-// hand them on. Importer's worker thread; pure.
+// The operators of TensorFlow 1's control flow, and tracing values through pass-through operators.
+// Importer's worker thread; pure.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 
@@ -8,7 +8,7 @@ export const MERGES: ReadonlySet<string> = new Set(['Merge', 'RefMerge']);
 export const ENTERS: ReadonlySet<string> = new Set(['Enter', 'RefEnter']);
 export const EXITS: ReadonlySet<string> = new Set(['Exit', 'RefExit']);
 export const NEXT_ITERATIONS: ReadonlySet<string> = new Set(['NextIteration', 'RefNextIteration']);
-/** Their outputs are their inputs. */
+/** Operators whose outputs are their inputs. */
 export const PASSING: ReadonlySet<string> = new Set([
   'Identity',
   'RefIdentity',
@@ -45,8 +45,10 @@ export const keyOf = ({ node, output }: Ref): string => `${node}:${output}`;
 
 const ORIGINS = new WeakMap<FlatGraph, Map<string, Ref>>();
 
-/** Where a value comes from, past operators that only hand it on. What was found is kept: each
- * graph's chains of them are walked once. */
+/**
+ * The origin of a value, past pass-through operators. Results are cached: each chain of a graph is
+ * walked once.
+ */
 export function originOf(graph: FlatGraph, ref: Ref): Ref {
   let known = ORIGINS.get(graph);
   if (known === undefined) ORIGINS.set(graph, (known = new Map()));
@@ -62,7 +64,7 @@ export function originOf(graph: FlatGraph, ref: Ref): Ref {
     }
     const node = graph.nodes.get(at.node);
     const input = node === undefined || !PASSING.has(node.op) ? undefined : node.inputs[at.output];
-    // A circle of them alone ends where it began.
+    // A cycle of only such operators ends where it began.
     if (input === undefined || seen.has(key)) break;
     seen.add(key);
     path.push(key);
@@ -72,14 +74,14 @@ export function originOf(graph: FlatGraph, ref: Ref): Ref {
   return at;
 }
 
-/** Errors: ModelInvalid when the graph has no such node. */
+/** Errors: ModelInvalid if the graph has no such node. */
 export function nodeOf(graph: FlatGraph, name: string): FlatNode {
   const node = graph.nodes.get(name);
   if (node === undefined) throw malformed(`the graph needs node '${name}', which is missing`);
   return node;
 }
 
-/** Errors: ModelInvalid when the node has no such input. */
+/** Errors: ModelInvalid if the node has no such input. */
 export function inputOf(node: FlatNode, index: number): Ref {
   const ref = node.inputs[index];
   if (ref === undefined) throw malformed(`${placeOf(node)} has no input ${index}`);

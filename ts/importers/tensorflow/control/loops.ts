@@ -1,7 +1,7 @@
 // TensorFlow 1's loops: for each LoopCond its variables, each an Enter, a Merge, a Switch, a
-// NextIteration and maybe Exits. Loops are told apart by their LoopCond and not by frame_name: a
-// function that is called twice has its frames twice. Importer's worker thread; pure.
-// Source: tensorflow/core/common_runtime/{executor,immutable_executor_state}.cc.
+// NextIteration and possibly Exits. Loops are identified by their LoopCond and not by frame_name: a
+// function that is called twice has its frames twice. Importer's worker thread; pure. Source:
+// tensorflow/core/common_runtime/{executor,immutable_executor_state}.cc.
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 import {
   ENTERS,
@@ -19,7 +19,7 @@ import {
 export interface LoopVariable {
   readonly merge: FlatNode;
   readonly enter: FlatNode;
-  /** What the next round gets. */
+  /** Value for the next iteration. */
   readonly next: Ref;
 }
 
@@ -33,12 +33,12 @@ export interface Loop {
   readonly enters: readonly FlatNode[];
 }
 
-/** The loops of the nodes that are needed. */
+/** The loops of the needed nodes. */
 export class Loops {
   readonly #graph: FlatGraph;
   readonly #byCondition = new Map<string, Loop>();
 
-  /** Errors: ModelInvalid where a loop lacks a part. */
+  /** Errors: ModelInvalid if a loop lacks a part. */
   constructor(graph: FlatGraph, needed: ReadonlySet<string>) {
     this.#graph = graph;
     const variables = new Map<string, Map<string, LoopVariable>>();
@@ -64,7 +64,7 @@ export class Loops {
     }
   }
 
-  /** The LoopCond that a Switch belongs to; undefined for any other node. */
+  /** The LoopCond of a Switch; undefined for any other node. */
   conditionOf(node: FlatNode): string | undefined {
     if (!SWITCHES.has(node.op)) return undefined;
     const { node: name } = originOf(this.#graph, inputOf(node, 1));
@@ -77,7 +77,7 @@ export class Loops {
     return loop;
   }
 
-  /** The loop that an Exit leaves, and which variable it gives. */
+  /** The loop that an Exit leaves, and the variable that it returns. */
   exited(exit: FlatNode): { readonly loop: Loop; readonly index: number } {
     const from = originOf(this.#graph, inputOf(exit, 0));
     const node = nodeOf(this.#graph, from.node);
@@ -104,8 +104,10 @@ export class Loops {
   }
 }
 
-/** The parts of a loop variable's Merge; undefined for the Merge of a condition.
- * Errors: ModelInvalid when it has only one of them. */
+/**
+ * The parts of a loop variable's Merge; undefined for the Merge of a condition. Errors:
+ * ModelInvalid if it has only one of them.
+ */
 export function mergeParts(
   graph: FlatGraph,
   merge: FlatNode,
@@ -150,8 +152,10 @@ export function frameOf(enter: FlatNode): string {
   return value?.kind === 'bytes' ? Buffer.from(value.value).toString('latin1') : '';
 }
 
-/** What a node comes after: its data and control inputs without loops' back edges; an Exit comes
- * after all of its loop's Enters. */
+/**
+ * Dependencies of a node: its data and control inputs without loops' back edges; an Exit depends on
+ * all of its loop's Enters.
+ */
 export function needsOf(graph: FlatGraph, loops: Loops | undefined, node: FlatNode): string[] {
   const isBack = (ref: Ref): boolean =>
     MERGES.has(node.op) && NEXT_ITERATIONS.has(graph.nodes.get(ref.node)?.op ?? '');

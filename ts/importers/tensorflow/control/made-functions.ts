@@ -1,6 +1,5 @@
-// Functions that the importer makes itself (bodies of TensorFlow 1's loops and conditions). They
-// are found by the reference object and not by its name: no file can name one. Importer's worker
-// thread.
+// Functions that the importer creates (bodies of TensorFlow 1's loops and conditions). They are
+// found by the reference object and not by name: no file can name one. Importer's worker thread.
 import type { FlatFunction, FunctionRef } from '../types.js';
 
 const MADE = new WeakMap<FunctionRef, FlatFunction>();
@@ -12,5 +11,5 @@ export function refTo(body: FlatFunction): FunctionRef {
   return ref;
 }
 
-/** The made function; undefined for a reference out of a file. */
+/** The created function; undefined for a reference from a file. */
 export const madeFunction = (ref: FunctionRef): FlatFunction | undefined => MADE.get(ref);

@@ -1,9 +1,11 @@
-// Nodes in an order in which each comes after what it needs. A work list, not recursion: how deep a
-// graph is, is the model's choice. Importer's worker thread; pure.
+// Topological order of nodes. Uses a work list instead of recursion, because the model determines
+// the graph's depth. Importer's worker thread; pure.
 import { malformed } from './kinds.js';
 
-/** Calls `visit` once for every name that the roots need, after all that the name itself needs.
- * Errors: ModelInvalid where a name needs itself. */
+/**
+ * Calls `visit` once for every name that the roots need, after all of that name's dependencies.
+ * Errors: ModelInvalid if a name depends on itself.
+ */
 export function visitInOrder(
   roots: Iterable<string>,
   needs: (name: string) => readonly string[],

@@ -1,6 +1,6 @@
-// Rebuilds TensorFlow 1's control flow as If and While: a region is the graph around, the side of a
-// condition, or a loop's condition or body. It is filled from what is wanted of it; what comes from
-// outside becomes an argument. Importer's worker thread.
+// Rebuilds TensorFlow 1's control flow as If and While: a region is the outer graph, one side of a
+// condition, or a loop's condition or body. It is filled from its wanted values; values from
+// outside become arguments. Importer's worker thread.
 import type { Attribute, FlatFunction, FlatGraph, FlatNode, Ref, Tensor } from '../types.js';
 import { argumentNode, Arguments } from './arguments.js';
 import { type Choice, type ConditionTable, literal } from './conditions.js';
@@ -22,25 +22,25 @@ import {
 import { frameOf, type Loop, type Loops, mergeParts } from './loops.js';
 import { refTo } from './made-functions.js';
 
-/** Conditions and loops inside each other. */
+/** Maximum nesting of conditions and loops. */
 const NESTING_MAX = 32;
-/** Nodes that the rebuilt graph may have, all its functions together. */
+/** Maximum nodes of the rebuilt graph, including all its functions. */
 const NODES_MAX = 1_000_000;
 
-/** What all regions of a graph share. */
+/** Shared by all regions of a graph. */
 export interface Job {
   readonly graph: FlatGraph;
   readonly loops: Loops;
   readonly conditions: ConditionTable;
   readonly groups: ReadonlyMap<string, Group>;
-  /** Whether the node changes state, or comes after one that does. */
+  /** Whether the node changes state, or runs after one that does. */
   readonly hasEffect: (name: string) => boolean;
   readonly isFed: (ref: Ref) => boolean;
-  /** Nodes made so far. */
+  /** Number of nodes created so far. */
   made: number;
 }
 
-/** What kind of region it is. */
+/** The kind of region. */
 type Kind =
   | { readonly kind: 'root' }
   | { readonly kind: 'side'; readonly way: string; readonly args: Arguments }
@@ -52,7 +52,7 @@ export class Region {
   readonly #kind: Kind;
   /** Conditions that hold in it. */
   readonly #holds: ReadonlySet<string>;
-  /** Loops around. */
+  /** Enclosing loops. */
   readonly #around: ReadonlySet<string>;
   readonly #depth: number;
   readonly #wanted: string[] = [];
@@ -73,7 +73,7 @@ export class Region {
     }
   }
 
-  /** The value in this region; what makes it is added by fill(). */
+  /** The value in this region; fill() adds the node that computes it. */
   want(from: Ref): Ref {
     const { graph, isFed } = this.#job;
     let ref = from;
@@ -96,7 +96,7 @@ export class Region {
     return this.want({ node: name, output: 0 }).node;
   }
 
-  /** Adds the nodes that are wanted, and what they want. */
+  /** Adds the wanted nodes and their dependencies. */
   fill(): void {
     for (let name = this.#wanted.pop(); name !== undefined; name = this.#wanted.pop()) {
       this.#visit(nodeOf(this.#job.graph, name));
@@ -107,7 +107,7 @@ export class Region {
     return this.#kind.kind === 'root' ? ref : this.#kind.args.capture(ref);
   }
 
-  /** The value that a Switch hands on here. */
+  /** The value that a Switch passes on here. */
   #throughSwitch(node: FlatNode, ref: Ref): { ref: Ref; isArgument: boolean } {
     const { conditions, graph, loops } = this.#job;
     const condition = loops.conditionOf(node);
@@ -229,7 +229,7 @@ export class Region {
     });
   }
 
-  /** Fills one side; the function can be finished when the arguments of both are known. */
+  /** Fills one side; its function can be finished once the arguments of both sides are known. */
   #side(group: Group, first: Choice, way: 0 | 1, args: Arguments): () => FlatFunction {
     const region = new Region(
       this.#job,

@@ -1,4 +1,4 @@
-// Asset files of a model, found and checked: none may lie outside of the model's folder. Importer's
+// Finds and checks a model's asset files: none may be outside of the model's folder. Importer's
 // worker thread; no file is opened.
 import { join, resolve } from 'node:path';
 import { modelInvalid } from '../proto/read-context.js';
@@ -9,8 +9,10 @@ import { checkInside } from './links.js';
 const ASSETS = 'assets';
 const NAME_CHARS_MAX = 1024;
 
-/** A file that is missing is no error here. Errors: ModelInvalid: a bad name, or a link that leads
- * out of the model's folder. */
+/**
+ * A missing file is no error here. Errors: ModelInvalid: a bad name, or a link that leads out of
+ * the model's folder.
+ */
 export function resolveAssets(
   folder: string,
   bindings: readonly AssetBinding[],

@@ -1,5 +1,5 @@
-// Signatures of a session bundle's manifest as SignatureDefs. Importer's worker thread; pure.
-// Source: tensorflow/contrib/session_bundle/bundle_shim.cc, its last version;
+// Converts the signatures of a session bundle's manifest to SignatureDefs. Importer's worker
+// thread; pure. Source: tensorflow/contrib/session_bundle/bundle_shim.cc, its last version;
 // tensorflow-import.md 1.5.
 import { codeOfDtype } from '../../../model/datatype.js';
 import type { ManifestSignature, ManifestSignatures } from '../proto/manifest.js';
@@ -20,8 +20,10 @@ const OUTPUTS = 'outputs';
 
 type Names = readonly (readonly [alias: string, tensor: string])[];
 
-/** Adds to `signatures` (the meta graph's own) what the manifest comes to.
- * Errors: ModelInvalid where both have a default. */
+/**
+ * Adds the manifest's signatures to `signatures` (the meta graph's own). Errors: ModelInvalid if
+ * both have a default.
+ */
 export function convertSignatures(
   manifest: ManifestSignatures,
   signatures: Map<string, SignatureDef>,
@@ -59,7 +61,7 @@ class Conversion {
       const key = this.#signatures.has(DEFAULT_KEY) ? FROM_NAMED_KEY : DEFAULT_KEY;
       this.#add(key, 'generic', [...inputs.tensors], [...outputs.tensors]);
     }
-    // Sorted: a map in a file has no order, and warnings should.
+    // Sorted for a stable order of warnings: a map in a file has no order.
     for (const name of [...named.keys()].sort()) {
       if (isPair && (name === INPUTS || name === OUTPUTS)) continue;
       this.#named(name, named.get(name) ?? { kind: 'none' });
@@ -95,7 +97,7 @@ class Conversion {
     );
   }
 
-  /** false: of a kind that cannot stand alone. */
+  /** false: its kind cannot be served alone. */
   #convert(key: string, signature: ManifestSignature): boolean {
     switch (signature.kind) {
       case 'regression':
@@ -127,7 +129,7 @@ class Conversion {
     });
   }
 
-  /** Tensors that are not named are left out. */
+  /** Tensors without a name are omitted. */
   #infos(key: string, names: Names): ReadonlyMap<string, TensorInfoDef> {
     const infos = new Map<string, TensorInfoDef>();
     for (const [alias, name] of names) {
@@ -136,7 +138,7 @@ class Conversion {
     return infos;
   }
 
-  /** Of the real port; TensorFlow took that of port 0. */
+  /** The type of the actual port; TensorFlow used that of port 0. */
   #dtypeCode(key: string, alias: string, name: string): number {
     const { node, output } = tensorOf(name);
     const found = this.#nodes.get(node);

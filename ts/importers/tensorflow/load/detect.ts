@@ -1,5 +1,5 @@
-// Which TensorFlow format a version's folder, or a file, holds. Importer's worker thread; looks at
-// names only, reads no content.
+// Detects the TensorFlow format of a version's folder, or of a file. Importer's worker thread;
+// checks names only, reads no content.
 import { basename, dirname, extname, join } from 'node:path';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { LoadedGraph } from '../types.js';
@@ -7,10 +7,10 @@ import { folderNames, isFile, isFolder } from './model-file.js';
 
 export type Format = LoadedGraph['format'];
 
-/** Where a model's message is. */
+/** Location of a model's message. */
 export interface Located {
   readonly format: Format;
-  /** The folder that variables and assets are in. */
+  /** The folder of variables and assets. */
   readonly folder: string;
   /** The file with the message. */
   readonly file: string;
@@ -22,7 +22,7 @@ const SESSION_BUNDLE_FILE = 'export.meta';
 const TRITON_SAVED_MODEL = 'model.savedmodel';
 const TRITON_GRAPH = 'model.graphdef';
 const GRAPH_EXTENSIONS = new Set(['.pb', '.pbtxt', '.graphdef']);
-/** What lies beside a SavedModel or configures a server; no graphs. */
+/** Files beside a SavedModel, or server configuration; not graphs. */
 const NO_GRAPHS = new Set([
   'fingerprint.pb',
   'keras_metadata.pb',
@@ -30,17 +30,19 @@ const NO_GRAPHS = new Set([
   'saved_model.cpb',
   'saved_model_config.pb',
 ]);
-/** Formats of other importers: their folder may hold a Keras file that was the source. */
+/** Formats of other importers: their folder may contain a Keras file that was the source. */
 const OTHER_FORMATS = new Set(['.onnx', '.ort', '.plan', '.engine', '.trt']);
 const SPLIT_FILE = 'saved_model.cpb';
 
-/** undefined: nothing of TensorFlow's. Errors: Unimplemented for a split SavedModel, a Keras file
- * and TensorFlow Lite, each with what to do instead. */
+/**
+ * undefined: not a TensorFlow model. Errors: Unimplemented for a split SavedModel, a Keras file and
+ * TensorFlow Lite, each with a remedy.
+ */
 export function detectFormat(path: string): Format | undefined {
   return locate(path)?.format;
 }
 
-/** The same, with the place. */
+/** The same, with the location. */
 export function locate(path: string): Located | undefined {
   if (isFolder(path)) return locateInFolder(path);
   if (!isFile(path)) return undefined;
@@ -84,7 +86,7 @@ function refuseOthers(folder: string, names: readonly string[]): void {
   }
 }
 
-/** What is wrong with it; undefined where it is nothing of TensorFlow's. */
+/** Its problem; undefined if it is not a TensorFlow file. */
 function otherFormat(name: string): string | undefined {
   if (name === SPLIT_FILE) {
     return (

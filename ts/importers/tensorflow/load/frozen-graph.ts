@@ -1,5 +1,5 @@
-// A frozen GraphDef to LoadedGraph, with one signature made from its ends. Importer's worker
-// thread. Source: tensorflow-import.md 3.6.
+// Loads a frozen GraphDef as a LoadedGraph, with one signature made from its inputs and outputs.
+// Importer's worker thread. Source: tensorflow-import.md 3.6.
 import { codeOfDtype } from '../../../model/datatype.js';
 import { readGraphDef } from '../proto/graph-def.js';
 import { OpTable } from '../proto/op-defs.js';
@@ -19,7 +19,7 @@ import { located, readMessageFile } from './model-file.js';
 export interface FrozenOptions {
   /** Tensors that are fed, "a" or "a:1"; default: the placeholders that the outputs need. */
   readonly inputs?: readonly string[];
-  /** Default: the nodes that no node uses. */
+  /** Default: the nodes whose results no node uses. */
   readonly outputs?: readonly string[];
 }
 
@@ -33,14 +33,16 @@ const VARIABLES = new Set([
   'TemporaryVariable',
   '_VarHandlesOp',
 ]);
-/** Never an output although nobody uses it. */
+/** Never outputs, even if nothing uses them. */
 const NO_OUTPUTS = new Set(['Const', 'HostConst', WITH_DEFAULT, ...PLACEHOLDERS, ...VARIABLES]);
 const NAMES_SHOWN_MAX = 8;
-/** Before this graph version a placeholder's shape [] meant that it is not known. */
+/** Before this graph version a placeholder's shape [] meant unknown. */
 const SCALAR_PLACEHOLDERS_SINCE = 24;
 
-/** One signature "serving_default" of Predict; aliases are the names that are given, or those of
- * nodes. Errors: ModelInvalid: damaged, variables inside, a name that no tensor has. */
+/**
+ * One signature "serving_default" of Predict; aliases are the given names, or those of nodes.
+ * Errors: ModelInvalid: damaged, variables inside, a name that no tensor has.
+ */
 export function loadFrozenGraph(file: string, options: FrozenOptions = {}): LoadedGraph {
   const graph = readMessageFile(file, GRAPH_DEF, readGraphDef);
   return located(file, () => {
@@ -89,7 +91,7 @@ function refuseVariables(graph: GraphDef, needed: ReadonlySet<string> | undefine
   );
 }
 
-/** What goes into a graph and comes out of it. */
+/** The graph's inputs and outputs. */
 class Ends {
   readonly #graph: GraphDef;
   readonly #nodes: ReadonlyMap<string, NodeDef>;
@@ -101,7 +103,7 @@ class Ends {
     this.#ops = new OpTable([], graph.functions);
   }
 
-  /** Nodes with outputs that no node uses, not even by waiting for it. */
+  /** Nodes with outputs that no node uses, not even as a control input. */
   outputs(): readonly string[] {
     const used = new Set(
       this.#graph.nodes.flatMap(({ inputs }) => inputs.map((input) => tensorOf(input).node)),
@@ -114,7 +116,7 @@ class Ends {
       .map(({ name }) => name);
   }
 
-  /** Placeholders; where there are none, those with a default. */
+  /** Placeholders; if there are none, those with a default. */
   inputs(needed: ReadonlySet<string>): readonly string[] {
     const of = (isWanted: (op: string) => boolean): readonly string[] =>
       this.#graph.nodes
@@ -124,10 +126,10 @@ class Ends {
     return plain.length > 0 ? plain : of((op) => op === WITH_DEFAULT);
   }
 
-  /** The nodes that the outputs need when the nodes of `fed` are given. */
+  /** The nodes that the outputs need if the nodes of `fed` are given. */
   needed(outputs: readonly string[], fed: ReadonlySet<string>): ReadonlySet<string> {
     const seen = new Set(outputs.map((name) => tensorOf(name).node));
-    // A set's iteration goes on with what is added meanwhile.
+    // Iteration of a set includes elements added meanwhile.
     for (const name of seen) {
       if (fed.has(name)) continue;
       for (const input of this.#nodes.get(name)?.inputs ?? []) seen.add(tensorOf(input).node);

@@ -1,5 +1,5 @@
-// From a model's version folder, or one of its files, to its graph, signatures, assets and
-// checkpoint. Importer's worker thread.
+// Loads the graph, signatures, assets and checkpoint of a model's version folder, or of one of its
+// files. Importer's worker thread.
 import { SAVED_MODEL_TAGS } from '../../../model/platforms.js';
 import { modelInvalid } from '../proto/read-context.js';
 import type { LoadedGraph } from '../types.js';
@@ -15,8 +15,10 @@ export interface LoadOptions extends FrozenOptions {
   readonly tags?: readonly string[];
 }
 
-/** Errors: ModelInvalid: nothing of TensorFlow's, damaged, above a limit; Unimplemented: a format
- * of TensorFlow's that is not read. */
+/**
+ * Errors: ModelInvalid: not a TensorFlow model, damaged, above a limit; Unimplemented: an
+ * unsupported TensorFlow format.
+ */
 export function loadGraph(path: string, options: LoadOptions = {}): LoadedGraph {
   const place = locate(path);
   switch (place?.format) {

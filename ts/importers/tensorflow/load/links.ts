@@ -1,13 +1,15 @@
-// The rule for links in a model's folder: they end in the version's folder or in the folder above
-// it, nowhere else. A model may come from anywhere; it must not make the server read other files.
-// Importer's worker thread; no file is opened.
+// The rule for links in a model's folder: they must end in the version's folder or its parent. A
+// model may be untrusted and must not make the server read other files. Importer's worker thread;
+// no file is opened.
 import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { modelInvalid } from '../proto/read-context.js';
 import type { CheckpointFiles } from '../types.js';
 
-/** A file that is missing is no error here. `what` begins the error's text.
- * Errors: ModelInvalid: the path leads out of the model's folder. */
+/**
+ * A missing file is no error here. `what` begins the error's text. Errors: ModelInvalid: the path
+ * leads out of the model's folder.
+ */
 export function checkInside(folder: string, path: string, what: string): void {
   const version = resolve(folder);
   const roots = [real(version), real(dirname(version))];
@@ -20,7 +22,7 @@ export function checkInside(folder: string, path: string, what: string): void {
   );
 }
 
-/** The checkpoint, whose files all follow the rule. Errors: ModelInvalid. */
+/** The checkpoint, after checking that all its files follow the rule. Errors: ModelInvalid. */
 export function insideOnly(
   folder: string,
   checkpoint: CheckpointFiles | undefined,

@@ -1,5 +1,5 @@
-// What SavedModels and session bundles have in common: collections, init ops, nodes by name.
-// Importer's worker thread; pure.
+// Common parts of SavedModels and session bundles: collections, init ops, nodes by name. Importer's
+// worker thread; pure.
 import { modelInvalid } from '../proto/read-context.js';
 import type { AnyMessage, MetaGraphDef } from '../proto/meta-graph.js';
 import type { GraphDef, NodeDef } from '../types.js';
@@ -17,8 +17,10 @@ export function nodesByName(graph: GraphDef): ReadonlyMap<string, NodeDef> {
   return new Map(graph.nodes.map((node) => [node.name, node]));
 }
 
-/** The collection's messages of this type; undefined where there is no such collection.
- * Errors: ModelInvalid where it holds something else. */
+/**
+ * The collection's messages of this type; undefined if there is no such collection. Errors:
+ * ModelInvalid if it has other contents.
+ */
 export function anyCollection(
   { collections }: MetaGraphDef,
   key: string,
@@ -34,8 +36,10 @@ export function anyCollection(
   throw modelInvalid(`collection ${key}: expected ${typeName}, got "${other.typeName}"`);
 }
 
-/** The op that a collection of exactly one names; undefined where there is no such collection.
- * Errors: ModelInvalid. */
+/**
+ * The op named by a collection of exactly one; undefined if there is no such collection. Errors:
+ * ModelInvalid.
+ */
 export function opCollection({ collections }: MetaGraphDef, key: string): string | undefined {
   const found = collections.get(key);
   if (found === undefined) return undefined;
@@ -47,7 +51,7 @@ export function opCollection({ collections }: MetaGraphDef, key: string): string
   throw modelInvalid(`collection ${key}: expected the name of one op, got ${got}`);
 }
 
-/** Errors: ModelInvalid where the graph has no such op. */
+/** Errors: ModelInvalid if the graph has no such op. */
 export function checkInitOp(initOp: string | undefined, graph: GraphDef): void {
   if (initOp === undefined || graph.nodes.some(({ name }) => name === initOp)) return;
   throw modelInvalid(`init op "${initOp}": expected a node of the graph, there is none`);

@@ -1,5 +1,5 @@
-// Files of a model's folder: whether they are there, their bytes, and what message they hold.
-// Importer's worker thread.
+// Files of a model's folder: existence, bytes, and the message that they contain. Importer's worker
+// thread.
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { resolve } from 'node:path';
@@ -11,7 +11,7 @@ import { encodeTextProto, looksLikeText } from '../proto/text-wire.js';
 
 /** Protobuf's own limit for one message. */
 export const MESSAGE_BYTES_MAX = 2_147_483_647;
-/** Entries of a version folder that are looked at. */
+/** Maximum entries of a version folder. */
 const ENTRIES_MAX = 100_000;
 
 export function isFile(path: string): boolean {
@@ -26,7 +26,7 @@ function stats(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
-    // A name that is too long, a folder without permission, a file used as a folder.
+    // For example: a name that is too long, a folder without permission, a file used as a folder.
     return undefined;
   }
 }
@@ -45,8 +45,10 @@ export function folderNames(folder: string): readonly string[] {
   return names.sort();
 }
 
-/** What `read` makes of the message that the file holds in binary or text form.
- * Errors: ModelInvalid with the path in front. */
+/**
+ * Calls `read` with the message in the file, which is in binary or text form. Errors: ModelInvalid
+ * prefixed with the path.
+ */
 export function readMessageFile<T>(
   path: string,
   schema: MessageSchema,
@@ -63,7 +65,7 @@ export function readMessageFile<T>(
   });
 }
 
-/** Runs it; its ModelInvalid errors get `place` in front. */
+/** Runs it; its ModelInvalid errors are prefixed with `place`. */
 export function located<T>(place: string, run: () => T): T {
   try {
     return run();
@@ -81,7 +83,7 @@ function fileBytes(path: string): Uint8Array {
       throw modelInvalid(`expected at most ${MESSAGE_BYTES_MAX} bytes, got ${size}`);
     }
     const buffer = readFileSync(path);
-    // Not a Buffer: what is cut out of it would be one too.
+    // Not a Buffer, because its slices would be Buffers too.
     return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
   } catch (error) {
     if (error instanceof ServalError) throw error;

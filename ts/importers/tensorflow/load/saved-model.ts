@@ -1,5 +1,5 @@
-// SavedModel to LoadedGraph. Importer's worker thread.
-// Source: tensorflow/cc/saved_model/loader.cc; tensorflow-import.md 3.1, 3.2.
+// Loads a SavedModel as a LoadedGraph. Importer's worker thread. Source:
+// tensorflow/cc/saved_model/loader.cc; tensorflow-import.md 3.1, 3.2.
 import { join, resolve } from 'node:path';
 import { SAVED_MODEL_TAGS } from '../../../model/platforms.js';
 import { readSavedModel } from '../proto/meta-graph.js';
@@ -17,14 +17,16 @@ import { locate } from './detect.js';
 import { anyCollection, checkInitOp, opCollection, tensorOf } from './meta-graph-parts.js';
 import { isFile, readMessageFile } from './model-file.js';
 
-/** Its single output is the op that initialises; no signature to call. */
+/** Its single output is the initialising op; it is not a callable signature. */
 export const INIT_SIGNATURE = '__saved_model_init_op';
 const MAIN_OP = 'saved_model_main_op';
 const LEGACY_INIT_OP = 'legacy_init_op';
 const ASSETS_COLLECTION = 'saved_model_assets';
 
-/** The meta graph whose set of tags is exactly `tags`.
- * Errors: ModelInvalid: damaged, no such tags (lists those there are), assets outside. */
+/**
+ * The meta graph whose set of tags is exactly `tags`. Errors: ModelInvalid: damaged, no such tags
+ * (lists the existing ones), assets outside.
+ */
 export function loadSavedModel(
   folder: string,
   tags: readonly string[] = SAVED_MODEL_TAGS,

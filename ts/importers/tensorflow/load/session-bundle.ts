@@ -1,5 +1,5 @@
-// Session bundle to LoadedGraph. Importer's worker thread.
-// Source: tensorflow/contrib/session_bundle/session_bundle.cc; tensorflow-import.md 1.
+// Loads a session bundle as a LoadedGraph. Importer's worker thread. Source:
+// tensorflow/contrib/session_bundle/session_bundle.cc; tensorflow-import.md 1.
 import { join, resolve } from 'node:path';
 import { ServalError } from '../../../base/errors.js';
 import { readGraphDef } from '../proto/graph-def.js';
@@ -65,7 +65,9 @@ export function loadSessionBundle(folder: string): LoadedGraph {
   });
 }
 
-/** What is no manifest is ignored, as TensorFlow does: the model loads without signatures. */
+/**
+ * Anything that is not a manifest is ignored, as in TensorFlow: the model loads without signatures.
+ */
 function manifestOf(
   meta: MetaGraphDef,
   context: ReadContext,
@@ -89,8 +91,10 @@ function manifestOf(
   }
 }
 
-/** serving_graph where there is one, else graph_def. A Saver that was made after the copy is only
- * in graph_def: its nodes are taken from there. */
+/**
+ * serving_graph if there is one, else graph_def. A Saver created after the copy is only in
+ * graph_def: its nodes are taken from there.
+ */
 function servingGraph(meta: MetaGraphDef, context: ReadContext, warnings: string[]): GraphDef {
   const found = anyCollection(meta, GRAPH, 'tensorflow.GraphDef');
   if (found === undefined) return meta.graph;
@@ -113,13 +117,13 @@ function servingGraph(meta: MetaGraphDef, context: ReadContext, warnings: string
   };
 }
 
-/** The node and all that it needs, by data or control; names that no node has are passed over. */
+/** The node and all its data and control dependencies; unknown names are ignored. */
 function ancestors(
   name: string,
   nodes: ReadonlyMap<string, { readonly inputs: readonly string[] }>,
 ): readonly string[] {
   const seen = new Set([name]);
-  // A set's iteration goes on with what is added meanwhile.
+  // Iteration of a set includes elements added meanwhile.
   for (const each of seen) {
     for (const input of nodes.get(each)?.inputs ?? []) {
       const { node } = tensorOf(input);
@@ -129,7 +133,7 @@ function ancestors(
   return [...seen];
 }
 
-/** As TensorFlow looks for it: SaverDef.version says nothing reliable. */
+/** Searched as TensorFlow does: SaverDef.version is unreliable. */
 function checkpointOf(folder: string): CheckpointFiles | undefined {
   const prefix = join(folder, CHECKPOINT);
   if (isFile(`${prefix}.index`)) return { version: 2, prefix };

@@ -1,5 +1,5 @@
-// Complex tensors while a graph is lowered: a pair of real ones (docs/decisions/0018). Which nodes
-// have them, and constants taken apart. Importer's worker thread.
+// Complex tensors during lowering: a pair of real ones (docs/decisions/0018). Which nodes have
+// them, and splitting constants. Importer's worker thread.
 import { DATA_TYPES } from '../../../model/datatype.js';
 import type { Dtype, FlatNode, Tensor } from '../types.js';
 import type { Lowering } from './context.js';
@@ -12,7 +12,7 @@ export type ComplexDtype = ComplexValue['dtype'];
 export const isComplexDtype = (dtype: Dtype): dtype is ComplexDtype =>
   DATA_TYPES[dtype].kind === 'complex';
 
-/** The type of the two parts; any other type is what it is. */
+/** The type of the two parts; other types are returned unchanged. */
 export function partDtype(dtype: Dtype): Dtype {
   if (!isComplexDtype(dtype)) return dtype;
   return dtype === 'complex64' ? 'float' : 'double';
@@ -21,7 +21,7 @@ export function partDtype(dtype: Dtype): Dtype {
 export const complexOf = (dtype: Dtype): ComplexDtype =>
   dtype === 'double' ? 'complex128' : 'complex64';
 
-/** A complex value of two parts, which have one shape. */
+/** A complex value of two parts with the same shape. */
 export const complexValue = (real: TensorValue, imaginary: TensorValue): ComplexValue => ({
   kind: 'complex',
   dtype: complexOf(real.dtype),
@@ -29,7 +29,7 @@ export const complexValue = (real: TensorValue, imaginary: TensorValue): Complex
   imaginary,
 });
 
-/** Whether a node works on complex tensors: some input is one, or a cast makes one. */
+/** Whether a node works on complex tensors: some input is complex, or a cast makes one. */
 export function isComplexNode(node: FlatNode, inputs: readonly Value[]): boolean {
   if (inputs.some((one) => one.kind === 'complex')) return true;
   const target = node.attributes.get('DstT');
@@ -41,7 +41,7 @@ export const refuseComplex: Lowering = (cx) => {
   return cx.fail(`of ${given?.dtype ?? 'complex'} tensors is not supported`);
 };
 
-/** A constant of complex numbers as its two parts; any other value unchanged. */
+/** A constant of complex numbers as its two parts; other values unchanged. */
 export function complexConstant(value: Value): Value {
   if (value.kind !== 'tensor' || !isComplexDtype(value.dtype)) return value;
   const { constant, dtype } = value;

@@ -1,4 +1,4 @@
-// What the lowering of one TensorFlow node sees: the node, its inputs, and ways to add ONNX
+// The context for lowering one TensorFlow node: the node, its inputs, and ways to add ONNX
 // operators. Every operator file in ops/ is written against this. Importer's worker thread.
 import { TENSORFLOW_RANK_MAX } from '../../../base/limits.js';
 import type { OnnxGraph } from '../../onnx/builder.js';
@@ -25,7 +25,7 @@ import { numbersTensor, tensorNumbers, tensorStrings } from './tensors.js';
 import { dtypeBytes, joinedInts, shapeText } from './values.js';
 import type { TensorValue, Value } from './values.js';
 
-/** Thrown by a lowering that cannot do what the node asks; `reason` reads after "Op 'node': ". */
+/** Thrown by a lowering that does not support the node; `reason` is read after "Op 'node': ". */
 export class UnsupportedError extends Error {
   readonly reason: string;
 
@@ -35,13 +35,13 @@ export class UnsupportedError extends Error {
   }
 }
 
-/** One operator's lowering: its outputs in order (one value where it has one). */
+/** Lowers one operator: returns its outputs in order (a single value if it has one). */
 export type Lowering = (cx: OpContext) => Value | readonly Value[];
 
 /** A supported operator. `dtypes` and `note` are for docs/reference/tensorflow.md's table. */
 export interface Operator {
   readonly lower: Lowering;
-  /** The same for complex tensors; absent = they are refused. */
+  /** The lowering for complex tensors; absent = they are refused. */
   readonly complex?: Lowering;
   /** Element types of the main input, "numeric", "any" ...; absent = numeric. */
   readonly dtypes?: string;
@@ -50,25 +50,25 @@ export interface Operator {
 
 export type Operators = Readonly<Record<string, Operator>>;
 
-/** What the graph around the node offers. */
+/** The enclosing graph's services for a node. */
 export interface Surroundings {
   readonly builder: GraphBuilder;
   readonly state: Initialised;
   /** A function's body. */
   function(ref: FunctionRef): FlatFunction;
-  /** A function as an ONNX subgraph; values of the graph around it may be used inside. */
+  /** A function as an ONNX subgraph; it may use values of the enclosing graph. */
   subgraph(body: FlatFunction, args: readonly Value[]): Subgraph;
-  /** A function's nodes, here: what it returns. */
+  /** Adds a function's nodes here; returns its results. */
   inline(body: FlatFunction, args: readonly Value[]): readonly Value[];
   /** An ONNX subgraph that `make` adds to. */
   nested(make: (inner: OpContext) => readonly Value[], cx: OpContext): Subgraph;
   /** The same, adding to another graph. */
   within(builder: GraphBuilder): Surroundings;
-  /** Runs `run` and undoes its assignments of variables; answers them. */
+  /** Runs `run`, undoes its assignments of variables and returns them. */
   assignedBy<T>(run: () => T): { readonly result: T; readonly assigned: AssignedVariables };
-  /** The variable that a node stands for: nodes of one shared_name are one. */
+  /** The variable of a node: nodes with the same shared_name are one variable. */
   variableKey(node: FlatNode): string;
-  /** A variable's value at this point, and its new one. */
+  /** A variable's current value at this point, and assigning a new one. */
   readVariable(key: string): TensorValue;
   assignVariable(key: string, value: TensorValue): void;
   warn(text: string): void;
@@ -77,7 +77,7 @@ export interface Surroundings {
 /** Variables' new values by key. */
 export type AssignedVariables = ReadonlyMap<string, TensorValue>;
 
-/** A function's body lowered into a graph of its own. */
+/** A function's body lowered into a separate graph. */
 export interface Subgraph {
   readonly builder: GraphBuilder;
   /** What the function returns, as values of that graph. */
@@ -88,7 +88,7 @@ export interface Subgraph {
 export interface EmitOptions {
   /** Default: the first input's. */
   readonly dtype?: Dtype;
-  /** Default: the first input's. Given as undefined: unknown. */
+  /** Default: the first input's. Explicitly undefined: unknown. */
   readonly shape?: Shape;
   readonly attributes?: OnnxAttributes;
 }
@@ -121,7 +121,7 @@ export class OpContext {
     return value;
   }
 
-  /** Input `index` as a tensor; a variable is read. */
+  /** Input `index` as a tensor; variables are read. */
   tensor(index: number): TensorValue {
     return this.asTensor(this.input(index), index);
   }
@@ -137,32 +137,34 @@ export class OpContext {
     return this.fail(`input ${index} is a ${value.kind}, expected a tensor`);
   }
 
-  /** Says that TensorFlow's kernel refuses other ranks of the value, where ONNX's operator may not:
-   * the engine then checks it in what a request feeds. */
+  /**
+   * Records that TensorFlow's kernel refuses other ranks of the value although ONNX's operator may
+   * not: the engine then checks the request's inputs.
+   */
   requireRank(value: TensorValue, min: number, max?: number): void {
     if (value.name === undefined) return;
     const most = max === undefined ? {} : { max };
     this.builder.requireRank(value.name, { min, ...most, of: this.node.op });
   }
 
-  /** The input's elements where it is a small constant of numbers. */
+  /** The input's elements if it is a small constant of numbers. */
   numbers(index: number): readonly number[] | undefined {
     const { constant } = this.tensor(index);
     return constant === undefined ? undefined : tensorNumbers(constant);
   }
 
-  /** The same of strings. */
+  /** The same for strings. */
   strings(index: number): readonly Uint8Array[] | undefined {
     const { constant } = this.tensor(index);
     return constant === undefined ? undefined : tensorStrings(constant);
   }
 
-  /** The constant numbers of an input. Fails, naming `what`, where they are not known. */
+  /** The constant numbers of an input. Fails, naming `what`, if they are unknown. */
   requireNumbers(index: number, what: string): readonly number[] {
     return this.numbers(index) ?? this.fail(`${what} (input ${index}) must be a constant`);
   }
 
-  /** The rank of a tensor. Fails where it is not known. */
+  /** The rank of a tensor. Fails if it is unknown. */
   rank(value: TensorValue, what = 'its input'): number {
     return value.shape?.length ?? this.fail(`the rank of ${what} is not known`);
   }
@@ -174,7 +176,7 @@ export class OpContext {
     return this.fail(`axis ${axis} is out of range for rank ${rank}`);
   }
 
-  // Attributes. The fallback is for those that a node may leave out; without one its absence fails.
+  // Attributes. The fallback is for optional ones; without a fallback, a missing attribute fails.
 
   int(name: string, fallback?: number): number {
     const value = this.#attribute(name, 'int', fallback === undefined);
@@ -263,7 +265,7 @@ export class OpContext {
     return this.builder.add(type, inputs, outputs, attributes);
   }
 
-  /** One operator of ours (native/operators). */
+  /** One of Serval's operators (native/operators). */
   custom(
     type: string,
     inputs: readonly (TensorValue | undefined)[],
@@ -294,13 +296,13 @@ export class OpContext {
     return constantValue(numbersTensor('int64', [values.length], values));
   }
 
-  // Common pieces. All keep track of shapes and of known integers.
+  // Common building blocks. All keep track of shapes and known integers.
 
   cast(value: TensorValue, dtype: Dtype): TensorValue {
     return this.builder.cast(value, dtype);
   }
 
-  /** A tensor's shape, int64 of rank 1, with the dims that are known. */
+  /** A tensor's shape, int64 of rank 1, with the known dims. */
   shapeOf(value: TensorValue): TensorValue {
     const { shape } = value;
     if (shape !== undefined && shape.every((dim) => dim !== undefined)) {
@@ -310,8 +312,10 @@ export class OpContext {
     return shape === undefined ? out : withInts(out, shape);
   }
 
-  /** Reshape to `dims` (-1 at most once) or to a run-time shape (int64, rank 1). TensorFlow's
-   * meaning of 0: an empty dim. */
+  /**
+   * Reshapes to `dims` (-1 at most once) or to a run-time shape (int64, rank 1). 0 has TensorFlow's
+   * meaning: an empty dim.
+   */
   reshape(value: TensorValue, to: readonly number[] | TensorValue, shape?: Shape): TensorValue {
     const target = Array.isArray(to) ? this.int64s(to as readonly number[]) : (to as TensorValue);
     const known = target.ints?.map((dim) => (dim === -1 ? undefined : dim));
@@ -341,7 +345,7 @@ export class OpContext {
     });
   }
 
-  /** Takes out dims of size 1; `axes` counted from the front. */
+  /** Removes dims of size 1; `axes` counted from the front. */
   squeeze(value: TensorValue, axes: readonly number[]): TensorValue {
     if (axes.length === 0) return value;
     const shape = value.shape?.filter((_, axis) => !axes.includes(axis));
@@ -349,7 +353,7 @@ export class OpContext {
     return value.ints !== undefined && shape?.length === 0 ? withInts(out, value.ints) : out;
   }
 
-  /** Puts in dims of size 1; `axes` counted from the front of the result, ascending. */
+  /** Inserts dims of size 1; `axes` counted from the front of the result, ascending. */
   unsqueeze(value: TensorValue, axes: readonly number[]): TensorValue {
     if (axes.length === 0) return value;
     let shape: (number | undefined)[] | undefined;
@@ -403,8 +407,10 @@ export class OpContext {
     );
   }
 
-  /** Rows of `value` (along its first dim) by int64 indices of any rank. ONNX Runtime's Gather
-   * copies one string of a row of several, its GatherND all. */
+  /**
+   * Rows of `value` (along its first dim) by int64 indices of any rank. ONNX Runtime's Gather
+   * copies only one string per row, so multi-string rows use GatherND.
+   */
   rows(value: TensorValue, indices: TensorValue, shape: Shape): TensorValue {
     if (value.dtype !== 'string' || value.shape?.length === 1) {
       return this.op('Gather', [value, indices], { shape, attributes: { axis: { int: 0 } } });
@@ -415,7 +421,10 @@ export class OpContext {
     return this.op('GatherND', [value, tuples], { shape });
   }
 
-  /** Says that the node draws a value, which is refused or warned of where an output needs it. */
+  /**
+   * Records that the node draws a random value, which is refused or reported if an output depends
+   * on it.
+   */
   noteDraw(value: TensorValue): TensorValue {
     const { op, name: node } = this.node;
     this.builder.model.draws.set(value.name ?? '', { op, node });
@@ -426,7 +435,7 @@ export class OpContext {
     this.around.warn(`${this.node.op} '${this.node.name}': ${text}`);
   }
 
-  /** Gives the node up; the text reads after "Op 'node': ". */
+  /** Fails the lowering; the text is read after "Op 'node': ". */
   fail(reason: string): never {
     throw new UnsupportedError(reason);
   }
@@ -448,8 +457,10 @@ const EMPTY_LIST: AttributeList = {
   functions: [],
 };
 
-/** How many elements start:end:step takes of `dim`; ends beyond it are cut, negative ones count
- * from the end. */
+/**
+ * Number of elements of start:end:step in `dim`; ends beyond it are clamped, negative ones count
+ * from the end.
+ */
 export function sliceLength(
   dim: number | undefined,
   start: number,
@@ -466,7 +477,7 @@ export function sliceLength(
   return Math.max(0, Math.ceil((clamp(end) - clamp(start)) / step));
 }
 
-/** The constant with another shape, where it is known in full. */
+/** The constant with another shape, if it is completely known. */
 function reshapedConstant(
   tensor: Tensor,
   dims: readonly (number | undefined)[] | undefined,
@@ -482,7 +493,7 @@ function reshapedConstant(
   return { dtype: tensor.dtype, shape, data: tensor.data };
 }
 
-/** Netstrings, as native/operators reads lists of strings. */
+/** Netstrings, the form in which native/operators reads lists of strings. */
 export function netstrings(values: readonly (Uint8Array | string)[]): Uint8Array {
   return Buffer.concat(
     values.flatMap((one) => {

@@ -1,6 +1,6 @@
-// Random numbers in a graph: what becomes of a draw whose value does not matter (dropout that keeps
-// everything, TensorFlow 1's `floor(1 + uniform)` among them), and which draws reach the outputs.
-// Importer's worker thread.
+// Random numbers in a graph: folds draws whose value does not matter (dropout that keeps
+// everything, including TensorFlow 1's `floor(1 + uniform)`), and finds the draws that reach the
+// outputs. Importer's worker thread.
 import type { OnnxGraph, OnnxNode } from '../../onnx/builder.js';
 import type { Dtype, FlatNode } from '../types.js';
 import type { OpContext } from './context.js';
@@ -13,8 +13,10 @@ export interface DrawSource {
   readonly node: string;
 }
 
-/** Uniform numbers of these types are below 1 by as much as keeps sums with numbers up to 1 exact
- * enough for what is decided here. */
+/**
+ * Uniform numbers of these types are far enough below 1 that sums with numbers up to 1 are exact
+ * enough for these decisions.
+ */
 const EXACT: ReadonlySet<Dtype> = new Set(['float', 'double']);
 
 /** A value that was drawn from [0, 1). */
@@ -45,8 +47,10 @@ const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> =
   GreaterEqual: (a, b) => a >= b,
 };
 
-/** Output 0 of a node whose float inputs are known in part: arithmetic of two numbers, the floor of
- * a draw, its comparison with a number. undefined: it has to be computed. */
+/**
+ * Output 0 of a node whose float inputs are partly known: arithmetic of two numbers, the floor of a
+ * draw, its comparison with a number. undefined: it has to be computed.
+ */
 export function foldFloats(cx: OpContext): TensorValue | undefined {
   const { op } = cx.node;
   const [a, b] = cx.inputs;
@@ -57,7 +61,7 @@ export function foldFloats(cx: OpContext): TensorValue | undefined {
   const [x, y] = [scalarOf(a), scalarOf(b)];
   if (arithmetic !== undefined) {
     if (x === undefined || y === undefined || a?.kind !== 'tensor') return undefined;
-    // Twice the digits, then rounded once: exact for these four.
+    // Computed with twice the digits and rounded once, which is exact for these four.
     return cx.constant(numbersTensor(a.dtype, [], [arithmetic(x, y)]));
   }
   if (compare === undefined) return undefined;
@@ -65,7 +69,7 @@ export function foldFloats(cx: OpContext): TensorValue | undefined {
   return compared(cx, op, a, b);
 }
 
-/** The range of what a node makes of a draw: a copy of `value` that says so. */
+/** Records the range of a node's result computed from a draw: returns a copy of `value` with it. */
 export function withRange(node: FlatNode, inputs: readonly Value[], value: Value): Value {
   if (value.kind !== 'tensor' || value.drawn !== undefined) return value;
   const [a, b] = inputs;
@@ -95,7 +99,7 @@ export function withRange(node: FlatNode, inputs: readonly Value[], value: Value
 const rangeOf = (value: Value | undefined): DrawnRange | undefined =>
   value?.kind === 'tensor' ? value.drawn : undefined;
 
-/** Sums with greater numbers may be rounded up to the next whole one. */
+/** Sums with larger numbers may be rounded up to the next integer. */
 function moved(range: DrawnRange, by: number): DrawnRange | undefined {
   if (!(Math.abs(by) <= 1)) return undefined;
   return { ...range, low: range.low + by, high: range.high + by };
@@ -133,7 +137,7 @@ function compared(
   return answer === undefined ? undefined : filled(cx, range, boolean(cx, answer), value);
 }
 
-/** The same comparison with its sides exchanged. */
+/** The same comparison with its sides swapped. */
 const SWAPPED: Readonly<Record<string, string>> = {
   Less: 'Greater',
   LessEqual: 'GreaterEqual',
@@ -148,7 +152,7 @@ const known = (cx: OpContext, dtype: Dtype, value: number): TensorValue =>
     ? { ...cx.constant(numbersTensor(dtype, [], [value])), ints: [value] }
     : cx.constant(numbersTensor(dtype, [], [value]));
 
-/** `one` in the shape of the draw, without the draw. */
+/** `one` in the shape of the draw, without depending on the draw. */
 function filled(
   cx: OpContext,
   { dims }: DrawnRange,
@@ -159,8 +163,10 @@ function filled(
   return cx.op('Expand', [one, cx.cast(dims, 'int64')], { shape: like.shape });
 }
 
-/** The draws that the outputs depend on, in the order of the graph. `draws`: by the name of what
- * was drawn. A draw of which only the shape is used does not count. */
+/**
+ * The draws that the outputs depend on, in graph order. `draws`: by the name of the drawn value.
+ * Draws of which only the shape is used do not count.
+ */
 export function drawsBehind(
   graph: Pick<OnnxGraph, 'nodes' | 'outputs'>,
   draws: ReadonlyMap<string, DrawSource>,
@@ -174,7 +180,7 @@ export function drawsBehind(
 
 const SHOWN_SIGNATURES = 4;
 
-/** One warning of all signatures whose answers depend on draws; none where there is none. */
+/** One warning for all signatures whose results depend on draws; undefined if there are none. */
 export function drawsWarning(
   bySignature: ReadonlyMap<string, readonly DrawSource[]>,
 ): readonly string[] {

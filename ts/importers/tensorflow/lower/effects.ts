@@ -1,9 +1,9 @@
-// Which nodes change state when they run: what control edges are kept for. Importer's worker
+// Finds nodes that change state when they run: control edges are kept for them. Importer's worker
 // thread.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { FlatGraph, FlatNode, FunctionRef, FlatFunction } from '../types.js';
 
-/** Operators that assign a variable, and the input that says which. */
+/** Operators that assign a variable, and the input that identifies it. */
 export const ASSIGNING: ReadonlySet<string> = new Set([
   'Assign',
   'AssignAdd',
@@ -21,7 +21,7 @@ export const ASSIGNING: ReadonlySet<string> = new Set([
   'ResourceCountUpTo',
 ]);
 
-/** Bodies in bodies; a stack holds some more. */
+/** Maximum nesting of bodies; the stack can hold somewhat more. */
 const NESTING_MAX = 100;
 
 export class Effects {
@@ -33,7 +33,7 @@ export class Effects {
     this.#function = functionOf;
   }
 
-  /** Names of the graph's nodes that change state or come after one that does. */
+  /** Names of the graph's nodes that change state or run after one that does. */
   of(graph: FlatGraph): ReadonlySet<string> {
     let known = this.#known.get(graph);
     if (known === undefined) {

@@ -1,7 +1,7 @@
-// What is known of values by the operators that made them: enough to choose a form of what comes
-// next that the runtime computes faster. Importer's worker thread; pure.
+// Facts about values, derived from the operators that made them: enough to choose a form that the
+// runtime computes faster. Importer's worker thread; pure.
 
-/** Operators whose result is a constant where their inputs are; the runtime folds them. */
+/** Operators whose result is constant if their inputs are; the runtime folds them. */
 const FOLDED: ReadonlySet<string> = new Set([
   'Add',
   'Cast',
@@ -30,7 +30,7 @@ const CHANNELS_FIRST: ReadonlySet<string> = new Set([
   'MaxPool',
 ]);
 
-/** Operators that are computed in either order of the axes: a Transpose goes through them. */
+/** Operators that work with any order of the axes: a Transpose can move through them. */
 const ANY_ORDER: ReadonlySet<string> = new Set([
   'Abs',
   'Add',
@@ -64,7 +64,7 @@ const NOT_NEGATIVE: ReadonlySet<string> = new Set([
   'Sigmoid',
   'Size',
 ]);
-/** Operators whose result has elements of the first input, whatever the others are. */
+/** Operators whose result consists of elements of the first input, regardless of the others. */
 const PICKS: ReadonlySet<string> = new Set([
   'Cast',
   'Expand',
@@ -84,19 +84,19 @@ const KEEPS_SIGN: ReadonlySet<string> = new Set([
   'Transpose',
 ]);
 
-/** Of one model: its values have names of their own. */
+/** Facts about one model: its values have unique names. */
 export class Facts {
   readonly #fixed = new Set<string>();
   readonly #ofWindows = new Set<string>();
   readonly #notNegative = new Set<string>();
   readonly #below = new Map<string, number>();
 
-  /** A constant. */
+  /** Records a constant. */
   noteConstant(name: string): void {
     this.#fixed.add(name);
   }
 
-  /** A node; after those that it takes from. */
+  /** Records a node; called after the nodes of its inputs. */
   note(op: string, inputs: readonly string[], outputs: readonly string[]): void {
     const all = (known: ReadonlySet<string>, names: readonly string[]): boolean =>
       names.length > 0 && names.every((name) => known.has(name));
@@ -112,28 +112,30 @@ export class Facts {
     if (isNotNegative) add(this.#notNegative);
   }
 
-  /** Elements of an integer value are 0 or more and below `bound`. */
+  /** Records that elements of an integer value are at least 0 and below `bound`. */
   noteBelow(name: string | undefined, bound: number | undefined): void {
     if (name !== undefined && bound !== undefined) this.#below.set(name, bound);
   }
 
-  /** Whether all elements are known to be 0 or more and below `bound`. */
+  /** Whether all elements are known to be at least 0 and below `bound`. */
   isBelow(name: string, bound: number): boolean {
     return (this.#below.get(name) ?? Infinity) <= bound;
   }
 
-  /** Computed of constants alone. */
+  /** Whether it is computed from constants alone. */
   isFixed(name: string): boolean {
     return this.#fixed.has(name);
   }
 
-  /** Computed of what convolutions and pools give, by operators that do not mind the order of the
-   * axes: their Transposes cancel. */
+  /**
+   * Whether it is computed from the results of convolutions and pools by operators that work with
+   * any order of the axes: their Transposes cancel.
+   */
   isOfWindows(name: string): boolean {
     return this.#ofWindows.has(name);
   }
 
-  /** No element is below 0. */
+  /** Whether no element is below 0. */
   isNotNegative(name: string): boolean {
     return this.#notNegative.has(name);
   }

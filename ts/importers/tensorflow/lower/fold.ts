@@ -1,12 +1,12 @@
-// Small integer arithmetic done while a graph is lowered: what shapes are computed from. Works on
-// elements that are known in part ("[?,7,7]"). Importer's worker thread; pure.
+// Constant folding of small integer arithmetic during lowering, which shapes are computed with.
+// Supports partly known elements ("[?,7,7]"). Importer's worker thread; pure.
 import type { Dtype, FlatNode } from '../types.js';
 import { joinedInts } from './values.js';
 import type { TensorValue, Value } from './values.js';
 
 type Ints = readonly (number | undefined)[];
 
-/** What is known of one output: integers or bools (0 and 1) of rank 0 or 1. */
+/** The known part of one output: integers or bools (0 and 1) of rank 0 or 1. */
 export interface FoldedInts {
   readonly dtype: Dtype;
   readonly scalar: boolean;
@@ -23,7 +23,7 @@ type Fold = (operands: readonly Operand[], node: FlatNode) => FoldedInts | undef
 
 const FOLDABLE: ReadonlySet<Dtype> = new Set(['int32', 'int64', 'bool']);
 
-/** Output 0 of the node as far as it can be computed here; undefined where nothing is known. */
+/** Output 0 of the node as far as it can be computed here; undefined if nothing is known. */
 export function foldNode(node: FlatNode, inputs: readonly Value[]): FoldedInts | undefined {
   const fold = FOLDS[node.op];
   if (fold === undefined) return undefined;
@@ -60,7 +60,7 @@ function intAttribute(node: FlatNode, name: string): number {
   return value?.kind === 'int' ? Number(value.value) : 0;
 }
 
-/** Element by element; a scalar meets every element. */
+/** Element by element; a scalar is broadcast. */
 function elementwise(apply: (a: number, b: number) => number, dtype?: Dtype): Fold {
   return ([a, b]) => {
     if (a === undefined || b === undefined) return undefined;

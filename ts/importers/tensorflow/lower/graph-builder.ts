@@ -21,28 +21,30 @@ import type { TensorValue, VariedPart } from './values.js';
 import { usedNodes } from './unused.js';
 import { INLINE_BYTES_MAX, tensorByteLength, WEIGHT_NAME, type WeightStore } from './weights.js';
 
-/** The domain of our own operators (native/operators). */
+/** The domain of Serval's own operators (native/operators). */
 export const SERVAL_DOMAIN = 'serval';
 
 export type OnnxAttributes = Readonly<Record<string, OnnxAttribute>>;
 
-/** What is said of an operator's output. */
+/** Description of an operator's output. */
 export interface OutputSpec {
   readonly dtype: Dtype;
   readonly shape: Shape;
 }
 
-/** What the graphs of one ONNX model share: its names and constants. */
+/** Shared by the graphs of one ONNX model: names and constants. */
 export class ModelBuild {
   readonly weights: WeightStore;
   readonly initializers: OnnxTensor[] = [];
   readonly weightsUsed = new Set<number>();
-  /** What a half was rounded from because a kernel computes in float, by the half's name. */
+  /** By a half's name, the value that it was rounded from because a kernel computes in float. */
   readonly unrounded = new Map<string, TensorValue>();
-  /** The nodes that draw random numbers, by the name of what they draw. */
+  /** The nodes that draw random numbers, by the name of the drawn value. */
   readonly draws = new Map<string, DrawSource>();
-  /** Nodes that make lists whose items have shapes of their own, and what the items are like. Found
-   * while lowering, for the next attempt. */
+  /**
+   * Nodes that make lists whose items differ in shape, and the description of the items. Found
+   * while lowering, for the next attempt.
+   */
   readonly varied: Map<string, readonly VariedPart[]>;
   readonly facts = new Facts();
   readonly #types = new Map<string, OnnxValue>();
@@ -56,8 +58,10 @@ export class ModelBuild {
     this.varied = varied;
   }
 
-  /** Takes a name for a graph's input or output: the one wanted, or one like it. Before any node
-   * is added. */
+  /**
+   * Reserves a name for a graph's input or output: the wanted one, or a similar one. Call before
+   * any node is added.
+   */
   reserve(wanted: string): string {
     let name = wanted;
     const isTaken = (): boolean =>
@@ -77,12 +81,12 @@ export class ModelBuild {
     return name;
   }
 
-  /** Says the element type of a value that the runtime cannot infer. */
+  /** Declares the element type of a value that the runtime cannot infer. */
   describe(value: OnnxValue): void {
     this.#types.set(value.name, value);
   }
 
-  /** What was said of these nodes' outputs: it has to stand in their own graph. */
+  /** Declared types of these nodes' outputs, which must be in their own graph. */
   typesOf(nodes: readonly OnnxNode[]): OnnxValue[] {
     return nodes.flatMap((node) => node.outputs).flatMap((name) => this.#types.get(name) ?? []);
   }
@@ -132,7 +136,7 @@ export class ModelBuild {
   }
 }
 
-// Where a kernel lacks a type, the first of these that it has is used instead.
+// If a kernel lacks a type, the first of these that it supports is used instead.
 const WIDER: Partial<Record<Dtype, readonly Dtype[]>> = {
   bool: ['uint8', 'int32', 'int64', 'float'],
   int8: ['int32', 'int16', 'int64', 'float'],
@@ -168,7 +172,7 @@ const TYPE_CODES: Partial<Record<ElementType, string>> = {
 
 const typeCode = (dtype: Dtype): string => TYPE_CODES[elementType(dtype)] ?? '?';
 
-/** One type variable of an operator, as its kernels have it. */
+/** One type variable of an operator, as its kernels support it. */
 function castTarget(type: string, dtype: Dtype, supported: string): Dtype | undefined {
   if (supported.includes(typeCode(dtype))) return undefined;
   const wider = WIDER[dtype]?.find((one) => supported.includes(typeCode(one)));
@@ -179,25 +183,27 @@ function castTarget(type: string, dtype: Dtype, supported: string): Dtype | unde
 export class GraphBuilder {
   readonly model: ModelBuild;
   readonly nodes: OnnxNode[] = [];
-  /** Ranks that TensorFlow's kernels insist on, by the value's name. */
+  /** Ranks that TensorFlow's kernels require, by the value's name. */
   readonly ranks = new Map<string, ImportedRanks>();
-  /** Values that have the shape of another, by name. */
+  /** Values that have the same shape as another, by name. */
   readonly #shapedAs = new Map<string, string>();
 
   constructor(model: ModelBuild) {
     this.model = model;
   }
 
-  /** The name to use the value by; gives a constant its initializer. */
+  /** The name to use the value by; creates the initializer of a constant. */
   use(value: TensorValue): string {
     if (value.name !== undefined) return value.name;
     if (value.constant === undefined) throw new RangeError('a tensor without name and content');
     return this.model.constant(value.constant);
   }
 
-  /** Adds one operator. Inputs whose type its kernels lack are cast, and the outputs of that type
-   * back. `outputs` is what ONNX's own rules give for the inputs as they are. undefined inputs are
-   * optional ones that are left out. */
+  /**
+   * Adds one operator. Inputs of types that its kernels lack are cast, and the outputs of that type
+   * cast back. `outputs` describes the results by ONNX's rules for the original inputs. undefined
+   * inputs are omitted optional ones.
+   */
   add(
     type: string,
     inputs: readonly (TensorValue | undefined)[],
@@ -234,14 +240,16 @@ export class GraphBuilder {
     });
   }
 
-  /** For a kernel that computes in float: halves that another one computed in float go back to what
-   * they were rounded from. Where the graph itself casts, they are rounded. */
+  /**
+   * For a kernel that computes in float: halves that another such kernel computed are replaced by
+   * their unrounded float values. If the graph itself casts, they stay rounded.
+   */
   #widened(value: TensorValue, target: Dtype): TensorValue {
     const wide = this.model.unrounded.get(value.name ?? '');
     return wide?.dtype === target ? wide : this.cast(value, target);
   }
 
-  /** Into the type that was asked for. */
+  /** Casts to the requested type. */
   #narrowed(value: TensorValue, wanted: Dtype): TensorValue {
     const narrow = this.cast(value, wanted);
     const isRounded = HALVES.has(wanted) && value.dtype === 'float';
@@ -249,8 +257,10 @@ export class GraphBuilder {
     return narrow;
   }
 
-  /** Has an operator that only moves elements move those that halves were rounded from, so that
-   * what comes behind it can go on with them. */
+  /**
+   * Makes an operator that only moves elements also move the unrounded values of halves, so that
+   * later kernels can use them.
+   */
   #movedWide(
     inputs: readonly (TensorValue | undefined)[],
     row: readonly string[] | undefined,
@@ -269,7 +279,7 @@ export class GraphBuilder {
       : needed;
   }
 
-  /** Adds a node as it is: no casts, no names made. */
+  /** Adds a node unchanged: no casts, no generated names. */
   push(
     op: string,
     inputs: readonly string[],
@@ -286,8 +296,10 @@ export class GraphBuilder {
     this.#shapedAs.set(output, input);
   }
 
-  /** Notes which ranks an operator takes of a value, and of what that is computed from one by
-   * one. */
+  /**
+   * Records the ranks that an operator accepts for a value, and for the values that it was computed
+   * from element by element.
+   */
   requireRank(name: string, rule: ImportedRanks): void {
     for (let at: string | undefined = name; at !== undefined; at = this.#shapedAs.get(at)) {
       const known = this.ranks.get(at);
@@ -311,12 +323,12 @@ export class GraphBuilder {
     return { kind: 'tensor', name, dtype, shape, ...kept };
   }
 
-  /** Says the element type of a value that the runtime cannot infer. */
+  /** Declares the element type of a value that the runtime cannot infer. */
   describe(name: string, dtype: Dtype): void {
     this.model.describe({ name, type: elementType(dtype) });
   }
 
-  /** The finished subgraph: its outputs are the values' names, each given a name of its own. */
+  /** The finished subgraph: its outputs are the given values, each under a unique name. */
   subgraph(name: string, inputs: readonly OnnxValue[], outputs: readonly TensorValue[]): OnnxGraph {
     const named = outputs.map((value) => {
       const out = this.model.name('out');
@@ -333,8 +345,7 @@ export class GraphBuilder {
 
 const HALVES: ReadonlySet<Dtype> = new Set(['half', 'bfloat16']);
 
-/** Operators whose answer jumps where their input passes some number: they get rounded halves, as
- * TensorFlow's get them. */
+/** Operators whose result jumps at some input value: they get rounded halves, as in TensorFlow. */
 const STEPS: ReadonlySet<string> = new Set([
   'ArgMax',
   'ArgMin',
@@ -356,7 +367,7 @@ const STEPS: ReadonlySet<string> = new Set([
   'Unique',
 ]);
 
-/** Operators whose output has elements of their inputs as they are, of one type. */
+/** Operators whose output consists of unchanged input elements, of one type. */
 const MOVES: ReadonlySet<string> = new Set([
   'Concat',
   'Expand',
@@ -372,7 +383,7 @@ const MOVES: ReadonlySet<string> = new Set([
   'Unsqueeze',
 ]);
 
-/** Operators whose output has the first input's shape, whatever it is. */
+/** Operators whose output always has the first input's shape. */
 const KEEPS_SHAPE: ReadonlySet<string> = new Set([
   'Abs',
   'Cast',
@@ -436,8 +447,10 @@ export function constantValue(tensor: Tensor): TensorValue {
   return { kind: 'tensor', dtype, shape, constant: tensor, ...known };
 }
 
-/** A value of an integer type whose elements are known as far as `ints` says: a constant where they
- * all are and the shape is static. */
+/**
+ * A value of an integer type whose elements are known as far as `ints` says: a constant if all are
+ * known and the shape is static.
+ */
 export function withInts(value: TensorValue, ints: readonly (number | undefined)[]): TensorValue {
   const { dtype, shape } = value;
   if (isStatic(shape) && ints.every((one) => one !== undefined)) {

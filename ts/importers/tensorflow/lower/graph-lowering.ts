@@ -1,6 +1,5 @@
-// Walks a flat graph in the order of its data (and of its assignments) and has each node lowered
-// by its operator. Collects every problem instead of stopping at the first. Importer's worker
-// thread.
+// Walks a flat graph in the order of its data (and of its assignments) and lowers each node by its
+// operator. Collects every problem instead of stopping at the first. Importer's worker thread.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { functionalGraph } from '../control/index.js';
 import { madeFunction } from '../control/made-functions.js';
@@ -20,25 +19,25 @@ import { GraphBuilder, type ModelBuild, withInts } from './graph-builder.js';
 import { commonShape, isStatic } from './values.js';
 import type { TensorValue, Value } from './values.js';
 
-/** What one node could not be lowered for. */
+/** Why one node could not be lowered. */
 export interface LoweringProblem {
   readonly op: string;
   readonly node: string;
   readonly reason: string;
 }
 
-/** What the graphs of one signature share while they are lowered. */
+/** Shared by the graphs of one signature during lowering. */
 export interface LoweringScope {
   readonly model: ModelBuild;
   readonly operators: Operators;
   readonly state: Initialised;
   readonly problems: LoweringProblem[];
   readonly warnings: Set<string>;
-  /** Counts of the operators that were met. */
+  /** Counts of the operators encountered. */
   readonly met: Map<string, number>;
-  /** Whether the node changes state, or comes after one that does. */
+  /** Whether the node changes state, or runs after one that does. */
   readonly hasEffect: (graph: FlatGraph, node: string) => boolean;
-  /** Nodes lowered so far: bodies of loops are lowered again until their shapes settle. */
+  /** Nodes lowered so far: bodies of loops are lowered repeatedly until their shapes settle. */
   readonly work: { nodes: number; bodies: number };
   /** Variables that are not constants: see VariableStore. */
   readonly variables: VariableStore;
@@ -50,7 +49,7 @@ export interface VariableStore {
   keyOf(node: FlatNode): string;
   read(key: string): TensorValue;
   assign(key: string, value: TensorValue): void;
-  /** Runs `run` and undoes its assignments; answers them. */
+  /** Runs `run`, undoes its assignments and returns them. */
   assignedBy<T>(run: () => T): { readonly result: T; readonly assigned: AssignedVariables };
 }
 
@@ -59,11 +58,11 @@ const POISONED: unique symbol = Symbol('poisoned');
 
 const NODE_REFERENCE = '_Arg';
 
-/** Nodes that may be lowered for one signature. */
+/** Maximum nodes lowered for one signature. */
 const LOWERED_NODES_MAX = 2_000_000;
-/** Bodies of branches and loops: one that is in several is lowered as often. */
+/** Maximum bodies of branches and loops; one that is used several times counts each time. */
 const LOWERED_BODIES_MAX = 20_000;
-/** Functions inside functions. */
+/** Maximum nesting of functions. */
 const NESTING_MAX = 64;
 
 export class GraphLowering implements Surroundings {
@@ -74,7 +73,9 @@ export class GraphLowering implements Surroundings {
   readonly #fed = new Map<string, Map<number, Value>>();
   readonly #depth: number;
 
-  /** `builder`: where nodes are added; absent = a graph of its own. `depth`: functions around. */
+  /**
+   * `builder`: where nodes are added; absent = a new graph. `depth`: number of enclosing functions.
+   */
   constructor(graph: FlatGraph, scope: LoweringScope, builder?: GraphBuilder, depth = 0) {
     this.#graph = graph;
     this.#scope = scope;
@@ -107,15 +108,17 @@ export class GraphLowering implements Surroundings {
     this.#scope.warnings.add(text);
   }
 
-  /** Says what a node's output is, whatever the node would compute. Before lower(). */
+  /** Sets a node's output, overriding what the node would compute. Call before lower(). */
   feed(ref: Ref, value: Value): void {
     const ports = this.#fed.get(ref.node) ?? new Map<number, Value>();
     ports.set(ref.output, value);
     this.#fed.set(ref.node, ports);
   }
 
-  /** Lowers what `wanted` need, then the nodes named in `sideEffects`. undefined where one could
-   * not be lowered: then the scope has problems. */
+  /**
+   * Lowers the nodes that `wanted` need, then the nodes named in `sideEffects`. Returns undefined
+   * if one could not be lowered: the scope then has problems.
+   */
   lower(wanted: readonly Ref[], sideEffects: readonly string[] = []): (Value | undefined)[] {
     const original = this.#graph;
     const { graph, roots, effects } = functionalGraph(original, wanted, sideEffects, {
@@ -190,7 +193,7 @@ export class GraphLowering implements Surroundings {
     return values === undefined || values === POISONED ? undefined : values[ref.output];
   }
 
-  /** Nodes in an order in which each comes after what it needs. Errors: ModelInvalid on a cycle. */
+  /** Nodes in topological order. Errors: ModelInvalid on a cycle. */
   #order(roots: readonly string[]): FlatNode[] {
     const order: FlatNode[] = [];
     const done = new Set<string>(this.#values.keys());
@@ -251,7 +254,7 @@ export class GraphLowering implements Surroundings {
     }
   }
 
-  /** A port that its node does not have, while the node itself was lowered. */
+  /** Reports a port that its node does not have, if the node itself was lowered. */
   #noteMissingOutput(node: FlatNode, inputs: readonly (Value | undefined)[]): void {
     node.inputs.forEach((ref, i) => {
       const values = this.#values.get(ref.node);
@@ -296,14 +299,14 @@ export class GraphLowering implements Surroundings {
   }
 }
 
-/** Adds what the graph's own _output_shapes attribute says of a value. */
+/** Adds the information of the graph's _output_shapes attribute to a value. */
 function hinted(value: Value, node: FlatNode, output: number): Value {
   if (value.kind !== 'tensor' || isStatic(value.shape)) return value;
   const hints = node.attributes.get('_output_shapes');
   const hint = hints?.kind === 'list' ? hints.value.shapes[output] : undefined;
   if (hint === undefined) return value;
   if (value.shape !== undefined) return { ...value, hint };
-  // The batch may have been fixed where the graph was written; only the rank is taken for sure.
+  // The batch size may have been fixed when the graph was written; only the rank is reliable.
   return {
     ...value,
     hint,
@@ -324,7 +327,7 @@ const refusal = (op: string): string =>
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UnsupportedError) return error.reason;
   if (error instanceof ServalError && error.code === ErrorCode.Unimplemented) return error.message;
-  // A rank or a count that no array can have, functions in functions without end.
+  // A rank or a count that no array can have, or unbounded nesting of functions.
   if (error instanceof RangeError) return `its numbers are out of range: ${error.message}`;
   return undefined;
 }

@@ -1,6 +1,5 @@
-// From a prepared TensorFlow model to ONNX graphs: one per signature, with constants shared.
-// Importer's worker thread.
-// Source: tensorflow-import.md 1.5, 4.2, 4.3, 10.
+// Lowers a prepared TensorFlow model to ONNX graphs: one per signature, with shared constants.
+// Importer's worker thread. Source: tensorflow-import.md 1.5, 4.2, 4.3, 10.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { tensorOf } from '../load/meta-graph-parts.js';
 import type {
@@ -22,8 +21,10 @@ import { SignatureLowering, type LowerOptions, type SignatureJob } from './lower
 const INIT_SIGNATURE = '__saved_model_init_op';
 const DEFAULT_SIGNATURE = 'serving_default';
 
-/** Lowers every signature. Those that need unsupported operators are in `blocked`.
- * Errors: ModelInvalid where the graph contradicts itself. */
+/**
+ * Lowers every signature. Those that need unsupported operators are in `blocked`. Errors:
+ * ModelInvalid if the graph contradicts itself.
+ */
 export function lowerModel(prepared: PreparedModel, options: LowerOptions): ImportedModel {
   const { weightsPath, portableAs } = options;
   const weights = new WeightStore(weightsPath, portableAs, portableAs !== undefined);
@@ -34,7 +35,7 @@ export function lowerModel(prepared: PreparedModel, options: LowerOptions): Impo
   }
 }
 
-/** Of one signature. */
+/** Maximum attempts for one signature. */
 const ATTEMPTS_MAX = 8;
 
 interface Attempt {
@@ -57,7 +58,7 @@ class ModelLowering {
   readonly #keyOf: (node: FlatNode) => string;
   readonly #met = new Map<string, number>();
   readonly #warnings = new Set<string>();
-  /** By signature: what its answers depend on. */
+  /** By signature: the draws that its results depend on. */
   readonly #draws = new Map<string, readonly DrawSource[]>();
   readonly #states: ImportedState[] = [];
   readonly #stateIndex = new Map<string, number>();
@@ -108,8 +109,10 @@ class ModelLowering {
     return signature;
   }
 
-  /** Lowers it again while that shows more lists whose items have shapes of their own. What served
-   * without that is kept where it does not with it. */
+  /**
+   * Lowers it repeatedly while that reveals more lists whose items differ in shape. If a later
+   * attempt fails, an earlier successful one is kept.
+   */
   #lowerSignature(name: string): Outcome {
     const varied = new Map<string, readonly VariedPart[]>();
     let best: Attempt | undefined;
@@ -159,7 +162,7 @@ class ModelLowering {
 
   #mutable: ReadonlySet<string> | undefined;
 
-  /** Variables that any signature assigns while it is served. */
+  /** Variables that any signature assigns while serving. */
   #mutableVariables(): ReadonlySet<string> {
     this.#mutable ??= findMutable(this.#prepared, this.#effects, this.#keyOf);
     return this.#mutable;
@@ -183,7 +186,7 @@ class ModelLowering {
   }
 }
 
-/** Variables that are assigned on the way to some signature's outputs. */
+/** Variables that are assigned in the computation of some signature's outputs. */
 function findMutable(
   prepared: PreparedModel,
   effects: Effects,
@@ -205,7 +208,7 @@ function findMutable(
       const variable = variableBehind(prepared, node);
       if (variable !== undefined) found.add(keyOf(variable));
     } else if (touched.has(name) && ['If', 'While', 'Case'].includes(node.op)) {
-      // What a branch assigns is one of the resources that are passed to it.
+      // A branch can only assign resources that are passed to it.
       for (const ref of node.inputs) {
         const variable = variableBehind(prepared, prepared.main.nodes.get(ref.node));
         if (variable !== undefined) found.add(keyOf(variable));

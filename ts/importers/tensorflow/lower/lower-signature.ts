@@ -1,6 +1,5 @@
-// From one signature of a prepared TensorFlow model to an ONNX graph, cut at the tensors that the
-// signature feeds. Importer's worker thread.
-// Source: tensorflow-import.md 1.5, 4.2, 4.3, 10.
+// Lowers one signature of a prepared TensorFlow model to an ONNX graph, cut at the tensors that the
+// signature feeds. Importer's worker thread. Source: tensorflow-import.md 1.5, 4.2, 4.3, 10.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { encodeModel, type OnnxGraph, type OnnxValue } from '../../onnx/builder.js';
 import { tensorOf } from '../load/meta-graph-parts.js';
@@ -39,11 +38,14 @@ const OPSETS = { '': 20, 'ai.onnx.ml': 4, 'com.microsoft': 1, serval: 1 };
 
 export interface LowerOptions {
   readonly operators: Operators;
-  /** Where constants go that no file of the model holds as they are. */
+  /** File for constants that no file of the model contains in raw form. */
   readonly weightsPath: string;
-  /** Graphs that others load: all constants go to weightsPath, which graphs call this. */
+  /**
+   * For graphs used by other runtimes: all constants go to weightsPath, under this name in the
+   * graphs.
+   */
   readonly portableAs?: string;
-  /** The type of a node's output; undefined where it is not known. */
+  /** The type of a node's output; undefined if unknown. */
   readonly dtypeOf: (node: FlatNode, output: number) => Dtype | undefined;
   /** Only these signatures; absent = all. */
   readonly signatures?: readonly string[];
@@ -53,7 +55,7 @@ export interface LowerOptions {
   readonly allowRandom?: boolean;
 }
 
-/** What the signatures of one model share, and what becomes of this one. */
+/** Inputs shared by the signatures of one model, and the results of this one. */
 export interface SignatureJob {
   readonly prepared: PreparedModel;
   readonly options: LowerOptions;
@@ -65,7 +67,7 @@ export interface SignatureJob {
   readonly weights: WeightStore;
   readonly mutable: ReadonlySet<string>;
   readonly problems: LoweringProblem[];
-  /** ModelBuild.varied, of all attempts. */
+  /** ModelBuild.varied of all attempts. */
   readonly varied: Map<string, readonly VariedPart[]>;
   readonly stateOf: (key: string) => number;
   readonly keyOf: (node: FlatNode) => string;
@@ -92,7 +94,7 @@ export class SignatureLowering {
     );
   }
 
-  /** undefined where there are problems. */
+  /** undefined if there are problems. */
   run(): ImportedGraph | undefined {
     const { problems } = this.#job;
     const lowering = new GraphLowering(this.#job.prepared.main, this.#scope());
@@ -138,7 +140,7 @@ export class SignatureLowering {
     };
   }
 
-  /** The graph without what nothing needs. */
+  /** The graph without unused nodes. */
   #finished(lowering: GraphLowering, ends: Pick<OnnxGraph, 'inputs' | 'outputs'>): OnnxGraph {
     const nodes = usedNodes(
       lowering.builder.nodes,
@@ -146,7 +148,7 @@ export class SignatureLowering {
     );
     const used = new Set(nodes.flatMap((node) => [...namesUsedBy(node)]));
     return {
-      // Not the signature's name: signatures of one content share a session.
+      // Not the signature's name, so that identical signatures share a session.
       name: 'signature',
       ...ends,
       nodes,
@@ -155,7 +157,7 @@ export class SignatureLowering {
     };
   }
 
-  /** Notes draws that answers depend on, or refuses them. */
+  /** Records draws that the results depend on, or refuses them. */
   #judgeDraws(found: readonly DrawSource[]): void {
     const { options, problems, draws } = this.#job;
     for (const one of found) {
@@ -215,9 +217,11 @@ export class SignatureLowering {
     return [tensor, isDeclared && shape !== undefined ? { ...declared, shape } : declared];
   }
 
-  /** TensorFlow checks fed shapes against nothing, so the ONNX input's shape is left open, and only
-   * its rank is counted on. From rank 4 on (images) a Placeholder's own dims are: the runtime needs
-   * them, and other ranks fail anyway. */
+  /**
+   * TensorFlow does not check the shapes of fed tensors, so the ONNX input's shape stays dynamic
+   * and only its rank is assumed. From rank 4 on (images) a Placeholder's own dims are assumed: the
+   * runtime needs them, and other ranks would fail anyway.
+   */
   #fedShape(
     node: FlatNode,
     info: TensorInfoDef,
@@ -284,7 +288,7 @@ const RANDOM_REFUSED =
 
 const IMAGE_RANK = 4;
 const SEQUENCE_RANK = 3;
-/** Operators that need their rank anyway, and round which the runtime moves transposes. */
+/** Operators that need their rank anyway, and around which the runtime moves transposes. */
 const SLIDING: ReadonlySet<string> = new Set([
   'Conv',
   'ConvTranspose',
@@ -295,7 +299,7 @@ const SLIDING: ReadonlySet<string> = new Set([
   'RNN',
 ]);
 
-/** Says that inputs of rank 3 have that rank, and free dims. */
+/** Declares that inputs of rank 3 have that rank, with dynamic dims. */
 function declareSequences(values: OnnxValue[], inputs: readonly FedTensor[]): void {
   inputs.forEach(({ rank }, i) => {
     const value = values[i];
@@ -304,7 +308,7 @@ function declareSequences(values: OnnxValue[], inputs: readonly FedTensor[]): vo
   });
 }
 
-/** Gives inputs that go straight to a kernel of one rank that rank, and free dims. */
+/** Declares the rank, with dynamic dims, of inputs that feed directly into a kernel of one rank. */
 function declareRanks(values: OnnxValue[], ranks: ReadonlyMap<string, ImportedRanks>): void {
   values.forEach((value, i) => {
     const rule = ranks.get(value.name);
@@ -313,8 +317,10 @@ function declareRanks(values: OnnxValue[], ranks: ReadonlyMap<string, ImportedRa
   });
 }
 
-/** The input with the ranks that the engine shall hold requests to: a strict kernel's, or the one
- * that the graph declares, because the runtime would refuse others. */
+/**
+ * The input with the ranks that the engine must enforce: a strict kernel's, or the one that the
+ * graph declares, because the runtime would refuse others.
+ */
 function withRanks(
   { rank: _, ...tensor }: FedTensor,
   value: OnnxValue | undefined,
@@ -327,11 +333,11 @@ function withRanks(
   return ranks === undefined ? tensor : { ...tensor, ranks };
 }
 
-/** An input with the rank that was counted on. */
+/** An input with its assumed rank. */
 interface FedTensor extends ImportedTensor {
   readonly rank: number | undefined;
 }
-/** Before this producer a Placeholder's shape [] means unknown. */
+/** Before this producer version a Placeholder's shape [] means unknown. */
 const PRODUCER_OF_SCALAR_PLACEHOLDERS = 24;
 
 function placeholderShape(node: FlatNode, producer: number): Shape {
@@ -357,7 +363,7 @@ function tensorRef(what: string, alias: string, info: TensorInfoDef): Ref {
   throw new ServalError(ErrorCode.Unimplemented, `${what} '${alias}' is ${kind}`);
 }
 
-/** No protocol has complex tensors. Errors: Unimplemented for one. */
+/** No protocol supports complex tensors. Errors: Unimplemented for one. */
 function refuseComplex(what: 'input' | 'output', alias: string, dtype: Dtype): void {
   if (DATA_TYPES[dtype].kind !== 'complex') return;
   throw new ServalError(
@@ -367,7 +373,7 @@ function refuseComplex(what: 'input' | 'output', alias: string, dtype: Dtype): v
   );
 }
 
-/** Errors: Unimplemented for a type that the importer does not know. */
+/** Errors: Unimplemented for a type that the importer does not support. */
 function knownDtype(code: number): Dtype {
   const dtype = dtypeOfCode(code);
   if (dtype !== undefined) return dtype;

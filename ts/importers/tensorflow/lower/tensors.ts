@@ -1,20 +1,21 @@
-// Constants' elements: reading them, and making constants of numbers. Importer's worker thread.
+// Reads the elements of constants and makes constants from numbers. Importer's worker thread.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { DATA_TYPES } from '../../../model/datatype.js';
 import type { Dtype, Tensor } from '../types.js';
 import { elementCount, shapeText } from './values.js';
 
-/** Most elements that are looked at one by one while a graph is lowered. */
+/** Maximum elements that are examined individually during lowering. */
 const SMALL_ELEMENTS_MAX = 65_536;
 
-/** A constant that the file gives by one element, written out. */
+/** Maximum size of a constant that the file gives by one repeated element, once expanded. */
 const FILL_BYTES_MAX = 134_217_728;
 
-/** The raw little-endian elements; reads the file where they are in one. The result may be a view:
- * it must not be changed.
- * Errors: ModelInvalid when the file is too short, or one element is repeated too often;
- * Unimplemented for strings. */
+/**
+ * The raw little-endian elements; reads the file if they are in one. The result may be a view and
+ * must not be changed. Errors: ModelInvalid if the file is too short, or one element is repeated
+ * too often; Unimplemented for strings.
+ */
 export function tensorBytes(tensor: Tensor): Uint8Array {
   const { data } = tensor;
   switch (data.kind) {
@@ -29,7 +30,7 @@ export function tensorBytes(tensor: Tensor): Uint8Array {
   }
 }
 
-/** A file of a few bytes may ask for any number of elements. */
+/** A file of a few bytes may request any number of elements. */
 function filledBytes(shape: readonly number[], element: Uint8Array): Uint8Array {
   const bytes = elementCount(shape) * element.length;
   if (bytes > FILL_BYTES_MAX) {
@@ -65,8 +66,10 @@ function readBytes(path: string, offset: number, byteLength: number): Uint8Array
   return out;
 }
 
-/** The elements as numbers (bools 0 and 1; 64-bit integers beyond 2^53 lose precision), or
- * undefined for types without numbers and for more than 65,536 elements. */
+/**
+ * The elements as numbers (bools 0 and 1; 64-bit integers beyond 2^53 lose precision), or undefined
+ * for types without numbers and for more than 65,536 elements.
+ */
 export function tensorNumbers(tensor: Tensor): readonly number[] | undefined {
   const { bytes: width, elements } = DATA_TYPES[tensor.dtype];
   const count = elementCount(tensor.shape);

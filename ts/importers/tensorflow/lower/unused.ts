@@ -1,8 +1,8 @@
-// Takes out of a built graph what nothing needs: lowerings may add operators whose result turns out
-// to be known. Importer's worker thread; pure.
+// Removes unused nodes from a finished graph: lowerings may add operators whose result turns out to
+// be known. Importer's worker thread; pure.
 import type { OnnxGraph, OnnxNode } from '../../onnx/builder.js';
 
-/** The nodes that some output needs, in their order. A node comes after what it needs. */
+/** The nodes that some output needs, in order. A node comes after its dependencies. */
 export function usedNodes(nodes: readonly OnnxNode[], outputs: Iterable<string>): OnnxNode[] {
   const needed = new Set(outputs);
   const kept: OnnxNode[] = [];
@@ -15,7 +15,7 @@ export function usedNodes(nodes: readonly OnnxNode[], outputs: Iterable<string>)
   return kept.reverse();
 }
 
-/** Values that a node takes, those that its subgraphs take from outside included. */
+/** Values that a node uses, including those that its subgraphs use from outside. */
 export function namesUsedBy(node: OnnxNode): Iterable<string> {
   const { attributes = {} } = node;
   let used: readonly string[] | Set<string> = node.inputs;
@@ -28,10 +28,12 @@ export function namesUsedBy(node: OnnxNode): Iterable<string> {
   return used;
 }
 
-// A finished graph does not change: those inside of one another are each looked through once.
+// Cache: a finished graph does not change, so each nested one is examined once.
 const TAKEN = new WeakMap<OnnxGraph, ReadonlySet<string>>();
 
-/** What a subgraph takes from outside. Names are unique in a model, those of its subgraphs too. */
+/**
+ * Values that a subgraph uses from outside. Names are unique in a model, including its subgraphs.
+ */
 function namesTakenBy(graph: OnnxGraph): ReadonlySet<string> {
   const known = TAKEN.get(graph);
   if (known !== undefined) return known;

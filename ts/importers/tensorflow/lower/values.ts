@@ -1,4 +1,4 @@
-// What a TensorFlow value is while its graph is lowered. Importer's worker thread; data only.
+// Representation of TensorFlow values during lowering. Importer's worker thread; data only.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { DATA_TYPES, type ElementType } from '../../../model/datatype.js';
 import type { Dtype, Shape, Tensor } from '../types.js';
@@ -10,16 +10,20 @@ export interface TensorValue {
   readonly kind: 'tensor';
   readonly dtype: Dtype;
   readonly shape: Shape;
-  /** Its name in the ONNX graph; undefined for a constant without one (GraphBuilder gives it). */
+  /** Its name in the ONNX graph; undefined for a constant without one (GraphBuilder assigns it). */
   readonly name?: string;
   readonly constant?: Tensor;
-  /** Elements of an integer or bool tensor of rank 0 or 1 as far as they are known: what shapes are
-   * computed from. Bools are 0 and 1. */
+  /**
+   * Elements of an integer or bool tensor of rank 0 or 1 as far as they are known, for computing
+   * shapes. Bools are 0 and 1.
+   */
   readonly ints?: readonly (number | undefined)[];
-  /** What the graph says of the dims. Requests may have others: for what can only be done with a
-   * number, and is refused at run time where it was another. */
+  /**
+   * Dims according to the graph. Requests may differ: used only if an operator needs a number, and
+   * checked at run time.
+   */
   readonly hint?: Shape;
-  /** What is known of a random number. */
+  /** Known range of a random number. */
   readonly drawn?: DrawnRange;
 }
 
@@ -38,8 +42,10 @@ export interface VariableValue {
   readonly key: string;
 }
 
-/** A complex tensor, which ONNX does not carry: two real tensors of one shape and type, float for
- * complex64 and double for complex128 (docs/decisions/0018). */
+/**
+ * A complex tensor, which ONNX does not support: two real tensors of one shape and type, float for
+ * complex64 and double for complex128 (docs/decisions/0018).
+ */
 export interface ComplexValue {
   readonly kind: 'complex';
   readonly dtype: 'complex64' | 'complex128';
@@ -63,26 +69,30 @@ export interface ListValue {
   readonly length: TensorValue;
   /** [length, ...elementShape]; undefined while no element was ever set. */
   readonly items: TensorValue | undefined;
-  /** Of a list of pieces of different lengths: how many rows of its item each has (int64, rank 1);
-   * the items are as long as the longest. Only reading them and putting them together works. */
+  /**
+   * For a list of pieces of different lengths: the number of rows of each (int64, rank 1); the
+   * items are padded to the longest. Such lists can only be read and concatenated.
+   */
   readonly rowCounts?: TensorValue;
-  /** Setting an item behind its end makes it longer. */
+  /** Setting an item beyond the end extends it. */
   readonly isGrowing?: true;
-  /** In a loop that fills the list in order: setting an item is all that is done to it, and only
-   * the item is kept. */
+  /**
+   * In a loop that fills the list in order: the only operation is setting an item, and only the
+   * item is kept.
+   */
   readonly collecting?: true;
   readonly lastItem?: TensorValue;
   /** The node that made it. */
   readonly origin?: string;
-  /** What the node itself said of the items' shape, before any was set. */
+  /** The items' shape declared by the node itself, before any was set. */
   readonly declared?: Shape;
   /** Items were set one by one. */
   readonly written?: true;
-  /** In place of `items`: of a list whose items have shapes of their own. */
+  /** Replaces `items` for a list whose items differ in shape. */
   readonly varied?: VariedItems;
 }
 
-/** Items of any shapes, of one rank. */
+/** Items of any shapes with the same rank. */
 export interface VariedItems {
   /** All elements, one item after the other; rank 1. */
   readonly flat: TensorValue;
@@ -90,30 +100,32 @@ export interface VariedItems {
   readonly dims: TensorValue;
 }
 
-/** What all items of a list are like whose shapes differ. */
+/** Common description of a list's items whose shapes differ. */
 export interface VariedPart {
   readonly dtype: Dtype;
   readonly rank: number;
 }
 
-/** A ragged tensor that TensorFlow carries as one variant: the row lengths of each level (int64,
- * rank 1), outermost first, then the values. */
+/**
+ * A ragged tensor that TensorFlow encodes as one variant: the row lengths of each level (int64,
+ * rank 1), outermost first, then the values.
+ */
 export interface VariantValue {
   readonly kind: 'variant';
   readonly parts: readonly TensorValue[];
 }
 
-/** A tensor of rank 1, or a list, of such: a list of each part. */
+/** A vector or list of variants: a list for each part. */
 export interface VariantsValue {
   readonly kind: 'variants';
   readonly origin?: string;
   /** int64 scalar. */
   readonly length: TensorValue;
-  /** undefined while it is not known what the parts are. */
+  /** undefined while the parts are unknown. */
   readonly lists: readonly ListValue[] | undefined;
 }
 
-/** What only the operators of one family understand. */
+/** A value that only the operators of one family use. */
 export interface OpaqueValue {
   readonly kind: 'opaque';
   readonly what: string;
@@ -130,7 +142,9 @@ export type Value =
   | VariantsValue
   | OpaqueValue;
 
-/** ONNX's element type. Errors: Unimplemented for those that ONNX has not (complex, variant). */
+/**
+ * ONNX's element type. Errors: Unimplemented for types that ONNX does not have (complex, variant).
+ */
 export function elementType(dtype: Dtype): ElementType {
   const type = DATA_TYPES[dtype].onnx;
   if (type !== undefined) return type;
@@ -162,16 +176,19 @@ export function broadcastShapes(a: Shape, b: Shape): Shape {
   return out;
 }
 
-/** Known integers that are kept of one value: shapes need a few, lists of indices some more. */
+/** Maximum known integers tracked per value: shapes need a few, index lists more. */
 const INTS_MAX = 65_536;
 
-/** The lists one after the other; undefined where one is not known, or they are too many. */
+/** Concatenates the lists; undefined if one is unknown, or they are too long. */
 export function joinedInts(lists: readonly TensorValue['ints'][]): TensorValue['ints'] | undefined {
   const count = lists.reduce((sum, ints) => sum + (ints?.length ?? Infinity), 0);
   return count > INTS_MAX ? undefined : lists.flatMap((ints) => ints ?? []);
 }
 
-/** What is known of a value that is either one (branches of a condition, rounds of a loop). */
+/**
+ * The common knowledge of a value that is either one (branches of a condition, iterations of a
+ * loop).
+ */
 export function commonShape(a: Shape, b: Shape): Shape {
   if (a === undefined || b === undefined || a.length !== b.length) return undefined;
   return a.map((dim, i) => (dim === b[i] ? dim : undefined));

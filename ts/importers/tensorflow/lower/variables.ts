@@ -1,5 +1,5 @@
-// A model's variables while one signature is lowered: constants, or, where some signature assigns
-// them, state that comes in as a graph input and leaves as an output. Importer's worker thread.
+// A model's variables during the lowering of one signature: constants, or, if some signature
+// assigns them, state that is a graph input and output. Importer's worker thread.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { FlatGraph, FlatNode, Initialised } from '../types.js';
 import { constantValue, type ModelBuild } from './graph-builder.js';
@@ -15,7 +15,10 @@ const VARIABLES: ReadonlySet<string> = new Set([
 
 export const isVariable = (node: FlatNode): boolean => VARIABLES.has(node.op);
 
-/** Names a graph's variables: nodes of one container and shared_name by the first of them. */
+/**
+ * Maps a graph's variable nodes to keys: nodes of one container and shared_name share the first
+ * node's name.
+ */
 export function variableKeys(graph: FlatGraph): (node: FlatNode) => string {
   const first = new Map<string, string>();
   const sharedName = (node: FlatNode): string => {
@@ -38,7 +41,7 @@ export function variableKeys(graph: FlatGraph): (node: FlatNode) => string {
 export interface VariableUse {
   readonly key: string;
   readonly input: TensorValue;
-  /** What the signature leaves in it; undefined = it only reads. */
+  /** The variable's final value in the signature; undefined = it only reads. */
   readonly changed: TensorValue | undefined;
 }
 
@@ -102,7 +105,7 @@ export class SignatureVariables implements VariableStore {
     return { result, assigned };
   }
 
-  /** Those that the signature used as state, in the order of their first use. */
+  /** Variables that the signature uses as state, in the order of their first use. */
   uses(): VariableUse[] {
     return [...this.#inputs].map(([key, input]) => {
       const current = this.#current.get(key);

@@ -1,4 +1,4 @@
-// The constants that a model's graphs share: each kept once, as raw bytes of a file that exists
+// The constants shared by a model's graphs: each is stored once, as raw bytes of an existing file
 // (checkpoint, GraphDef) or of the one blob file that an import writes. Importer's worker thread.
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
@@ -7,14 +7,14 @@ import type { Tensor } from '../types.js';
 import { tensorBytes } from './tensors.js';
 import { dtypeBytes, elementCount } from './values.js';
 
-/** Constants below this stay inside the ONNX graph: shapes and axes are read there. */
+/** Smaller constants stay inside the ONNX graph, where shapes and axes are read. */
 export const INLINE_BYTES_MAX = 1024;
 
-/** What weights are called, in all graphs of a model. */
+/** Names of weights, in all graphs of a model. */
 export const WEIGHT_NAME = /^weight\d+$/;
 
 const ALIGNMENT = 64;
-/** What constants that a file gives by one element may come to in the blob. */
+/** Maximum total size in the blob of constants given by one repeated element. */
 const FILLED_BYTES_MAX = 268_435_456;
 
 interface Place {
@@ -37,8 +37,10 @@ export class WeightStore {
   #blob: number | undefined;
   #blobBytes = 0;
 
-  /** `blobPath`: where bytes go that no file holds as they are; made when it is needed.
-   * `location`: what graphs call the place of their constants. `copiesAll`: all go to the blob. */
+  /**
+   * `blobPath`: file for bytes that no file contains in raw form, created on demand. `location`:
+   * the location of constants in the graphs. `copiesAll`: all go to the blob.
+   */
   constructor(blobPath: string, location = 'weights', copiesAll = false) {
     this.#blobPath = blobPath;
     this.location = location;
@@ -49,7 +51,7 @@ export class WeightStore {
     return this.#weights;
   }
 
-  /** The index of the tensor's weight: the same for the same tensor. Not for strings. */
+  /** The index of the tensor's weight: the same for equal tensors. Not for strings. */
   add(tensor: Tensor): number {
     const known = this.#byTensor.get(tensor);
     if (known !== undefined) return known;
@@ -93,7 +95,7 @@ export class WeightStore {
     return place;
   }
 
-  /** One element again and again: equal ones are written once. */
+  /** One repeated element: equal ones are written once. */
   #fill(tensor: Tensor, element: Uint8Array): Place {
     const key = `${tensorByteLength(tensor)} ${Buffer.from(element).toString('hex')}`;
     const known = this.#filled.get(key);
@@ -122,6 +124,6 @@ export class WeightStore {
   }
 }
 
-/** Bytes of the tensor's elements; 0 for strings. */
+/** Byte length of the tensor's elements; 0 for strings. */
 export const tensorByteLength = (tensor: Tensor): number =>
   elementCount(tensor.shape) * dtypeBytes(tensor.dtype);

@@ -1,4 +1,4 @@
-// Every operator that can be lowered, by TensorFlow's name. A family adds its groups here.
+// All operators that can be lowered, by TensorFlow's name. A family adds its groups here.
 // Importer's worker thread.
 import type { Operators } from '../lower/context.js';
 import { ACTIVATION } from './arithmetic/activation.js';

@@ -1,5 +1,5 @@
-// Attributes of nodes: typed reading, completing with defaults, putting a caller's values in place
-// of a function's placeholders, and a key by which equal ones are found. Importer's worker thread.
+// Attributes of nodes: typed reading, adding defaults, replacing a function's placeholders by a
+// caller's values, and a key for finding equal ones. Importer's worker thread.
 import type {
   Attribute,
   AttributeList,
@@ -14,7 +14,7 @@ import { invalid, quoted } from './errors.js';
 type Kind = Attribute['kind'];
 type ValueOf<K extends Kind> = Extract<Attribute, { kind: K }>['value'];
 
-/** The attribute's value when it is there and of this kind. */
+/** The attribute's value if it exists and has this kind. */
 export function attributeOf<K extends Kind>(
   attributes: Attributes,
   name: string,
@@ -24,7 +24,7 @@ export function attributeOf<K extends Kind>(
   return attribute?.kind === kind ? (attribute.value as ValueOf<K> | undefined) : undefined;
 }
 
-/** An attribute that holds text, as latin-1: every byte is kept. */
+/** A text attribute as latin-1, which keeps every byte. */
 export function textAttribute(attributes: Attributes, name: string): string {
   const bytes = attributeOf(attributes, name, 'bytes');
   return bytes === undefined ? '' : Buffer.from(bytes).toString('latin1');
@@ -38,7 +38,7 @@ export function functionAttribute(attributes: Attributes, name: string): Functio
   return attributeOf(attributes, name, 'function');
 }
 
-/** The attributes with those defaults that they lack. */
+/** The attributes plus missing ones that have a default. */
 export function withDefaults(attributes: Attributes, defaults: Attributes): Attributes {
   let all: Map<string, Attribute> | undefined;
   for (const [name, value] of defaults) {
@@ -49,7 +49,7 @@ export function withDefaults(attributes: Attributes, defaults: Attributes): Attr
   return all ?? attributes;
 }
 
-/** Whether functionsIn() has anything to find here. */
+/** Whether functionsIn() finds anything here. */
 export function namesFunctions(attribute: Attribute): boolean {
   return (
     attribute.kind === 'function' ||
@@ -86,8 +86,8 @@ export function hasPlaceholders(attributes: Attributes): boolean {
 }
 
 /**
- * The attributes with the caller's values for their placeholders.
- * Errors: ModelInvalid naming `where` when the caller has no such attribute.
+ * The attributes with placeholders replaced by the caller's values. Errors: ModelInvalid naming
+ * `where` if the caller has no such attribute.
  */
 export function substituted(attributes: Attributes, caller: Attributes, where: string): Attributes {
   if (!hasPlaceholders(attributes)) return attributes;
@@ -126,7 +126,7 @@ function substitutedOne(attribute: Attribute, caller: Attributes, where: string)
   }
 }
 
-/** Equal for equal attributes, and for no others. */
+/** Equal exactly for equal attributes. */
 export function attributesKey(attributes: Attributes): string {
   const names = [...attributes.keys()].sort();
   return JSON.stringify(names.map((name) => [name, plain(attributes.get(name) as Attribute)]));

@@ -1,5 +1,5 @@
-// Which operators, functions and nodes change a model's state (variables, tables): they must run
-// although nobody reads what they give. Importer's worker thread; pure.
+// Finds operators, functions and nodes that change a model's state (variables, tables): they must
+// run even if nothing reads their outputs. Importer's worker thread; pure.
 import type { FunctionDef, GraphDef, NodeDef } from '../types.js';
 import { functionsIn, namesFunctions } from './attributes.js';
 
@@ -34,7 +34,7 @@ const EFFECTS = new Set([
   'CreateTreeVariable',
   'TreeDeserialize',
 ]);
-// ScatterNd itself, TensorScatter* and the like are not among these.
+// Excludes ScatterNd itself, TensorScatter* and the like.
 const EFFECT_FAMILIES =
   /^(Resource)?(Sparse)?Apply[A-Z]|^(Resource)?Scatter(Nd)?(Add|Sub|Mul|Div|Min|Max|Update)$/;
 
@@ -43,7 +43,7 @@ export function hasStateEffect(op: string): boolean {
   return EFFECTS.has(op) || EFFECT_FAMILIES.test(op);
 }
 
-/** What holds nodes: a graph or a function's body. */
+/** A container of nodes: a graph or a function's body. */
 export interface NodeHolder {
   readonly nodes: readonly NodeDef[];
 }
@@ -64,7 +64,7 @@ export class Effects {
   of(node: Pick<NodeDef, 'op' | 'attributes'>): boolean {
     if (this.#ofOperator(node.op)) return true;
     for (const [name, attribute] of node.attributes) {
-      // Which function a placeholder stands for is not known here.
+      // The function that a placeholder stands for is not known here.
       if (attribute.kind === 'placeholder' && FUNCTION_ATTRIBUTES.has(name)) return true;
       if (!namesFunctions(attribute)) continue;
       for (const ref of functionsIn(node.attributes)) {
@@ -93,7 +93,7 @@ export class Effects {
     return found;
   }
 
-  /** Names of the body's nodes that change state or come after one that does. */
+  /** Names of the body's nodes that change state or run after one that does. */
   tainted(body: NodeHolder): ReadonlySet<string> {
     let found = this.#tainted.get(body);
     if (found === undefined) {
@@ -114,7 +114,7 @@ export class Effects {
         else known.push(node.name);
       }
     }
-    // A Set hands out what is added while it is walked.
+    // Iteration of a Set includes elements added meanwhile.
     for (const name of reached) {
       for (const consumer of consumers.get(name) ?? []) reached.add(consumer);
     }
@@ -130,14 +130,14 @@ const FUNCTION_ATTRIBUTES: ReadonlySet<string> = new Set([
   'body',
 ]);
 
-/** The node that an input's spelling names: "a", "a:1", "^a", "a:out:0". */
+/** The node named by an input: "a", "a:1", "^a", "a:out:0". */
 function producerOf(input: string): string {
   const start = input.startsWith('^') ? 1 : 0;
   const colon = input.indexOf(':');
   return input.slice(start, colon < 0 ? undefined : colon);
 }
 
-// From the functions with effects of their own back to those that name them.
+// Propagates effects from functions that have them to those that name them.
 function effectiveFunctions(functions: ReadonlyMap<string, FunctionDef>): ReadonlySet<string> {
   const namedBy = new Map<string, string[]>();
   const reached = new Set<string>();

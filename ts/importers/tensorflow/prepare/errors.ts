@@ -1,4 +1,4 @@
-// How the preparing of a graph reports what is wrong with the model. Importer's worker thread.
+// Errors of graph preparation about the model. Importer's worker thread.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 
 const QUOTED_CHARS_MAX = 200;
@@ -7,7 +7,7 @@ export function invalid(message: string): ServalError {
   return new ServalError(ErrorCode.ModelInvalid, message);
 }
 
-/** A name out of the file, in quotes; long ones are cut. */
+/** A name from the file, in quotes; long ones are cut. */
 export function quoted(name: string): string {
   const shown = name.length > QUOTED_CHARS_MAX ? `${name.slice(0, QUOTED_CHARS_MAX)}...` : name;
   return JSON.stringify(shown);

@@ -1,8 +1,9 @@
-// GraphDef -> graph without calls: inputs become node and output number, attributes are complete,
-// the bodies of called functions stand in place of the calls. Only what the given roots need is
-// looked at: the libraries of real models hold functions that nobody can run. A call stays as an
-// IdentityN (NoOp without results) of its own name, so that whatever names it still finds it.
-// Work lists, not recursion: how deep things nest is the model's choice. Importer's worker thread.
+// Converts a GraphDef to a graph without calls: inputs become node and output number, attributes
+// are complete, bodies of called functions replace the calls. Only nodes that the given roots need
+// are processed: the libraries of real models contain functions that cannot be run. A call remains
+// as an IdentityN (NoOp without results) with its own name, so that references to it stay valid.
+// Uses work lists instead of recursion, because the model determines the nesting depth. Importer's
+// worker thread.
 import type { OpTable } from '../proto/op-defs.js';
 import type {
   Attribute,
@@ -25,12 +26,12 @@ import type { Body, Target, Where } from './scope.js';
 
 const CALLS = new Set(['PartitionedCall', 'StatefulPartitionedCall']);
 
-// What most nodes have none of is shared: a model may have 300,000 of them.
+// Empty lists are shared, since most nodes have one: a model may have 300,000 nodes.
 const NONE: readonly string[] = [];
 const NO_TARGETS: readonly Target[] = [];
 const NO_ATTRIBUTES: Attributes = new Map();
 
-/** What a model's flattening has used up of its limits; one for the model and its functions. */
+/** Usage of a model's flattening limits; one for the model and its functions. */
 class Budget {
   #nodes = 0;
   #edges = 0;
@@ -75,7 +76,7 @@ export class Flattener {
     return this.#effects.of(node);
   }
 
-  /** The main graph as far as the roots (names of nodes) need it; unknown roots are left out. */
+  /** The part of the main graph that the roots (names of nodes) need; unknown roots are ignored. */
   main(roots: Iterable<string>): ReadonlyMap<string, FlatNode> {
     const scope = new Scope(this.#bodyOf(this.#graph), '', new Map(), undefined);
     const flight = this.#flight();
@@ -87,7 +88,7 @@ export class Flattener {
     return flight.run();
   }
 
-  /** Errors: ModelInvalid: no such function, or what is wrong inside. */
+  /** Errors: ModelInvalid: no such function, or an error inside. */
   function(ref: FunctionRef): FlatFunction {
     const definition = this.#graph.functions.get(ref.name);
     if (definition === undefined) throw invalid(`there is no function ${quoted(ref.name)}`);
@@ -164,7 +165,7 @@ class Flight {
     return { node: this.nameOf(target), output: target.output };
   }
 
-  /** The node's name in the flat graph; unique, and its own one outside of calls. */
+  /** The node's name in the flat graph; unique, and unchanged outside of calls. */
   nameOf({ scope, local }: Target): string {
     const known = scope.names.get(local);
     if (known !== undefined) return known;
@@ -240,12 +241,12 @@ class Flight {
     const { name, op, attributes } = node;
     const inputs = data.map((target) => this.refOf(target));
     this.#nodes.set(name, { name, op, attributes, inputs, control: this.#names(control, name) });
-    // The first input is visited first: results come in the order of the model, not backwards.
+    // The first input is visited first, so that results are in the order of the model.
     this.#wantAll(control);
     this.#wantAll(data);
   }
 
-  /** The names of control inputs, each once and without the node's own. */
+  /** The names of control inputs, without duplicates and the node itself. */
   #names(control: readonly Target[], own: string): readonly string[] {
     if (control.length === 0) return NONE;
     const names = new Set(control.map((target) => this.nameOf(target)));
@@ -253,7 +254,7 @@ class Flight {
     return [...names];
   }
 
-  /** want(), the last one first. */
+  /** Calls want() for all, the last one first. */
   #wantAll(targets: readonly Target[]): void {
     for (let i = targets.length - 1; i >= 0; i -= 1) {
       const target = targets[i];
@@ -311,8 +312,8 @@ class Flight {
     return attributes;
   }
 
-  // A call starts when all its inputs are there: what its body reads from variables it reads after
-  // an assignment that an argument came from.
+  // A call starts when all its inputs are available: its body reads variables after assignments
+  // that an argument depends on.
   #controlInside(
     scope: Scope,
     data: readonly Target[],
@@ -348,7 +349,7 @@ class Flight {
     return targets;
   }
 
-  /** What must have run when the function returns. */
+  /** Nodes that must have run when the function returns. */
   effects(scope: Scope, definition: FunctionDef): readonly Target[] {
     const effective = this.#parts.effects.nodesOf(definition);
     if (definition.controlReturns.size + effective.length === 0) return NO_TARGETS;
@@ -359,7 +360,7 @@ class Flight {
     return targets;
   }
 
-  /** Adds a node for each argument of the function that is flattened on its own. */
+  /** Adds a node for each argument of a function that is flattened separately. */
   addArguments(scope: Scope, definition: FunctionDef): readonly string[] {
     setSlots(scope, definition, `function ${quoted(definition.signature.name)}`);
     const targets: Target[] = [];
@@ -424,7 +425,7 @@ function argumentType(
   return attributeOf(attributes, argument.typeAttr, 'type');
 }
 
-// The types of a call's results: as the call gives them, else as the function's signature does.
+// The types of a call's results: from the call, else from the function's signature.
 function returnTypes(
   node: NodeDef,
   attributes: Attributes,

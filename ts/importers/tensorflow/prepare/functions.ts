@@ -1,5 +1,5 @@
-// The functions of a model on demand, each flattened once for the attributes that it is given.
-// Importer's worker thread.
+// The functions of a model on demand, each flattened once per set of attributes. Importer's worker
+// thread.
 import type { FlatFunction, FunctionDef, FunctionRef, GraphDef, NodeDef } from '../types.js';
 import { attributesKey, functionsIn } from './attributes.js';
 import { hasStateEffect } from './effects.js';
@@ -11,7 +11,7 @@ export class Functions {
   readonly #graph: GraphDef;
   readonly #flattener: Flattener;
   readonly #flat = new Map<string, FlatFunction>();
-  /** Functions from which no way leads back to themselves. */
+  /** Functions that do not call themselves, directly or indirectly. */
   readonly #finite = new Set<string>();
 
   constructor(graph: GraphDef, flattener: Flattener) {
@@ -19,8 +19,10 @@ export class Functions {
     this.#flattener = flattener;
   }
 
-  /** The same object for the same name and attributes.
-   * Errors: ModelInvalid: unknown, calls itself (also through a branch or loop), bad inside. */
+  /**
+   * Returns the same object for the same name and attributes. Errors: ModelInvalid: unknown, calls
+   * itself (also through a branch or loop), an error inside.
+   */
   get(ref: FunctionRef): FlatFunction {
     const key = `${attributesKey(ref.attributes)}${ref.name}`;
     let flat = this.#flat.get(key);
@@ -76,7 +78,7 @@ function neededNodes(definition: FunctionDef): readonly NodeDef[] {
     if (hasStateEffect(node.op)) names.add(node.name);
   }
   const nodes: NodeDef[] = [];
-  // A Set hands out what is added while it is walked.
+  // Iteration of a Set includes elements added meanwhile.
   for (const name of names) {
     const node = byName.get(name);
     if (node === undefined) continue;

@@ -1,5 +1,5 @@
-// From what a model's files hold to a graph that can be lowered: calls inlined, variables and
-// tables filled. Importer's worker thread (reads assets and small parts of the checkpoint).
+// Prepares the contents of a model's files for lowering: calls inlined, variables and tables
+// filled. Importer's worker thread (reads assets and small parts of the checkpoint).
 import type { OpTable } from '../proto/op-defs.js';
 import type {
   Checkpoint,
@@ -16,14 +16,16 @@ import { initialise, parseTensorName } from './initialise.js';
 import { checkAcyclic, type EffectOf, reachable, taintedNodes } from './prune.js';
 
 const INIT_SIGNATURE = '__saved_model_init_op';
-/** Above this many signatures what they need is found once for all of them, their inputs' makers
- * included. */
+/**
+ * Above this number of signatures, their needs are determined once for all of them, including the
+ * nodes that make their inputs.
+ */
 const SIGNATURES_APART_MAX = 64;
 
 /**
- * Errors: ModelInvalid, naming node and reason: a graph that contradicts itself where signatures,
- * restore or init op reach it; a variable or table that a signature needs and that could not be
- * initialised; a limit exceeded. Signatures' tensors that the graph lacks are left to the lowering.
+ * Errors: ModelInvalid, naming node and reason: a graph that contradicts itself in a part that
+ * signatures, restore or init op reach; a variable or table that a signature needs and that could
+ * not be initialised; a limit exceeded. Missing tensors of signatures are reported by the lowering.
  */
 export function prepareModel(
   source: LoadedGraph,
@@ -74,7 +76,7 @@ function* rootNames(source: LoadedGraph): Generator<string> {
     const ref = parseTensorName(name ?? '');
     if (ref !== undefined) yield ref.node;
   }
-  // Nobody says what such a graph is for.
+  // Nothing says what such a graph is for.
   if (source.format === 'frozen-graph' && source.signatures.size === 0) {
     for (const { name } of source.graph.nodes) yield name;
   }

@@ -1,5 +1,5 @@
-// Brings a model to the state in which a session would serve it: restore op, then init op, each run
-// by the interpreter with the assets fed, as TensorFlow's loaders do. Importer's worker thread.
+// Puts a model into the state in which a session would serve it: runs restore op, then init op, in
+// the interpreter with the assets fed, as TensorFlow's loaders do. Importer's worker thread.
 // Source: tensorflow/cc/saved_model/loader.cc; contrib/session_bundle/session_bundle.cc.
 import type {
   Checkpoint,
@@ -33,14 +33,16 @@ export interface InitialiseParts {
   needed(): ReadonlySet<string>;
 }
 
-/** "a", "a:1" -> the tensor. Undefined when it is not of this form. */
+/** "a", "a:1" -> the tensor. undefined if it does not have this form. */
 export function parseTensorName(name: string): Ref | undefined {
   const match = /^([^:^]+)(?::(\d{1,9}))?$/.exec(name);
   return match === null ? undefined : { node: match[1] ?? '', output: Number(match[2] ?? 0) };
 }
 
-/** Errors: ModelInvalid, naming operators and nodes, when a variable or table that a signature
- * needs could not be given its contents. Other failures are warnings. */
+/**
+ * Errors: ModelInvalid, naming operators and nodes, if a variable or table that a signature needs
+ * could not be initialised. Other failures are warnings.
+ */
 export function initialise(parts: InitialiseParts): Initialised {
   return new Initialising(parts).run();
 }
@@ -99,7 +101,7 @@ class Initialising {
     );
   }
 
-  // A failure counts where a signature reads what it left undone.
+  // A failure matters if a signature reads something that it left uninitialised.
   #judge(): void {
     const { spoiled, variables } = this.#state;
     const lost = new Map<Failure, string[]>();
@@ -112,7 +114,7 @@ class Initialising {
         lost.set(failure, names);
         names.push(quoted(node.name));
       }
-      // Read now, so that damage shows here.
+      // Read now, so that damage is detected here.
       void variables.get(resourceId(node))?.data;
     }
     if (lost.size > 0) {

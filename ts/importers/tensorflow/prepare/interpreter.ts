@@ -1,7 +1,7 @@
-// Runs the nodes that restore and initialise a model, with actual values, as one call of a session
-// does. A node that cannot be run fails alone, and with it what needs its result; a resource that
-// it would have changed is spoiled. Work lists, not recursion, but for branches of If and Case.
-// Importer's worker thread.
+// Runs the nodes that restore and initialise a model, with actual values, as one session call does.
+// A node that cannot be run fails alone, together with nodes that need its result; resources that
+// it would have changed become spoiled. Uses work lists instead of recursion, except for branches
+// of If and Case. Importer's worker thread.
 import { ServalError } from '../../../base/errors.js';
 import type {
   Checkpoint,
@@ -18,37 +18,37 @@ import { COMPUTED_ELEMENTS_SUM_MAX, RUN_DEPTH_MAX, RUN_STEPS_MAX } from './limit
 import { refKey } from './prune.js';
 import type { Failure, SessionState } from './state.js';
 
-/** A resource's or reference variable's handle: what it stands for, and the node that made it. */
+/** Handle of a resource or reference variable: its meaning, and the node that made it. */
 export interface Handle {
   readonly id: string;
   readonly node: FlatNode;
 }
 
-/** What an output holds; undefined where the branch is not taken. */
+/** The value of an output; undefined if the branch is not taken. */
 export type Value = Tensor | Handle | undefined;
 
 export function isHandle(value: Value): value is Handle {
   return value !== undefined && 'id' in value;
 }
 
-/** What kernels may use besides their inputs. */
+/** The environment of kernels besides their inputs. */
 export interface Session {
   readonly state: SessionState;
   readonly checkpoint: Checkpoint | undefined;
-  /** What the restore op's file name is fed with; undefined while it does not run. */
+  /** Fed to the restore op as the file name; undefined while it does not run. */
   readonly restorePrefix: string | undefined;
-  /** The model's asset files: only these are read. */
+  /** The model's asset files: no other files are read. */
   readonly assetPaths: ReadonlySet<string>;
   function(ref: FunctionRef): FlatFunction;
-  /** For people; the same text counts once. */
+  /** Warnings for people; duplicates are dropped. */
   warn(text: string): void;
-  /** Counts a node that is about to run. Errors: ModelInvalid above the limit. */
+  /** Counts a node before it runs. Errors: ModelInvalid above the limit. */
   step(): void;
-  /** Counts elements that a kernel is about to make. Errors: ModelInvalid above the limit. */
+  /** Counts elements that a kernel is about to create. Errors: ModelInvalid above the limit. */
   spend(elements: number): void;
 }
 
-/** One node about to run. */
+/** One node to run. */
 export interface KernelCall {
   readonly node: FlatNode;
   readonly session: Session;
@@ -57,11 +57,11 @@ export interface KernelCall {
   call(ref: FunctionRef, inputs: readonly Value[]): readonly Value[];
 }
 
-/** Gives the node's outputs. Throws ServalError when it cannot. */
+/** Computes the node's outputs. Throws ServalError if it cannot. */
 export type Kernel = (call: KernelCall) => readonly Value[];
 export type Kernels = Readonly<Record<string, Kernel>>;
 
-/** Makes the step() and spend() of a session. */
+/** Creates the step() and spend() of a session. */
 export function runBudget(): Pick<Session, 'step' | 'spend'> {
   let steps = 0;
   let spent = 0;
@@ -82,16 +82,16 @@ export function runBudget(): Pick<Session, 'step' | 'spend'> {
 
 type Outcome =
   | { readonly kind: 'values'; readonly values: readonly Value[] }
-  /** Not on the branch that is taken. */
+  /** Not on the taken branch. */
   | { readonly kind: 'dead' }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-// They may change what they are given.
+// Operators that may change their arguments.
 const BRANCHES = new Set(['If', 'Case', 'While']);
 
 const DEAD: Outcome = { kind: 'dead' };
 
-/** One run over one graph. Values are kept by node; failures in the order in which they came. */
+/** One run over one graph. Values are stored by node; failures in order of occurrence. */
 export class Run {
   readonly #graph: FlatGraph;
   readonly #kernels: Kernels;
@@ -117,7 +117,7 @@ export class Run {
     this.failures = failures;
   }
 
-  /** Runs a node and all that it needs. */
+  /** Runs a node and all its dependencies. */
   run(target: string): void {
     const work = [target];
     const opened = new Set<string>();
@@ -130,7 +130,7 @@ export class Run {
         this.#outcomes.set(name, this.#runNode(node));
       } else {
         opened.add(name);
-        // Nodes that are open are what this one is needed for: a loop, which fails.
+        // An open node depends on this one, so this is a cycle, which fails.
         for (const before of this.#before(node)) {
           if (!this.#outcomes.has(before) && !opened.has(before)) work.push(before);
         }
@@ -138,14 +138,14 @@ export class Run {
     }
   }
 
-  /** The value of an output that run() came to. Errors: ModelInvalid when it failed. */
+  /** The value of an output that run() computed. Errors: ModelInvalid if it failed. */
   value(ref: Ref): Value {
     const outcome = this.#outcomes.get(ref.node);
     if (outcome?.kind === 'failed') throw failed(outcome.failure);
     return this.#input(ref);
   }
 
-  // In reverse of the order in which they shall run: control inputs run first.
+  // In reverse execution order: control inputs run first.
   #before(node: FlatNode): string[] {
     const data = node.inputs.filter((ref) => !this.#fed.has(refKey(ref))).map((ref) => ref.node);
     return [...node.control, ...data].reverse();
@@ -159,7 +159,7 @@ export class Run {
   }
 
   #runNode(node: FlatNode): Outcome {
-    // Of a grouping node the others still count: each failure is judged by what it left undone.
+    // Other inputs of a grouping node still count: each failure is judged by what it left undone.
     const isDead = node.control.some((name) => this.#outcomes.get(name)?.kind === 'dead');
     if (isDead) return DEAD;
     const failure = this.#failureOf(node);

@@ -1,11 +1,11 @@
-// What of a flat graph some tensors need, and whether it runs in circles. Work lists, not
+// Finds the part of a flat graph that some tensors need, and cycles. Uses work lists instead of
 // recursion. Importer's worker thread; pure.
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 import { hasStateEffect } from './effects.js';
 import { invalid, quoted } from './errors.js';
 
 const SHOWN_CYCLE_NODES = 8;
-/** Functions' effects as far as a caller knows them; by default a function has none. */
+/** Whether a node's functions have effects, as known by the caller; by default they have none. */
 export type EffectOf = (node: FlatNode) => boolean;
 
 const ownEffect: EffectOf = (node) => hasStateEffect(node.op);
@@ -16,17 +16,16 @@ export function refKey({ node, output }: Ref): string {
 }
 
 /**
- * Names of the nodes that the roots need when the feeds are given: each after all that it needs,
- * but for loops' back edges. A fed tensor is not followed. Of what must merely have run before
- * (control inputs) only nodes that change state, and what those need, are in it.
- * Names of nodes that the graph does not have are left out.
+ * Names of the nodes that the roots need if the feeds are given: each after its dependencies,
+ * except for loops' back edges. Fed tensors are not followed. Of control inputs, only nodes that
+ * change state, and their dependencies, are included. Unknown node names are ignored.
  */
 export function reachable(
   graph: FlatGraph,
   roots: Iterable<Ref>,
   feeds: Iterable<Ref> = [],
   effectOf: EffectOf = ownEffect,
-  /** taintedNodes() of the same, for whoever walks one graph many times. */
+  /** taintedNodes() of the same, for callers that walk one graph many times. */
   tainted = (): ReadonlySet<string> => taintedNodes(graph, effectOf),
 ): ReadonlySet<string> {
   return new Walk(graph, new Set([...feeds].map(refKey)), effectOf, tainted).run(roots);
@@ -34,7 +33,7 @@ export function reachable(
 
 interface Step {
   readonly name: string;
-  /** Its value is needed; else only the state changes that it comes after. */
+  /** Its value is needed; otherwise only the state changes that precede it. */
   readonly isNeeded: boolean;
   isOpened: boolean;
 }
@@ -103,7 +102,7 @@ class Walk {
   }
 }
 
-/** Names of the nodes that change state or come after one that does. */
+/** Names of the nodes that change state or run after one that does. */
 export function taintedNodes(
   graph: FlatGraph,
   effectOf: EffectOf = ownEffect,
@@ -120,7 +119,7 @@ export function taintedNodes(
     for (const input of node.inputs) note(input.node, node.name);
     for (const name of node.control) note(name, node.name);
   }
-  // A Set hands out what is added while it is walked.
+  // Iteration of a Set includes elements added meanwhile.
   for (const name of reached) {
     for (const consumer of consumers.get(name) ?? []) reached.add(consumer);
   }
@@ -130,7 +129,7 @@ export function taintedNodes(
 const MERGES = new Set(['Merge', 'RefMerge']);
 const NEXT_ITERATIONS = new Set(['NextIteration', 'RefNextIteration']);
 
-/** Errors: ModelInvalid when nodes need each other other than by a loop's NextIteration. */
+/** Errors: ModelInvalid if nodes depend on each other other than through a loop's NextIteration. */
 export function checkAcyclic(graph: FlatGraph, where: string): void {
   const done = new Set<string>();
   const path = new Set<string>();

@@ -1,13 +1,13 @@
-// One graph or one call of a function while it is flattened: its nodes by name, its arguments, and
-// what an input's spelling refers to. Importer's worker thread.
-// Source: tensorflow/core/framework/function.proto (spelling of inputs in bodies), node_def.proto.
+// One graph or one function call during flattening: its nodes by name, its arguments, and resolving
+// input names. Importer's worker thread. Source: tensorflow/core/framework/function.proto (spelling
+// of inputs in bodies), node_def.proto.
 import type { OpTable } from '../proto/op-defs.js';
 import type { ArgDef, Attributes, FunctionDef, GraphDef, NodeDef } from '../types.js';
 import { attributeOf, hasPlaceholders, substituted, withDefaults } from './attributes.js';
 import { invalid, quoted } from './errors.js';
 import { FLAT_EDGES_MAX } from './limits.js';
 
-/** One output argument of a node: `count` tensors in a row. */
+/** One output argument of a node: `count` consecutive tensors. */
 export interface OpOutput {
   readonly name: string;
   readonly count: number;
@@ -21,7 +21,7 @@ export interface Body {
   readonly definition: FunctionDef | undefined;
 }
 
-/** One tensor of a scope; of the whole node where only its having run matters. */
+/** One tensor of a scope; or a whole node if it only has to have run. */
 export interface Target {
   readonly scope: Scope;
   readonly local: string;
@@ -33,21 +33,21 @@ interface Slots {
   readonly count: number;
 }
 
-/** Where something is, for messages: text, or what gives it when a message is made. */
+/** A location for messages: text, or an object that makes it on demand. */
 export interface Where {
   toString(): string;
 }
 
 export class Scope {
-  /** The main graph's, or that of the function that is flattened on its own. */
+  /** The scope of the main graph, or of the function that is flattened separately. */
   readonly root: Scope;
-  /** Tensors that the arguments stand for, lists spread out. */
+  /** Tensors that the arguments stand for, with lists expanded. */
   arguments: readonly Target[] = [];
-  /** What must have run before a stateful node of this call does. */
+  /** Nodes that must have run before a stateful node of this call. */
   control: readonly Target[] = [];
   readonly slots = new Map<string, Slots>();
   readonly names = new Map<string, string>();
-  /** Calls that this one is inside of. */
+  /** Number of enclosing calls. */
   readonly depth: number;
 
   constructor(
@@ -61,7 +61,7 @@ export class Scope {
     this.root = parent === undefined ? this : parent.root;
   }
 
-  /** describe(), not before it is needed: nearly all are not. */
+  /** describe() on demand: nearly all locations are never printed. */
   at(local: string): Where {
     return { toString: () => this.describe(local) };
   }
@@ -89,8 +89,8 @@ export function bodyOf(source: GraphDef | FunctionDef): Body {
 }
 
 /**
- * How many tensors an argument of a function is.
- * Errors: ModelInvalid when its number is missing, negative or too large.
+ * The number of tensors of a function's argument. Errors: ModelInvalid if its number is missing,
+ * negative or too large.
  */
 export function argumentCount(argument: ArgDef, attributes: Attributes, where: Where): number {
   if (argument.typeListAttr !== '') {
@@ -109,7 +109,7 @@ export function argumentCount(argument: ArgDef, attributes: Attributes, where: W
   );
 }
 
-/** Resolves what inputs of nodes are spelled as. */
+/** Resolves the spelling of nodes' inputs. */
 export class Resolver {
   readonly #ops: OpTable;
   readonly #functions: ReadonlyMap<string, FunctionDef>;
@@ -121,7 +121,7 @@ export class Resolver {
     this.#functions = functions;
   }
 
-  /** The node's attributes: the caller's put in, defaults added. */
+  /** The node's attributes, with the caller's values and defaults. */
   attributes(scope: Scope, node: NodeDef): Attributes {
     let known = this.#complete.get(node);
     if (known === undefined) {
@@ -137,7 +137,7 @@ export class Resolver {
     return substituted(known.own, scope.attributes, scope.describe(node.name));
   }
 
-  /** The node's output arguments; undefined for an operator that nobody knows. */
+  /** The node's output arguments; undefined for an unknown operator. */
   outputs(node: NodeDef, attributes: Attributes): readonly OpOutput[] | undefined {
     let byOp = this.#outputs.get(attributes);
     if (byOp === undefined) this.#outputs.set(attributes, (byOp = new Map()));
@@ -171,8 +171,8 @@ export class Resolver {
   }
 
   /**
-   * The tensors that an input (not a control input) is spelled as: one, or all of a list.
-   * Errors: ModelInvalid naming `where`: no such node or output, two nodes of this name.
+   * The tensors that an input (not a control input) names: one, or all of a list. Errors:
+   * ModelInvalid naming `where`: no such node or output, two nodes of this name.
    */
   data(scope: Scope, text: string, where: Where): readonly Target[] {
     if (scope.body.definition === undefined) return [this.#graphTarget(scope, text, where)];
@@ -213,7 +213,7 @@ export class Resolver {
     if (argument === '') throw invalid(`${where} takes ${quoted(text)}: expected "node:output:0"`);
     const outputs = this.outputs(node, this.attributes(scope, node));
     const offset = index === undefined ? undefined : portNumber(index, text, where);
-    // Nobody can run an operator that the table does not know; it is reported by its name later.
+    // Nothing can run an operator that the table does not have; it is reported by its name later.
     if (outputs === undefined) return [{ scope, local: name, output: offset ?? 0 }];
     let start = 0;
     for (const output of outputs) {

@@ -1,6 +1,6 @@
-// What a session would hold while a model is restored and initialised: variables, tables and other
-// resources, each by what its nodes share. Importer's worker thread.
-// Source: tensorflow/core/framework/resource_mgr (container and shared name).
+// State that a session would have while a model is restored and initialised: variables, tables and
+// other resources, each by the identity that its nodes share. Importer's worker thread. Source:
+// tensorflow/core/framework/resource_mgr (container and shared name).
 import type { FlatNode, Tensor } from '../types.js';
 import { textAttribute } from './attributes.js';
 import type { Table } from './table.js';
@@ -29,12 +29,12 @@ const KINDS: Readonly<Record<string, ResourceKind>> = {
   DecisionTreeResourceHandleOp: 'blob',
 };
 
-/** What kind of resource a node makes; undefined for other nodes. */
+/** The kind of resource that a node creates; undefined for other nodes. */
 export function resourceKind(op: string): ResourceKind | undefined {
   return Object.hasOwn(KINDS, op) ? KINDS[op] : undefined;
 }
 
-// VarHandleOp with this name makes a variable of its own.
+// VarHandleOp with this name creates a separate variable.
 const ANONYMOUS = 'cd2c89b7-88b7-44c8-ad83-06c2a9158347';
 
 /** Equal for nodes that mean the same resource. */
@@ -46,22 +46,24 @@ export function resourceId(node: FlatNode): string {
   return `${kind} shared ${textAttribute(node.attributes, 'container')} ${shared}`;
 }
 
-/** Why a node could not be run: the first one that something else then lacked. */
+/** Why a node could not be run: the first one, if another node then needed its result. */
 export interface Failure {
   readonly op: string;
   readonly node: string;
   readonly reason: string;
 }
 
-/** The state of a session. A resource that an operation failed to change is `spoiled`: what it
- * holds is not what TensorFlow would hold. */
+/**
+ * The state of a session. A resource that an operation failed to change is `spoiled`: its contents
+ * differ from TensorFlow's.
+ */
 export class SessionState {
   readonly variables = new Map<string, Tensor>();
   readonly tables = new Map<string, Table>();
-  /** Keys that mean an empty place in a dense table, by table. */
+  /** Keys that mark an empty slot in a dense table, by table. */
   readonly emptyKeys = new Map<string, ReadonlySet<string>>();
   readonly blobs = new Map<string, Uint8Array>();
-  /** Buckets' boundaries, of each feature. */
+  /** Bucket boundaries of each feature. */
   readonly quantiles = new Map<string, readonly Tensor[]>();
   readonly spoiled = new Map<string, Failure>();
 

@@ -1,5 +1,5 @@
-// A hash table while a model is initialised. Importer's worker thread; pure.
-// Source: tensorflow/core/kernels/lookup_table_op, initializable_lookup_table.
+// A hash table during initialisation. Importer's worker thread; pure. Source:
+// tensorflow/core/kernels/lookup_table_op, initializable_lookup_table.
 import type { Dtype, FlatNode, TableContents, Tensor } from '../types.js';
 import { typeAttribute } from './attributes.js';
 import { invalid, quoted } from './errors.js';
@@ -14,7 +14,7 @@ interface Entry {
 export class Table {
   readonly keyDtype: Dtype;
   readonly valueDtype: Dtype;
-  /** Static tables are filled once and take a key twice only with the same value. */
+  /** Static tables are filled once and accept a repeated key only with the same value. */
   readonly isStatic: boolean;
   isInitialised = false;
   #entries = new Map<string, Entry>();
@@ -33,8 +33,10 @@ export class Table {
     return this.#entries.size;
   }
 
-  /** Replaces the contents (LookupTableImport); fills a static table for good.
-   * Errors: ModelInvalid: as of insert(); a static table that has other contents. */
+  /**
+   * Replaces the contents (LookupTableImport); fills a static table permanently. Errors:
+   * ModelInvalid: see insert(); a static table that has other contents.
+   */
   fill(keys: Tensor, values: Tensor): void {
     const before = this.#entries;
     const wasInitialised = this.isInitialised;
@@ -46,9 +48,8 @@ export class Table {
   }
 
   /**
-   * Adds keys [n] or [n, d...] flat with values [n, v...].
-   * Errors: ModelInvalid: types or numbers of keys and values do not fit; a static table gets two
-   * values for one key; too many entries.
+   * Adds keys [n] or [n, d...] flat with values [n, v...]. Errors: ModelInvalid: types or numbers
+   * of keys and values do not match; a static table gets two values for one key; too many entries.
    */
   insert(keys: Tensor, values: Tensor): void {
     this.#checkTypes(keys, values);
@@ -73,14 +74,16 @@ export class Table {
     for (const key of elementsOf(keys)) this.#entries.delete(elementName(key));
   }
 
-  /** The single value of a key; undefined where the table has none.
-   * Errors: ModelInvalid when the table's values are vectors. */
+  /**
+   * The single value of a key; undefined if the table has none. Errors: ModelInvalid if the table's
+   * values are vectors.
+   */
   find(key: Element): Element | undefined {
     if (this.#valueShape.length > 0) throw invalid('the table holds vectors');
     return this.#entries.get(elementName(key))?.value[0];
   }
 
-  /** The contents in the order in which keys first came. */
+  /** The contents in the order of their keys' first occurrence. */
   contents(): TableContents {
     const entries = [...this.#entries.values()];
     const { keyDtype, valueDtype } = this;

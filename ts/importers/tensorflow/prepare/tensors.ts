@@ -1,5 +1,5 @@
-// Elements of constants while the initialisation is worked out: reading them, making tensors of
-// them, and moving them about without looking at them. Importer's worker thread (reads files).
+// Elements of constants during initialisation: reading them, building tensors from them, and moving
+// them without interpreting them. Importer's worker thread (reads files).
 import { closeSync, openSync, readSync } from 'node:fs';
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 import { DATA_TYPES, isQuantized } from '../../../model/datatype.js';
@@ -15,7 +15,7 @@ export function elementBytes(dtype: Dtype): number {
   return bytes;
 }
 
-/** Errors: ModelInvalid above what one computed tensor may have. */
+/** Errors: ModelInvalid above the limit of one computed tensor. */
 export function elementCount(shape: readonly number[]): number {
   let count = 1;
   for (const dim of shape) {
@@ -32,8 +32,10 @@ function elementsIn(dtype: Dtype): Elements {
   return elements;
 }
 
-/** The raw little-endian elements; may be a view.
- * Errors: ModelInvalid: not numbers, too many of them, fewer bytes than the shape needs. */
+/**
+ * The raw little-endian elements; may be a view. Errors: ModelInvalid: not numbers, too many of
+ * them, fewer bytes than the shape needs.
+ */
 export function bytesOf(tensor: Tensor): Uint8Array {
   const { data } = tensor;
   const expected = elementCount(tensor.shape) * elementBytes(tensor.dtype);
@@ -92,7 +94,7 @@ function readElements(
   return bytes;
 }
 
-/** Errors: ModelInvalid: a type that is not computed with, or as of bytesOf. */
+/** Errors: ModelInvalid: an unsupported type; those of bytesOf. */
 export function numbersOf(tensor: Tensor): Scalar[] {
   const elements = elementsIn(tensor.dtype);
   const size = elementBytes(tensor.dtype);
@@ -122,7 +124,7 @@ export function stringsTensor(shape: readonly number[], values: readonly Uint8Ar
   return { dtype: 'string', shape, data: { kind: 'strings', values } };
 }
 
-/** Errors: ModelInvalid: not strings, or not as many as the shape needs. */
+/** Errors: ModelInvalid: not strings, or not the number that the shape needs. */
 export function stringsOf(tensor: Tensor): readonly Uint8Array[] {
   const { data, shape } = tensor;
   if (tensor.dtype !== 'string' || data.kind === 'bytes' || data.kind === 'file') {
@@ -137,12 +139,12 @@ export function stringsOf(tensor: Tensor): readonly Uint8Array[] {
 /** A number, or a string's bytes. */
 export type Element = Scalar | Uint8Array;
 
-/** Errors: as of numbersOf and stringsOf. */
+/** Errors: those of numbersOf and stringsOf. */
 export function elementsOf(tensor: Tensor): readonly Element[] {
   return tensor.dtype === 'string' ? stringsOf(tensor) : numbersOf(tensor);
 }
 
-/** The inverse of elementsOf: `values` are what the type takes. */
+/** The inverse of elementsOf: `values` have the form that the type requires. */
 export function tensorFrom(
   dtype: Dtype,
   shape: readonly number[],
@@ -163,14 +165,14 @@ export function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
 
-/** The only element. Errors: ModelInvalid when there are more or none. */
+/** The only element. Errors: ModelInvalid if there are more or none. */
 export function scalarOf(tensor: Tensor): Scalar {
   const [value, ...more] = numbersOf(tensor);
   if (value !== undefined && more.length === 0) return value;
   throw invalid(`expected one number, got shape [${tensor.shape.join(', ')}]`);
 }
 
-/** Small whole numbers such as sizes and axes. Errors: ModelInvalid when one is not. */
+/** Small integers such as sizes and axes. Errors: ModelInvalid if one is not. */
 export function integersOf(tensor: Tensor): number[] {
   return numbersOf(tensor).map((value) => {
     const number = Number(value);
@@ -180,8 +182,8 @@ export function integersOf(tensor: Tensor): number[] {
 }
 
 /**
- * A tensor of elements of others: element i is number `indices[i]` of all of theirs in a row.
- * Errors: ModelInvalid when types differ.
+ * A tensor of elements of others: element i is number `indices[i]` of all their elements in
+ * sequence. Errors: ModelInvalid if types differ.
  */
 export function picked(
   sources: readonly Tensor[],
@@ -211,7 +213,7 @@ export function reshaped(tensor: Tensor, shape: readonly number[]): Tensor {
   return new Reshaped(tensor, shape);
 }
 
-// A constant may be read from its checkpoint only when its elements are asked for.
+// A constant may be read from its checkpoint only when its elements are requested.
 class Reshaped implements Tensor {
   readonly dtype: Dtype;
   readonly shape: readonly number[];

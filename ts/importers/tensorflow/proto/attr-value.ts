@@ -31,8 +31,10 @@ import { readShape } from './tensor-shape.js';
 /** Attribute lists by their field's name. */
 type Lists = { -readonly [K in keyof AttributeList]: AttributeList[K][number][] };
 
-/** One entry of a map of attributes, into `into`. An attribute without a value, and one of a data
- * type that the importer does not know, is left out: whoever needs it says that it is missing. */
+/**
+ * Reads one entry of a map of attributes into `into`. An attribute without a value, or of a data
+ * type that the importer does not know, is omitted: code that needs it reports it missing.
+ */
 export function readAttribute(
   reader: WireReader,
   into: Map<string, Attribute>,
@@ -56,7 +58,7 @@ export function readAttrValue(
   depth = 0,
 ): Attribute | undefined {
   let found: Attribute | undefined;
-  // A oneof: the last one counts.
+  // A oneof: the last one wins.
   while (reader.next()) {
     if (reader.field >= 1 && reader.field <= 10) found = readMember(reader, context, depth);
     else reader.skip();
@@ -98,7 +100,7 @@ function readMember(
   }
 }
 
-/** Of types.proto: those that tensors may have inside a graph. */
+/** Types of types.proto that tensors may have inside a graph. */
 const UNSERVED_TYPES: ReadonlyMap<number, string> = new Map([
   [24, 'float8_e5m2'],
   [25, 'float8_e4m3fn'],

@@ -1,12 +1,12 @@
-// Reads what a session bundle says of itself in its collections: tensorflow.serving.Signatures and
-// AssetFile. Importer's worker thread; pure.
-// Source: tensorflow/contrib/session_bundle/manifest.proto.
+// Reads the description in a session bundle's collections: tensorflow.serving.Signatures and
+// AssetFile. Importer's worker thread; pure. Source:
+// tensorflow/contrib/session_bundle/manifest.proto.
 import type { WireReader } from '../../../protobuf/reader.js';
 import { OBJECT_ITEMS, readMapEntry } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 import type { AssetBinding } from './signature-def.js';
 
-/** Tensor names; "" = not said. */
+/** Tensor names; "" = unspecified. */
 export type ManifestSignature =
   | { readonly kind: 'regression'; readonly input: string; readonly output: string }
   | {

@@ -15,43 +15,43 @@ export interface SaverDef {
   readonly restoreOp: string;
 }
 
-/** google.protobuf.Any: the full name of its message, and where that begins. */
+/** google.protobuf.Any: the full name of its message, and a reader of it. */
 export interface AnyMessage {
   readonly typeName: string;
-  /** Read it with a reader of its own. */
+  /** Returns a new reader. */
   readonly message: () => WireReader;
 }
 
-/** CollectionDef; the kinds that say nothing of serving are not read. */
+/** CollectionDef; kinds that are irrelevant for serving are not read. */
 export type Collection =
   | { readonly kind: 'nodes'; readonly values: readonly string[] }
   | { readonly kind: 'any'; readonly values: readonly AnyMessage[] }
   | { readonly kind: 'other' };
 
-/** What can be known of a meta graph without reading its graph. */
+/** The information about a meta graph that does not require reading its graph. */
 export interface MetaInfo {
   readonly tags: readonly string[];
   readonly tensorflowVersion: string;
 }
 
 export interface MetaGraphDef extends MetaInfo {
-  /** OpDefs of the ops used; empty when they are missing or not readable. */
+  /** OpDefs of the ops used; empty if they are missing or not readable. */
   readonly ops: readonly OpDef[];
   readonly graph: GraphDef;
   readonly saver: SaverDef | undefined;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly signatures: ReadonlyMap<string, SignatureDef>;
   readonly assets: readonly AssetBinding[];
-  /** SavedObjectGraph: there is one (TensorFlow 2); read it with a reader of its own. */
+  /** SavedObjectGraph, if there is one (TensorFlow 2); returns a new reader. */
   readonly objectGraph: (() => WireReader) | undefined;
 }
 
-/** Each meta graph of a SavedModel: its head, and what reads all of it. */
+/** A meta graph of a SavedModel: its head, and a function that reads all of it. */
 export interface MetaGraphHead extends MetaInfo {
   readonly read: () => MetaGraphDef;
 }
 
-/** Only the heads are read. Errors: ModelInvalid. */
+/** Reads only the heads. Errors: ModelInvalid. */
 export function readSavedModel(reader: WireReader, context: ReadContext): readonly MetaGraphHead[] {
   const heads: MetaGraphHead[] = [];
   while (reader.next()) {
@@ -151,7 +151,8 @@ function readMetaInfo(
   while (reader.next()) {
     switch (reader.field) {
       case 2: {
-        // In the very first schema this was any bytes: what is no OpList is none.
+        // In the very first schema this could be any bytes: if they are not an OpList, there is
+        // none.
         const view = withOps ? reader.nested('OpList') : undefined;
         if (view === undefined) reader.skip();
         else ops = opListOrNone(view, context);
@@ -233,7 +234,7 @@ function readAny(reader: WireReader): AnyMessage {
   return { typeName: url.slice(url.lastIndexOf('/') + 1), message: () => emptyOr(inner, value) };
 }
 
-/** An Any without a value holds the empty message: a reader at its end. */
+/** An Any without a value contains the empty message: a reader at its end. */
 function emptyOr(end: WireReader, value: WireReader | undefined): WireReader {
   return value === undefined ? end : value.again();
 }

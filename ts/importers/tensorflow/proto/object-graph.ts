@@ -1,13 +1,12 @@
-// Reads the object graphs of TensorFlow 2: the SavedModel's, which says what the functions capture,
-// and the checkpoint's, which says by what key the value of an object is stored.
-// Importer's worker thread; pure.
+// Reads the object graphs of TensorFlow 2: the SavedModel's, which has the functions' captures, and
+// the checkpoint's, which has the storage key of an object's value. Importer's worker thread; pure.
 // Source: tensorflow/core/protobuf/{saved_object_graph,trackable_object_graph}.proto.
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { ObjectNode, SavedObjects } from '../types.js';
 import { OBJECT_ITEMS, readMapEntry, STRING_ITEMS } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 
-/** The attribute that holds what a variable is. */
+/** The attribute that holds a variable's value. */
 const VARIABLE_VALUE = 'VARIABLE_VALUE';
 
 /** SavedObjectGraph. Errors: ModelInvalid. */
@@ -39,7 +38,7 @@ export function readStoredObjects(reader: WireReader, context: ReadContext): rea
   return nodes;
 }
 
-/** A node of either graph: field 1 is the same in both, field 2 exists in the checkpoint's only. */
+/** A node of either graph: field 1 is the same in both, field 2 exists only in the checkpoint's. */
 function readObject(reader: WireReader, context: ReadContext): ObjectNode {
   context.count(OBJECT_ITEMS);
   const children = new Map<string, number>();

@@ -1,4 +1,4 @@
-// What arguments and attribute defaults an operator has: TensorFlow's own registry (generated), the
+// Arguments and attribute defaults of operators: TensorFlow's own registry (generated), the
 // functions of the model, and the operators that the model itself describes. Importer's worker
 // thread; pure. Source: TensorFlow 2.21's registry; FunctionLibraryDefinition::LookUp.
 import type {
@@ -17,16 +17,16 @@ import { OP_DEFS_2 } from './generated/op-defs-2.js';
 import { OP_DEFS_3 } from './generated/op-defs-3.js';
 import { modelInvalid } from './read-context.js';
 
-/** Tensors of one argument list. */
+/** Maximum tensors of one argument list. */
 const ARGUMENTS_MAX = 1_048_576;
 
-/** An input or output argument of a node: `count` tensors in a row. */
+/** An input or output argument of a node: `count` consecutive tensors. */
 export interface NodeArg {
   readonly name: string;
   readonly count: number;
-  /** Of all its tensors; undefined where they differ or the node does not say. */
+  /** Type of all its tensors; undefined if they differ or the node does not say. */
   readonly dtype: Dtype | undefined;
-  /** Of each tensor, only for arguments that are lists of types. */
+  /** Type of each tensor, only for arguments that are lists of types. */
   readonly dtypes: readonly Dtype[] | undefined;
 }
 
@@ -34,7 +34,7 @@ type OpNode = { readonly op: string; readonly attributes: Attributes };
 
 const NONE: Attributes = new Map();
 
-/** Looks in the functions first, then in TensorFlow's registry, then in the model's own list. */
+/** Searches the functions first, then TensorFlow's registry, then the model's own list. */
 export class OpTable {
   readonly #functions: ReadonlyMap<string, FunctionDef>;
   readonly #own: ReadonlyMap<string, OpDef>;
@@ -53,7 +53,7 @@ export class OpTable {
     return this.#arguments(op, attributes, 'outputs');
   }
 
-  /** Errors: as of outputs(). */
+  /** Errors: those of outputs(). */
   inputs(op: string, attributes: Attributes): readonly NodeArg[] {
     return this.#arguments(op, attributes, 'inputs');
   }
@@ -68,7 +68,7 @@ export class OpTable {
     return this.find(op)?.defaults ?? NONE;
   }
 
-  /** The attributes with the defaults of those that are not there. */
+  /** The attributes with defaults for missing ones. */
   complete(op: string, attributes: Attributes): Attributes {
     const defaults = this.defaults(op);
     if (defaults.size === 0) return attributes;
@@ -91,7 +91,7 @@ export class OpTable {
     return undefined;
   }
 
-  /** How many outputs the node has; undefined for an unknown op. */
+  /** The number of outputs of the node; undefined for an unknown op. */
   outputCount(node: OpNode): number | undefined {
     if (this.find(node.op) === undefined) return undefined;
     return this.outputs(node.op, node.attributes).reduce((sum, { count }) => sum + count, 0);
@@ -144,7 +144,7 @@ function missing(op: string, name: string, what: string, got: Attribute | undefi
   return modelInvalid(`operator ${op}: attribute "${name}": expected ${what}, got ${gotText}`);
 }
 
-/** Lines of the generated table by operator; made at the first use. */
+/** Lines of the generated table by operator; parsed at first use. */
 let lines: ReadonlyMap<string, string> | undefined;
 const parsed = new Map<string, OpDef>();
 

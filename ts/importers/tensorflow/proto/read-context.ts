@@ -1,34 +1,39 @@
-// What all readers of one TensorFlow file share: where its bytes are on disk, and how much may
-// still be made of them. Importer's worker thread; pure.
+// Shared state of all readers of one TensorFlow file: the location of its bytes on disk, and the
+// remaining limits. Importer's worker thread; pure.
 import type { WireReader } from '../../../protobuf/reader.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { TensorData } from '../types.js';
 
-/** Nodes, attributes, list elements, names and the like of one file together, weighed by what they
- * become: a file of 2 GiB of empty messages would else be some 300 GiB of objects. A graph of
- * 200,000 nodes with all their attributes comes to 5 million. */
+/**
+ * Maximum nodes, attributes, list elements, names and the like of one file, weighted by the size of
+ * their objects: otherwise a file of 2 GiB of empty messages would become some 300 GiB of objects.
+ * A graph of 200,000 nodes with all their attributes has 5 million.
+ */
 export const ITEMS_MAX = 10_000_000;
 /** Weights; a number in a list is 1. */
 export const NODE_ITEMS = 8;
 export const OBJECT_ITEMS = 4;
 export const ATTRIBUTE_ITEMS = 3;
 export const STRING_ITEMS = 2;
-/** Bytes of all tensors of one file that say less than they hold (the last value repeats). */
+/**
+ * Total bytes of a file's tensors that are encoded shorter than their contents (the last value
+ * repeats).
+ */
 export const EXPANDED_BYTES_MAX = 268_435_456;
-/** Messages inside each other where the schema allows any depth. */
+/** Maximum message nesting if the schema allows any depth. */
 export const NESTING_MAX = 32;
-/** Tensors from this size on stay in their file, and uniform ones stay one element. */
+/** Tensors of at least this size stay in their file, and uniform ones stay one element. */
 export const LARGE_TENSOR_BYTES = 1024;
 
 const UINT32_RANGE = 4_294_967_296;
 const INT64_SIGN = 2_147_483_648;
 
-/** A model that is not what its format says. */
+/** The error for a model that violates its format. */
 export function modelInvalid(message: string): ServalError {
   return new ServalError(ErrorCode.ModelInvalid, message);
 }
 
-/** A message's bytes as they lie in a file. */
+/** A message's bytes as they are in a file. */
 export interface FileBytes {
   /** Absolute. */
   readonly path: string;
@@ -36,7 +41,7 @@ export interface FileBytes {
   readonly bytes: Uint8Array;
 }
 
-/** One per file. Errors: ModelInvalid when a limit is exceeded. */
+/** One per file. Errors: ModelInvalid if a limit is exceeded. */
 export class ReadContext {
   readonly #file: FileBytes | undefined;
   readonly #texts = new Map<string, string>();
@@ -48,7 +53,10 @@ export class ReadContext {
     this.#file = file;
   }
 
-  /** The same string for equal ones: what thousands of nodes repeat is kept, and hashed, once. */
+  /**
+   * Returns the same string for equal ones: text repeated by thousands of nodes is stored, and
+   * hashed, once.
+   */
   shared(text: string): string {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
@@ -65,7 +73,7 @@ export class ReadContext {
     );
   }
 
-  /** Counts memory that the file does not pay for with bytes of its own. */
+  /** Counts memory that is not backed by bytes of the file. */
   expand(bytes: number, what: string): void {
     this.#expandedBytes += bytes;
     if (this.#expandedBytes <= EXPANDED_BYTES_MAX) return;
@@ -75,8 +83,10 @@ export class ReadContext {
     );
   }
 
-  /** Raw elements: where they lie in the file when they are many, else a copy. Not a view: that
-   * would keep the whole file in memory. */
+  /**
+   * Raw elements: their location in the file if there are many, else a copy. Not a view, which
+   * would keep the whole file in memory.
+   */
   rawData(view: Uint8Array): TensorData {
     const file = this.#file;
     const inFile = file !== undefined && view.buffer === file.bytes.buffer;
@@ -118,15 +128,17 @@ export function readBytes(reader: WireReader): Uint8Array {
   return new Uint8Array(reader.view());
 }
 
-/** A repeated float field's occurrence, packed or not. */
+/** An occurrence of a repeated float field, packed or not. */
 export function readFloats(reader: WireReader): readonly number[] {
   const bytes = reader.fixed(4);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from({ length: bytes.length / 4 }, (_, index) => view.getFloat32(index * 4, true));
 }
 
-/** One entry of a map field: `value` reads field 2 where it is written; of an entry without one
- * `missing` makes the value. */
+/**
+ * One entry of a map field: `value` reads field 2 if it is present; otherwise `missing` makes the
+ * value.
+ */
 export function readMapEntry<T>(
   reader: WireReader,
   value: (reader: WireReader) => T,

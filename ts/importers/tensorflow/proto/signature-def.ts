@@ -7,7 +7,9 @@ import type { ReadContext } from './read-context.js';
 import { readTensor } from './tensor-proto.js';
 import { readShapeDef } from './tensor-shape.js';
 
-/** tensorflow.AssetFileDef or tensorflow.serving.AssetFile: which tensor is which file's path. */
+/**
+ * tensorflow.AssetFileDef or tensorflow.serving.AssetFile: the tensor that receives a file's path.
+ */
 export interface AssetBinding {
   readonly tensorName: string;
   readonly fileName: string;
@@ -17,7 +19,7 @@ type CooSparse = NonNullable<TensorInfoDef['cooSparse']>;
 
 const EMPTY_INFO: TensorInfoDef = { name: '', dtypeCode: 0 };
 
-/** Defaults of a data type that the importer does not know are left out. */
+/** Defaults of a data type that the importer does not know are omitted. */
 export function readSignatureDef(reader: WireReader, context: ReadContext): SignatureDef {
   const inputs = new Map<string, TensorInfoDef>();
   const outputs = new Map<string, TensorInfoDef>();

@@ -5,7 +5,7 @@ import { tensorBytes, tensorStrings } from '../lower/tensors.js';
 import type { Tensor } from '../types.js';
 import { codeOfDtype } from '../../../model/datatype.js';
 
-/** Errors: those of reading the elements where they are in a file. */
+/** Errors: those of reading the elements if they are in a file. */
 export function encodeTensorProto(tensor: Tensor): Uint8Array {
   const out = new ProtobufWriter();
   out.varint(1, codeOfDtype(tensor.dtype));

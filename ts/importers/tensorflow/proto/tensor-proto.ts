@@ -1,6 +1,6 @@
-// Reads tensorflow.TensorProto into a Tensor. Importer's worker thread; pure.
-// Source: tensorflow/core/framework/tensor.proto; Tensor::FromProto: the last typed value repeats,
-// no value at all means zeros.
+// Reads tensorflow.TensorProto into a Tensor. Importer's worker thread; pure. Source:
+// tensorflow/core/framework/tensor.proto; Tensor::FromProto: the last typed value repeats, no value
+// at all means zeros.
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Dtype, Tensor, TensorData } from '../types.js';
 import { DATA_TYPES, dtypeOfCode, elementBytes } from '../../../model/datatype.js';
@@ -16,11 +16,11 @@ const FIXED_FIELDS: ReadonlyMap<number, 4 | 8> = new Map([
   [9, 4],
   [12, 8],
 ]);
-/** A reference in an array. */
+/** Size of a reference in an array. */
 const POINTER_BYTES = 8;
 const VARINT32_BYTES_MAX = 5;
 
-/** dtype, shape and number of elements of what is read. */
+/** dtype, shape and number of elements of the tensor. */
 interface Form {
   readonly dtype: Dtype;
   readonly shape: readonly number[];
@@ -28,10 +28,10 @@ interface Form {
 }
 
 /**
- * Raw elements of 1 KiB and more stay in the file where the message was read from one. Uniform
- * tensors of that size are kind 'fill'; strings always 'strings'. Of resources and variants only
- * dtype and shape are read: their data are no bytes.
- * undefined: a dtype that the importer does not know. Errors: ModelInvalid.
+ * Raw elements of 1 KiB and more stay in the file if the message was read from one. Uniform tensors
+ * of that size are kind 'fill'; strings always 'strings'. For resources and variants only dtype and
+ * shape are read: their data are not bytes. undefined: a dtype that the importer does not know.
+ * Errors: ModelInvalid.
  */
 export function readTensor(reader: WireReader, context: ReadContext): Tensor | undefined {
   let code = 0;
@@ -59,7 +59,9 @@ export function readTensor(reader: WireReader, context: ReadContext): Tensor | u
   return { dtype, shape, data };
 }
 
-/** Typed values of a TensorProto whose dtype and shape stand elsewhere. Errors: ModelInvalid. */
+/**
+ * Typed values of a TensorProto whose dtype and shape are given elsewhere. Errors: ModelInvalid.
+ */
 export function readTypedValues(
   reader: WireReader,
   dtype: Dtype,
@@ -69,7 +71,7 @@ export function readTypedValues(
   return typedData(reader, { dtype, shape, count: elementCount(dtype, shape) }, context);
 }
 
-/** Errors: ModelInvalid where the bytes would be beyond 2^53. */
+/** Errors: ModelInvalid if the byte count would exceed 2^53. */
 export function elementCount(dtype: Dtype, shape: readonly number[]): number {
   if (shape.includes(0)) return 0;
   const count = shape.reduce((product, size) => product * size, 1);
@@ -139,7 +141,7 @@ function typedData(reader: WireReader, form: Form, context: ReadContext): Tensor
   return given;
 }
 
-/** `given`: the bytes of the elements that were written. */
+/** `given`: the bytes of the encoded elements. */
 function repeated(given: Uint8Array, form: Form, context: ReadContext): TensorData {
   const size = elementBytes(form.dtype);
   const total = form.count * size;
@@ -150,7 +152,7 @@ function repeated(given: Uint8Array, form: Form, context: ReadContext): TensorDa
   context.expand(total - given.length, `${form.dtype}[${form.shape.join(',')}]`);
   const bytes = new Uint8Array(total);
   bytes.set(given);
-  // From the last value on, each copy doubles what there is.
+  // Each copy of the last value doubles the repeated part.
   const start = given.length - size;
   for (let filled = given.length; filled > 0 && filled < total; ) {
     const length = Math.min(filled - start, total - filled);
@@ -160,7 +162,7 @@ function repeated(given: Uint8Array, form: Form, context: ReadContext): TensorDa
   return { kind: 'bytes', bytes };
 }
 
-/** The elements' bytes; where all of them lie together, already as data. */
+/** The elements' bytes; returned as data if all of them are contiguous. */
 function fixedBytes(
   reader: WireReader,
   numberBytes: 4 | 8,
@@ -172,7 +174,7 @@ function fixedBytes(
   const runs: Uint8Array[] = [];
   let bytes = 0;
   eachValue(reader, DATA_TYPES[form.dtype].valueField, () => {
-    // Values beyond the last element are passed over.
+    // Values beyond the last element are ignored.
     const run = reader.fixed(numberBytes).subarray(0, total - bytes);
     if (run.length === 0) return;
     runs.push(run);

@@ -17,20 +17,20 @@ interface Dims {
   readonly dims: readonly Dim[];
 }
 
-/** As it stands in the file. */
+/** Unchanged from the file. */
 export function readShapeDef(reader: WireReader): TensorShapeDef {
   const { unknownRank, dims } = readDims(reader);
   return { unknownRank, dims: dims.map(({ size, name }) => ({ size: String(size), name })) };
 }
 
-/** A negative size is an unknown one. */
+/** A negative size is unknown. */
 export function readShape(reader: WireReader): Shape {
   const { unknownRank, dims } = readDims(reader);
   if (unknownRank) return undefined;
   return dims.map(({ size }) => (size < 0n ? undefined : Number(size)));
 }
 
-/** The shape of a tensor, every size known. Errors: ModelInvalid. */
+/** The shape of a tensor, with every size known. Errors: ModelInvalid. */
 export function readFullShape(reader: WireReader): readonly number[] {
   const { unknownRank, dims } = readDims(reader);
   if (unknownRank) throw modelInvalid('TensorProto: expected a full shape, got unknown rank');

@@ -1,5 +1,5 @@
-// Protobuf's text form to the binary one by a schema, so that one reader serves both. Importer's
-// worker thread; pure. Source: protobuf.dev, text format language specification.
+// Converts protobuf's text form to the binary one by a schema, so that one reader serves both.
+// Importer's worker thread; pure. Source: protobuf.dev, text format language specification.
 import { isUtf8 } from 'node:buffer';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { ANY } from '../../../protobuf/generated/any.js';
@@ -23,25 +23,27 @@ import type {
 import { ProtobufWriter } from '../../../protobuf/writer.js';
 import { modelInvalid } from './read-context.js';
 
-/** Messages that an expanded Any may hold here. */
+/** Messages that an expanded Any may contain here. */
 const ANY_MESSAGES: ReadonlyMap<string, MessageSchema> = new Map([
   ['tensorflow.GraphDef', GRAPH_DEF],
   ['tensorflow.AssetFileDef', ASSET_FILE_DEF],
   ['tensorflow.serving.Signatures', SIGNATURES],
   ['tensorflow.serving.AssetFile', ASSET_FILE],
 ]);
-/** What of a file is looked at to tell text from binary. */
+/** Bytes of a file examined to distinguish text from binary. */
 const SNIFFED_BYTES = 4096;
 const FIRST_FIELD = /^(?:\s|#[^\n]*\n)*[A-Za-z_]\w*\s*[:{<]/;
 
-/** Binary messages begin with a tag and a length, soon followed by bytes that no text has. */
+/**
+ * Binary messages begin with a tag and a length, soon followed by bytes that do not occur in text.
+ */
 export function looksLikeText(bytes: Uint8Array): boolean {
   const start = bytes.subarray(0, SNIFFED_BYTES);
   const isText = start.every((byte) => byte >= 0x20 || (byte >= 9 && byte <= 13));
   return isText && FIRST_FIELD.test(Buffer.from(start).toString('latin1'));
 }
 
-/** Errors: ModelInvalid with line and column: no such text, unknown field, wrong type. */
+/** Errors: ModelInvalid with line and column: invalid text, unknown field, wrong type. */
 export function encodeTextProto(text: Uint8Array, schema: MessageSchema): Uint8Array {
   if (!isUtf8(text)) throw modelInvalid('expected UTF-8 text, got other bytes');
   let message: TextMessage;
@@ -82,7 +84,7 @@ function entryOf(name: string, known: FieldSchema, schema: MessageSchema): Messa
   return mapEntry(`${schema.name}.${words.join('')}Entry`, known);
 }
 
-/** [type.googleapis.com/NAME] { ... }; a message that nobody reads here is left empty. */
+/** [type.googleapis.com/NAME] { ... }; a message that is not needed here is left empty. */
 function writeAny(out: ProtobufWriter, field: TextField, schema: MessageSchema): void {
   if (schema !== ANY) {
     throw wrong(field.place, `[${field.name}]: ${schema.name} has no extensions`);
@@ -96,7 +98,7 @@ function writeAny(out: ProtobufWriter, field: TextField, schema: MessageSchema):
   });
 }
 
-/** false: the text is no such value. */
+/** false: the text is not such a value. */
 function writeValue(
   out: ProtobufWriter,
   number: number,

@@ -1,6 +1,5 @@
-// Web pages of other origins (CORS), where they are let in: what answers to them carry, and the
-// preflights that browsers send ahead. Nothing of it is there without --cors-origins. The
-// listener's thread. Source: Fetch 3.2; tfserving.md 1.1.
+// CORS: response headers for web pages of allowed origins, and preflight responses. Inactive
+// without --cors-origins. The listener's thread. Source: Fetch 3.2; tfserving.md 1.1.
 import {
   headerName,
   type EngineRoute,
@@ -11,12 +10,14 @@ import {
 
 /** Structured-cloneable. */
 export interface CorsSettings {
-  /** As browsers write them; undefined: every one. */
+  /** As browsers write them; undefined: all origins. */
   readonly origins: readonly string[] | undefined;
-  /** TensorFlow Serving's: every answer says which methods and headers there may be, not only those
-   * to preflights. */
+  /**
+   * TensorFlow Serving's behaviour: every response lists the allowed methods and headers, not only
+   * preflight responses.
+   */
   readonly onEvery: boolean;
-  /** Headers that carry keys, beside Authorization. */
+  /** Headers that carry keys, besides Authorization. */
   readonly keyHeaders: readonly string[];
 }
 
@@ -26,19 +27,19 @@ const REQUEST_HEADERS = [
   'Accept, Accept-Encoding, Authorization, Content-Encoding, Content-Type',
   'Inference-Header-Content-Length, traceparent, tracestate',
 ];
-/** What a page may read of an answer, beside what every page may. */
+/** Response headers that a page may read, besides those that every page may. */
 const EXPOSED =
   'Allow, Content-Encoding, Inference-Header-Content-Length, Retry-After, traceparent, ' +
   'WWW-Authenticate';
-/** Browsers keep a preflight's answer so long, or less. */
+/** How long browsers may cache a preflight response. */
 const PREFLIGHT_SECONDS = 7200;
 const VARY: readonly string[] = ['Vary', 'Origin'];
 const TEXT_TYPE = 'text/plain';
 
 export class Cors {
-  /** What is said to a preflight, beside headersFor(). */
+  /** Headers of a preflight response, besides headersFor(). */
   readonly preflightHeaders: readonly string[];
-  /** Of any origin, where any may. */
+  /** Headers if any origin is allowed. */
   readonly #any: readonly string[] | undefined;
   readonly #byOrigin = new Map<string, readonly string[]>();
 
@@ -59,17 +60,17 @@ export class Cors {
     this.preflightHeaders = onEvery ? age : [...permits, ...age];
   }
 
-  /** Whether pages of this origin are let in. */
+  /** Whether pages of this origin are allowed. */
   readonly allows = (origin: string): boolean =>
     origin !== '' && (this.#any !== undefined || this.#byOrigin.has(origin));
 
-  /** What every answer to this request carries. */
+  /** Headers of every response to this request. */
   headersFor(head: RequestHead): readonly string[] {
     return this.#any ?? this.#byOrigin.get(head.header(ORIGIN)) ?? VARY;
   }
 }
 
-/** `route`, whose answers pages of these origins may read. */
+/** Wraps `route`, so that pages of these origins may read its responses. */
 class OpenRoute implements Route {
   constructor(
     protected readonly route: Route,
@@ -96,8 +97,10 @@ class OpenRoute implements Route {
   }
 }
 
-/** Preflights are answered before any key is asked for: browsers send none with them. Other
- * requests with OPTIONS are the route's. */
+/**
+ * Preflights are answered before any key is checked: browsers send none with them. Other requests
+ * with OPTIONS go to the route.
+ */
 class PreflightRoute extends OpenRoute {
   override begin(head: RequestHead, exchange: HttpExchange): void {
     if (!this.cors.allows(head.header(ORIGIN))) {
@@ -109,7 +112,7 @@ class PreflightRoute extends OpenRoute {
   }
 }
 
-/** `cors` undefined: pages of other origins are not let in, and `route` is handed on as it is. */
+/** `cors` undefined: pages of other origins are refused, and `route` is returned unchanged. */
 export function withCors(route: Route, cors: Cors | undefined, method: string): Route {
   if (cors === undefined) return route;
   return method === 'OPTIONS' ? new PreflightRoute(route, cors) : new OpenRoute(route, cors);

@@ -1,8 +1,8 @@
-// Calls that change the server's state, from browsers: refused unless a page of this very server
-// makes them. A page of anybody's may send a POST with a text body to any address that its visitor
-// reaches, and may call itself by a name that leads there (DNS rebinding). Programs say nothing of
-// an origin and are not asked. Control plane; the listener's thread.
-// Source: Fetch (Origin, Sec-Fetch-Site); RFC 6454 7.
+// Protects calls that change the server's state from browsers: refused unless a page of this server
+// makes them. A page of any site can send a POST with a text body to any address that its visitor
+// can reach, and can use a host name that resolves there (DNS rebinding). Programs send no origin
+// and are not checked. Control plane; the listener's thread. Source: Fetch (Origin,
+// Sec-Fetch-Site); RFC 6454 7.
 import { hostname } from 'node:os';
 import type { EngineRoute, HttpExchange, RequestHead, Route } from '../listener.js';
 import { isLoopback } from '../../../access/policy.js';
@@ -10,12 +10,12 @@ import { isLoopback } from '../../../access/policy.js';
 const FORBIDDEN = 403;
 const JSON_TYPE = 'application/json';
 const TEXT_MAX = 128;
-/** What a browser says of a call that no other site had a part in. */
+/** Sec-Fetch-Site values of a call that no other site was involved in. */
 const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, TEXT_MAX)).slice(1, -1);
 
-/** The name of a Host header, without its port and brackets. */
+/** The name of a Host header, without port and brackets. */
 function nameOf(host: string): string {
   return host
     .toLowerCase()
@@ -23,10 +23,10 @@ function nameOf(host: string): string {
     .replace(/^\[(.*)\]$/, '$1');
 }
 
-/** No name that DNS knows looks like one: none ends in digits, none has a colon. */
+/** No DNS name looks like an address: none ends in digits, none has a colon. */
 const isAddress = (name: string): boolean => /^[\d.]+$/.test(name) || name.includes(':');
 
-/** Names that nobody else can make lead here: addresses, localhost, the machine's. */
+/** Names that nobody else can make resolve here: addresses, localhost, the machine's own name. */
 function isOwnName(name: string): boolean {
   if (isAddress(name) || name === 'localhost' || name.endsWith('.localhost')) return true;
   return name === hostname().toLowerCase();
@@ -38,36 +38,38 @@ function isOwnName(name: string): boolean {
  * Requests without Host are not a browser's. */
 export class HostCheck {
   readonly #names: ReadonlySet<string>;
-  /** Most callers say the same. */
+  /** Most callers send the same host. */
   #last = '';
 
   private constructor(names: readonly string[]) {
     this.#names = new Set(names);
   }
 
-  /** undefined: nothing is checked. `host`: where it listens; `allowed`: names that lead to it, or
-   * `*`. */
+  /**
+   * undefined: nothing is checked. `host`: the listening address; `allowed`: names that resolve to
+   * it, or `*`.
+   */
   static of(host: string, allowed: readonly string[]): HostCheck | undefined {
     const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
     const isLocal = isLoopback(name) || name === 'localhost' || name.endsWith('.localhost');
     return isLocal && !allowed.includes('*') ? new HostCheck([name, ...allowed]) : undefined;
   }
 
-  /** Why a call is refused; undefined: it is not. */
+  /** Why a call is refused; undefined: it is allowed. */
   problem(head: { header(name: string): string }): string | undefined {
     const host = head.header('host');
     if (host === this.#last || host === '') return undefined;
     const name = nameOf(host);
     if (name.includes('.') && !isOwnName(name) && !this.#names.has(name)) {
       const expected = 'an address, localhost, a name without a dot or one of --allowed-hosts';
-      return `a call to this machine only: expected ${expected} as Host, got '${shown(host)}'`;
+      return `only calls to this machine are accepted: expected ${expected} as Host, got '${shown(host)}'`;
     }
     this.#last = host;
     return undefined;
   }
 }
 
-/** `route`, for callers with a Host that is the server's; others get 403. */
+/** Wraps `route` for callers whose Host is the server's; others get 403. */
 export class OwnHostRoute implements Route {
   constructor(
     private readonly route: Route,
@@ -75,7 +77,7 @@ export class OwnHostRoute implements Route {
     private readonly refused: () => void,
   ) {}
 
-  /** A listener asks the engine for requests with the Host that was let in here. */
+  /** Rules taught to the engine include the Host that was accepted here. */
   get engine(): EngineRoute | undefined {
     return this.route.engine;
   }
@@ -97,10 +99,10 @@ export class OwnHostRoute implements Route {
   }
 }
 
-/** Whose pages may change something, by Origin. */
+/** Origins whose pages may change the server's state. */
 export type TrustedOrigin = (origin: string) => boolean;
 
-/** Why a call may not change anything; undefined where it may. */
+/** Why a call may not change anything; undefined if it may. */
 export function foreignCall(
   head: Pick<RequestHead, 'header'>,
   trusted: TrustedOrigin = () => false,
@@ -124,8 +126,10 @@ export function foreignCall(
   return `a browser's call that changes state: expected ${expected} as Host, got '${shown(host)}'`;
 }
 
-/** `route`, for those who may: others get 403 before any of a body is read, and `refused` is told
- * of them. */
+/**
+ * Wraps `route` for allowed callers: others get 403 before any of the body is read, and `refused`
+ * is called.
+ */
 export class OwnPageRoute implements Route {
   constructor(
     private readonly route: Route,

@@ -1,6 +1,6 @@
-// What stands before the routes of an HTTP listener: callers are let in, or answered 401 or 403,
-// before any of the body is read. Hot path where keys are set; the listener's thread. A route that
-// anybody may call is handed on as it is, and costs nothing.
+// Access check before the routes of an HTTP listener: callers are accepted, or get 401 or 403,
+// before any of the body is read. Hot path if keys are set; the listener's thread. A route open to
+// everybody is returned unwrapped and costs nothing.
 import type { EngineRoute, HttpExchange, RequestHead, Route } from '../listener.js';
 import type { CallKind } from '../../../access/groups.js';
 import { AcceptedKeys } from '../../../access/accepted-keys.js';
@@ -18,13 +18,13 @@ import {
 const JSON_TYPE = 'application/json';
 const HEADERS: readonly string[] = ['WWW-Authenticate', CHALLENGE];
 
-/** Access to a kind of call, and who was let in by it. */
+/** Access to a kind of call, and the key that was accepted. */
 interface Lock {
   readonly access: CallAccess;
   readonly accepted: AcceptedKeys;
 }
 
-/** Of one policy, whose end is theirs: routes of one kind share a lock, however many there are. */
+/** Locks by policy (collected with it). Routes of the same call kind share one. */
 const locks = new WeakMap<Policy, Map<string, Lock>>();
 
 function lockOf(policy: Policy, call: CallKind | undefined, entrance: Entrance): Lock {
@@ -49,7 +49,7 @@ class GuardedRoute implements Route {
     private readonly refused: () => void,
   ) {}
 
-  /** Not where a place lets in: that is no header. */
+  /** Not if the caller's location grants access: that is not a header. */
   get engine(): EngineRoute | undefined {
     return this.lock.access.openTo === 'none' ? this.route.engine : undefined;
   }
@@ -67,7 +67,8 @@ class GuardedRoute implements Route {
     const refusal = judge(access, head, accepted);
     if (refusal === undefined) {
       this.route.begin(head, exchange);
-      if (access.openTo !== 'none') exchange.isConstant = false; // a place is no header
+      // the caller's location is not part of the rule
+      if (access.openTo !== 'none') exchange.isConstant = false;
       return;
     }
     this.refused();
@@ -84,10 +85,12 @@ class GuardedRoute implements Route {
   }
 }
 
-/** `route` behind its lock, where it has one; `refused` is told of callers who are not let in. What
- * changes the server is not for pages of others: only for those that `cors` lets in, and only with
- * a key, which no page can send unawares. Without keys `hosts` says which names of the server
- * count, where that is asked for. */
+/**
+ * Wraps `route` with its lock, if it has one; `refused` is called for refused callers. Calls that
+ * change the server are refused to pages of other origins, except those that `cors` allows, and
+ * only with a key, which a page cannot send unknowingly. Without keys, `hosts` says which host
+ * names count as the server, if that is checked.
+ */
 export function guarded(
   route: Route,
   policy: Policy,

@@ -1,6 +1,7 @@
-// Folders of this process, for as long as it lives: each is held by a lock on a file in it, which
-// the kernel gives back however the process ends, so that a later one knows what to remove. Process
-// ids would not do: containers that share a folder have the same ones. Control plane, main thread.
+// Folders held by this process for its lifetime: each is held by a lock on a file in it, which the
+// kernel releases however the process ends, so that a later process knows what to remove. Process
+// ids would not work: containers that share a folder have the same ones. Control plane, main
+// thread.
 import { closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { lstat, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,19 +11,19 @@ import { TENSORRT } from '../tensorrt-cache.js';
 
 export type Locks = Pick<NativeBinding, 'lockFile'>;
 
-/** Folders of processes: `prefix` and six characters, below `root`. */
+/** Process folders: `prefix` plus six characters, below `root`. */
 export interface Place {
   readonly root: string;
   readonly prefix: string;
 }
 
 const LOCK = 'lock';
-/** What mkdtemp() puts behind the prefix. */
+/** The suffix that mkdtemp() appends to the prefix. */
 const RANDOM = /^[A-Za-z0-9]{6}$/;
 const TAKEN = 0;
 const OF_ANOTHER = 1;
 
-/** This process's own, by root and prefix. */
+/** This process's folders, by root and prefix. */
 const held = new Map<string, string>();
 let removesAtExit = false;
 
@@ -32,11 +33,11 @@ const below = (cacheFolder: string): Place => ({
   prefix: 'server-',
 });
 
-/** Where the folders for engines are made. `cacheFolder`: --model-cache; "" = none. */
+/** Location of the folders for engines. `cacheFolder`: --model-cache; "" = none. */
 export const planPlace = (cacheFolder: string): Place =>
   cacheFolder === '' ? temporary() : below(cacheFolder);
 
-/** A new folder in this process's own at `place`. Errors: the file system's. */
+/** Creates a new folder inside this process's folder at `place`. Errors: the file system's. */
 export async function makeHeldFolder(place: Place, locks: Locks): Promise<string> {
   await mkdir(place.root, { recursive: true });
   const key = join(place.root, place.prefix);
@@ -51,7 +52,7 @@ export async function makeHeldFolder(place: Place, locks: Locks): Promise<string
   return mkdtemp(join(folder, 'model-'));
 }
 
-/** At the end of the process: nothing loads from them any more. */
+/** Called when the process ends: nothing loads from them any more. */
 export function removeHeldFolders(): void {
   for (const folder of held.values()) {
     try {
@@ -63,8 +64,11 @@ export function removeHeldFolders(): void {
   held.clear();
 }
 
-/** Removes what processes that are gone left where models are loaded with this cache, and without
- * one; answers its paths. What cannot be told, or is another user's, stays. Never rejects. */
+/**
+ * Removes the folders of processes that have ended, for models loaded with this cache and without
+ * one; returns their paths. Keeps folders whose state is unknown or that belong to another user.
+ * Never rejects.
+ */
 export async function removeLeftovers(
   cacheFolder: string,
   locks: Locks,
@@ -102,8 +106,11 @@ async function removeLeftover(folder: string, locks: Locks): Promise<boolean> {
   }
 }
 
-/** Makes a folder and locks it. Whoever removes leftovers meanwhile may get it first: then there is
- * another. Where the file system has no locks it is made without, and nobody removes it. */
+/**
+ * Makes a folder and locks it. Another process that removes leftovers may lock it first; then a new
+ * folder is made. On a file system without locks, the folder is made unlocked and nobody removes
+ * it.
+ */
 function hold(key: string, locks: Locks): string {
   for (;;) {
     const folder = mkdtempSync(key);
@@ -116,7 +123,7 @@ function hold(key: string, locks: Locks): string {
     }
     const lock = locks.lockFile(descriptor);
     const isGone = lock === OF_ANOTHER || fstatSync(descriptor).nlink === 0;
-    // A lock is kept by never closing its file.
+    // Never closing its file keeps the lock.
     if (!isGone && lock === TAKEN) return folder;
     closeSync(descriptor);
     if (!isGone) return folder;

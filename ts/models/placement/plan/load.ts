@@ -1,6 +1,6 @@
-// Loads a TensorRT engine (model.plan): an ONNX model around it, in a folder of its own for as long
-// as the load takes; where the model is isolated, for as long as it is loaded, since its process
-// may load it again. Control plane, main thread.
+// Loads a TensorRT engine (model.plan) through an ONNX model around it, in a dedicated folder that
+// exists during the load; for an isolated model it exists while the model is loaded, since its
+// process may load it again. Control plane, main thread.
 import { constants } from 'node:fs';
 import { copyFile, link, open, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,12 +18,14 @@ import { PLAN_HEAD_BYTES, planModel, planProblem } from './wrapper.js';
 
 const PLAN_FILE = 'model.plan';
 const WRAPPER_FILE = 'model.onnx';
-/** Options of what builds engines, which nothing does here. */
+/** Prefix of engine-building options, which are not needed here. */
 const PROFILE_PREFIX = 'trt_profile_';
 
-/** Errors: ModelInvalid (no engine, no tensors in the configuration, KIND_CPU);
- * RuntimeUnavailable: no GPU or no TensorRT, and why. `facts`: asked for where --providers leaves
- * the choice to us. `cacheFolder`: where the folder is made; "" = among temporary files. */
+/**
+ * Errors: ModelInvalid (no engine, no tensors in the configuration, KIND_CPU); RuntimeUnavailable:
+ * no GPU or no TensorRT, with the reason. `facts`: called if --providers leaves the choice open.
+ * `cacheFolder`: where the folder is made; "" = the system's temporary folder.
+ */
 export async function loadPlan(
   engine: EngineControl,
   spec: ModelSpec,
@@ -32,7 +34,7 @@ export async function loadPlan(
   locks: Locks,
 ): Promise<LoadedModel> {
   const { path = '', plan, ...rest } = spec;
-  if (plan === undefined) throw new ServalError(ErrorCode.Internal, 'a plan without its tensors');
+  if (plan === undefined) throw new ServalError(ErrorCode.Internal, 'a plan without tensors');
   const bytes = await checkFile(path);
   const model = about(path, () => planModel(plan, PLAN_FILE));
   const providers = about(path, () => planProviders(spec, facts));
@@ -42,7 +44,7 @@ export async function loadPlan(
     const wrapper = join(folder, WRAPPER_FILE);
     await writeFile(wrapper, model);
     await linkOrCopy(path, join(folder, PLAN_FILE));
-    // Optimizations have nothing to do with one node, and would look at it for nothing.
+    // Optimizers cannot improve a single node, so they are turned off.
     const own = { ...rest, path: wrapper, providers, graphOptimization: 0, ownFolder: folder };
     const loaded = await engine.load(own);
     keeps = loaded.keepsFolder === true;
@@ -56,7 +58,7 @@ export async function loadPlan(
   }
 }
 
-/** TensorRT, and CUDA behind it. Errors: as loadPlan's. */
+/** TensorRT, then CUDA. Errors: as loadPlan's. */
 export function planProviders(spec: ModelSpec, facts: () => GpuFacts): readonly ProviderOptions[] {
   const { placement } = spec;
   if (placement?.kind === 'cpu') {
@@ -98,7 +100,7 @@ function withoutProfiles(provider: ProviderOptions): ProviderOptions {
   return { ...provider, options: Object.fromEntries(kept) };
 }
 
-/** Its bytes. */
+/** Returns the file's size in bytes. */
 async function checkFile(path: string): Promise<number> {
   const fail = (why: string): ServalError =>
     new ServalError(ErrorCode.ModelInvalid, `model file ${path}: ${why}`);
@@ -112,7 +114,7 @@ async function checkFile(path: string): Promise<number> {
   }
 }
 
-/** The first bytes of a file. Errors: the file system's. */
+/** Reads the first bytes of a file. Errors: the file system's. */
 export async function planHead(path: string): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
@@ -123,8 +125,10 @@ export async function planHead(path: string): Promise<Uint8Array> {
   }
 }
 
-/** ONNX Runtime follows no link that leads out of the model's folder: a second name of the file
- * where both are on one file system, else a copy. */
+/**
+ * ONNX Runtime follows no link out of the model's folder, so this makes a hard link if both are on
+ * one file system, else a copy.
+ */
 async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
@@ -133,7 +137,7 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
   }
 }
 
-/** With the engine's path in front. */
+/** Prefixes errors with the engine's path. */
 function about<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -143,7 +147,7 @@ function about<T>(path: string, work: () => T): T {
   }
 }
 
-/** The files of the folder are the engine's to whoever reads the error. */
+/** Replaces paths of the temporary folder by the engine's path in error texts. */
 function named(error: unknown, folder: string, path: string): unknown {
   if (!(error instanceof ServalError)) return error;
   const files = [join(folder, PLAN_FILE), join(folder, WRAPPER_FILE)];

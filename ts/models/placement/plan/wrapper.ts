@@ -1,18 +1,20 @@
-// A TensorRT engine as an ONNX model: one EPContext node that names the engine's file, between the
-// inputs and outputs that the configuration gives. Control plane; pure.
-// Source: ONNX Runtime's EPContext operator (com.microsoft) and its TensorRT provider, which reads
-// embed_mode and ep_cache_context; names of the file are below the model's own folder.
+// Wraps a TensorRT engine in an ONNX model: one EPContext node that names the engine's file,
+// between the inputs and outputs from the configuration. Control plane; pure. Source: ONNX
+// Runtime's EPContext operator (com.microsoft) and its TensorRT provider, which reads embed_mode
+// and ep_cache_context; file names are relative to the model's folder.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { dataTypeOf, datatypeOfConfig, type ElementType } from '../../../model/datatype.js';
 import type { PlanSpec, PlanTensor } from '../../../model/engine-api.js';
 import { encodeModel, type OnnxValue } from '../../../importers/onnx/builder.js';
 
-/** What ONNX Runtime calls its TensorRT provider. */
+/** ONNX Runtime's name of its TensorRT provider. */
 const SOURCE = 'TensorrtExecutionProvider';
 const CONTEXT_DOMAIN = 'com.microsoft';
-/** A path of the engine in the node, rather than its bytes: a model's file ends at 2 GiB. */
+/**
+ * The node holds the engine's path instead of its bytes, because a model file is limited to 2 GiB.
+ */
 const BY_PATH = 0;
-/** Types of TensorRT's tensors that ONNX Runtime's provider hands on. */
+/** TensorRT tensor types that ONNX Runtime's provider supports. */
 const TYPES: ReadonlySet<ElementType> = new Set([
   'float',
   'float16',
@@ -24,18 +26,20 @@ const TYPES: ReadonlySet<ElementType> = new Set([
   'bool',
 ]);
 
-/** Of the first bytes of an engine. Source: Netron's reader. */
+/** First bytes of an engine. Source: Netron's reader. */
 const MAGIC: readonly string[] = ['ftrt', 'ptrt'];
-/** What a look at the file takes. */
+/** Number of bytes to read from the file for planProblem(). */
 export const PLAN_HEAD_BYTES = 512;
 
-/** The bytes of the .onnx file for an engine in `file`, a name beside it.
- * Errors: ModelInvalid: no tensors, a type that TensorRT has not. */
+/**
+ * Returns the bytes of the .onnx file for the engine in `file`, which is in the same folder.
+ * Errors: ModelInvalid: no tensors, or a type that TensorRT does not have.
+ */
 export function planModel(spec: PlanSpec, file: string): Uint8Array {
   const { inputs, outputs } = spec;
   if (inputs.length === 0 || outputs.length === 0) {
     throw invalid(
-      'a TensorRT engine is served by what its config.pbtxt says of it: expected input and ' +
+      'a TensorRT engine is described by its config.pbtxt: expected input and ' +
         `output there, got ${inputs.length} and ${outputs.length}`,
     );
   }
@@ -72,13 +76,15 @@ function valueOf(list: string, { name, type, dims }: PlanTensor): OnnxValue {
     const known = 'FP32, FP16, BF16, INT8, UINT8, INT32, INT64 or BOOL';
     throw invalid(`${list} "${name}": TensorRT's tensors are ${known}, got ${type}`);
   }
-  // A free dim has a name of its own: equal names would be equal sizes.
+  // Each dynamic dim gets a unique name: equal names would mean equal sizes.
   const shape = dims.map((dim, i) => (dim >= 0 ? dim : `${name}_${i}`));
   return { name, type: onnx, shape };
 }
 
-/** What is wrong with a file that should be an engine, by its first bytes, as the rest of a
- * sentence behind its path; undefined: it seems to be one. */
+/**
+ * Why a file is not an engine, judged by its first bytes; the text continues a sentence after the
+ * file's path. undefined if it seems to be one.
+ */
 export function planProblem(head: Uint8Array, bytes: number): string | undefined {
   if (bytes === 0) return 'is empty';
   if (MAGIC.includes(textAt(head, 0))) return undefined;
@@ -86,10 +92,12 @@ export function planProblem(head: Uint8Array, bytes: number): string | undefined
   const isFurther = at !== undefined && at + 4 > head.length && at + 4 <= bytes;
   if (isFurther || (at !== undefined && MAGIC.includes(textAt(head, at)))) return undefined;
   const got = Buffer.from(head.subarray(0, 4)).toString('hex');
-  return `is no TensorRT engine: expected it to begin with "ftrt" or "ptrt", got bytes ${got}`;
+  return `is not a TensorRT engine: expected it to begin with "ftrt" or "ptrt", got bytes ${got}`;
 }
 
-/** Torch-TensorRT's and others' engines may have a length and JSON before the engine itself. */
+/**
+ * Engines of Torch-TensorRT and others may start with a length and JSON before the engine itself.
+ */
 function behindWords(head: Uint8Array): number | undefined {
   const BRACE = 0x7b;
   if (head.length < 8 || head[4] !== BRACE) return undefined;

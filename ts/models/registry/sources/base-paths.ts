@@ -1,5 +1,5 @@
-// TensorFlow Serving's base paths, each a model's folder of versions, with what was taken from them
-// at the last look. Control plane, main thread. Source: tfserving.md 3.3, 3.5.
+// TensorFlow Serving's base paths, each a model's folder of versions, with the models accepted at
+// the last scan. Control plane, main thread. Source: tfserving.md 3.3, 3.5.
 import { join } from 'node:path';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { PLAN_PLATFORM, type ModelFormat } from '../../../importers/run/model-files.js';
@@ -25,7 +25,7 @@ import { TakenModels, type SourceRules } from './taken-models.js';
 
 const BASE_PATHS_AT_ONCE = 16;
 const BATCHING_FILE = 'batching_params.pbtxt';
-/** What model_platform may say of files of a format; nothing is always right. */
+/** Allowed model_platform values for each file format; an empty value is always allowed. */
 const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   onnx: ['onnx', 'onnxruntime_onnx', 'onnx_onnxv1'],
   tensorflow: ['tensorflow'],
@@ -33,7 +33,7 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   mleap: ['mleap', TABULAR_PLATFORMS.mleap],
   pmml: ['pmml', TABULAR_PLATFORMS.pmml],
   plan: ['tensorrt', PLAN_PLATFORM],
-  // Which of the two is found when it is loaded.
+  // The load finds out which of the two it is.
   archive: ['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
   null: [],
 };
@@ -52,8 +52,10 @@ export class BasePathSource {
     return this.#taken.all;
   }
 
-  /** Answers whether something waits to be taken. Never rejects: a bad base path is that model's
-   * problem. */
+  /**
+   * Returns whether a change waits to settle. Never rejects: a bad base path is that model's
+   * problem.
+   */
   async look(asFound: boolean): Promise<boolean> {
     const { batchingPerModel } = this.#rules;
     const found = await mapLimited(this.entries, BASE_PATHS_AT_ONCE, async (entry) => {
@@ -68,8 +70,10 @@ export class BasePathSource {
   }
 }
 
-/** Names of the entries that say something else than before, or are new; where they were written,
- * and how their requests are logged, does not count. */
+/**
+ * Names of entries that are new or differ from before, ignoring where they were written and how
+ * their requests are logged.
+ */
 export function changedEntries(
   entries: readonly ModelEntry[],
   before: readonly ModelEntry[],
@@ -96,14 +100,13 @@ export function refuseServedElsewhere(
 }
 
 interface BasePathRules {
-  /** What an earlier look found. */
+  /** Result of an earlier scan. */
   readonly before: FoundModel | undefined;
-  /** Whether batching_params.pbtxt in a version's folder counts. */
+  /** Whether batching_params.pbtxt in a version's folder is applied. */
   readonly batchingPerModel: boolean;
 }
 
-/** Never rejects for what is wrong on disk.
- * Errors: InvalidArgument: the name, too many versions. */
+/** Never rejects for problems on disk. Errors: InvalidArgument: the name, too many versions. */
 async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<FoundModel> {
   const { name, basePath, labels } = entry;
   checkModelName(name, entry.place);
@@ -112,7 +115,9 @@ async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<Fo
   const problems: string[] = [];
   if (names.includes(TRITON_CONFIG_FILE)) {
     const ignored = join(basePath, TRITON_CONFIG_FILE);
-    problems.push(`${ignored} is not read: a base path's models are TensorFlow Serving's`);
+    problems.push(
+      `${ignored} is ignored: models of a base path are configured as in TensorFlow Serving`,
+    );
   }
   const before = rules.before?.basePath === basePath ? rules.before.versions : [];
   const found = await scanVersions(
@@ -150,7 +155,7 @@ async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<Fo
   };
 }
 
-/** The format is found from the files; what the entry says may not contradict them. */
+/** The files determine the format; the entry must not contradict them. */
 function platformProblem(
   { place, name, platform, basePath }: ModelEntry,
   versions: readonly FoundVersion[],
@@ -174,14 +179,14 @@ async function withBatching(found: FoundVersion): Promise<FoundVersion> {
 }
 
 export interface ReadBatching {
-  /** undefined when there is a problem. */
+  /** undefined if there is a problem. */
   readonly batching: BatchingParameters | undefined;
   readonly problems: readonly string[];
-  /** What is read and makes no difference. */
+  /** Settings that are read but have no effect. */
   readonly notes: readonly string[];
 }
 
-/** Parameters of batching and what is wrong with their file; never rejects. */
+/** Reads batching parameters and the problems of their file; never rejects. */
 export async function readBatching(path: string): Promise<ReadBatching> {
   const textOf = (one: ConfigProblem): string => `${one.place}: ${one.message}`;
   try {

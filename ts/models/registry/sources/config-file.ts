@@ -1,5 +1,5 @@
-// models.config, with what was taken from it at the last look. Control plane, main thread.
-// Source: tfserving.md 3.2.
+// models.config, with the entries accepted at the last scan. Control plane, main thread. Source:
+// tfserving.md 3.2.
 import { parseModelServerConfig } from '../../config/models-config.js';
 import type { ModelEntry } from '../../config/types.js';
 import type { ConfigProblem } from '../../../protobuf/problem.js';
@@ -7,10 +7,12 @@ import { readConfigText } from '../../../protobuf/text-format.js';
 import { Settling } from './settle.js';
 import type { SourceRules } from './taken-models.js';
 
-/** models.config, read again at each poll. An entry that was good and is missing from a file with
- * problems stays, and so do all entries when the file has no model_config_list any more (it is
- * empty, or holds comments only): a mistake unloads nothing. A written `model_config_list {}`
- * unloads all. Source: tfserving.md 3.2. */
+/**
+ * models.config, read again at each poll. A previously good entry that is missing from a file with
+ * problems is kept, and all entries are kept if the file no longer has a model_config_list (it is
+ * empty, or holds only comments): a mistake unloads nothing. An explicit `model_config_list {}`
+ * unloads all. Source: tfserving.md 3.2.
+ */
 export class ModelConfigFile {
   readonly #path: string;
   readonly #rules: SourceRules;
@@ -30,12 +32,12 @@ export class ModelConfigFile {
     return this.#entries;
   }
 
-  /** What keeps an entry, or all of them, from being served. */
+  /** Problems that keep an entry, or all of them, from being served. */
   get faults(): readonly string[] {
     return this.#faults;
   }
 
-  /** What is read and makes no difference. */
+  /** Settings that are read but have no effect. */
   get notes(): readonly string[] {
     return this.#notes;
   }
@@ -45,7 +47,7 @@ export class ModelConfigFile {
     this.#take(await readConfigText(this.#path));
   }
 
-  /** Answers whether a change waits to be taken. Never rejects. */
+  /** Returns whether a change waits to settle. Never rejects. */
   async look(): Promise<boolean> {
     let text: string;
     try {
@@ -74,7 +76,7 @@ export class ModelConfigFile {
       const kept = this.#entries.filter((entry) => problems.length > 0 && !names.has(entry.name));
       this.#entries = [...models, ...kept];
     } else if (problems.length === 0) {
-      const kept = this.#entries.length === 1 ? 'its model stays' : 'its models stay';
+      const kept = this.#entries.length === 1 ? 'its model is kept' : 'its models are kept';
       this.#faults = [
         `${this.#path}: expected model_config_list, got a file without one: ${kept} as before; ` +
           'write model_config_list {} to unload all models',

@@ -1,6 +1,6 @@
-// What the registry is asked for, decided from what the places hold, the settings and what was said
-// by call; what is wrong with it. Reads no file and calls nobody; pure but for what it remembers.
-// Control plane.
+// Decides the registry's desired models from the scanned places, the settings and the load and
+// unload calls, and collects the problems. Reads no files and calls nothing; pure except for what
+// it remembers. Control plane.
 import type { Config } from '../../../config/config.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
@@ -16,28 +16,28 @@ export type SourceConfig = Pick<
   'sources' | 'model' | 'control' | 'batching' | 'savedModelTags' | 'allowRandom'
 >;
 
-/** What the places hold now. */
+/** Current contents of all places. */
 export interface Seen {
   readonly found: readonly FoundModel[];
-  /** Of all models of base paths; undefined: they are not batched. */
+  /** Batching of all base-path models; undefined: none. */
   readonly batching: BatchingParameters | undefined;
-  /** PATHs included. */
+  /** Includes PATHs. */
   readonly repositories: readonly string[];
-  /** What files say and makes no difference; of models' own configurations: theirs. */
+  /** Settings in files that have no effect, including those of models' own configurations. */
   readonly notes: readonly string[];
-  /** `problems`: faults and notes included. */
+  /** `problems` includes faults and notes. */
   readonly places: readonly (Place & { readonly problems: readonly string[] })[];
 }
 
 export interface Desired {
   readonly models: readonly DesiredModel[];
-  /** What has been wrong since the start. */
+  /** Faults that have existed since the start. */
   readonly faults: readonly string[];
-  /** Everything that is wrong now. */
+  /** All current problems. */
   readonly problems: readonly string[];
   /** Problems that keep something from being served. */
   readonly grave: ReadonlySet<string>;
-  /** Problems that are none: what is read and makes no difference. */
+  /** Settings that are read but have no effect; not actual problems. */
   readonly notes: ReadonlySet<string>;
 }
 
@@ -91,7 +91,7 @@ export class DesiredModels {
     });
   }
 
-  /** undefined: the labels are taken as they are. */
+  /** Returns undefined if the labels are accepted as they are. */
   #takenLabelsOf(
     { name, labels, versions, pending }: FoundModel,
     available: (name: string) => readonly string[],
@@ -103,7 +103,7 @@ export class DesiredModels {
     return taken;
   }
 
-  /** The same object for what has not changed. */
+  /** Returns the same object for an unchanged model. */
   #desiredOf(
     model: FoundModel,
     labels: TakenLabels | undefined,
@@ -113,7 +113,7 @@ export class DesiredModels {
     const known = this.#known.get(model);
     if (known?.labels === labels && known?.required === required) return known.desired;
     const settings = {
-      // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
+      // Per-model threads stay 0: models use the shared pool, whose size the setting gives.
       model: { ...this.#config.model, intraOpThreads: 0 },
       batching,
       defaultMaxBatchSize: this.#config.batching.defaultMaxBatchSize,
@@ -126,7 +126,7 @@ export class DesiredModels {
   }
 }
 
-/** Whether two answers ask for the same: models are compared by identity. */
+/** Whether two results request the same: models are compared by identity. */
 export function sameDesired(before: Desired | undefined, now: Desired): boolean {
   return (
     before?.models.length === now.models.length &&
@@ -137,18 +137,17 @@ export function sameDesired(before: Desired | undefined, now: Desired): boolean 
 
 export function notFound(name: string, { repositories }: Pick<Seen, 'repositories'>): ServalError {
   const places = repositories.join(', ') || 'no repository';
-  return new ServalError(
-    ErrorCode.ModelNotFound,
-    `model '${name}' is not known: looked in ${places}`,
+  return new ServalError(ErrorCode.ModelNotFound, `model '${name}' not found: searched ${places}`);
+}
+
+/** Why no version of a found model can be loaded. */
+export function unservedText(model: FoundModel | undefined): string {
+  return (
+    (model && wrongWith(model).join('; ')) || 'the version policy selects none of its versions'
   );
 }
 
-/** Why nothing of a model that was found can be loaded. */
-export function unservedText(model: FoundModel | undefined): string {
-  return (model && wrongWith(model).join('; ')) || 'the version policy picks none of its versions';
-}
-
-/** Whether it is loaded only when asked for in explicit mode. */
+/** Whether explicit mode loads it only on request. */
 function isFromRepository(model: FoundModel): boolean {
   return model.source === 'repository';
 }

@@ -1,5 +1,5 @@
-// What was said about single models while serving (--load-model, load, unload): which are asked for
-// and what is served instead of the repository's own files. Control plane, main thread.
+// Requests for single models while serving (--load-model, load and unload calls): which are
+// desired, and the files that replace the repository's own. Control plane, main thread.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ControlSettings } from '../../../config/config.js';
@@ -10,7 +10,7 @@ import { foundConfig } from './repository.js';
 import type { FoundConfig } from './scan.js';
 import { UploadFolders } from './upload-folders.js';
 
-/** What a load call gives instead of the repository's files. */
+/** Contents of a load call that replace the repository's files. */
 export interface ModelOverride {
   /** JSON text. */
   readonly config: string;
@@ -18,26 +18,26 @@ export interface ModelOverride {
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
-/** An override that was checked. */
+/** An override that has been checked. */
 export interface TakenOverride {
   readonly config: string;
   readonly result: TritonConfigResult;
-  /** Of the files; undefined: the repository's. */
+  /** Folder of the files; undefined: the repository's. */
   readonly folder: string | undefined;
 }
 
 const ALL_MODELS = '*';
-/** Each part of a file's name below the model's folder. */
+/** Valid form of each part of a file's name below the model's folder. */
 const FILE_PART = /^(?!\.{1,2}$)[^/\\\0]{1,255}$/;
 const FILE_DEPTH_MAX = 16;
-/** A file where another name needs a folder. */
+/** Errors for a file whose name another file needs as a folder. */
 const NAME_CLASHES = ['EEXIST', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'];
 
 export class ExplicitModels {
   readonly #control: Pick<ControlSettings, 'mode' | 'loadModels'>;
   readonly #uploads: UploadFolders;
   readonly #overrides = new Map<string, TakenOverride>();
-  /** By load and unload; wins over what the settings say. */
+  /** Set by load and unload calls; overrides the settings. */
   readonly #requested = new Map<string, boolean>();
   /** Name -> versions that served when the model was unloaded. */
   readonly #unloaded = new Map<string, readonly string[]>();
@@ -56,7 +56,7 @@ export class ExplicitModels {
     return this.#requested.get(name) ?? (!isRepositoryModel || this.#byStart(name));
   }
 
-  /** Whether the configuration asks for it, not only a call. */
+  /** Whether the configuration requests it, not only a call. */
   isRequired(name: string, isRepositoryModel: boolean): boolean {
     return !isRepositoryModel || this.#byStart(name);
   }
@@ -66,19 +66,21 @@ export class ExplicitModels {
     return mode !== 'explicit' || loadModels.includes(ALL_MODELS) || loadModels.includes(name);
   }
 
-  /** The versions that an unload ended. */
+  /** Versions that an unload call ended. */
   unloadedVersions(name: string): readonly string[] {
     return this.#unloaded.get(name) ?? [];
   }
 
-  /** The configuration that counts instead of the folder's. */
+  /** The configuration that replaces the folder's. */
   configOf(name: string, folder: string): Promise<FoundConfig> | undefined {
     const override = this.#overrides.get(name);
     return override && overridingConfig(override, folder);
   }
 
-  /** Checks what a load call brought and writes its files into a private folder.
-   * Errors: InvalidArgument naming the model and what is wrong. */
+  /**
+   * Checks a load call's override and writes its files into a private folder. Errors:
+   * InvalidArgument naming the model and the problem.
+   */
   async prepare(name: string, override: ModelOverride): Promise<TakenOverride> {
     const where = `model '${name}': config`;
     const result = tritonConfigFromJson(override.config, where, name);
@@ -108,8 +110,10 @@ export class ExplicitModels {
     return { config: override.config, result, folder };
   }
 
-  /** From now on the model is asked for, with these files or its own. Answers the folder that is
-   * not needed any more once the old versions are gone. */
+  /**
+   * Makes the model desired, with these files or its own. Returns the folder that can be removed
+   * once the old versions are unloaded.
+   */
   load(name: string, override: TakenOverride | undefined): string | undefined {
     const before = this.#overrides.get(name);
     this.#requested.set(name, true);
@@ -119,7 +123,7 @@ export class ExplicitModels {
     return before?.folder;
   }
 
-  /** The same for a model that is not asked for any more. */
+  /** Makes the model no longer desired; returns the same as load(). */
   unload(name: string, versions: readonly string[]): string | undefined {
     const before = this.#overrides.get(name);
     this.#requested.set(name, false);
@@ -136,7 +140,7 @@ export class ExplicitModels {
     await this.#uploads.removeAll();
   }
 
-  /** What servers left that were killed; answers how many folders. */
+  /** Removes the folders of servers that were killed; returns their number. */
   removeAbandoned(): Promise<number> {
     return this.#uploads.removeAbandoned();
   }

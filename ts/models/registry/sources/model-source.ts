@@ -1,6 +1,6 @@
-// Where models come from: looks at all places at start and as the settings say, tells the registry
-// what is asked for, loads and unloads single models by call. Control plane, main thread. Files are
-// read by places.ts; what is asked for is decided in asked.ts.
+// Where models come from: scans all places at start and as the settings say, passes the desired
+// models to the registry, loads and unloads single models by call. Control plane, main thread.
+// places.ts reads the files; desired-models.ts decides what is desired.
 import { dirname } from 'node:path';
 import { placeOf } from '../../../config/values/model-path.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
@@ -20,28 +20,30 @@ import { Watcher, type Watched } from './watcher.js';
 
 export interface ModelSourceOptions {
   readonly clock?: Clock;
-  /** Where files of load calls are kept. Default: the system's folder for temporary files. */
+  /** Folder for files of load calls. Default: the system's folder for temporary files. */
   readonly tempRoot?: string;
-  /** Told what models of base paths are now, when that changes. */
+  /** Called with the models of base paths when they change. */
   readonly entriesChanged?: (entries: readonly ModelEntry[]) => void;
-  /** Told what is wrong whenever that was looked at, and how many looks there were. */
+  /** Called after each scan with the problem counts and the number of scans. */
   readonly looked?: (problems: ProblemCounts, looks: number) => void;
 }
 
-/** What is wrong with the places of models, by what comes of it: something is not served; what else
- * is not as it should be; what is read and makes no difference. */
+/**
+ * Numbers of problems with the places of models, by effect: something is not served; another fault;
+ * a setting without effect.
+ */
 export interface ProblemCounts {
   readonly unserved: number;
   readonly warning: number;
   readonly note: number;
 }
 
-/** Since the start. */
+/** Counts since the start. */
 export interface SourceCounters {
   readonly looks: number;
-  /** Problems that there are now. */
+  /** Number of current problems. */
   readonly problems: number;
-  /** Problems that ever came up; one that goes and comes back counts again. */
+  /** Problems that ever occurred; one that goes away and returns counts again. */
   readonly problemsSeen: number;
 }
 
@@ -50,7 +52,7 @@ export interface ListedModel {
   readonly name: string;
   /** Versions that served until the model was unloaded. */
   readonly unloaded: readonly string[];
-  /** What is wrong with it now. */
+  /** Current problems. */
   readonly problems: readonly string[];
 }
 
@@ -72,7 +74,7 @@ export class ModelSource {
   readonly #looked: (problems: ProblemCounts, looks: number) => void;
   #desired: Desired | undefined;
   #roots: ReadonlySet<string> = new Set();
-  /** What the roots were made of. */
+  /** The entries that the roots were made from. */
   #rootsOf: readonly ModelEntry[] | undefined;
   #basePathsWatched = false;
   #startProblems: readonly string[] = [];
@@ -111,23 +113,28 @@ export class ModelSource {
       configOf: (name, folder) => explicit.configOf(name, folder),
     });
     const failed = (what: string, error: unknown): void => {
-      logger.error('a look at models failed', { what, reason: String(error) });
+      logger.error('failed to scan models', { what, reason: String(error) });
     };
     this.#watcher = new Watcher(this.#watched(), { clock, settleMs, failed });
   }
 
-  /** What is wrong now, each a sentence with its path; loads that failed are the registry's. */
+  /**
+   * Current problems, each a sentence with its path; excludes failed loads, which the registry
+   * reports.
+   */
   get problems(): readonly string[] {
     return this.#problems.now;
   }
 
-  /** Everything that was wrong when start() settled, failed loads included; what is read and makes
-   * no difference is not wrong. */
+  /**
+   * Everything that was wrong when start() settled, including failed loads; excludes settings
+   * without effect.
+   */
   get startProblems(): readonly string[] {
     return this.#startProblems;
   }
 
-  /** Whether a later look, or a load call, may bring what is not there now. */
+  /** Whether a later scan, or a load call, may add what is missing now. */
   get isWatched(): boolean {
     return isWatched(this.#config, this.#places.entries);
   }
@@ -142,18 +149,22 @@ export class ModelSource {
     return { looks: this.#looks, problems: now.length, problemsSeen: seen };
   }
 
-  /** Finds what is there and reads the configuration files; nothing is loaded.
-   * Errors: InvalidArgument: a path of the command line does not exist or is no model. */
+  /**
+   * Scans all places and reads the configuration files; loads nothing. Errors: InvalidArgument: a
+   * path of the command line does not exist or is no model.
+   */
   async firstLook(): Promise<void> {
     await this.#places.firstLook();
     this.#looks += 1;
   }
 
-  /** After firstLook(). Settles when everything asked for was loaded or has failed (with
-   * exitOnError: for good); from then on the places are watched. */
+  /**
+   * Call after firstLook(). Settles when every desired model was loaded or has failed (with
+   * exitOnError: for good); from then on the places are watched.
+   */
   async start(): Promise<void> {
     void this.#explicit.removeAbandoned().then((folders) => {
-      if (folders > 0) this.#logger.info('removed what a killed server left', { folders });
+      if (folders > 0) this.#logger.info('removed leftovers of a killed server', { folders });
     });
     await this.#apply([]);
     if (this.#config.control.exitOnError) await this.#registry.whenSettled(undefined, true);
@@ -167,30 +178,34 @@ export class ModelSource {
     this.#watcher.start();
   }
 
-  /** Nothing is looked at any more; removes files of load calls. */
+  /** Stops all scans and removes the files of load calls. */
   async stop(): Promise<void> {
     await this.#watcher.stop();
     await this.#explicit.removeAllFolders();
   }
 
-  /** Looks at every file and folder now; what has to settle gets one more look. Settles when what
-   * came of it was loaded or has failed. */
+  /**
+   * Scans every file and folder now; scans once more what has to settle. Settles when the resulting
+   * loads have succeeded or failed.
+   */
   async reload(): Promise<void> {
     await this.#watcher.lookNow();
     await this.#registry.whenSettled();
   }
 
-  /** Takes the model as it is now and loads it; settles when it serves.
-   * Errors: InvalidArgument (config, files); ModelNotFound; ModelInvalid or whatever the load
-   * failed with: what served before still does. */
+  /**
+   * Loads the model as it is on disk now; settles when it serves. Errors: InvalidArgument (config,
+   * files); ModelNotFound; ModelInvalid or the load's own error: versions that served before still
+   * do.
+   */
   async load(name: string, override?: ModelOverride): Promise<void> {
     const unused = await this.#watcher.exclusive(() => this.#beginLoad(name, override));
     await this.#registry.whenSettled([name], true);
     await this.#explicit.removeFolder(unused);
-    this.#requireServed(name, ErrorCode.ModelNotReady, 'it was unloaded again meanwhile');
+    this.#requireServed(name, ErrorCode.ModelNotReady, 'it was unloaded in the meantime');
   }
 
-  /** Settles when nothing of the model serves any more. Errors: ModelNotFound. */
+  /** Settles when no version of the model serves any more. Errors: ModelNotFound. */
   async unload(name: string): Promise<void> {
     const unused = await this.#watcher.exclusive(async () => {
       const served = findModel(this.#registry.snapshot, name);
@@ -209,10 +224,12 @@ export class ModelSource {
     await this.#explicit.removeFolder(unused);
   }
 
-  /** Serves these models of base paths in place of the present ones, until models.config changes;
-   * models of repositories and PATHs stay. Settles when the new and changed ones serve.
-   * Errors: InvalidArgument: a name that a repository serves, nothing is changed then; ModelInvalid
-   * or what the load of a new or changed model failed with. */
+  /**
+   * Serves these base-path models in place of the present ones, until models.config changes; models
+   * of repositories and PATHs stay. Settles when the new and changed ones serve. Errors:
+   * InvalidArgument: a name that a repository serves (nothing is changed then); ModelInvalid or the
+   * error of a new or changed model's load.
+   */
   async replaceModels(entries: readonly ModelEntry[]): Promise<void> {
     const changed: readonly string[] = await this.#watcher.exclusive(async () => {
       const names = await this.#places.replaceEntries(entries);
@@ -224,13 +241,13 @@ export class ModelSource {
     for (const { name, basePath } of entries) {
       if (!changed.includes(name)) continue;
       const found = this.#places.basePathModel(name);
-      // Of a place that cannot be read, what was served from another one before stays.
+      // If a place cannot be read, models served from the previous base path are kept.
       const isThere = found?.basePath === basePath;
       this.#requireServed(name, ErrorCode.ModelInvalid, unservedText(found), isThere);
     }
   }
 
-  /** Errors: what the load failed with; `code` and `why` where nothing of it serves. */
+  /** Errors: the load's error; `code` and `why` if no version of it serves. */
   #requireServed(name: string, code: ErrorCode, why: string, isThere = true): void {
     const text = `load failed for model '${name}'`;
     const failed = this.#registry.failures(name)[0];
@@ -241,7 +258,7 @@ export class ModelSource {
     throw new ServalError(code, `${text}: ${why}`);
   }
 
-  /** Folders that models are in: what is said of files in them is said from there on. */
+  /** Folders that contain models: paths in public texts are relative to them. */
   readonly roots = (): ReadonlySet<string> => {
     const { entries } = this.#places;
     if (this.#rootsOf !== entries) {
@@ -254,8 +271,10 @@ export class ModelSource {
     return this.#roots;
   };
 
-  /** Every model of the repository ("" = of all places), loaded or not, by name.
-   * Errors: InvalidArgument: no such repository. */
+  /**
+   * Every model of the repository ("" = of all places), loaded or not, by name. Errors:
+   * InvalidArgument: no such repository.
+   */
   async list(repository: string): Promise<readonly ListedModel[]> {
     const names = await this.#places.names(repository);
     if (repository === '') {
@@ -312,7 +331,7 @@ export class ModelSource {
     return this.#watch('base paths', fileSystemPollSeconds, () => this.#places.lookAtBasePaths());
   }
 
-  /** `seconds` of 0 or less: only when asked. */
+  /** `seconds` of 0 or less: scanned only on request. */
   #watch(what: string, seconds: number, step: () => Promise<boolean>): Watched {
     return {
       what,
@@ -326,7 +345,7 @@ export class ModelSource {
     };
   }
 
-  /** Tells the registry what is asked for now, when that has changed. Settles when it is done. */
+  /** Passes the desired models to the registry if they have changed. Settles when it is done. */
   async #apply(again: readonly string[]): Promise<void> {
     const desired = this.#askedModels.decide(this.#places.seen, (name) => this.#available(name));
     this.#problems.show(desired.problems, desired.grave);
@@ -341,7 +360,7 @@ export class ModelSource {
     try {
       await this.#registry.reconcile(desired.models, again, desired.faults);
     } catch (error) {
-      this.#logger.warn('models are left as they are', { reason: (error as Error).message });
+      this.#logger.warn('models are unchanged', { reason: (error as Error).message });
     }
   }
 

@@ -1,5 +1,5 @@
-// A PATH of the command line or a repository, with what was taken from it at the last look. Control
-// plane, main thread. One that cannot be read keeps what it had.
+// A PATH of the command line or a repository, with the models accepted at the last scan. Control
+// plane, main thread. A place that cannot be read keeps its models.
 import { placeOf, type ModelPath } from '../../../config/values/model-path.js';
 import { scanPath } from './paths/scan-path.js';
 import {
@@ -23,7 +23,7 @@ export class PathSource {
   #notes: readonly string[] = [];
   #readable = true;
 
-  /** `isRepository`: whatever it holds, it is no model itself. */
+  /** `isRepository`: it is a repository and never a model itself, whatever it contains. */
   constructor(given: ModelPath, isRepository: boolean, rules: SourceRules) {
     this.#given = given;
     this.path = placeOf(given);
@@ -36,28 +36,28 @@ export class PathSource {
     return this.#taken.all;
   }
 
-  /** Of the path itself, not its models' own. */
+  /** Problems of the path itself, without its models' own. */
   get problems(): readonly string[] {
     return this.#problems;
   }
 
-  /** Those of the problems that are none: what is ignored. */
+  /** Notes about ignored settings and files; a subset of the problems. */
   get notes(): readonly string[] {
     return this.#notes;
   }
 
-  /** Why nothing is known of what it holds. */
+  /** Why its contents are unknown. */
   get faults(): readonly string[] {
     return this.#readable ? [] : this.#problems;
   }
 
-  /** Everything is taken as found. Errors: InvalidArgument: no such path, or no model. */
+  /** Accepts everything as found. Errors: InvalidArgument: no such path, or no model. */
   async firstLook(): Promise<void> {
     if (this.#isRepository) await requireFolder(this.path);
     this.#take(await this.#scan(), true);
   }
 
-  /** Answers whether something waits to be taken. Never rejects. */
+  /** Returns whether a change waits to settle. Never rejects. */
   async look(): Promise<boolean> {
     try {
       return this.#take(await this.#scan(), false);
@@ -67,8 +67,10 @@ export class PathSource {
     }
   }
 
-  /** The model as it is now, taken or not; undefined when it is not here. `configOf`: the
-   * configuration that counts instead of its own. */
+  /**
+   * The model as it is on disk now, accepted or not; undefined if it is not here. `configOf`: the
+   * configuration that replaces its own.
+   */
   async find(
     name: string,
     configOf: NonNullable<ScanRules['configOf']>,
@@ -82,12 +84,12 @@ export class PathSource {
     return scanRepositoryModel(this.path, name, rules);
   }
 
-  /** Takes this model as found. */
+  /** Accepts this model as found. */
   put(model: FoundModel): void {
     this.#taken.put(model);
   }
 
-  /** Names of all models that are here, taken or not. */
+  /** Names of all models that are here, accepted or not. */
   async list(): Promise<readonly string[]> {
     const names = this.models.map((model) => model.name);
     const isModel = this.models.some((model) => model.source !== 'repository');

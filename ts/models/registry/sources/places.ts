@@ -1,6 +1,6 @@
 // All places that models come from: PATHs and repositories, base paths, models.config, the batching
-// file, and files that load calls brought. Control plane, main thread. It reads folders and files
-// and keeps what was taken from them; what is asked for is decided elsewhere (asked.ts).
+// file, and files of load calls. Control plane, main thread. It reads folders and files and keeps
+// what was accepted from them; desired-models.ts decides what is desired.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { defaultBatchingParameters } from '../../config/batching-parameters.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
@@ -27,7 +27,7 @@ export class Places {
   readonly #paths: readonly PathSource[];
   readonly #basePaths: BasePathSource;
   #basePathsWait = false;
-  /** Models that are served from files that a load call brought. */
+  /** Models served from the files of a load call. */
   readonly #overrides = new Map<string, FoundModel>();
   #batching: BatchingParameters | undefined;
   #batchingProblems: readonly string[] = [];
@@ -49,7 +49,7 @@ export class Places {
     return this.#basePaths.entries;
   }
 
-  /** What there is now, as the last looks took it. */
+  /** Current contents, as accepted by the last scans. */
   get seen(): Seen {
     const { notes = [], faults = [] } = this.configFile ?? {};
     const [batchingFaults, batchingNotes] = [this.#batchingProblems, this.#batchingNotes];
@@ -78,13 +78,15 @@ export class Places {
     };
   }
 
-  /** Takes everything as found.
-   * Errors: InvalidArgument: a path of the command line does not exist or is no model. */
+  /**
+   * Accepts everything as found. Errors: InvalidArgument: a path of the command line does not exist
+   * or is no model.
+   */
   async firstLook(): Promise<void> {
     const { baseModel } = this.#config.sources;
     await this.#readBatching();
     for (const path of this.#paths) await path.firstLook();
-    const { length } = this.#config.sources.paths; // repositories stand behind them
+    const { length } = this.#config.sources.paths; // repositories come after them
     refuseEqualNames(this.#paths.slice(0, length).map(({ models }) => models));
     await this.configFile?.firstLook();
     if (baseModel !== undefined) {
@@ -95,14 +97,14 @@ export class Places {
     await this.#basePaths.look(true);
   }
 
-  /** Each look answers whether something waits to be taken, and never rejects. */
+  /** Each scan returns whether a change waits to settle, and never rejects. */
   async lookAtPaths(): Promise<boolean> {
     let waits = false;
     for (const path of this.#paths) waits = (await path.look()) || waits;
     return waits;
   }
 
-  /** A file that changed has its base paths looked at at once. */
+  /** A change of the file scans its base paths immediately. */
   async lookAtConfigFile(file: ModelConfigFile): Promise<boolean> {
     const before = file.entries;
     const waits = await file.look();
@@ -117,9 +119,10 @@ export class Places {
     return this.#basePathsWait;
   }
 
-  /** These base paths in place of the present ones, taken as found; answers the names of those that
-   * are new or say something else. Errors: InvalidArgument: a name that is served from elsewhere;
-   * nothing is changed then. */
+  /**
+   * Replaces the base paths by these, accepted as found; returns the names of those that are new or
+   * differ. Errors: InvalidArgument: a name that is served from elsewhere; nothing is changed then.
+   */
   async replaceEntries(entries: readonly ModelEntry[]): Promise<readonly string[]> {
     const others = [...this.#overrides.values(), ...this.#paths.flatMap((one) => one.models)];
     refuseServedElsewhere(entries, others);
@@ -129,12 +132,12 @@ export class Places {
     return changed;
   }
 
-  /** What was taken from a base path. */
+  /** The accepted model of a base path. */
   basePathModel(name: string): FoundModel | undefined {
     return this.#basePaths.models.find((one) => one.name === name);
   }
 
-  /** The model as it is now, and how to take it. Errors: ModelNotFound. */
+  /** The model as it is on disk now, and a function that accepts it. Errors: ModelNotFound. */
   async find(
     name: string,
     override: TakenOverride | undefined,
@@ -157,13 +160,15 @@ export class Places {
     throw notFound(name, this.seen);
   }
 
-  /** The files that a load call brought for it count no more. */
+  /** Stops using the files that a load call provided for it. */
   forgetBrought(name: string): void {
     this.#overrides.delete(name);
   }
 
-  /** Names of all models in the repository ("" = in all places), taken or not.
-   * Errors: InvalidArgument: no such repository. */
+  /**
+   * Names of all models in the repository ("" = in all places), accepted or not. Errors:
+   * InvalidArgument: no such repository.
+   */
   async names(repository: string): Promise<Set<string>> {
     const chosen = this.#paths.filter((one) => repository === '' || one.path === repository);
     if (chosen.length === 0 && repository !== '') {

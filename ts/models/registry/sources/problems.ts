@@ -1,5 +1,5 @@
-// What is wrong with the places now: logged when it comes up and when it goes, not at every look.
-// Control plane, main thread.
+// Current problems of the places: logged when they appear and when they are resolved, not at every
+// scan. Control plane, main thread.
 import type { Logger } from '../../../base/logger.js';
 
 export class Problems {
@@ -15,12 +15,12 @@ export class Problems {
     return this.#now;
   }
 
-  /** How many ever came up; one that goes and comes back counts again. */
+  /** Number that ever occurred; one that goes away and returns counts again. */
   get seen(): number {
     return this.#seen;
   }
 
-  /** These are all that there are now. `grave`: those that are errors. */
+  /** Sets the complete list of current problems. `grave`: those logged as errors. */
   show(problems: readonly string[], grave: ReadonlySet<string>): void {
     const now = [...new Set(problems)];
     const before = new Set(this.#now);
@@ -29,7 +29,7 @@ export class Problems {
       this.#seen += 1;
       this.#logger[grave.has(problem) ? 'error' : 'warn']('model source', { problem });
     }
-    for (const problem of before) this.#logger.info('model source: no longer', { problem });
+    for (const problem of before) this.#logger.info('model source: problem resolved', { problem });
     this.#now = now;
   }
 }

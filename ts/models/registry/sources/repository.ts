@@ -1,6 +1,6 @@
 // Finds the models of a repository (PATH, --model-repository), with each model's config.pbtxt.
-// Control plane. Reads folders and configuration, never model files; whatever is wrong with one
-// model is reported beside it and the others are found all the same.
+// Control plane. Reads folders and configuration, never model files; a problem of one model is
+// reported with it and does not affect the others.
 import { createHash } from 'node:crypto';
 import { basename, extname, isAbsolute, join } from 'node:path';
 import { MODELS_MAX } from '../../../base/limits.js';
@@ -44,43 +44,43 @@ export type {
 } from './scan.js';
 
 export const TRITON_CONFIG_FILE = 'config.pbtxt';
-/** What file systems have in their root for pieces of files. */
+/** Folder for recovered files in the root of a file system. */
 const LOST_AND_FOUND = 'lost+found';
 const SEARCHED_FOLDERS_MAX = 64;
-/** Where configurations with names of their own are. */
+/** Folder of configurations with custom names. */
 const CONFIGS_FOLDER = 'configs';
-/** The parameter that names the schema of a model of columns. */
+/** The parameter that names the schema of a tabular model. */
 const SCHEMA_PARAMETER = 'schema';
 
-/** What one PATH or repository holds. */
+/** Contents of one PATH or repository. */
 export interface SourceScan {
   readonly models: readonly FoundModel[];
-  /** Of the source itself, not the models' own; notes included. */
+  /** Problems of the source itself, without the models' own; includes notes. */
   readonly problems: readonly string[];
-  /** Problems that are none: what is ignored. Absent: none. */
+  /** Notes about ignored settings and files. Absent: none. */
   readonly notes?: readonly string[];
-  /** false: nothing is known of it now. */
+  /** false: its contents are unknown now. */
   readonly readable: boolean;
 }
 
 export interface ScanRules {
-  /** Wins over what configurations say. */
+  /** Overrides the configurations' policies. */
   readonly policy?: VersionPolicy;
-  /** Models of other names are not looked at. Default: all. */
+  /** Filter: models of other names are not scanned. Default: all. */
   readonly wants?: (name: string) => boolean;
-  /** What an earlier look found. */
+  /** Results of an earlier scan. */
   readonly before?: (name: string) => FoundModel | undefined;
   /** Whether a model may be served without config.pbtxt. Default: true. */
   readonly autoComplete?: boolean;
-  /** configs/NAME.pbtxt counts, where it is there, in place of config.pbtxt. Default: "", none. */
+  /** configs/NAME.pbtxt replaces config.pbtxt if it exists. Default: "", none. */
   readonly configName?: string;
-  /** A configuration that counts instead of the folder's own. */
+  /** A configuration that replaces the folder's own. */
   readonly configOf?: (name: string, folder: string) => Promise<FoundConfig> | undefined;
 }
 
 const MODELS_AT_ONCE = 16;
 
-/** Never rejects for what is wrong on disk, but for too many models. */
+/** Never rejects for problems on disk, except for too many models. */
 export async function scanRepository(path: string, rules: ScanRules): Promise<SourceScan> {
   const names = await listFolder(path);
   if (names instanceof Error) return unreadable(path, names);
@@ -102,13 +102,15 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
   const models = found.filter((model) => model !== undefined);
   if (models.length > MODELS_MAX) throw invalid(path, `expected at most ${MODELS_MAX} models`);
   const empty = models.length === 0 && rules.wants === undefined;
-  if (empty) problems.push(`${path} holds no model folder`);
+  if (empty) problems.push(`${path} contains no model folders`);
   problems.push(...notes);
   return { models, problems: problems.sort(), notes, readable: true };
 }
 
-/** Whether it is a folder that is not meant to be a model: the file system's lost+found, or one
- * without versions, configuration and any file that could be a model. */
+/**
+ * Whether a folder is not meant to be a model: the file system's lost+found, or a folder without
+ * versions, configuration or any file that could be a model.
+ */
 async function isNoModel(path: string, name: string): Promise<boolean> {
   const folder = join(path, name);
   const stats = await tryStat(folder);
@@ -116,7 +118,7 @@ async function isNoModel(path: string, name: string): Promise<boolean> {
   return name === LOST_AND_FOUND || !(await mayHoldModel(folder, 1));
 }
 
-/** `deeper`: folders in folders that are searched too, for a model that is misplaced there. */
+/** `deeper`: how many levels of nested folders are searched too, for a misplaced model. */
 async function mayHoldModel(folder: string, deeper: number): Promise<boolean> {
   const names = await listFolder(folder);
   if (names instanceof Error) return !isNoFolder(names);
@@ -134,7 +136,7 @@ async function mayHoldModel(folder: string, deeper: number): Promise<boolean> {
 
 const isNoFolder = (error: Error): boolean => (error as NodeJS.ErrnoException).code === 'ENOTDIR';
 
-/** The model of that name; undefined when it is no folder. */
+/** The model of that name; undefined if it is not a folder. */
 export async function scanRepositoryModel(
   path: string,
   name: string,
@@ -146,16 +148,16 @@ export async function scanRepositoryModel(
   return stats.isDirectory() ? scanModel(name, folder, 'repository', rules) : undefined;
 }
 
-/** Whether listModels() has the name, without a look at the others. */
+/** Whether listModels() has the name, without scanning the others. */
 export async function hasModel(path: string, name: string): Promise<boolean> {
   const names = await listFolder(path);
-  // One of the entries, not a path: a name may hold slashes and dots.
+  // Compared with the entries, not used as a path: a name may contain slashes and dots.
   if (names instanceof Error || name.startsWith('.') || !names.includes(name)) return false;
   const stats = await tryStat(join(path, name));
   return !(stats instanceof Error) && stats.isDirectory();
 }
 
-/** Names of the folders in a repository; empty when it cannot be read. */
+/** Names of the folders in a repository; empty if it cannot be read. */
 export async function listModels(path: string): Promise<readonly string[]> {
   const names = await listFolder(path);
   if (names instanceof Error) return [];
@@ -168,7 +170,7 @@ export async function listModels(path: string): Promise<readonly string[]> {
   return visible.filter((_, i) => folders[i]);
 }
 
-/** One model folder: version folders, or a model file alone. */
+/** One model folder: version folders, or only a model file. */
 export async function scanModel(
   name: string,
   basePath: string,
@@ -233,8 +235,10 @@ async function readConfig(
   return foundConfig(folder, text, parseTritonConfig(text, path, name), path);
 }
 
-/** The path of configs/NAME.pbtxt; undefined: there is none, and the model's other configuration
- * counts, as in Triton. Source: core/src/model_lifecycle.cc GetModelConfigFullPath. */
+/**
+ * The path of configs/NAME.pbtxt; undefined if it does not exist: the model's other configuration
+ * is then used, as in Triton. Source: core/src/model_lifecycle.cc GetModelConfigFullPath.
+ */
 async function namedConfig(
   folder: string,
   names: readonly string[],
@@ -247,7 +251,10 @@ async function namedConfig(
   return (await isGone(path, stats)) ? undefined : stats;
 }
 
-/** A configuration that was read, from `path`, or sent, with the label files that it names. */
+/**
+ * A configuration that was read from `path` or sent by a client, with the label files that it
+ * names.
+ */
 export async function foundConfig(
   folder: string,
   text: string,
@@ -271,7 +278,9 @@ export async function foundConfig(
   return { config, classLabels: labels, ...schema, problem: '', notes, warnings, revision };
 }
 
-/** The file of the parameter "schema", in the model's folder; what is wrong with it; or none. */
+/**
+ * The schema file named by the parameter "schema" in the model's folder, its problem, or neither.
+ */
 async function configuredSchema(
   folder: string,
   config: TritonConfig,
@@ -297,14 +306,14 @@ function digest(parts: readonly string[]): string {
   return createHash('sha1').update(JSON.stringify(parts)).digest('base64url');
 }
 
-/** undefined where versions have no file. */
+/** Returns undefined if versions have no file. */
 function configuredFile(config: TritonConfig | undefined): string | undefined {
   if (config?.['backend'] === NULL_BACKEND) return undefined;
   const standard = configuredPlatform(config) === PLAN_PLATFORM ? PLAN_FILE : MODEL_FILE;
   return String(config?.['default_model_filename'] || standard);
 }
 
-/** What the configuration says that the model is; "" = nothing. */
+/** The platform that the configuration states; "" = none. */
 function configuredPlatform(config: TritonConfig | undefined): string {
   const platform = read.text(config ?? {}, 'platform');
   const isPlan = platform === '' && read.text(config ?? {}, 'backend') === PLAN_BACKEND;
@@ -319,7 +328,7 @@ export async function requireFolder(path: string): Promise<void> {
   if (!(await requirePath(path)).isDirectory()) throw invalid(path, 'expected a folder');
 }
 
-/** The first of equal names stays; by name. */
+/** Removes models with duplicate names, keeping the first; sorted by name. */
 export function distinctModels(
   found: readonly FoundModel[],
   problems: string[],

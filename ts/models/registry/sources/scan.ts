@@ -1,4 +1,4 @@
-// What a look at model folders finds, and the steps that every kind of source shares: listing,
+// The result of scanning model folders, and the steps that every kind of source shares: listing,
 // picking versions, fingerprints. Control plane. Reads folders, never model files.
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
@@ -31,71 +31,73 @@ export interface ScannedVersion {
   readonly format: ModelFormat;
   /** V2 metadata's `platform`. */
   readonly platform: string;
-  /** Changes when anything in the version's folder changes. */
+  /** Changes if anything in the version's folder changes. */
   readonly revision: string;
-  /** Paths in the version's folder that could not be read when it was scanned, such as links
-   * whose target did not exist. Absent: none. */
+  /**
+   * Paths in the version's folder that could not be read during the scan, such as dangling links.
+   * Absent: none.
+   */
   readonly unreadable?: readonly string[];
 }
 
 export interface ScannedModel {
   readonly name: string;
   readonly basePath: string;
-  /** Highest first; empty when nothing in the folder can be served. */
+  /** Highest first; empty if nothing in the folder can be served. */
   readonly versions: readonly ScannedVersion[];
   readonly source: SourceKind;
-  /** What is wrong, each a sentence with its path. */
+  /** Problems, each a sentence with its path. */
   readonly problems: readonly string[];
 }
 
 export interface FoundVersion extends ScannedVersion {
   /** The version's folder, absolute. */
   readonly folder: string;
-  /** schema.json beside the model; absent: there is none, or the format takes none. */
+  /** schema.json beside the model; absent: there is none, or the format does not use one. */
   readonly schema?: string;
   /** batching_params.pbtxt beside the model file. */
   readonly batching?: BatchingParameters;
-  /** What that file says and makes no difference. */
+  /** Settings of that file that have no effect. */
   readonly batchingNotes?: readonly string[];
-  /** Why it cannot be served although it is there; "" when it can. */
+  /** Why it cannot be served although it exists; "" if it can. */
   readonly problem: string;
 }
 
-/** What a model's own configuration file says. */
+/** Contents of a model's own configuration file. */
 export interface FoundConfig {
   /** undefined: there is none. */
   readonly config: TritonConfig | undefined;
   /** Lines of each output's label file, by output name. */
   readonly classLabels: ClassLabels;
-  /** Why nothing can be served by it; "" when it is good. */
+  /** Why nothing can be served with it; "" if it is valid. */
   readonly problem: string;
   /** The file of the parameter "schema". */
   readonly schema?: FoundSchema;
-  /** What is read and makes no difference. */
+  /** Settings that are read but have no effect. */
   readonly notes: readonly string[];
-  /** The notes, and what is wrong and keeps nothing from being served. */
+  /** The notes, plus problems that do not prevent serving. */
   readonly warnings: readonly string[];
-  /** Changes when the configuration does. */
+  /** Changes if the configuration does. */
   readonly revision: string;
 }
 
 export interface FoundSchema {
   /** Absolute. */
   readonly path: string;
-  /** Changes when the file does. */
+  /** Changes if the file does. */
   readonly revision: string;
 }
 
 export type ClassLabels = ReadonlyMap<string, readonly string[]>;
 
 export interface FoundModel extends ScannedModel {
-  /** Those that the version policy picks. */
+  /** Versions that the version policy picks. */
   readonly versions: readonly FoundVersion[];
-  /** false: the folder could not be read, so that nothing is known of it. */
+  /** false: the folder could not be read, so its contents are unknown. */
   readonly readable: boolean;
   readonly config: FoundConfig;
   readonly labels: Labels;
-  /** Versions that are there and wait until nothing in them changes. */
+  /** Versions that exist and wait until nothing in them changes. */
   readonly pending: readonly string[];
 }
 
@@ -115,7 +117,7 @@ const TIMEZONE_PARAMETER = 'timezone';
 const ANSI_PARAMETER = 'spark.ansi';
 const VERIFICATION_PARAMETER = 'verification';
 export const SINGLE_VERSION = '1';
-/** What a fingerprint looks at; more of a folder counts as unchanging. */
+/** Maximum entries in a fingerprint; the rest of a folder is assumed not to change. */
 const FINGERPRINT_ENTRIES_MAX = 4096;
 const FINGERPRINT_DEPTH_MAX = 16;
 const MAY_BE_FOLDERS: ReadonlySet<ModelFormat> = new Set(['tensorflow', 'spark', 'mleap']);
@@ -124,14 +126,14 @@ const encoder = new TextEncoder();
 export interface VersionScan {
   readonly basePath: string;
   readonly names: readonly string[];
-  /** Name of the file in a version's folder; undefined: versions are folders alone. */
+  /** Name of the file in a version's folder; undefined: the version is the folder itself. */
   readonly modelFile: string | undefined;
-  /** What the configuration says that the model is; "" = nothing. */
+  /** The platform that the configuration states; "" = none. */
   readonly platform: string;
   readonly policy: VersionPolicy;
-  /** The version that a folder's name stands for. */
+  /** Returns the version that a folder's name stands for. */
   readonly parse: (name: string) => string | undefined;
-  /** What an earlier look found and what stays when it cannot be read now. */
+  /** Results of an earlier scan, kept for versions that cannot be read now. */
   readonly before: readonly FoundVersion[];
 }
 
@@ -149,7 +151,7 @@ export async function scanVersions(
       return bare === undefined ? [] : [bare];
     }
     const path = join(basePath, bareFile.name);
-    problems.push(`${path} is not served: there are version folders beside it`);
+    problems.push(`${path} is ignored because version folders are beside it`);
   } else if (folders.size === 0) {
     const expected = join(basePath, SINGLE_VERSION, modelFile ?? '');
     problems.push(`${basePath} has no version folder: expected ${expected}`);
@@ -166,12 +168,12 @@ export async function scanVersions(
     if (one !== undefined) found.push(one);
   }
   for (const version of choice.missing) {
-    problems.push(`${basePath} has no version ${version}, which the version policy names`);
+    problems.push(`${basePath} has no version ${version}, which the version policy requests`);
   }
   return found;
 }
 
-/** Version -> folder name; of two names for one version the last in order. */
+/** Version -> folder name; if two names stand for one version, the last in order wins. */
 function versionFolders(scan: VersionScan, problems: string[]): Map<string, string> {
   const { basePath } = scan;
   const folders = new Map<string, string>();
@@ -227,7 +229,9 @@ async function scanVersion(
   return undefined;
 }
 
-/** The version with this folder, which is the model's own where there are no version folders. */
+/**
+ * The version with this folder, which is the model's own folder if there are no version folders.
+ */
 async function scanFile(
   version: string,
   folder: string,
@@ -253,7 +257,7 @@ async function scanFile(
   if (before?.revision === revision && before.path === path) return before;
   const lost = unreadable.find((one) => before && !before.unreadable?.includes(one));
   if (before !== undefined && lost !== undefined) {
-    problems.push(`cannot read ${lost}: version ${version} stays as it was`);
+    problems.push(`cannot read ${lost}: version ${version} is unchanged`);
     return before;
   }
   const { format, platform } = file;
@@ -262,9 +266,11 @@ async function scanFile(
   return unreadable.length > 0 ? { ...found, unreadable } : found;
 }
 
-/** The model's file where the path is a folder of that name, as Triton has it for ONNX models with
- * external data: the file of the same name, model.onnx, or the only one. Else the path itself.
- * Source: Triton's model_repository.md, "ONNX Models". */
+/**
+ * The model's file if the path is a folder, as Triton supports for ONNX models with external data:
+ * the file of the same name, model.onnx, or the only one. Else the path itself. Source: Triton's
+ * model_repository.md, "ONNX Models".
+ */
 async function onnxFileIn(path: string): Promise<string> {
   const stats = await tryStat(path);
   if (stats instanceof Error || !stats.isDirectory()) return path;
@@ -276,12 +282,12 @@ async function onnxFileIn(path: string): Promise<string> {
   return join(path, found ?? only ?? '');
 }
 
-/** The schema of a version: a configured one wins over the one beside the model; "" = none. */
+/** The schema of a version: a configured one overrides the one beside the model; "" = none. */
 function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
   return config.schema?.path ?? schema ?? '';
 }
 
-/** What the model's configuration says of how its columns are imported. */
+/** Import settings of a tabular model, from its configuration. */
 export function tableSettingsOf(
   model: FoundModel,
   version: FoundVersion,
@@ -296,13 +302,13 @@ export function tableSettingsOf(
   };
 }
 
-/** A parameter of config.pbtxt; "" = there is none. */
+/** A parameter of config.pbtxt; "" = absent. */
 export function parameterOf(config: TritonConfig | undefined, key: string): string {
   const found = read.entries(config ?? {}, 'parameters').find(([name]) => name === key);
   return found === undefined ? '' : read.text(found[1], 'string_value');
 }
 
-/** schema.json among the names of the model's folder, for a model of columns. */
+/** schema.json among the names of the model's folder, for a tabular model. */
 export function schemaBeside(
   folder: string,
   { format }: ModelFile,
@@ -325,7 +331,7 @@ async function scanFolder(version: string, folder: string): Promise<FoundVersion
   };
 }
 
-/** A model of which nothing is known, because its folder cannot be read. */
+/** Stands for a model whose folder cannot be read. */
 export function unreadableModel(
   name: string,
   basePath: string,
@@ -346,19 +352,21 @@ export function unreadableModel(
   };
 }
 
-/** Text that differs when a file below the path is added, removed or written: names, sizes, times
- * and inodes of everything there, links followed, up to a number of entries and a depth. */
+/**
+ * Text that changes if a file below the path is added, removed or written: names, sizes, times and
+ * inodes of everything there, links followed, up to a number of entries and a depth.
+ */
 export async function fingerprint(path: string): Promise<string> {
   return (await fingerprintOf(path)).revision;
 }
 
 interface Fingerprint {
   readonly revision: string;
-  /** Paths that exist and cannot be read: a link whose target does not exist, for one. */
+  /** Paths that exist and cannot be read, such as a dangling link. */
   readonly unreadable: readonly string[];
 }
 
-/** The fingerprint of the path, with what could not be read. */
+/** The fingerprint of the path, with the paths that could not be read. */
 export async function fingerprintOf(path: string): Promise<Fingerprint> {
   const hash = createHash('sha1');
   const unreadable: string[] = [];
@@ -412,14 +420,16 @@ export async function tryStat(path: string): Promise<Stats | Error> {
   }
 }
 
-/** Whether nothing exists at the path, rather than something that cannot be read now: a link whose
- * target is away is still there. `error`: what reading the path failed with. */
+/**
+ * Whether the path no longer exists, as opposed to being unreadable now: a dangling link still
+ * exists. `error`: the error of reading the path.
+ */
 export async function isGone(path: string, error: Error): Promise<boolean> {
   const { code } = error as NodeJS.ErrnoException;
   return (code === 'ENOENT' || code === 'ENOTDIR') && !(await isLink(path));
 }
 
-/** Whether the path itself is a link, whatever it leads to. */
+/** Whether the path itself is a link, regardless of its target. */
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink();
@@ -436,7 +446,7 @@ export async function requirePath(path: string): Promise<Stats> {
   throw invalid(path, missing ? 'no such file or folder' : stats.message);
 }
 
-/** What is wrong with it, without what is read and makes no difference. */
+/** Problems, without notes about settings that have no effect. */
 export function wrongWith({ problems, config }: FoundModel): readonly string[] {
   return problems.filter((one) => !config.notes.includes(one));
 }
@@ -445,7 +455,7 @@ export function invalid(path: string, message: string): ServalError {
   return new ServalError(ErrorCode.InvalidArgument, `${path}: ${message}`);
 }
 
-/** Like Promise.all over items.map(work), a few at a time; results in order. */
+/** Like Promise.all over items.map(work), with limited concurrency; results in order. */
 export async function mapLimited<T, R>(
   items: readonly T[],
   limit: number,

@@ -1,10 +1,11 @@
-// What of a look is taken: everything at start; later only what has kept still for a while, so that
-// a folder that is being copied is not loaded half written, and one that is replaced by removing
-// and copying is not unloaded in between. What was taken before stays until the new content is
-// taken, and while it cannot be read. Control plane; pure but for what it remembers.
+// Decides which scanned changes to accept: all at start; later only those that have stayed
+// unchanged for a while, so that a folder that is being copied is not loaded half written, and one
+// that is replaced by removing and copying is not unloaded in between. Accepted content is kept
+// until new content is accepted, and while it cannot be read. Control plane; pure except for what
+// it remembers.
 import type { FoundModel, FoundVersion } from './scan.js';
 
-/** Remembers contents that have not been taken yet. Times are a clock's that never goes back. */
+/** Remembers contents that have not been accepted yet. Times are of a monotonic clock. */
 export class Settling {
   readonly #settleMs: number;
   readonly #pending = new Map<string, { readonly content: string; readonly sinceMs: number }>();
@@ -14,7 +15,7 @@ export class Settling {
     this.#settleMs = settleMs;
   }
 
-  /** Whether the content was the same in two looks at least settleMs apart. */
+  /** Whether the content was the same in two scans at least settleMs apart. */
   isSettled(what: string, content: string, nowMs: number): boolean {
     this.#seen.add(what);
     const known = this.#pending.get(what);
@@ -23,32 +24,34 @@ export class Settling {
     return nowMs - sinceMs >= this.#settleMs;
   }
 
-  /** Forgets what was not asked about since the last call. */
+  /** Forgets everything that was not checked since the last call. */
   endLook(): void {
     for (const what of this.#pending.keys()) if (!this.#seen.has(what)) this.#pending.delete(what);
     this.#seen.clear();
   }
 }
 
-/** The content of what is not there any more. */
+/** The content of something that no longer exists. */
 export const GONE = 'gone';
 
 export interface TakeRules {
-  /** Whether new content is taken. */
+  /** Whether new content is accepted. */
   readonly isSettled: (what: string, content: string) => boolean;
-  /** Whether changed content of a version that was taken before is taken. */
+  /** Whether changed content of a previously accepted version is accepted. */
   readonly takesChanges: (name: string, version: string) => boolean;
 }
 
 export interface Taken {
-  /** undefined: nothing of it has settled. The very object of `previous` when nothing differs. */
+  /** undefined: nothing of it has settled. The same object as `previous` if nothing differs. */
   readonly model: FoundModel | undefined;
   readonly unsettled: boolean;
 }
 
-/** What of a model found is taken when `previous` was taken before. Versions that are not found any
- * more stay while others wait, and where no other replaces them, until they have been gone for a
- * while. */
+/**
+ * Decides which parts of a scanned model to accept, given the `previous` accepted one. Versions
+ * that have disappeared are kept while others wait, and if no other replaces them, until they have
+ * been gone for a while.
+ */
 export function takeModel(
   found: FoundModel,
   previous: FoundModel | undefined,
@@ -103,7 +106,7 @@ function staysAsItWas(
   return same || !rules.takesChanges(name, found.version);
 }
 
-/** `previous` itself when the model is the same in everything. */
+/** Returns `previous` itself if the model has not changed at all. */
 function unchanged(model: FoundModel, previous: FoundModel | undefined): FoundModel {
   if (previous === undefined) return model;
   const same =

@@ -1,10 +1,10 @@
-// What has been wrong with the server's places since it was started, and whether they are watched.
-// Pure but for what it remembers; control plane.
+// Tracks faults of the server's places that have existed since the start, and whether the places
+// are watched. Pure except for what it remembers; control plane.
 import type { Config } from '../../../config/config.js';
 import { placeOf } from '../../../config/values/model-path.js';
 import type { ModelEntry } from '../../config/types.js';
 
-/** A place or file that the server was started with, and what is wrong with it now. */
+/** A place or file that the server was started with, and its current problems. */
 export interface Place {
   readonly what: string;
   readonly faults: readonly string[];
@@ -12,8 +12,10 @@ export interface Place {
 
 type SourceSettings = Pick<Config, 'sources' | 'control'>;
 
-/** What has been wrong from the start on. A place that was right once is none of it any more: what
- * goes wrong later takes nothing away from what serves. */
+/**
+ * Faults that have existed since the start. A place that was good once is never one again: later
+ * problems do not affect the versions that serve.
+ */
 export class StartFaults {
   readonly #nothing: string;
   readonly #right = new Set<string>();
@@ -23,13 +25,15 @@ export class StartFaults {
     const { paths, modelRepositories, baseModel, modelConfigFile } = sources;
     const looked = [...paths.map(placeOf), ...modelRepositories, baseModel?.path, modelConfigFile];
     const where = looked.filter((path) => path !== undefined).join(', ');
-    this.#nothing = `no model is there to be served: looked in ${where}`;
-    // Nothing need be there where nothing is asked for.
+    this.#nothing = `no models found: searched ${where}`;
+    // Nothing needs to exist if nothing is requested.
     this.#served = control.mode === 'explicit' && control.loadModels.length === 0;
   }
 
-  /** `models`: how many are asked for now. None, and none at any time, is a fault of its own where
-   * no place says why. */
+  /**
+   * `models`: number of models desired now. If there has never been one, that is a fault unless a
+   * place already explains it.
+   */
   now(places: readonly Place[], models: number): readonly string[] {
     this.#served ||= models > 0;
     for (const { what, faults } of places) if (faults.length === 0) this.#right.add(what);
@@ -39,7 +43,7 @@ export class StartFaults {
   }
 }
 
-/** Whether a later look, or a load call, may bring what is not there now. */
+/** Whether a later scan, or a load call, may add what is missing now. */
 export function isWatched(
   { sources, control }: SourceSettings,
   entries: readonly ModelEntry[],

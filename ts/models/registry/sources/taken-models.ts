@@ -1,24 +1,24 @@
-// What was taken from one place, look by look. Control plane, main thread.
+// The models accepted from one place, scan by scan. Control plane, main thread.
 import type { Clock } from '../clock.js';
 import type { ScanRules } from './repository.js';
 import type { FoundModel } from './scan.js';
 import { GONE, Settling, takeModel } from './settle.js';
 
-/** What every source is told. */
+/** Rules given to every source. */
 export interface SourceRules {
   readonly clock: Clock;
   readonly settleMs: number;
-  /** Whether changed content of a version that was taken before is taken. */
+  /** Whether changed content of a previously accepted version is accepted. */
   readonly takesChanges: (name: string, version: string) => boolean;
   readonly autoComplete: boolean;
   readonly configName?: string;
   readonly batchingPerModel: boolean;
-  /** Repository models that are looked at; undefined = all. */
+  /** Filter of repository models; undefined = all. */
   readonly wants: ((name: string) => boolean) | undefined;
   readonly configOf: NonNullable<ScanRules['configOf']>;
 }
 
-/** Models by name, taken look by look. */
+/** Accepted models by name, updated scan by scan. */
 export class TakenModels {
   readonly #rules: SourceRules;
   readonly #settling: Settling;
@@ -37,8 +37,10 @@ export class TakenModels {
     return this.#models.get(name);
   }
 
-  /** Replaces what was there; answers whether something waits to be taken. `mayStay`: models that
-   * are not found any more stay until they have been gone for a while. */
+  /**
+   * Replaces the previous contents; returns whether a change waits to settle. `mayStay`: models
+   * that have disappeared are kept until they have been gone for a while.
+   */
   take(
     found: readonly FoundModel[],
     asFound: boolean,

@@ -1,6 +1,6 @@
-// Where files of load calls are kept: a folder for each, below one of the process's own that is
-// removed with the last of them. A server that was killed leaves its folder behind; the next one
-// removes it where nobody can be using it. Control plane, main thread.
+// Stores files of load calls: a folder for each, below one folder of the process that is removed
+// with the last of them. A killed server leaves its folder; the next server removes it if no
+// process can be using it. Control plane, main thread.
 import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,13 +8,15 @@ import { join } from 'node:path';
 
 const PREFIX = 'serval-uploads-';
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
-/** A socket that the process listens on while it lives, whichever container it lives in. */
+/** A socket that the process listens on during its lifetime, in whatever container it runs. */
 const ALIVE = 'alive.sock';
-/** The same before it listens. */
+/** Name of the socket before the process listens on it. */
 const STARTING = 'starting.sock';
 
-/** Tells this run of this kernel from others: of their processes nothing is known here. '' where
- * there is no telling. */
+/**
+ * Identifies this boot of this kernel: processes of other boots cannot be checked. '' if it is
+ * unknown.
+ */
 async function bootId(): Promise<string> {
   const id = await readFile(BOOT_ID, 'latin1').catch(() => '');
   return id.replaceAll(/[^0-9a-f]/g, '').slice(0, 16);
@@ -22,7 +24,10 @@ async function bootId(): Promise<string> {
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
-/** Settles when the process listens at `path`, or cannot: then it is told from nobody's. */
+/**
+ * Settles when the process listens at `path`, or cannot: its folder then cannot be identified as in
+ * use.
+ */
 function listen(server: Server, path: string): Promise<boolean> {
   return new Promise((resolve) => {
     server.once('error', () => resolve(false));
@@ -30,7 +35,7 @@ function listen(server: Server, path: string): Promise<boolean> {
   });
 }
 
-/** Whether nobody listens there, and nobody ever will: the socket is there and its process gone. */
+/** Whether the owner is dead: the socket exists and no process listens on it. */
 function isDead(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -44,11 +49,11 @@ function isDead(path: string): Promise<boolean> {
 
 export class UploadFolders {
   readonly #root: string;
-  /** Given out and not removed. */
+  /** Folders in use. */
   readonly #folders = new Set<string>();
   /** undefined: there is none. */
   #own: Promise<{ readonly path: string; readonly alive: Server }> | undefined;
-  /** Those folders, and those that are being made: the process's own is there for them. */
+  /** Number of folders in use or being made; the process's folder exists while it is not 0. */
   #users = 0;
   #made = 0;
 
@@ -56,7 +61,7 @@ export class UploadFolders {
     this.#root = root;
   }
 
-  /** A new folder, empty. Rejects with what the system says. */
+  /** Creates a new, empty folder. Rejects with the system's error. */
   async make(): Promise<string> {
     this.#own ??= this.#makeOwn();
     this.#made += 1;
@@ -73,7 +78,7 @@ export class UploadFolders {
     }
   }
 
-  // Where it cannot listen nobody removes the folder but the process itself.
+  // If it cannot listen, only this process removes the folder.
   async #makeOwn() {
     const path = await mkdtemp(join(this.#root, `${PREFIX}${await bootId()}-`)); // mode 0700
     const alive = createServer((socket) => socket.destroy());
@@ -83,7 +88,7 @@ export class UploadFolders {
     return { path, alive };
   }
 
-  /** Of one that make() gave; others are left alone. */
+  /** Removes a folder that make() returned; ignores others. */
   async remove(folder: string): Promise<void> {
     if (!this.#folders.delete(folder)) return;
     try {
@@ -93,7 +98,7 @@ export class UploadFolders {
     }
   }
 
-  // The last one takes the process's folder with it.
+  // Removes the process's folder with the last one.
   async #left(): Promise<void> {
     this.#users -= 1;
     if (this.#users > 0 || this.#own === undefined) return;
@@ -108,8 +113,10 @@ export class UploadFolders {
     await Promise.all([...this.#folders].map((folder) => this.remove(folder)));
   }
 
-  /** Removes what servers left that were killed: folders of this user's, made since this machine
-   * started, whose process is gone. Answers how many; never rejects. */
+  /**
+   * Removes the folders of killed servers: folders of this user, made since this machine booted,
+   * whose process has ended. Returns their number; never rejects.
+   */
   async removeAbandoned(): Promise<number> {
     const id = await bootId();
     const names = await readdir(this.#root).catch(() => []);
@@ -125,7 +132,7 @@ export class UploadFolders {
         await rm(path, { recursive: true, force: true });
         removed += 1;
       } catch {
-        // Gone meanwhile, or not to be removed: nobody is harmed.
+        // Already removed, or cannot be removed; both are harmless.
       }
     }
     return removed;

@@ -1,25 +1,25 @@
-// When to look at folders and files: every so often, sooner when something has to settle, and when
-// asked; never two looks at once. Control plane, main thread. It knows no model.
+// Schedules scans of folders and files: periodically, sooner if something has to settle, and on
+// request; never two scans at once. Control plane, main thread. It knows no models.
 import type { Clock } from '../clock.js';
 
 export interface Watched {
-  /** For messages. */
+  /** Name for messages. */
   readonly what: string;
-  /** From the end of one look to the next; undefined = only when asked. */
+  /** From the end of one scan to the start of the next; undefined = only on request. */
   readonly everyMs: number | undefined;
-  /** Answers whether something that it saw has to settle first. */
+  /** Returns whether a change that it saw has to settle first. */
   look(): Promise<boolean>;
 }
 
 export interface WatcherOptions {
   readonly clock: Clock;
-  /** How soon to look again at what has to settle. */
+  /** Delay of the next scan if a change has to settle. */
   readonly settleMs: number;
-  /** A look rejected; the next comes in its time. */
+  /** Called when a scan rejects; the next one runs as scheduled. */
   readonly failed: (what: string, error: unknown) => void;
 }
 
-/** How often lookNow() looks again at what keeps changing. */
+/** How often lookNow() repeats the scan of things that keep changing. */
 const LOOKS_AGAIN_MAX = 4;
 
 interface Waiter {
@@ -32,9 +32,9 @@ export class Watcher {
   readonly #options: WatcherOptions;
   readonly #dueMs = new Map<Watched, number>();
   #waiters: Waiter[] = [];
-  /** Those whose latest look saw something that has to settle. */
+  /** Those whose latest scan saw a change that has to settle. */
   readonly #unsettled = new Set<Watched>();
-  /** The end of what runs and waits. */
+  /** Settles when all running and queued scans have ended. */
   #queue: Promise<void> = Promise.resolve();
   #cancel: (() => void) | undefined;
   #running = false;
@@ -44,21 +44,21 @@ export class Watcher {
     this.#options = options;
   }
 
-  /** Looks for the first time one interval from now. */
+  /** Starts the scans; the first runs one interval from now. */
   start(): void {
     this.#running = true;
     for (const one of this.#watched) this.#schedule(one, false);
     this.#arm();
   }
 
-  /** Looks at this too from now on, for the first time one interval from now. */
+  /** Adds this to the scans; its first scan runs one interval from now. */
   add(one: Watched): void {
     this.#watched = [...this.#watched, one];
     this.#schedule(one, false);
     this.#arm();
   }
 
-  /** No look begins any more; settles when the one under way has ended. */
+  /** Stops new scans; settles when the running one has ended. */
   async stop(): Promise<void> {
     this.#running = false;
     this.#cancel?.();
@@ -67,8 +67,10 @@ export class Watcher {
     await this.#queue;
   }
 
-  /** Looks at everything now, and again at what has to settle until it has, a few times at most:
-   * a file that has settled may bring folders that have to. */
+  /**
+   * Scans everything now, then repeats for changes that have to settle, a few times at most: a
+   * settled file may add folders that have to settle themselves.
+   */
   async lookNow(): Promise<void> {
     let unsettled = await this.exclusive(() => this.#lookAt(this.#watched));
     for (let again = 0; again < LOOKS_AGAIN_MAX; again += 1) {
@@ -78,14 +80,14 @@ export class Watcher {
     }
   }
 
-  /** Settles when each of these was looked at once more. */
+  /** Settles when each of these was scanned once more. */
   #next(chosen: readonly Watched[]): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.push({ pending: new Set(chosen), resolve });
     });
   }
 
-  /** Does this while no look is under way. Takes its result or error. */
+  /** Runs `work` while no scan is running. Settles with its result or error. */
   exclusive<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(work);
     this.#queue = result.then(
@@ -95,7 +97,7 @@ export class Watcher {
     return result;
   }
 
-  /** Answers those that have to settle. */
+  /** Returns those that have a change that has to settle. */
   async #lookAt(chosen: readonly Watched[]): Promise<readonly Watched[]> {
     const unsettled: Watched[] = [];
     for (const one of chosen) {
@@ -108,7 +110,7 @@ export class Watcher {
   }
 
   async #lookAtOne(one: Watched): Promise<boolean> {
-    // Only those that wait already: a look that is under way may have missed the latest change.
+    // Resolves only those already waiting: a running scan may have missed the latest change.
     const waiters = this.#waiters.filter(({ pending }) => pending.has(one));
     try {
       const waits = await one.look();

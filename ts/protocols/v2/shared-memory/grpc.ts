@@ -1,5 +1,5 @@
 // Triton's shared memory calls of inference.GRPCInferenceService. Control plane; the listener's
-// thread hands them on. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
+// thread forwards them. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
 import { SHARED_MEMORY, SHARED_MEMORY_CHANGE, type CallKind } from '../../../access/groups.js';
 import type { SharedMemoryControl } from '../../control.js';
 import type { CudaRegion, SharedRegion } from '../../../model/engine-api.js';
@@ -15,7 +15,7 @@ import { cudaRegion, sharedRegion } from './region.js';
 
 const NOTHING = Buffer.alloc(0);
 
-/** A request whose first field is a region's name; what else it says is passed over. */
+/** A request whose first field is a region's name; other fields are skipped. */
 function readName(message: Buffer, messageName: string): string {
   const reader = exactReader(message, messageName);
   let name = '';

@@ -1,6 +1,6 @@
-// Triton's shared memory extensions as REST and gRPC share them: what a registration may say.
-// Control plane, the listener's thread.
-// Source: Triton's system and CUDA shared memory extensions.
+// Common part of Triton's shared memory extensions over REST and gRPC: the valid contents of a
+// registration. Control plane, the listener's thread. Source: Triton's system and CUDA shared
+// memory extensions.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { CudaRegion, SharedRegion } from '../../../model/engine-api.js';
 import { base64Bytes, wrongKind } from '../control.js';
@@ -45,8 +45,10 @@ export function cudaRegion(name: string, device: unknown, byteSize: unknown): Cu
   };
 }
 
-/** The bytes of `{"b64": TEXT}`; Triton's C++ client breaks the text into lines. Errors:
- * InvalidArgument naming the member. */
+/**
+ * The bytes of `{"b64": TEXT}`; Triton's C++ client inserts line breaks. Errors: InvalidArgument
+ * naming the member.
+ */
 export function rawHandle(value: unknown): Uint8Array {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongKind('raw_handle', 'an object with b64', value);

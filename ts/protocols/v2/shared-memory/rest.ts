@@ -1,5 +1,5 @@
 // Triton's shared memory extensions over REST. Control requests with small JSON bodies; the
-// listener's thread hands them on. Source: v2-protocol.md 2, 11.
+// listener's thread forwards them. Source: v2-protocol.md 2, 11.
 import { SHARED_MEMORY, SHARED_MEMORY_CHANGE } from '../../../access/groups.js';
 import type { Route } from '../../../listeners/http/listener.js';
 import { LaterRoute } from '../../rest/body-route.js';
@@ -57,7 +57,7 @@ function cudaRoute(context: ControlContext, verb: Verb, name: string): Route {
   }
 }
 
-/** The endpoint at a path; undefined when there is none. */
+/** The endpoint at a path; undefined if there is none. */
 export function sharedMemoryEndpoint(context: ControlContext, path: string): Endpoint | undefined {
   const [, kind, region, verb] = URL.exec(path) ?? [];
   if (kind === undefined || (verb === 'register' && region === undefined)) return undefined;

@@ -150,6 +150,6 @@ export function columnPlot(title: string, columns: readonly Column[]): HTMLEleme
     ...frame(most, short),
     ...drawn,
   );
-  const note = total === 0 ? h('p.note', {}, 'Nothing yet.') : undefined;
+  const note = total === 0 ? h('p.note', {}, 'No data yet.') : undefined;
   return h('figure.plot', {}, h('figcaption', {}, title), drawing, note);
 }

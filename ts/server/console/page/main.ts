@@ -39,7 +39,11 @@ function keyForm(changed: () => void): HTMLElement {
     field,
     h('button', { type: 'submit' }, 'Use'),
   );
-  const summary = h('summary', { title: 'Kept for this tab, sent to this server only' }, 'Key');
+  const summary = h(
+    'summary',
+    { title: 'Stored for this tab and sent to this server only' },
+    'Key',
+  );
   return h('details.keybox', {}, summary, form);
 }
 
@@ -61,7 +65,7 @@ class Console {
     const skip = h(
       'a.skip',
       { href: '#main', click: (event: Event) => this.#skip(event) },
-      'To the model',
+      'Skip to the model',
     );
     const home = h('a.brand', { href: '#', 'aria-label': 'Serval: server' }, 'Serval');
     const links = h(
@@ -128,7 +132,7 @@ class Console {
       this.#said(ready === listed.length ? 'good' : 'busy', `${ready} ready`);
       this.#list.models = this.#models;
     } catch (error) {
-      this.#said('bad', error instanceof CallError ? error.message : 'the server does not answer');
+      this.#said('bad', error instanceof CallError ? error.message : 'the server does not respond');
       if (error instanceof CallError && error.status === 401) this.#askKey();
     }
     this.#show();
@@ -206,8 +210,8 @@ class Console {
         fact('failed', count('failed')),
         fact('not loaded', count('off')),
       ),
-      h('p.note', {}, 'Choose a model: type / to filter, arrows to move, Enter to open.'),
-      failed.length > 0 && h('h3', {}, 'With a problem'),
+      h('p.note', {}, 'Select a model: press / to filter, arrow keys to move, Enter to open.'),
+      failed.length > 0 && h('h3', {}, 'Models with problems'),
       failed.length > 0 && h('ul.problems', {}, ...failed.slice(0, 50).map(row)),
       this.#facts && h('h3', {}, 'Extensions'),
       this.#facts && h('p.dim', {}, this.#facts.extensions.join(', ')),

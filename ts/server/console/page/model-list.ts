@@ -10,7 +10,7 @@ const SPARE_ROWS = 6;
 
 const WORDS = {
   ready: 'ready',
-  partly: 'ready, with a problem',
+  partly: 'ready, with problems',
   loading: 'loading',
   failed: 'failed',
   off: 'not loaded',

@@ -75,9 +75,9 @@ function refusal(verb: string, error: unknown): HTMLElement {
   const text = error instanceof Error ? error.message : String(error);
   const status = error instanceof CallError ? error.status : 0;
   const advice: Readonly<Record<number, string>> = {
-    401: 'Give a key of the group control: "Key" above.',
-    403: 'This server takes changes from its own machine only, or with a key of the group control.',
-    503: 'Models are loaded and unloaded by call with --model-control-mode explicit.',
+    401: 'Enter an API key with access to the group "control" under "Key" above.',
+    403: 'Changes need an API key of the group "control", or a client on the server\'s machine.',
+    503: 'Loading and unloading by request needs --model-control-mode explicit.',
   };
   const said = advice[status];
   return h(
@@ -157,7 +157,7 @@ export class ModelView {
         h(`span.status.${ready ? 'good' : 'bad'}`, {}, ready ? `serves v${version}` : 'not served'),
         platform !== undefined && h('code.dim', {}, platform),
         h('span.grow'),
-        button('load', ready ? 'Load anew' : 'Load'),
+        button('load', ready ? 'Reload' : 'Load'),
         ready && button('unload', 'Unload'),
       ),
       reason !== undefined && h('p.bad', {}, reason),
@@ -168,7 +168,7 @@ export class ModelView {
 
   async #change(verb: 'load' | 'unload'): Promise<void> {
     const label = verb === 'load' ? 'Load' : 'Unload';
-    replace(this.#note, h('p.note', { role: 'status' }, `${label}: under way…`));
+    replace(this.#note, h('p.note', { role: 'status' }, `${label}: in progress…`));
     try {
       await post(`/v2/repository/models/${part(this.name)}/${verb}`);
       await this.#changed();
@@ -200,7 +200,11 @@ export class ModelView {
     const { default_version: version } = this.#model;
     const top: Child[] = tab === 'overview' ? [versionRows(this.#model)] : [];
     if (version === undefined) {
-      replace(this.#body, ...top, h('p.note', {}, 'No version serves: there is no signature.'));
+      replace(
+        this.#body,
+        ...top,
+        h('p.note', {}, 'No version is ready, so there is no signature.'),
+      );
       return;
     }
     try {

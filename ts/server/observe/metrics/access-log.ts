@@ -1,5 +1,5 @@
-// Brings the engine's access log lines to their file. Control plane, main thread: one per process.
-// The engine samples and formats; this takes what is there five times a second and appends it.
+// Writes the engine's access log lines to their file. Control plane, main thread: one per process.
+// The engine samples and formats; this fetches the lines five times a second and appends them.
 import type { FileHandle } from 'node:fs/promises';
 import { ERRORS, ErrorCode, ServalError, type ErrorRow, reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/logger.js';
@@ -17,7 +17,7 @@ interface Sink {
 export interface AccessLogOptions {
   /** "-" = stderr. */
   readonly path: string;
-  /** Lines that the engine holds; empty when there are none. */
+  /** Returns the lines that the engine holds; empty if there are none. */
   readonly take: () => Buffer;
   readonly logger: Logger;
 }
@@ -38,7 +38,7 @@ async function openSink(path: string): Promise<Sink> {
   return path === '-' ? stderrSink : fileSink(await openOwn(path, 'append'));
 }
 
-/** Of native/stats/access_log.h, as the three below. */
+/** Matches native/stats/access_log.h, like the three constants below. */
 const PROTOCOLS_MAX = 16;
 const CODES_MAX = 32;
 const UNKNOWN_STATUS = 0xffff;
@@ -49,8 +49,10 @@ function columnOf(protocol: number): keyof Omit<ErrorRow, 'name'> {
   return protocol === V2_REST ? 'v2Http' : 'grpc';
 }
 
-/** What each protocol answers for each code, as the engine's lines say it: u16 at
- * protocol * CODES_MAX + code. */
+/**
+ * The wire status of each protocol for each error code, for the engine's lines: u16 at protocol *
+ * CODES_MAX + code.
+ */
 export function wireStatuses(): Buffer {
   const statuses = new Uint16Array(PROTOCOLS_MAX * CODES_MAX).fill(UNKNOWN_STATUS);
   for (const [code, row] of Object.entries(ERRORS)) {
@@ -65,9 +67,9 @@ export class AccessLog {
   readonly #options: AccessLogOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #onHangup: () => void;
-  /** undefined = to be opened before the next write. */
+  /** undefined = must be opened before the next write. */
   #sink: Sink | undefined;
-  /** The one write at a time; the engine keeps the lines meanwhile. */
+  /** The write in progress; the engine buffers the lines meanwhile. */
   #writing: Promise<void> | undefined;
   #reopenWanted = false;
   #failing = false;
@@ -82,7 +84,7 @@ export class AccessLog {
     process.on('SIGHUP', this.#onHangup);
   }
 
-  /** Opens the file and begins. Errors: InvalidArgument when it cannot be opened. */
+  /** Opens the file and starts writing. Errors: InvalidArgument if it cannot be opened. */
   static async start(options: AccessLogOptions): Promise<AccessLog> {
     try {
       return new AccessLog(options, await openSink(options.path));
@@ -94,8 +96,10 @@ export class AccessLog {
     }
   }
 
-  /** Writes what the engine holds now. Settles when that is written, or could not be; never
-   * rejects. */
+  /**
+   * Writes the lines that the engine holds now. Settles when they are written or the write failed;
+   * never rejects.
+   */
   async flush(): Promise<void> {
     await this.#writing;
     this.#writing ??= this.#write().finally(() => {
@@ -104,13 +108,13 @@ export class AccessLog {
     await this.#writing;
   }
 
-  /** Lets go of the file, which may have been moved away, and opens its name anew. */
+  /** Closes the file, which may have been moved, and reopens it by name. */
   async reopen(): Promise<void> {
     this.#reopenWanted = true;
     await this.flush();
   }
 
-  /** Writes what is left and closes the file. */
+  /** Writes what is buffered and closes the file. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     process.removeListener('SIGHUP', this.#onHangup);
@@ -122,7 +126,8 @@ export class AccessLog {
     if (this.#reopenWanted) await this.#closeSink();
     this.#reopenWanted = false;
     try {
-      // Opened first: what cannot be written stays with the engine, which keeps it within a limit.
+      // Opens before fetching: lines that cannot be written stay in the engine, which bounds their
+      // size.
       this.#sink ??= await openSink(this.#options.path);
       const lines = this.#options.take();
       if (lines.length === 0) return;
@@ -139,7 +144,7 @@ export class AccessLog {
     await sink?.close().catch((error: unknown) => this.#failed(error));
   }
 
-  // Once until a write succeeds: a full disk must not fill the log as well.
+  // Logged once until a write succeeds: a full disk must not also flood the log.
   #failed(error: unknown): void {
     if (this.#failing) return;
     this.#failing = true;

@@ -1,6 +1,6 @@
 // Metrics over HTTP: Triton's and Serval's at /metrics, TensorFlow Serving's at the path that its
-// monitoring file names. Documents only; the listener's thread.
-// Source: v2-protocol.md 4, tfserving.md 3.7; docs/reference/protocols/v2-rest.md.
+// monitoring file names. Documents only; the listener's thread. Source: v2-protocol.md 4,
+// tfserving.md 3.7; docs/reference/protocols/v2-rest.md.
 import { METRICS } from '../../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../../base/errors.js';
 import { METRICS_TYPE, registryMetrics } from './registry-metrics.js';
@@ -22,9 +22,9 @@ const JSON_TYPE = 'application/json';
 
 export interface MetricsContext {
   readonly readings: EngineReadings;
-  /** False: there are no metrics, at no path. */
+  /** false: metrics are disabled on every path. */
   readonly metricsAllowed: boolean;
-  /** Of TensorFlow Serving's metrics; "" = they are off. Goes before /metrics where it is that. */
+  /** Path of TensorFlow Serving's metrics; "" = disabled. Takes precedence if it is /metrics. */
   readonly monitoringPath: string;
 }
 
@@ -54,7 +54,7 @@ async function tensorflowText(readings: EngineReadings, head: RequestHead): Prom
   return { contentType: TENSORFLOW_TYPE, body: await readings.metrics(TENSORFLOW_METRICS) };
 }
 
-/** The whole of /metrics: what the engine counted, then what the registry holds. */
+/** The whole text of /metrics: the engine's counters, then the registry's metrics. */
 export async function metricsText(
   readings: EngineReadings,
   snapshot: RegistrySnapshot,
@@ -63,7 +63,7 @@ export async function metricsText(
   return Buffer.concat([native, Buffer.from(registryMetrics(snapshot), 'utf8')]);
 }
 
-/** The route of a metrics path; undefined where this is none (or metrics are off). */
+/** The route of a metrics path; undefined if the path is not one (or metrics are disabled). */
 export function metricsRoute(
   context: MetricsContext,
   snapshot: RegistrySnapshot,

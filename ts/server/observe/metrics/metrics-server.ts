@@ -1,5 +1,5 @@
-// /metrics on a port of its own, away from inference, by the addon's HTTP listener. Control plane,
-// main thread. Knows only a function that makes the text.
+// /metrics on a dedicated port, away from inference, through the addon's HTTP listener. Control
+// plane, main thread. It only knows a function that makes the text.
 import { CHALLENGE, type Caller, type Refusal } from '../../../access/policy.js';
 import { ServalError, reasonOf } from '../../../base/errors.js';
 import type { HttpExchange, RequestHead, Route, Router } from '../../../listeners/http/listener.js';
@@ -8,9 +8,9 @@ import { NativeHttpListener } from '../../../listeners/http/native-listener.js';
 import { METRICS_TYPE } from './registry-metrics.js';
 
 const JSON_TYPE = 'application/json';
-/** Scrapers are few; more connections are closed at once. */
+/** Few scrapers are expected; connections above this limit are closed at once. */
 const CONNECTIONS_MAX = 64;
-/** Of texts that scrapers leave untaken. */
+/** Maximum bytes of responses that scrapers have not read yet. */
 const UNSENT_BYTES_MAX = 64 * 2 ** 20;
 
 export interface MetricsServerOptions {
@@ -18,11 +18,11 @@ export interface MetricsServerOptions {
   /** 0 picks a free port. */
   readonly port: number;
   readonly text: () => Promise<string | Uint8Array>;
-  /** Why a caller gets nothing; absent: everybody gets all. */
+  /** Why a caller is refused; absent: everybody is allowed. */
   readonly refusal?: (caller: Caller) => Refusal | undefined;
-  /** The main thread's, which has no other HTTP listener. */
+  /** The main thread's link, which has no other HTTP listener. */
   readonly link: NativeHttpLink;
-  /** Takes what must never happen. */
+  /** Receives errors that must never happen. */
   readonly report: (error: unknown) => void;
 }
 

@@ -1,16 +1,19 @@
-// What the registry adds to /metrics: which versions there are, in which state, and which loads
-// failed. Control plane, any thread; pure. Source: the Prometheus text format; names are Serval's.
+// The registry's part of /metrics: versions and their states, and failed loads. Control plane, any
+// thread; pure. Source: the Prometheus text format; names are Serval's.
 import { ERRORS, ErrorCode } from '../../../base/errors.js';
 import { visibleLines } from '../../../base/text.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../../model/snapshot.js';
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Lines of one metric; the models beyond are counted instead. */
+/** Maximum lines of one metric; models beyond it are only counted. */
 const LINES_MAX = 10_000;
 
-/** A label's value: quoted, and escaped as the format asks. For what nobody sees it has no escapes:
- * such a character is shown as the letters of one. As native/stats/metrics_writer has it. */
+/**
+ * A label's value, quoted and escaped as the format requires. The format has no escape for
+ * invisible characters, so they are shown as the letters of an escape. Matches
+ * native/stats/metrics_writer.
+ */
 function quoted(value: string): string {
   const escaped = visibleLines(value)
     .replaceAll('\\', '\\\\')
@@ -60,7 +63,7 @@ export function registryMetrics(snapshot: RegistrySnapshot): string {
   return [
     {
       name: 'serval_server_ready',
-      help: 'Whether the server takes inference requests.',
+      help: 'Whether the server accepts inference requests.',
       lines: [` ${Number(snapshot.ready && !snapshot.draining)}`],
     },
     {
@@ -69,7 +72,7 @@ export function registryMetrics(snapshot: RegistrySnapshot): string {
       lines: [` ${models.length}`],
     },
     { name: 'serval_model_ready', help: 'Whether any version of the model serves.', lines: ready },
-    { name: 'serval_model_state', help: 'The present state of each version is 1.', lines: state },
+    { name: 'serval_model_state', help: 'The current state of each version is 1.', lines: state },
     {
       name: 'serval_model_load_failures',
       help: 'Versions whose last load failed.',
@@ -82,7 +85,7 @@ export function registryMetrics(snapshot: RegistrySnapshot): string {
     },
     {
       name: 'serval_model_lines_left_out',
-      help: 'Versions not listed above, for want of room.',
+      help: 'Versions omitted above because of the line limit.',
       lines: [` ${leftOut}`],
     },
   ]

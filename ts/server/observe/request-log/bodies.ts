@@ -1,6 +1,7 @@
-// Bodies of REST, JSON and V2's JSON with binary data behind it, as JSON text without line breaks.
-// Numbers stay the text that they were. Control plane, main thread; pure. Errors: ServalError where
-// the bytes are no such body. Source: Predict Protocol V2, binary data extension; tfserving.md 1.
+// Converts bodies of REST requests, JSON and V2's JSON followed by binary data, to JSON text
+// without line breaks. Numbers keep their text. Control plane, main thread; pure. Errors:
+// ServalError if the bytes are not such a body. Source: Predict Protocol V2, binary data extension;
+// tfserving.md 1.
 import { dataTypeOf } from '../../../model/datatype.js';
 import type { Datatype } from '../../../model/snapshot.js';
 import {
@@ -14,7 +15,7 @@ import type { ValuesMax } from '../../../config/observation/request-log-settings
 import { TensorValues } from './tensor-values.js';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
-/** Members of V1 bodies that have values, which may be lists in lists. */
+/** Members of V1 bodies that have values, possibly as nested lists. */
 const V1_VALUES = new Set(['instances', 'inputs', 'predictions', 'outputs', 'examples', 'results']);
 const V1_CONTEXT = 'context';
 
@@ -22,7 +23,7 @@ const isObject = (value: ExactValue | undefined): value is ExactObject => value 
 const isList = (value: ExactValue | undefined): value is readonly ExactValue[] =>
   Array.isArray(value);
 
-/** Leaves the first so many values of lists in lists. */
+/** Keeps only the first values of nested lists, up to a limit. */
 class Cut {
   leftOut = 0;
   #left: number;
@@ -76,14 +77,14 @@ function withCut(members: ExactObject, names: ReadonlySet<string>, max: ValuesMa
 const parse = (bytes: Uint8Array): ExactValue => parseExact(UTF8.decode(bytes));
 const text = (value: ExactValue): string => exactText(value, true);
 
-/** A body of V1. */
+/** Converts a V1 body. */
 export function v1Text(body: Uint8Array, max: ValuesMax): string {
   const value = parse(body);
   if (!isObject(value) || max === Number.POSITIVE_INFINITY) return text(value);
   return text(withCut(value, max === 0 ? new Set([...V1_VALUES, V1_CONTEXT]) : V1_VALUES, max));
 }
 
-/** A body of V2. `jsonBytes`: of its JSON; what follows is binary data. */
+/** Converts a V2 body. `jsonBytes`: length of its JSON; binary data follows it. */
 export function v2BodyText(
   body: Uint8Array,
   jsonBytes: number,

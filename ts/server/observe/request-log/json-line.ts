@@ -1,5 +1,5 @@
-// Logged requests as lines of JSON: what was asked and answered in words, or the bytes of both in
-// base64. Control plane, main thread; pure. docs/guides/request-logging.md has the members.
+// Formats logged requests as lines of JSON: request and response as JSON values, or the bytes of
+// both in base64. Control plane, main thread; pure. docs/guides/request-logging.md has the members.
 import { ERRORS, ErrorCode } from '../../../base/errors.js';
 import { Protocol, type LoggedRequest } from '../../../base/generated/engine.js';
 import { v1Text, v2BodyText } from './bodies.js';
@@ -19,7 +19,7 @@ const requestBody: TextOf = ({ request }, max) => v1Text(request, max);
 const responseBody: TextOf = ({ response }, max) => v1Text(response, max);
 const v2Request: TextOf = ({ request }, max) => v2RequestText(request, max);
 
-/** Of the protocols that can be told in words; the others' messages go in as their bytes. */
+/** Protocols with a JSON form; messages of others are logged as bytes. */
 const TEXTS: ReadonlyMap<number, readonly [request: TextOf, response: TextOf]> = new Map([
   [Protocol.V1Predict, [requestBody, responseBody]],
   [Protocol.V1Classify, [requestBody, responseBody]],
@@ -37,7 +37,7 @@ const TEXTS: ReadonlyMap<number, readonly [request: TextOf, response: TextOf]> =
 ]);
 
 function v2Body({ request, jsonBytes }: LoggedRequest, max: ValuesMax): string {
-  // Without JSON it is one tensor, of which the body says nothing.
+  // A body without JSON is a single tensor that it does not describe.
   if (jsonBytes === 0) throw new TypeError('a body without JSON');
   return v2BodyText(request, jsonBytes < 0 ? request.length : jsonBytes, 'inputs', max);
 }
@@ -48,14 +48,16 @@ function v2Answer({ response, responseJsonBytes }: LoggedRequest, max: ValuesMax
 
 const base64 = (bytes: Uint8Array): string => `"${Buffer.from(bytes).toString('base64')}"`;
 
-/** `"request":{...}`, or `"request_base64":"..."` where there are no words for it, or they fail;
- * with no values wanted nothing then. */
+/**
+ * `"request":{...}`, or `"request_base64":"..."` if there is no JSON form or it fails; nothing in
+ * that case if no values are requested.
+ */
 function member(name: string, text: (() => string) | undefined, bytes: Uint8Array, max: number) {
   if (text !== undefined) {
     try {
       return [`"${name}":${text()}`];
     } catch {
-      // As it came.
+      // Falls back to the raw bytes.
     }
   }
   if (!Number.isFinite(max)) return [`"${name}_base64":${base64(bytes)}`];
@@ -90,7 +92,7 @@ function line(request: LoggedRequest, isRaw: boolean, max: ValuesMax): string {
   return `{${members.join(',')}}\n`;
 }
 
-/** `isRaw`: the bytes of both. `max`: values of each tensor. */
+/** `isRaw`: logs the bytes of both. `max`: maximum values per tensor. */
 export const jsonForm =
   (isRaw: boolean, max: ValuesMax): FormOf =>
   (request) => ({ kind: 'record', bytes: Buffer.from(line(request, isRaw, max)) });

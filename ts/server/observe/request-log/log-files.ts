@@ -1,17 +1,18 @@
-// The files of one log: the one that is written, and so many full ones. A file has whole records
-// only, whatever a full disk leaves of a write. Control plane, main thread; one call at a time.
+// The files of one log: the one being written, and a limited number of full ones. A file has whole
+// records only, even if a full disk truncates a write. Control plane, main thread; one call at a
+// time.
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { openFolder, type OpenFolder } from '../../../base/own-file.js';
 
-/** Requests have what clients send: the owner's alone. */
+/** Requests contain client data, so only the owner may read them. */
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const NAMES_TRIED = 100;
 const TIME = /^\d{8}T\d{9}Z$/;
 
-/** What is written to. Tests put others in its place. */
+/** Opens the file to write to. Tests replace it. */
 export type OpenFile = (path: string, isNew: boolean) => Promise<LogFile>;
 type LogFile = Pick<FileHandle, 'write' | 'truncate' | 'close'>;
 
@@ -19,15 +20,15 @@ export interface LogFilesOptions {
   /** Absolute: "<prefix>-20260102T030405678Z<suffix>". */
   readonly prefix: string;
   readonly suffix: string;
-  /** A file is full before a record that would make it longer. */
+  /** A new file begins before a record that would exceed this size. */
   readonly bytesMax: number;
-  /** Records that a file may have; undefined: any number. */
+  /** Maximum records per file; undefined: no limit. */
   readonly recordsMax?: number;
-  /** Files that are kept, the one that is written included. */
+  /** Number of files kept, including the one being written. */
   readonly filesMax: number;
-  /** The folder is made where it is missing, for the owner alone. Default: it has to be there. */
+  /** Creates a missing folder, for the owner alone. Default: the folder must exist. */
   readonly makesFolder?: boolean;
-  /** The folder has to be in this one, with links resolved; "" = anywhere. */
+  /** The folder must be inside this one, with links resolved; "" = anywhere. */
   readonly within?: string;
   readonly now?: () => number;
   readonly openFile?: OpenFile;
@@ -44,13 +45,15 @@ const WRITING = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const openLogFile: OpenFile = (path, isNew) =>
   open(path, isNew ? WRITING | constants.O_CREAT | constants.O_EXCL : WRITING, FILE_MODE);
 
-/** The time in a file's name; names sort as their times do. */
+/** The time in a file's name; names sort chronologically. */
 export function fileTime(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, '');
 }
 
-/** A record that is there in part makes the whole file unreadable. Never rejects: what is to be
- * said is why the write failed. */
+/**
+ * Removes a partially written record, which would make the whole file unreadable. Never rejects:
+ * the caller reports why the write failed.
+ */
 async function cutBack({ path, bytes }: Current, file: LogFile): Promise<void> {
   await file.truncate(bytes).catch(() => undefined);
   await file.close().catch(() => undefined);
@@ -59,7 +62,7 @@ async function cutBack({ path, bytes }: Current, file: LogFile): Promise<void> {
 
 export class LogFiles {
   readonly #options: Required<LogFilesOptions>;
-  /** undefined: to be opened before the next record. */
+  /** undefined: must be opened before the next record. */
   #current: Current | undefined;
 
   constructor(options: LogFilesOptions) {
@@ -73,13 +76,15 @@ export class LogFiles {
     };
   }
 
-  /** The file that is written; undefined before the first record. */
+  /** The file being written; undefined before the first record. */
   get path(): string | undefined {
     return this.#current?.path;
   }
 
-  /** Appends the records, in new files where one is full. Rejects with the system's error; then the
-   * records that `onWritten` was not told of are in no file. */
+  /**
+   * Appends the records, starting new files when one is full. Rejects with the system's error;
+   * records not yet reported to `onWritten` are then in no file.
+   */
   async append(
     records: readonly Uint8Array[],
     onWritten: (records: number) => void,
@@ -111,7 +116,7 @@ export class LogFiles {
     this.#current = undefined;
   }
 
-  /** The file is open for one write only: there may be a log for each of many models. */
+  /** The file is open only during a write: each of many models may have its own log. */
   async #write(bytes: Buffer, records: number): Promise<void> {
     const { current, file } = await this.#open();
     try {
@@ -140,7 +145,7 @@ export class LogFiles {
       );
       return { current, file };
     } catch (error) {
-      // It was moved away.
+      // The file was moved away.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#begin();
       this.#current = undefined;
       throw error;
@@ -153,8 +158,10 @@ export class LogFiles {
     return this.#inFolder((at) => this.#beginIn(at));
   }
 
-  /** The folder is looked up for each file: links to it are resolved, and none is followed that
-   * comes in the way meanwhile. */
+  /**
+   * The folder is resolved for each file: its links are followed once, and a link put in place
+   * meanwhile is not.
+   */
   async #inFolder<T>(use: (at: OpenFolder['at']) => Promise<T>): Promise<T> {
     const { prefix, within } = this.#options;
     const folder = await openFolder(dirname(prefix), within === '' ? undefined : within);
@@ -182,7 +189,7 @@ export class LogFiles {
     }
   }
 
-  /** Never rejects: a file too many is no reason to log nothing. */
+  /** Never rejects: a surplus file is no reason to stop logging. */
   async #removeOldest(current: string): Promise<void> {
     const { prefix, suffix, filesMax } = this.#options;
     const folder = dirname(prefix);
@@ -197,7 +204,7 @@ export class LogFiles {
         await unlink(join(folder, name));
       }
     } catch {
-      // Tried again with the next file.
+      // Retried with the next file.
     }
   }
 }

@@ -1,6 +1,6 @@
-// One log: takes logged requests, makes records of them and writes them to its files. What cannot
-// be written stops it for a while, with one line in the server's log; never the server. Control
-// plane, main thread.
+// One log: converts logged requests to records and writes them to its files. A write failure stops
+// it for a while, with one line in the server's log; it never stops the server. Control plane, main
+// thread.
 import { reasonOf } from '../../../base/errors.js';
 import { REQUEST_LOG_RETRY_MS } from '../../../base/limits.js';
 import type { Logger } from '../../../base/logger.js';
@@ -8,10 +8,10 @@ import type { LoggedRequest } from '../../../base/generated/engine.js';
 import { LogFiles, type LogFilesOptions } from './log-files.js';
 import type { LoggedForm } from './prediction-log.js';
 
-/** Makes a record of a request. */
+/** Converts a request to a record. */
 export type FormOf = (request: LoggedRequest) => LoggedForm;
 
-/** A request, and what is made of it. */
+/** A request and its record. */
 export interface Logged {
   readonly request: LoggedRequest;
   readonly form: FormOf;
@@ -24,12 +24,12 @@ export interface LogSinkOptions {
   readonly retryMs?: number;
 }
 
-/** Since they were last asked for. */
+/** Counts since the last call. */
 export interface SinkCounts {
   readonly written: number;
-  /** There was no place for their record. */
+  /** Their record could not be written. */
   readonly unwritten: number;
-  /** There is no such record of them. */
+  /** They have no record form. */
   readonly formless: number;
 }
 
@@ -39,11 +39,11 @@ export class LogSink {
   readonly #options: LogSinkOptions;
   readonly #files: LogFiles;
   readonly #now: () => number;
-  /** When it is tried again; undefined: it writes. */
+  /** When writing is retried; undefined: it is writing. */
   #retryAtMs: number | undefined;
   #isTold = false;
   #counts: SinkCounts = NOTHING;
-  /** Models of which a request was left out. */
+  /** Models of which a request was omitted. */
   readonly #leftOut = new Set<string>();
 
   constructor(options: LogSinkOptions) {
@@ -62,7 +62,7 @@ export class LogSink {
     return counts;
   }
 
-  /** Settles when they are written, or could not be; never rejects. One call at a time. */
+  /** Settles when they are written or the write failed; never rejects. One call at a time. */
   async log(requests: readonly Logged[]): Promise<void> {
     if (requests.length === 0) return;
     if (this.#retryAtMs !== undefined && this.#now() < this.#retryAtMs) {
@@ -98,7 +98,7 @@ export class LogSink {
       this.#leftOut.add(model);
       const { logger, files } = this.#options;
       const fields = { log: files.prefix, model, reason: form.reason };
-      logger.warn('a request is not in its log, which has no form for it', fields);
+      logger.warn('a request was not logged: the log format cannot represent it', fields);
     }
     return [];
   }
@@ -117,16 +117,19 @@ export class LogSink {
     if (!this.#isTold) return;
     this.#isTold = false;
     const { logger, files } = this.#options;
-    logger.info('the request log is written again', { log: files.prefix, file: this.#files.path });
+    logger.info('writing of the request log resumed', {
+      log: files.prefix,
+      file: this.#files.path,
+    });
   }
 
-  // Told once until a write succeeds: a full disk must not fill the log as well.
+  // Logged once until a write succeeds: a full disk must not also flood the log.
   #stop(error: unknown): void {
     const { logger, files, retryMs = REQUEST_LOG_RETRY_MS } = this.#options;
     this.#retryAtMs = this.#now() + retryMs;
     if (this.#isTold) return;
     this.#isTold = true;
     const fields = { log: files.prefix, reason: reasonOf(error), retryMs };
-    logger.error('the request log is stopped: it cannot be written', fields);
+    logger.error('the request log is paused: it cannot be written', fields);
   }
 }

@@ -1,5 +1,5 @@
-// Messages of V2 and of TensorFlow Serving's Predict as JSON text with a list of tensors, which is
-// V2's form. Control plane, main thread; pure. Errors: ServalError where the bytes are no such
+// Converts messages of V2 and of TensorFlow Serving's Predict to JSON text with a list of tensors,
+// in V2's form. Control plane, main thread; pure. Errors: ServalError if the bytes are not such a
 // message. Source: proto/wire/inference.proto; tfserving.md 2.
 import { DATA_TYPES, dataTypeOf, dtypeOfCode } from '../../../model/datatype.js';
 import type { DataType } from '../../../model/datatype.js';
@@ -22,7 +22,7 @@ const UNKNOWN: DataType = DATA_TYPES.resource;
 
 const typeOf = (datatype: string): DataType => dataTypeOf(datatype as Datatype) ?? UNKNOWN;
 
-/** What a tensor's object begins with. */
+/** The beginning of a tensor's object. */
 function tensorText(name: string, datatype: string, shape: readonly bigint[], rest: string) {
   const head = `"name":${JSON.stringify(name)},"datatype":${JSON.stringify(datatype)}`;
   return `{${head},"shape":[${shape.join(',')}]${rest}}`;
@@ -102,7 +102,7 @@ function v2TensorText(tensor: V2Tensor, raw: Uint8Array | undefined, max: Values
   const values = new TensorValues(typeOf(datatype), max);
   if (raw !== undefined) values.addRaw(raw);
   else if (contents !== undefined) {
-    // Its only field: others would be of another type.
+    // Reads its only field: others would have another type.
     const reader = new WireReader(contents, 'InferTensorContents');
     while (reader.next()) values.addField(reader);
   }
@@ -124,7 +124,7 @@ function v2Text(message: Uint8Array, fields: V2Fields, max: ValuesMax): string {
       outputs.push(requestedOutputText(reader.nested('outputs')));
     } else reader.skip();
   }
-  // A tensor with contents of its own, or in shared memory, has no raw ones.
+  // A tensor with typed contents, or in shared memory, has no raw ones.
   let next = 0;
   const texts = tensors.map((tensor) =>
     v2TensorText(tensor, tensor.contents === undefined ? raws[next++] : undefined, max),
@@ -140,7 +140,7 @@ export const v2RequestText = (message: Uint8Array, max: ValuesMax): string =>
 export const v2ResponseText = (message: Uint8Array, max: ValuesMax): string =>
   v2Text(message, RESPONSE, max);
 
-/** Of a ModelStreamInferResponse that has an answer. */
+/** Converts a ModelStreamInferResponse that has a response. */
 export function v2StreamText(message: Uint8Array, max: ValuesMax): string {
   const reader = new WireReader(message, 'ModelStreamInferResponse');
   let text = '{}';

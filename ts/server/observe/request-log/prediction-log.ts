@@ -11,34 +11,36 @@ const REGRESS_LOG = 3;
 const MULTI_INFERENCE_LOG = 4;
 const PREDICT_LOG = 6;
 
-/** Of the messages that TensorFlow Serving has, the log that they go into. */
+/** Request messages that TensorFlow Serving has, with the log field that holds each. */
 const AS_THEY_ARE: ReadonlyMap<number, number> = new Map([
   [Protocol.TfPredict, PREDICT_LOG],
   [Protocol.TfClassify, CLASSIFY_LOG],
   [Protocol.TfRegress, REGRESS_LOG],
   [Protocol.TfMultiInference, MULTI_INFERENCE_LOG],
 ]);
-/** Of all others, which the engine makes such messages of. */
+/** All other protocols, whose requests the engine converts to such messages. */
 const MADE: ReadonlyMap<number, number> = new Map([
   [Protocol.V1Classify, CLASSIFY_LOG],
   [Protocol.V1Regress, REGRESS_LOG],
 ]);
 
-/** What a request comes to: a record; none, since it failed; or why none can be made of it. */
+/** Result for a request: a record; none, since the request failed; or why it has no record form. */
 export type LoggedForm =
   | { readonly kind: 'record'; readonly bytes: Uint8Array }
   | { readonly kind: 'none' }
   | { readonly kind: 'fault'; readonly reason: string };
 
-/** The request as it was sent with its answer, or the two messages that the engine made of those of
- * other protocols. What failed would fail as a warm-up too: none.
- * `samplingRate`: what the record says of it. */
+/**
+ * The record of the request as sent with its response, or of the two messages that the engine made
+ * from those of other protocols. Failed requests have no record: they would also fail as a warm-up.
+ * `samplingRate`: stored in the record.
+ */
 export function predictionLog(request: LoggedRequest, samplingRate: number): LoggedForm {
   if (request.code !== ErrorCode.Ok) return { kind: 'none' };
   const asItIs = AS_THEY_ARE.get(request.protocol);
   const log = asItIs ?? MADE.get(request.protocol) ?? PREDICT_LOG;
   if (asItIs === undefined && request.tensorflow.length === 0) {
-    return { kind: 'fault', reason: request.tensorflowFault || 'it was not asked for in time' };
+    return { kind: 'fault', reason: request.tensorflowFault || 'it was not read in time' };
   }
   const writer = new ProtobufWriter();
   writer.message(1, (metadata) => {

@@ -1,7 +1,6 @@
-// The request log: which models are logged where, by the flags and by models.config; what the
-// engine copied is taken from it and given to the logs. Control plane, main thread; one for each
-// process.
-// Source: tfserving.md 3.8 (logging_config).
+// The request log: which models are logged where, by the flags and by models.config; fetches the
+// engine's copies of requests and passes them to the logs. Control plane, main thread; one for each
+// process. Source: tfserving.md 3.8 (logging_config).
 import { dirname, join, resolve } from 'node:path';
 import { REQUEST_LOG_TAKE_MS } from '../../../base/limits.js';
 import type { Logger } from '../../../base/logger.js';
@@ -18,10 +17,10 @@ import { tfRecord } from './tf-record.js';
 const MB = 1_000_000;
 const TFRECORD = '.tfrecord';
 const JSON_LINES = '.jsonl';
-/** Of the one file that all models share. */
+/** Name of the file that all models share. */
 const SHARED_NAME = 'requests';
 
-/** Of Tap.passed: the first request goes to every log. */
+/** Initial value of Tap.passed: the first request goes to every log. */
 const FIRST = 1 - 1e-9;
 
 export interface RequestLogOptions {
@@ -31,12 +30,12 @@ export interface RequestLogOptions {
   readonly takeEveryMs?: number;
 }
 
-/** A log that some of a model's requests go to. */
+/** A log that receives a share of a model's requests. */
 interface Tap {
   readonly rate: number;
   readonly sink: LogSink;
   readonly form: FormOf;
-  /** Of this log; grows by its part of what the engine logs. */
+  /** Grows by this log's share of the requests that the engine logs. */
   passed: number;
 }
 
@@ -47,7 +46,7 @@ const tfRecordForm =
     return form.kind === 'record' ? { kind: 'record', bytes: tfRecord(form.bytes) } : form;
   };
 
-/** A model's name as the beginning of a file's. */
+/** A model's name as the beginning of a file name. */
 export function fileNameOf(model: string): string {
   const safe = encodeURIComponent(model).replace(/^\./, '%2E');
   return safe.length <= 150 ? safe : `${safe.slice(0, 150)}~`;
@@ -58,11 +57,11 @@ export class RequestLog {
   readonly #onHangup: () => void;
   #timer: NodeJS.Timeout | undefined;
   #entries: readonly ModelEntry[] = [];
-  /** By where they are. */
+  /** By file prefix. */
   #sinks = new Map<string, LogSink>();
-  /** By model; made at its first request. */
+  /** By model; created at its first request. */
   #taps = new Map<string, readonly Tap[]>();
-  /** The one take and write at a time; the engine keeps requests meanwhile. */
+  /** The fetch and write in progress; the engine holds requests meanwhile. */
   #working: Promise<void> | undefined;
   #reopenWanted = false;
   #droppedTold = false;
@@ -75,7 +74,7 @@ export class RequestLog {
     this.configure([]);
   }
 
-  /** What models.config says now, beside the flags. */
+  /** Applies the current models.config in addition to the flags. */
   configure(entries: readonly ModelEntry[]): void {
     const { engine, settings } = this.#options;
     this.#entries = entries.filter(({ logging }) => (logging?.samplingRate ?? 0) > 0);
@@ -94,8 +93,10 @@ export class RequestLog {
     if (this.#timer === undefined) this.#begin();
   }
 
-  /** Writes what the engine holds now. Settles when that is written, or could not be; never
-   * rejects. */
+  /**
+   * Writes the requests that the engine holds now. Settles when they are written or the write
+   * failed; never rejects.
+   */
   async flush(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
     this.#working = this.#work().finally(() => {
@@ -104,7 +105,7 @@ export class RequestLog {
     await this.#working;
   }
 
-  /** Writes what is left. */
+  /** Writes what is buffered. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     process.removeListener('SIGHUP', this.#onHangup);
@@ -132,7 +133,7 @@ export class RequestLog {
       }
       this.#forgetUnused();
     } catch (error) {
-      logger.error('the request log could not be taken', { reason: String(error) });
+      logger.error('failed to read the request log from the engine', { reason: String(error) });
     }
   }
 
@@ -142,7 +143,7 @@ export class RequestLog {
       const taps = this.#tapsOf(request.model);
       const most = Math.max(...taps.map((tap) => tap.rate));
       for (const tap of taps) {
-        // The engine logs as many as the log with the highest rate wants.
+        // The engine logs at the highest rate of all logs.
         tap.passed += tap.rate / most;
         if (tap.passed < 1) continue;
         tap.passed -= 1;
@@ -176,7 +177,9 @@ export class RequestLog {
     return taps;
   }
 
-  /** Two models of one prefix share its files, as they share a collector in TensorFlow Serving. */
+  /**
+   * Two models with one prefix share its files, as they share a collector in TensorFlow Serving.
+   */
   #sink(prefix: string, suffix: string): LogSink {
     const key = `${prefix}${suffix}`;
     const known = this.#sinks.get(key);
@@ -206,18 +209,18 @@ export class RequestLog {
     };
   }
 
-  // Once until nothing is dropped: it happens under load, of which there is enough to log.
+  // Logged once until nothing is dropped: drops happen under load, when there is enough to log.
   #tellDropped(dropped: number): void {
     if (dropped === 0) {
       this.#droppedTold = false;
     } else if (!this.#droppedTold) {
       this.#droppedTold = true;
       const { logger } = this.#options;
-      logger.warn('requests are not in their log: there is no memory for more', { dropped });
+      logger.warn('requests were not logged: the memory for the request log is full', { dropped });
     }
   }
 
-  /** Logs that a change of models.config took away, once nothing is left for them. */
+  /** Removes logs that models.config no longer has, once nothing is left for them. */
   #forgetUnused(): void {
     const { folder } = this.#options.settings;
     const used = new Set(

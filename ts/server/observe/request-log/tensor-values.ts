@@ -1,4 +1,4 @@
-// Values of tensors as JSON text, so many of them and no more. Control plane, main thread; pure.
+// Tensor values as JSON text, up to a maximum number. Control plane, main thread; pure.
 import type { DataType } from '../../../model/datatype.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { ValuesMax } from '../../../config/observation/request-log-settings.js';
@@ -6,7 +6,7 @@ import type { ValuesMax } from '../../../config/observation/request-log-settings
 const LENGTH_BYTES = 4;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** NaN and the infinities as protobuf's JSON has them. */
+/** NaN and the infinities as in protobuf's JSON. */
 function numberText(value: number | bigint): string {
   if (typeof value === 'bigint' || Number.isFinite(value)) {
     return Object.is(value, -0) ? '-0' : String(value);
@@ -14,7 +14,7 @@ function numberText(value: number | bigint): string {
   return `"${value}"`;
 }
 
-/** Bytes that are no UTF-8 as TensorFlow Serving's REST has them. */
+/** Bytes that are not UTF-8 as in TensorFlow Serving's REST API. */
 export function bytesText(bytes: Uint8Array): string {
   try {
     return JSON.stringify(UTF8.decode(bytes));
@@ -23,7 +23,7 @@ export function bytesText(bytes: Uint8Array): string {
   }
 }
 
-/** The values of one tensor, as they are found. */
+/** Collects the values of one tensor. */
 export class TensorValues {
   #count = 0;
   readonly #texts: string[] = [];
@@ -33,7 +33,9 @@ export class TensorValues {
     private readonly valuesMax: ValuesMax,
   ) {}
 
-  /** Members of the tensor's object: `data` and, where there are more, how many; "" = neither. */
+  /**
+   * Members of the tensor's object: `data` and, if values were omitted, their number; "" = neither.
+   */
   get members(): string {
     const { valuesMax } = this;
     const left = this.#count - this.#texts.length;
@@ -47,7 +49,7 @@ export class TensorValues {
     this.#count += 1;
   }
 
-  /** Elements as they lie in memory; texts behind their lengths. */
+  /** Elements in memory layout; texts are length-prefixed. */
   addRaw(raw: Uint8Array): void {
     const view = new DataView(raw.buffer, raw.byteOffset, raw.length);
     const { bytes, elements, kind } = this.type;
@@ -75,7 +77,7 @@ export class TensorValues {
     } else if (kind === 'float' && bytes >= 4) {
       this.addRaw(reader.fixed(bytes === 4 ? 4 : 8));
     } else if (elements !== undefined) {
-      // The lowest bytes are the element, also of halves, which travel as their bits.
+      // The lowest bytes are the element; halves are also sent as their bits.
       const element = new DataView(new ArrayBuffer(8));
       reader.varints(({ low, high }) => {
         element.setUint32(0, low, true);

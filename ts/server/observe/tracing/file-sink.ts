@@ -1,7 +1,6 @@
-// Writes traces to a file in Triton's JSON: one list of all, or a new file, FILE.0, FILE.1, ...,
-// for each so many of them. The one file is whole JSON after each write. Control plane, main
-// thread.
-// Source: server/src/tracer.cc (TraceFile, WriteTrace).
+// Writes traces to a file in Triton's JSON: one list of all, or a new file (FILE.0, FILE.1, ...)
+// per fixed number of traces. The single file is complete JSON after each write. Control plane,
+// main thread. Source: server/src/tracer.cc (TraceFile, WriteTrace).
 import { reasonOf } from '../../../base/errors.js';
 import { writeFile, type FileHandle } from 'node:fs/promises';
 import { TRACE_WARN_EVERY_MS, TRACES_WAITING_MAX } from '../../../base/limits.js';
@@ -20,13 +19,13 @@ export interface FileSinkOptions {
 export class FileSink implements TraceSink {
   readonly #options: FileSinkOptions;
   readonly #warning = new RareWarning(TRACE_WARN_EVERY_MS);
-  /** Of each group with files of their own: what its next file has. */
+  /** Per group with separate files: the entries of its next file. */
   readonly #groups = new Map<string, string[]>();
-  /** For the one file. */
+  /** Entries waiting for the single file. */
   #waiting: string[] = [];
   #waitingTraces = 0;
   #file: FileHandle | undefined;
-  /** Where the list's end is. */
+  /** Byte offset of the list's closing bracket. */
   #endAt = 0;
   #nextIndex = 0;
   #lastId = 0;
@@ -85,7 +84,7 @@ export class FileSink implements TraceSink {
     this.#enqueue(texts.length, () => writeFile(path, `[${texts.join(',')}]`));
   }
 
-  // One after the other; what fails is lost, and the next is tried.
+  // Runs writes in sequence; a failed one is lost and the next is tried.
   #enqueue(traces: number, write: () => Promise<void>): void {
     this.#writing = this.#writing.then(write).then(
       () => {
@@ -106,7 +105,7 @@ export class FileSink implements TraceSink {
     );
   }
 
-  // Over the list's end, which is written anew behind.
+  // Overwrites the list's end, then writes it again after the new entries.
   async #append(text: string): Promise<void> {
     this.#file ??= await openOwn(this.#options.path, 'replace');
     const bytes = Buffer.from(`${this.#endAt === 0 ? '[' : ','}${text}]`);
@@ -115,7 +114,7 @@ export class FileSink implements TraceSink {
   }
 }
 
-/** One request's entries: what it is, then when it came to what. */
+/** Entries of one request: its identity, then its timestamps. */
 function tritonTrace(id: number, record: TraceRecord): string {
   const { model, version, requestId, queueNs, inputNs, inferNs, outputNs, totalNs } = record;
   const start = BigInt(record.steadyNs);

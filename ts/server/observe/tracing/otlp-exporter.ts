@@ -1,6 +1,6 @@
-// OpenTelemetry's own exporters, over HTTP and gRPC, as what an OtlpSink sends by. Control plane,
-// main thread. In a file of its own beside the bundle, which is loaded when tracing is first on:
-// it brings OpenTelemetry's packages, and grpc-js where gRPC is asked for.
+// OpenTelemetry's exporters, over HTTP and gRPC, as the transport of an OtlpSink. Control plane,
+// main thread. In a separate file beside the bundle, loaded when tracing is first enabled: it
+// brings OpenTelemetry's packages, and grpc-js if gRPC is used.
 import { randomBytes } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -8,7 +8,7 @@ import type { OtlpSettings } from '../../../config/observation/tracing.js';
 import type { SpanExport } from './otlp-sink.js';
 import { SpanWriter } from './spans.js';
 
-/** What both exporters are. */
+/** Common interface of both exporters. */
 interface Exporter {
   export(spans: ReadableSpan[], done: (result: { code: number; error?: Error }) => void): void;
   shutdown(): Promise<void>;
@@ -17,7 +17,7 @@ interface Exporter {
 const SUCCESS = 0;
 const SPAN_ID_BYTES = 8;
 
-// A bundled CommonJS package has all its names in its default.
+// A bundled CommonJS package has all its names in its default export.
 const named = <T extends object>(module: T): T => (module as { default?: T }).default ?? module;
 
 async function exporterOf({ url, protocol }: OtlpSettings): Promise<Exporter> {

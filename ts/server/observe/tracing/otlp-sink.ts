@@ -1,15 +1,16 @@
-// Sends traces to an OpenTelemetry collector, a few at a time, and drops what it does not take: a
-// collector that is gone costs a bounded buffer and a warning a minute. Control plane, main thread.
+// Sends traces to an OpenTelemetry collector in small batches and drops those it does not accept:
+// an unreachable collector costs a bounded buffer and one warning a minute. Control plane, main
+// thread.
 import type { OtlpSettings } from '../../../config/observation/tracing.js';
 import { TRACE_FLUSH_MS, TRACE_WARN_EVERY_MS } from '../../../base/limits.js';
 import { RareWarning, type Logger } from '../../../base/logger.js';
 import type { TraceRecord } from '../../../base/generated/engine.js';
 import { type TraceSink } from './sink.js';
 
-/** A request's spans, at most: itself, its four parts, its batch. */
+/** Maximum spans of a request: itself, its four parts, its batch. */
 const SPANS_OF_TRACE = 6;
 
-/** Sends the spans of some traces. Rejects where the collector did not take them. */
+/** Sends the spans of some traces. Rejects if the collector did not accept them. */
 export interface SpanExport {
   send(records: readonly TraceRecord[]): Promise<void>;
   shutdown(): Promise<void>;
@@ -27,7 +28,7 @@ export class OtlpSink implements TraceSink {
   readonly #warning = new RareWarning(TRACE_WARN_EVERY_MS);
   #waiting: TraceRecord[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** The one message at a time. */
+  /** The message being sent. */
   #sending: Promise<void> | undefined;
   #lost = 0;
   #closed = false;
@@ -39,7 +40,8 @@ export class OtlpSink implements TraceSink {
 
   write(records: readonly TraceRecord[]): void {
     const room = this.#options.settings.waitingMax - this.#waiting.length;
-    if (records.length > room) this.#lose(records.length - Math.max(room, 0), 'too many wait');
+    if (records.length > room)
+      this.#lose(records.length - Math.max(room, 0), 'too many are queued');
     this.#waiting.push(...records.slice(0, Math.max(room, 0)));
     if (this.#waiting.length >= this.#tracesMax) this.#send();
     else this.#sendSoon();
@@ -60,7 +62,7 @@ export class OtlpSink implements TraceSink {
     await Promise.race([this.#sendAll(), late]).finally(() => clearTimeout(timer));
     this.#closed = true;
     clearTimeout(this.#timer);
-    if (this.#waiting.length > 0) this.#lose(this.#waiting.length, 'the server stops');
+    if (this.#waiting.length > 0) this.#lose(this.#waiting.length, 'the server is stopping');
     this.#waiting = [];
     void spans.shutdown().catch(() => undefined);
   }
@@ -98,7 +100,7 @@ export class OtlpSink implements TraceSink {
     this.#lost += traces;
     const { settings, logger } = this.#options;
     this.#warning.tell(() => {
-      logger.warn('traces are dropped: the collector does not take them', {
+      logger.warn('traces are dropped: the collector does not accept them', {
         url: settings.url,
         reason,
         traces,
@@ -107,7 +109,7 @@ export class OtlpSink implements TraceSink {
   }
 }
 
-// What a refused connection is called is in its cause, or in its code.
+// The reason of a refused connection is in its cause, or in its code.
 function shortReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;

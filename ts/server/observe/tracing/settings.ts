@@ -1,7 +1,7 @@
-// The settings of traces, of all models and of single ones, as Triton keeps and answers them: a
-// model has what it was given, and what it was not given is that of all models; what all models
-// were given can be taken back to what the server was started with. Control plane, main thread;
-// pure. Source: Triton's extension_trace.md; server/src/tracer.cc, http_server.cc.
+// Trace settings of all models and of single ones, as Triton keeps and returns them: a model uses
+// its own settings, then those of all models; the latter can be reset to the values from startup.
+// Control plane, main thread; pure. Source: Triton's extension_trace.md; server/src/tracer.cc,
+// http_server.cc.
 import type { TraceConfig, TraceValues } from '../../../config/observation/tracing.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { TraceRule } from '../../../base/generated/engine.js';
@@ -10,7 +10,7 @@ import type { TraceSettings as TraceAnswer } from '../../../protocols/control.js
 
 export type { TraceAnswer };
 
-/** A change: what is set anew; null = what is no longer set. */
+/** A change: new values; null = no longer set. */
 type Change = { readonly [Name in keyof TraceValues]?: TraceValues[Name] | null };
 type Given = { readonly [Name in keyof TraceValues]?: TraceValues[Name] };
 
@@ -19,7 +19,7 @@ const COUNT_MAX = 2_147_483_647;
 const COUNT_MIN = -1;
 const NAMES = 'trace_level, trace_rate, trace_count, log_frequency';
 
-/** What the engine is to go by, and the level as Triton writes it. */
+/** The engine's sampling rule, and the level as Triton writes it. */
 const ruleOf = (model: string, { on, rate, count }: TraceValues): TraceRule => ({
   model,
   own: true,
@@ -37,7 +37,7 @@ export class TraceSettings {
     this.#start = start;
   }
 
-  /** Of a model, "" = of all. */
+  /** Settings of a model; "" = of all. */
   values(model: string): TraceValues {
     const given = this.#models.get(model);
     const { on, rate, count, logFrequency } = this.#start;
@@ -49,12 +49,12 @@ export class TraceSettings {
     return [...['', ...this.#models.keys()]].some((model) => this.values(model).on);
   }
 
-  /** Of each model with settings of its own, and ("") of all others. */
+  /** Rules for each model with separate settings, and ("") for all others. */
   rules(): TraceRule[] {
     return ['', ...this.#models.keys()].map((model) => ruleOf(model, this.values(model)));
   }
 
-  /** What clients are told. `left`: what is left of the count. */
+  /** The response for clients. `left`: the remaining count. */
   answer(model: string, left: number): TraceAnswer {
     const { on, rate, logFrequency } = this.values(model);
     const { mode, file, otlp, options } = this.#start;
@@ -69,9 +69,11 @@ export class TraceSettings {
     };
   }
 
-  /** Changes what is set of a model, "" = of all. `left`: of a model, what is left of its count: it
-   * goes on from there where the change says nothing of it. Answers what changes for the engine;
-   * all of the change or none. Errors: InvalidArgument, Unimplemented (trace_file). */
+  /**
+   * Changes settings of a model; "" = of all. `left`: a model's remaining count, which continues
+   * unless the change sets it. Returns the changed rules for the engine; applies the whole change
+   * or nothing. Errors: InvalidArgument, Unimplemented (trace_file).
+   */
   update(
     model: string,
     change: Readonly<Record<string, unknown>>,
@@ -96,7 +98,7 @@ export class TraceSettings {
     if (model !== '' && !this.#models.has(model)) {
       return [{ ...ruleOf(model, values), own: false }];
     }
-    // Models that go by some of what is set for all are told of it too.
+    // Models that use some of the global settings are updated too.
     const models = model === '' ? ['', ...this.#models.keys()] : [model];
     return models.map((one) => {
       const { count } = (one === '' ? this.#all : this.#models.get(one)) ?? {};
@@ -152,7 +154,7 @@ function levelValue(value: unknown): boolean {
   }
   for (const word of words) {
     if (word === 'OFF' || word === 'TIMESTAMPS') continue;
-    const why = word === 'TENSORS' ? ': traces have no contents here' : '';
+    const why = word === 'TENSORS' ? ': Serval does not trace tensor contents' : '';
     throw invalid(`trace_level: expected OFF or TIMESTAMPS, got ${shown(word)}${why}`);
   }
   return words[0] === 'TIMESTAMPS';

@@ -1,12 +1,14 @@
-// Where traces go. Control plane, main thread. Types only.
+// Interface of trace destinations. Control plane, main thread. Types only.
 import type { TraceRecord } from '../../../base/generated/engine.js';
 
 export interface TraceSink {
-  /** Takes traces that have ended, oldest first. Never throws, and never keeps more than its limit:
-   * what it loses, now or later, it counts. */
+  /**
+   * Accepts finished traces, oldest first. Never throws, and never buffers more than its limit: it
+   * counts the traces that it loses, now or later.
+   */
   write(records: readonly TraceRecord[]): void;
-  /** How many traces were lost since the last call. */
+  /** Returns the number of traces lost since the last call. */
   takeLost(): number;
-  /** Writes what waits, for a while; then gives up. */
+  /** Writes buffered traces until a timeout, then gives up. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-// Traced requests as OpenTelemetry's spans: one for the request, with children for what it went
-// through, and one for a batch that several of them ran in, to which they are linked. Control
-// plane, main thread; pure. Imports types of OpenTelemetry only.
+// Traced requests as OpenTelemetry spans: one for the request, with children for its stages, and
+// one for a batch that several of them ran in, linked to them. Control plane, main thread; pure.
+// Imports only types of OpenTelemetry.
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
@@ -15,10 +15,10 @@ const STATUS_ERROR = 2;
 const SAMPLED = 1;
 const OK = 0;
 const NS_PER_SECOND = 1_000_000_000;
-/** Of batches whose span was made: they come close together. */
+/** Number of batches whose spans are remembered: records of one batch arrive close together. */
 const BATCHES_KEPT = 1024;
 
-/** By the numbers of the engine's Protocol: the access log's names. */
+/** Indexed by the engine's Protocol numbers; the names are the access log's. */
 const PROTOCOLS: readonly string[] = [
   'v1-rest',
   'v2-rest',
@@ -54,7 +54,7 @@ interface Part {
 export class SpanWriter {
   readonly #resource: Resource;
   readonly #scope: ReadableSpan['instrumentationScope'];
-  /** A new span's id: 16 hexadecimal digits. */
+  /** Returns a new span id: 16 hexadecimal digits. */
   readonly #newId: () => string;
   readonly #batches = new Set<string>();
 
@@ -64,7 +64,9 @@ export class SpanWriter {
     this.#newId = newId;
   }
 
-  /** The spans of some requests. Those of one batch that come together are named by its span. */
+  /**
+   * The spans of some requests. Requests of one batch that arrive together are linked by its span.
+   */
   spans(records: readonly TraceRecord[]): ReadableSpan[] {
     return records.flatMap((record) => [
       ...this.#requestSpans(record),
@@ -90,7 +92,7 @@ export class SpanWriter {
     const links = record.batchRequests > 0 ? [{ context: batchContext(record) }] : [];
     const spans = [root];
     let at = 0;
-    // What it did not come to has no span: a request that failed to decode was not run.
+    // A stage that was not reached has no span: a request that failed to decode was not run.
     const child = (name: string, ns: number, more: Partial<Part> = {}): void => {
       if (ns > 0) {
         const own = { ...context, spanId: this.#newId() };
@@ -116,8 +118,8 @@ export class SpanWriter {
     return spans;
   }
 
-  // Of a batch, once: a trace of its own, since it has many parents. Linked to those of its
-  // requests that are there.
+  // The span of a batch, made once: a separate trace, since it has many parents. Linked to those of
+  // its requests that are present.
   #batchSpan(record: TraceRecord, others: readonly TraceRecord[]): ReadableSpan[] {
     if (record.batchRequests === 0) return [];
     const context = batchContext(record);

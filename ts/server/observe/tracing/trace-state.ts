@@ -1,7 +1,7 @@
-// W3C's tracestate of a caller, handed on as it came. Control plane, main thread; pure.
+// A caller's W3C tracestate, forwarded unchanged. Control plane, main thread; pure.
 import type { TraceState } from '@opentelemetry/api';
 
-/** One that is only read: exporters write it out. */
+/** A read-only state: exporters only serialize it. */
 export function parseTraceState(text: string): TraceState {
   const members = new Map<string, string>();
   for (const member of text.split(',')) {

@@ -1,6 +1,6 @@
-// Traces of requests: which are traced is settled here and decided in the engine; what the engine
-// has recorded is taken from it ten times a second and handed to a collector or a file. Control
-// plane, main thread: one per process, made when tracing is first asked for.
+// Traces of requests: the rules are set here, and the engine decides which requests to trace; its
+// records are fetched ten times a second and sent to a collector or a file. Control plane, main
+// thread: one per process, created when tracing is first used.
 import type { TraceConfig } from '../../../config/observation/tracing.js';
 import type { Logger } from '../../../base/logger.js';
 import type { TraceRule, TraceTake } from '../../../base/generated/engine.js';
@@ -14,14 +14,14 @@ const TAKE_EVERY_MS = 100;
 export interface TracerOptions {
   readonly config: TraceConfig;
   readonly link: Pick<EngineLink, 'run' | 'read'>;
-  /** One word that listeners read: 1 where callers' trace context counts. */
+  /** One word that listeners read: 1 if callers' trace context is used. */
   readonly word: SharedArrayBuffer;
   readonly logger: Logger;
-  /** Makes the sink when the first trace is to be written. */
+  /** Creates the sink when the first trace is written. */
   readonly openSink: (frequencyOf: (model: string) => FileGroup) => Promise<TraceSink>;
 }
 
-/** Which traces go into one file together, and how many; 0 = all. */
+/** Models whose traces share a file, and how many traces a file has; 0 = all. */
 export interface FileGroup {
   readonly key: string;
   readonly tracesMax: number;
@@ -31,15 +31,15 @@ export class Tracer {
   readonly #options: TracerOptions;
   readonly #settings: TraceSettings;
   readonly #word: Uint32Array;
-  /** What is left of counts, by model, as the engine said last. */
+  /** Remaining counts by model, as the engine last reported them. */
   #left = new Map<string, number>();
   #sink: Promise<TraceSink> | undefined;
   #open: TraceSink | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Lost before there was a sink to count them. */
+  /** Traces lost before there was a sink to count them. */
   #unwritten = 0;
 
-  /** Begins where the configuration has tracing on. */
+  /** Starts tracing if the configuration enables it. */
   constructor(options: TracerOptions) {
     this.#options = options;
     this.#settings = new TraceSettings(options.config);
@@ -47,21 +47,23 @@ export class Tracer {
     if (this.#settings.on) this.#tell(this.#settings.rules());
   }
 
-  /** Of a model, "" = of all, as clients are told them. */
+  /** Settings of a model, "" = of all, as clients see them. */
   settings(model: string): TraceAnswer {
     this.#take();
     return this.#settings.answer(model, this.#leftOf(model));
   }
 
-  /** Changes settings of a model, "" = of all; answers what they are then. Errors: InvalidArgument,
-   * Unimplemented; nothing is changed then. */
+  /**
+   * Changes settings of a model, "" = of all; returns the resulting settings. Errors:
+   * InvalidArgument, Unimplemented; nothing is changed then.
+   */
   update(model: string, change: Readonly<Record<string, unknown>>): TraceAnswer {
     this.#take();
     this.#tell(this.#settings.update(model, change, (one) => this.#leftOf(one)));
     return this.settings(model);
   }
 
-  /** Writes what there is, and ends. */
+  /** Writes the remaining traces and ends. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -79,7 +81,7 @@ export class Tracer {
     if (rules.length === 0) return;
     const { on } = this.#settings;
     const parents = on && this.#options.config.mode === 'opentelemetry';
-    // Before the engine samples by them: what it records is to be taken.
+    // Starts fetching before the engine samples by the new rules.
     if (on) this.#begin();
     const bytes = writeTraceRules({ rules, parents });
     this.#options.link.run((native) => native.setTraces(bytes));
@@ -118,7 +120,7 @@ export class Tracer {
     try {
       taken = readTraces(link.read((native) => native.takeTraces(lost)));
     } catch (error) {
-      logger.error('traces could not be taken', { reason: String(error) });
+      logger.error('failed to read traces from the engine', { reason: String(error) });
       return;
     }
     this.#left = new Map(taken.left.map(({ model, count }) => [model, count]));

@@ -1,5 +1,5 @@
-// Tracing as the server has it: nothing but this until it is asked for, by a flag or by a client
-// that reads or changes its settings. Control plane, main thread.
+// The server's entry to tracing: nothing else is loaded until a flag enables it or a client reads
+// or changes its settings. Control plane, main thread.
 import type { TraceControl } from '../../../protocols/control.js';
 import type { TraceConfig } from '../../../config/observation/tracing.js';
 import type { Logger } from '../../../base/logger.js';
@@ -12,12 +12,12 @@ export interface TracesOptions {
   readonly config: TraceConfig;
   readonly link: Pick<EngineLink, 'run' | 'read'>;
   readonly logger: Logger;
-  /** The server's. */
+  /** The server's version. */
   readonly version: string;
 }
 
 export class Traces implements TraceControl {
-  /** One word that listeners read: 1 where callers' trace context counts. */
+  /** One word that listeners read: 1 if callers' trace context is used. */
   readonly word = new SharedArrayBuffer(Uint32Array.BYTES_PER_ELEMENT);
   readonly #options: TracesOptions;
   #tracer: Promise<Tracer> | undefined;
@@ -26,7 +26,7 @@ export class Traces implements TraceControl {
     this.#options = options;
   }
 
-  /** Before requests come. */
+  /** Call before requests arrive. */
   async start(): Promise<void> {
     if (this.#options.config.on) await this.#made();
   }
@@ -39,7 +39,7 @@ export class Traces implements TraceControl {
     return (await this.#made()).update(model, change);
   }
 
-  /** Behind the last request: writes what there is. */
+  /** Call after the last request: writes the remaining traces. */
   async close(): Promise<void> {
     await (await this.#tracer)?.close();
   }

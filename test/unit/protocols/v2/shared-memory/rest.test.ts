@@ -142,7 +142,10 @@ describe('CUDA shared memory over REST', () => {
       [{ raw_handle: undefined }, /raw_handle: expected an object with b64/],
       [{ raw_handle: 'AAAA' }, /raw_handle: expected an object with b64, got a string/],
       [{ raw_handle: {} }, /raw_handle\.b64: expected a string with base64/],
-      [{ raw_handle: { b64: 'A*==' } }, /raw_handle\.b64: expected base64, got another character/],
+      [
+        { raw_handle: { b64: 'A*==' } },
+        /raw_handle\.b64: expected base64, got an invalid character/,
+      ],
       [{ device_id: -1 }, /device_id: .*got -1/],
       [{ device_id: '0' }, /device_id: expected a whole number, got a string/],
       [{ byte_size: 1.5 }, /byte_size: .*got 1\.5/],

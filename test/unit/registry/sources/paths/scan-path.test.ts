@@ -1,4 +1,4 @@
-// What PATHs hold: files under names of their own, folders of files, names given with "name=".
+// Contents of PATHs: files with custom names, folders of files, names given as "name=".
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -102,11 +102,11 @@ test('two of one name are an error that names both', async (t) => {
   const folder = filled(t);
   assert.equal(
     await refused(folder, 'a.onnx', 'a=b.onnx'),
-    "b.onnx: model 'a' is in a.onnx too: expected a name of its own for each, as in NAME=b.onnx",
+    "b.onnx: model 'a' is also in a.onnx: expected unique names, as in NAME=b.onnx",
   );
-  assert.match(await refused(folder, 'repo', 'm=a.onnx'), /^a\.onnx: model 'm' is in repo\/m too/);
+  assert.match(await refused(folder, 'repo', 'm=a.onnx'), /^a\.onnx: model 'm' is also in repo\/m/);
   const twins = filledFolder(t, { 'm/a.onnx': 'x', 'm/a.pmml': 'x' });
-  assert.match(await refused(twins, 'm'), /^m\/a\.pmml: model 'a' is in m\/a\.onnx too/);
+  assert.match(await refused(twins, 'm'), /^m\/a\.pmml: model 'a' is also in m\/a\.onnx/);
 });
 
 test('one name for several models is refused', async (t) => {

@@ -1,6 +1,6 @@
-// What Spark 3.5 and 4.1, not in ANSI mode, answer to calls of functions over edge values
-// (test/fixtures/tabular/functions, written by make_answers.py there), and what a plan does. Values
-// are compared as the texts that CAST gives, types as typeof() names them.
+// Results of Spark 3.5 and 4.1, not in ANSI mode, for function calls on edge values
+// (test/fixtures/tabular/functions, written by make_answers.py there), compared with a plan's.
+// Values are compared as the text that CAST gives, types as the names from typeof().
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const given: Readonly<Record<string, GivenColumn>> = Object.fromEntries(
   ]),
 );
 
-/** Functions of doubles may differ in the last digit between libraries of mathematics. */
+/** Functions of doubles may differ in the last digit between math libraries. */
 function same(got: unknown, expected: string | null): boolean {
   if (got === expected || typeof got !== 'string' || expected === null) return got === expected;
   if (!/^-?\d+(\.\d+)?(E-?\d+)?$/.test(expected)) return false;
@@ -54,7 +54,7 @@ function run(expressions: readonly string[]) {
 
 type Outcome = ReturnType<typeof run> | Error;
 
-/** By expression, from as few runs as can be: where one of many fails they are run in halves. */
+/** Results by expression, from as few runs as possible: if one of many fails they run in halves. */
 function runAll(expressions: readonly string[]): Map<string, { outcome: Outcome; at: number }> {
   const found = new Map<string, { outcome: Outcome; at: number }>();
   let outcome: Outcome;

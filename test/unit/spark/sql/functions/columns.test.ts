@@ -1,5 +1,5 @@
-// Columns of arrays that statements make and read, and what a column cannot hold; errors name the
-// function, the argument and the types.
+// Columns of arrays that statements create and read, and values that a column cannot hold; errors
+// name the function, the argument and the types.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type GivenColumn, PlanError, runPlan } from '../../../tabular/run-plan.js';

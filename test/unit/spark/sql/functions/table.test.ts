@@ -1,5 +1,5 @@
-// Every function that Spark 3.5 and 4.1 list is one that statements may call, or one that is
-// refused with a reason; and the importer does what the table says.
+// Every function that Spark 3.5 and 4.1 list is either supported or refused with a reason, and the
+// importer matches the table.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,14 +17,14 @@ import { REFUSED_FUNCTIONS } from '../../../../../ts/importers/spark/sql/tables/
 import { lowered } from '../statements.js';
 
 const PATH = join('test', 'fixtures', 'tabular', 'functions', 'functions.json');
-/** By name: the versions that have it. */
+/** Function name -> the versions that have it. */
 const spark = JSON.parse(readFileSync(PATH, 'utf8')) as Readonly<Record<string, string>>;
 const CASTS = new Set(
   'bigint binary boolean cast date decimal double float int smallint string timestamp tinyint'.split(
     ' ',
   ),
 );
-/** Names of Spark's grammar that are not in its list. */
+/** Names in Spark's grammar that are not in its list. */
 const GRAMMAR = new Set(['timestampadd', 'timestampdiff', 'iff']);
 
 const callable = new Set([
@@ -54,7 +54,7 @@ test('the tables name no functions that Spark has not', () => {
   );
 });
 
-/** The importer's answer to a call with `count` arguments. */
+/** The importer's problems for a call with `count` arguments. */
 const problemsOf = (name: string, count: number): string =>
   lowered(
     `SELECT ${name}(${Array(count).fill("'1'").join(', ')}) AS x FROM __THIS__`,
@@ -63,7 +63,7 @@ const problemsOf = (name: string, count: number): string =>
 
 test('the importer refuses what the table refuses, with its reason', () => {
   for (const [name, reason] of REFUSED_FUNCTIONS) {
-    // EXISTS is a word of the grammar.
+    // EXISTS is a keyword of the grammar.
     if (name === 'exists') continue;
     const problems = problemsOf(name, 2);
     assert.ok(problems.includes(`the function ${name}() is not supported: ${reason}`), problems);

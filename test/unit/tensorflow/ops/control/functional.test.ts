@@ -1,4 +1,4 @@
-// If, Case, While and lists in whole graphs: what they become, and what is refused or limited.
+// If, Case, While and lists in whole graphs: the result, refusals and limits.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { FunctionDef, NodeDef } from '../../../../../ts/importers/tensorflow/types.js';
@@ -155,7 +155,7 @@ const BELOW = fun('below', {
   returns: { out: 'less:z:0' },
 });
 
-/** A body that counts and makes `made` (a node named v2) of v. */
+/** A body that counts and computes `made` (a node named v2) from v. */
 const bodyOf = (name: string, made: NodeDef, ...more: readonly NodeDef[]): FunctionDef =>
   fun(name, {
     inputs: [arg('i', 'int32'), 'v'],
@@ -273,7 +273,7 @@ test('an operator that is not supported is named with the function around it', (
   ]);
 });
 
-/** Loops inside each other, in each of which v's shape changes: every body is lowered again. */
+/** Nested loops in which v's shape changes at each level: every body is lowered again. */
 function nested(depth: number): readonly FunctionDef[] {
   return Array.from({ length: depth }, (_, level) =>
     bodyOf(

@@ -1,5 +1,5 @@
-// Which loops are taken for an LSTM or GRU layer: the standard cells in their spellings, and bodies
-// that differ from them in one thing only, which must stay loops.
+// Which loops are recognized as an LSTM or GRU layer: the standard cells in their spellings, and
+// bodies with a single difference, which must stay loops.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { numbersTensor } from '../../../../../ts/importers/tensorflow/lower/tensors.js';
@@ -16,8 +16,10 @@ import { refOf } from '../../control/graphs.js';
 
 const UNITS = 5;
 
-/** Lines "name op input ...". "Const=1,2" has these numbers, "Split=4" makes so many parts,
- * "MatMul=t" takes its weights turned. */
+/**
+ * Lines "name op input ...". "Const=1,2" has these numbers, "Split=4" makes four parts, "MatMul=t"
+ * has transposed weights.
+ */
 function functionOf(
   args: readonly string[],
   lines: readonly string[],
@@ -122,7 +124,7 @@ interface Change {
   readonly values?: readonly Value[];
 }
 
-/** LSTM with lines in place of those of the same name. */
+/** An LSTM in which lines replace those with the same name. */
 function lstmWith({
   lines = [],
   returns,

@@ -1,4 +1,4 @@
-// Serialised tree ensembles as lists of nodes, and bytes that are none.
+// Serialized tree ensembles as lists of nodes, and invalid bytes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServalError } from '../../../../../ts/base/errors.js';

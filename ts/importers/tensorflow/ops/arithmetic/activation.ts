@@ -1,7 +1,6 @@
-// Activation functions. Tier T1. Those that the runtime has only for float are written out for
-// double.
-// Source: tensorflow/core/kernels/{relu_op,softplus_op,softsign_op,softmax_op}.h.
-// Importer's worker thread.
+// Activation functions. Those that the runtime supports only for float are composed of other
+// operators for double. Source:
+// tensorflow/core/kernels/{relu_op,softplus_op,softsign_op,softmax_op}.h. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isFloating } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -72,7 +71,7 @@ const softplus = doubleBy('Softplus', (cx, x) => {
   return add(cx, max(cx, x, number(cx, x, 0)), rest);
 });
 
-/** The runtime's own multiplies by the reciprocal, which is 0 for the largest numbers. */
+/** The runtime's own Softsign multiplies by the reciprocal, which is 0 for the largest numbers. */
 const softsign = floatLowering((cx, x) => div(cx, x, add(cx, abs(cx, x), number(cx, x, 1))));
 
 const alongLast =

@@ -1,12 +1,12 @@
-// Element-wise pieces that lowerings are written with: ONNX operators with broadcast shapes.
-// Importer's worker thread.
+// Element-wise building blocks of lowerings: ONNX operators with broadcast shapes. Importer's
+// worker thread.
 import type { Lowering, OpContext } from '../../lower/context.js';
 import type { Dtype } from '../../types.js';
 import { broadcastShapes } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
 import { unlessAny } from './checks.js';
 
-/** An operator with two inputs that broadcast; the result has the first one's type, or `dtype`. */
+/** An operator with two broadcast inputs; the result has the first one's type, or `dtype`. */
 export function binary(
   cx: OpContext,
   type: string,
@@ -40,7 +40,7 @@ export const xor = of('Xor', 'bool');
 export const not = (cx: OpContext, a: TensorValue): TensorValue => cx.op('Not', [a]);
 export const abs = (cx: OpContext, a: TensorValue): TensorValue => cx.op('Abs', [a]);
 
-/** `yes` where the condition holds, else `no`; all broadcast. */
+/** `yes` if the condition holds, else `no`; all broadcast. */
 export function where(
   cx: OpContext,
   condition: TensorValue,
@@ -55,7 +55,7 @@ export function where(
 export const number = (cx: OpContext, like: TensorValue, value: number): TensorValue =>
   cx.scalar(like.dtype, value);
 
-/** The lowering of an operator that is one ONNX operator of the same inputs. */
+/** Lowers an operator to one ONNX operator with the same inputs. */
 export const unary =
   (type: string): Lowering =>
   (cx) =>
@@ -66,7 +66,7 @@ export const binaryLowering =
   (cx) =>
     binary(cx, type, cx.tensor(0), cx.tensor(1), dtype);
 
-/** Half and bfloat16 are computed in float and rounded once, at the end. */
+/** Computes half and bfloat16 in float, and rounds once at the end. */
 export function inFloat(
   cx: OpContext,
   inputs: readonly TensorValue[],
@@ -77,7 +77,7 @@ export function inFloat(
   return cx.cast(compute(...inputs.map((one) => cx.cast(one, 'float'))), dtype);
 }
 
-/** The same of several results. */
+/** The same for several results. */
 export function inFloatAll(
   cx: OpContext,
   inputs: readonly TensorValue[],
@@ -88,14 +88,16 @@ export function inFloatAll(
   return compute(inputs.map((one) => cx.cast(one, 'float'))).map((one) => cx.cast(one, dtype));
 }
 
-/** A lowering over all tensors of the node, in float where they are half or bfloat16. */
+/** A lowering over all tensors of the node, in float if they are half or bfloat16. */
 export const floatLowering =
   (compute: (cx: OpContext, ...inputs: TensorValue[]) => TensorValue): Lowering =>
   (cx) =>
     inFloat(cx, cx.tensors(), (...wide) => compute(cx, ...wide));
 
-/** The scalar 1, which cannot be computed where any element of `bad` is true: the request then
- * fails with `text`. What the checked operator computes must use it. */
+/**
+ * The scalar 1, which fails the request with `text` if any element of `bad` is true. The checked
+ * operator's computation must use it.
+ */
 export function oneUnlessAny(
   cx: OpContext,
   bad: TensorValue,
@@ -105,7 +107,7 @@ export function oneUnlessAny(
   return unlessAny(cx, bad, cx.scalar(dtype, 1), text);
 }
 
-/** A scalar's one element where it is known: constants of any rank with one element. */
+/** The single element of a constant of any rank, if it is known. */
 export function onlyNumber(cx: OpContext, index: number): number | undefined {
   const numbers = cx.numbers(index) ?? cx.tensor(index).ints;
   return numbers?.length === 1 ? numbers[0] : undefined;

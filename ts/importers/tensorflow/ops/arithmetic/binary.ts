@@ -1,5 +1,4 @@
-// Arithmetic of two tensors, and sums of several. Tier T1.
-// Source: tensorflow/core/kernels/cwise_ops.h.
+// Arithmetic of two tensors, and sums of several. Source: tensorflow/core/kernels/cwise_ops.h.
 // Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { broadcastShapes, isFloating } from '../../lower/values.js';
@@ -19,7 +18,7 @@ import { log1p } from './unary.js';
 import { noteScaled, normalised } from '../norm/affine.js';
 import { notePrepared } from '../conv/layout.js';
 
-/** One that layers near convolutions are written with. */
+/** Records operators that layers near convolutions are written with. */
 const noted =
   (type: string): Lowering =>
   (cx) => {
@@ -44,13 +43,13 @@ const squaredDifference = floatLowering((cx, x, y) => {
   return mul(cx, difference, difference);
 });
 
-/** 0 where y is 0. */
+/** 0 if y is 0. */
 const divNoNan = floatLowering((cx, x, y) => {
   const zero = number(cx, y, 0);
   return where(cx, equal(cx, y, zero), zero, div(cx, x, y));
 });
 
-/** 0 where y is 0, also for infinite and NaN x. */
+/** 0 if y is 0, even for infinite and NaN x. */
 const mulNoNan = floatLowering((cx, x, y) => {
   const zero = number(cx, y, 0);
   return where(cx, equal(cx, y, zero), zero, mul(cx, x, y));
@@ -81,10 +80,10 @@ const addN: Lowering = (cx) => {
   return rest.reduce((sum, one) => add(cx, sum, one), first);
 };
 
-/** The bias goes along the last axis, or in NCHW along the second. */
+/** The bias applies along the last axis, or in NCHW along the second. */
 const biasAdd: Lowering = (cx) => {
   const [value, bias] = [cx.tensor(0), cx.tensor(1)];
-  cx.requireRank(value, 2); // ONNX's Add takes vectors too
+  cx.requireRank(value, 2); // ONNX's Add accepts vectors too
   const shape = value.shape ?? (bias.shape === undefined ? undefined : value.shape);
   if (cx.text('data_format', 'NHWC') !== 'NCHW') {
     return cx.op('Add', [value, bias], { shape });

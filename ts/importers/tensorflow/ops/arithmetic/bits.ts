@@ -1,4 +1,4 @@
-// Bits of integers. Tier T1. Source: tensorflow/core/kernels/cwise_ops.h (left_shift_op ...).
+// Bit operations on integers. Source: tensorflow/core/kernels/cwise_ops.h (left_shift_op ...).
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Dtype } from '../../types.js';
@@ -26,7 +26,7 @@ function shifted(cx: OpContext, x: TensorValue, by: TensorValue, direction: stri
   return cx.cast(cx.op('BitShift', [a, b], { shape, attributes }), x.dtype);
 }
 
-/** Amounts outside the type's bits are its ends. */
+/** Shift amounts outside the type's bits are clamped. */
 function amount(cx: OpContext): TensorValue {
   const y = cx.tensor(1);
   const last = (BITS[y.dtype] ?? 1) - 1;
@@ -35,7 +35,7 @@ function amount(cx: OpContext): TensorValue {
 
 const leftShift: Lowering = (cx) => shifted(cx, cx.tensor(0), amount(cx), 'LEFT');
 
-/** Negative numbers are shifted by their complement: the sign stays. */
+/** Negative numbers are shifted through their complement, so that the sign is kept. */
 const rightShift: Lowering = (cx) => {
   const x = cx.tensor(0);
   if (x.dtype.startsWith('u')) return shifted(cx, x, amount(cx), 'RIGHT');

@@ -1,6 +1,6 @@
-// What TensorFlow's kernels refuse and ONNX's operators answer: indices that no element has, sizes
-// below 0. Operators of ours look at them while a request runs, where they are not constants that
-// are seen to be right. Importer's worker thread.
+// Checks of inputs that TensorFlow's kernels refuse but ONNX's operators accept: out-of-range
+// indices, negative sizes. Serval's operators check them during a request, unless they are
+// constants known to be valid. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 
@@ -11,11 +11,11 @@ export interface IndexTexts {
 }
 
 interface IndexOptions extends IndexTexts {
-  /** Indices below 0 are all taken. */
+  /** All indices below 0 are accepted. */
   readonly isNegativeOk?: boolean;
 }
 
-/** int32 or int64, as the checks read indices. */
+/** Converts to int32 or int64, the types that the checks read. */
 const asIndices = (cx: OpContext, value: TensorValue): TensorValue =>
   value.dtype === 'int32' || value.dtype === 'int64' ? value : cx.cast(value, 'int64');
 
@@ -26,7 +26,7 @@ export function sizeOfAxis(cx: OpContext, value: TensorValue, axis: number): Ten
   return cx.slice(cx.shapeOf(value), [axis], [axis + 1], [0]);
 }
 
-/** The indices, none of which is below 0 or not below `bound` (int64, one element). */
+/** The indices, checked to be at least 0 and below `bound` (int64, one element). */
 export function checkedIndices(
   cx: OpContext,
   given: TensorValue,
@@ -56,7 +56,7 @@ export function checkedIndices(
   return out ?? cx.fail('CheckIndices has no output');
 }
 
-/** Indices of which each row names an element or a slice of a tensor of this shape (int64). */
+/** Indices whose rows must each name an element or a slice of a tensor of this shape (int64). */
 export function checkedTuples(
   cx: OpContext,
   given: TensorValue,
@@ -74,8 +74,10 @@ export function checkedTuples(
   return out ?? cx.fail('CheckTuples has no output');
 }
 
-/** `value`, which cannot be computed where a flag of `bad` is set: the request then fails with
- * `text`, in which {0}, {1} ... are the numbers of `shown`. */
+/**
+ * `value`, which fails the request if a flag of `bad` is set, with `text`, in which {0}, {1} ...
+ * are the numbers of `shown`.
+ */
 export function unlessAny(
   cx: OpContext,
   bad: TensorValue,

@@ -1,7 +1,6 @@
-// Divisions and remainders, of integers with TensorFlow's signs and errors. Tier T1.
-// Source: tensorflow/core/kernels/cwise_ops.h (safe_div_or_mod_op, google_floor_div,
-// google_floor_fmod); the smallest integer divided by -1 wraps around.
-// Importer's worker thread.
+// Divisions and remainders, for integers with TensorFlow's signs and errors. Source:
+// tensorflow/core/kernels/cwise_ops.h (safe_div_or_mod_op, google_floor_div, google_floor_fmod);
+// the smallest integer divided by -1 wraps around. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { broadcastShapes, isFloating } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -23,12 +22,14 @@ import {
 } from './algebra.js';
 import { unlessAny } from './checks.js';
 
-/** Division by an integer 0 or the smallest integer by -1 would end the process: no operator of
- * the runtime may meet them. Types up to 32 bits are divided as doubles, which are exact there;
- * 64-bit ones by a divisor in which 0 and -1 are replaced. */
+/**
+ * Division by an integer 0, or of the smallest integer by -1, would crash the process, so the
+ * runtime's operators must never see them. Types up to 32 bits are divided as doubles, which are
+ * exact there; 64-bit ones by a divisor in which 0 and -1 are replaced.
+ */
 const isWide = (value: TensorValue): boolean => value.dtype === 'int64' || value.dtype === 'uint64';
 
-/** The divisor, unless one of its elements is 0: then the request fails. */
+/** The divisor; fails the request if one of its elements is 0. */
 function nonZero(cx: OpContext, y: TensorValue): TensorValue {
   const numbers = cx.numbers(1);
   if (numbers !== undefined) {
@@ -47,7 +48,7 @@ function wideQuotient(cx: OpContext, x: TensorValue, y: TensorValue): TensorValu
   return where(cx, isMinusOne, sub(cx, number(cx, x, 0), x), quotient);
 }
 
-/** Whether the rest's sign is not the divisor's: then the floor is one below. */
+/** Whether the remainder's sign differs from the divisor's: the floor is then one less. */
 function isBelow(cx: OpContext, rest: TensorValue, y: TensorValue): TensorValue {
   const zero = number(cx, y, 0);
   const differs = xor(cx, less(cx, rest, zero), less(cx, y, zero));
@@ -58,7 +59,7 @@ function truncatedInt(cx: OpContext, x: TensorValue, y: TensorValue): TensorValu
   const divisor = nonZero(cx, y);
   if (isWide(x)) return wideQuotient(cx, x, divisor);
   const quotient = div(cx, cx.cast(x, 'double'), cx.cast(divisor, 'double'));
-  // By way of int64: the smallest integer divided by -1 is one too many for its own type.
+  // Through int64: the smallest integer divided by -1 overflows its own type.
   return cx.cast(cx.cast(quotient, 'int64'), x.dtype);
 }
 
@@ -85,7 +86,7 @@ function floorModInt(cx: OpContext, x: TensorValue, y: TensorValue): TensorValue
     return cx.cast(cx.cast(sub(cx, cx.cast(x, 'double'), whole), 'int64'), x.dtype);
   }
   if (x.dtype === 'uint64') return binary(cx, 'Mod', x, divisor);
-  // The remainder of a division by 1 is that by -1.
+  // The remainder of a division by 1 equals that by -1.
   const isMinusOne = equal(cx, divisor, number(cx, divisor, -1));
   return binary(cx, 'Mod', x, where(cx, isMinusOne, number(cx, divisor, 1), divisor));
 }
@@ -116,7 +117,7 @@ const truncatedFloat = floatLowering((cx, x, y) => {
   return mul(cx, cx.op('Sign', [quotient]), down);
 });
 
-/** The quotient is rounded to its own type first: 4 // 0.4 is 10 in half, where 0.4 is less. */
+/** The quotient is first rounded to its own type: 4 // 0.4 is 10 in half, where 0.4 is smaller. */
 const floorFloat: Lowering = (cx) => cx.op('Floor', [div(cx, cx.tensor(0), cx.tensor(1))]);
 const realDivide = floatLowering(div);
 const truncatedModFloat = floatLowering(fmod);

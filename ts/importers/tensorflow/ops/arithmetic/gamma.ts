@@ -1,4 +1,4 @@
-// The logarithm of the gamma function and its derivative, which ONNX lacks: computed in double.
+// The logarithm of the gamma function and its derivative, which ONNX lacks, computed in double:
 // Lanczos' approximation with g = 7 and 9 terms; the asymptotic series of the digamma function.
 // Importer's worker thread.
 import type { OpContext, Operators } from '../../lower/context.js';
@@ -29,7 +29,7 @@ function fractions(
     vector(numerators),
     add(cx, column, vector(numerators.map((_, i) => first + i))),
   );
-  // From the front where that is known: see reduce.ts.
+  // Counts axes from the front if the rank is known: see reduce.ts.
   return cx.op('ReduceSum', [terms, cx.int64s([x.shape?.length ?? -1])], {
     shape: x.shape,
     attributes: { keepdims: { int: 0 } },
@@ -38,11 +38,11 @@ function fractions(
 
 const log = (cx: OpContext, x: TensorValue): TensorValue => cx.op('Log', [x]);
 
-/** pi times what is beyond the next integer below: for functions of period 1. */
+/** pi times the fractional part: for functions of period 1. */
 const turn = (cx: OpContext, x: TensorValue): TensorValue =>
   mul(cx, sub(cx, x, cx.op('Floor', [x])), number(cx, x, Math.PI));
 
-/** Of x from 0.5 on: log of gamma(z + 1) with z = x - 1. */
+/** For x from 0.5 on: log of gamma(z + 1) with z = x - 1. */
 function logGammaAbove(cx: OpContext, x: TensorValue): TensorValue {
   const z = sub(cx, x, number(cx, x, 1));
   const t = add(cx, z, number(cx, x, 7.5));
@@ -52,7 +52,7 @@ function logGammaAbove(cx: OpContext, x: TensorValue): TensorValue {
 }
 
 interface Reflected {
-  /** x, or 1 - x where x is below 0.5. */
+  /** x, or 1 - x if x is below 0.5. */
   readonly above: TensorValue;
   readonly isBelow: TensorValue;
   /** x is 0 or a negative integer. */
@@ -78,7 +78,7 @@ function logGamma(cx: OpContext, x: TensorValue): TensorValue {
 
 /** Steps up from 0.5 after which the series is exact to 1e-14. */
 const STEPS = 10;
-/** Of x^-2, x^-4 ...: the Bernoulli numbers B(2k) / 2k. */
+/** Coefficients of x^-2, x^-4 ...: the Bernoulli numbers B(2k) / 2k. */
 const SERIES = [1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32_760, 1 / 12];
 
 function digamma(cx: OpContext, x: TensorValue): TensorValue {

@@ -1,7 +1,6 @@
-// Random numbers: of the right type, shape and distribution, but never TensorFlow's own, also for
-// the stateless operators, whose seed is not used. Tier T1: dropout that is off still draws them,
-// and is known by what it draws from (lower/draws.ts).
-// Importer's worker thread.
+// Random numbers of the right type, shape and distribution, but never TensorFlow's own values, even
+// for the stateless operators, whose seed is not used. Disabled dropout still draws them and is
+// recognised by what it draws from (lower/draws.ts). Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { numbersTensor } from '../../lower/tensors.js';
 import { drawnUniform } from '../../lower/draws.js';
@@ -27,7 +26,7 @@ function drawn(cx: OpContext, type: string, isDouble: boolean): TensorValue {
   return cx.noteDraw(value);
 }
 
-/** Digits after the point of TensorFlow's uniform numbers: sums of them with 1 stay below 2. */
+/** Fraction bits of TensorFlow's uniform numbers: sums of them with 1 stay below 2. */
 const UNIFORM_BITS: Partial<Record<Dtype, number>> = {
   half: 10,
   bfloat16: 7,
@@ -35,7 +34,7 @@ const UNIFORM_BITS: Partial<Record<Dtype, number>> = {
   double: 52,
 };
 
-/** The numbers with no more digits than TensorFlow's have. */
+/** The numbers rounded to as many digits as TensorFlow's have. */
 function onGrid(cx: OpContext, value: TensorValue, dtype: Dtype): TensorValue {
   const steps = 2 ** (UNIFORM_BITS[dtype] ?? cx.fail(`of ${dtype}`));
   const floor = cx.op('Floor', [mul(cx, value, cx.scalar(value.dtype, steps))]);
@@ -74,7 +73,7 @@ const multinomial: Lowering = (cx) => {
   return cx.cast(cx.noteDraw(out), cx.type('output_dtype', 'int64'));
 };
 
-/** What seeds the stateless operators of version 2; they do not use it here. */
+/** Seed state of the stateless operators of version 2, which is not used here. */
 const keyAndCounter: Lowering = (cx) => [zeros(cx, 1), zeros(cx, 2)];
 const keyCounterAlgorithm: Lowering = (cx) => [zeros(cx, 1), zeros(cx, 2), cx.scalar('int32', 1)];
 const algorithm: Lowering = (cx) => cx.scalar('int32', 1);

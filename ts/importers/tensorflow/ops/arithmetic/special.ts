@@ -1,10 +1,10 @@
-// Special functions, by operators of ours. Source: tensorflow/core/kernels/cwise_ops.h.
+// Special functions, by Serval's own operators. Source: tensorflow/core/kernels/cwise_ops.h.
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { broadcastShapes, type TensorValue } from '../../lower/values.js';
 import { computable } from '../tabular/attributes.js';
 
-/** One operator of ours of the node's name, in float where the node's type is shorter. */
+/** Serval's operator with the node's name, in float if the node's type is smaller. */
 const special: Lowering = (cx) => {
   const x = cx.tensor(0);
   const given = computable(cx, x);
@@ -12,7 +12,7 @@ const special: Lowering = (cx) => {
   return value === undefined ? cx.fail('has no output') : cx.cast(value, x.dtype);
 };
 
-/** Two tensors of one shape: what ONNX's own operators do for themselves. */
+/** Broadcasts two tensors to one shape, which ONNX's own operators do themselves. */
 function alike(cx: OpContext, a: TensorValue, b: TensorValue): TensorValue[] {
   const shape = broadcastShapes(a.shape, b.shape);
   const spread = (value: TensorValue, to: TensorValue): TensorValue =>
@@ -33,7 +33,7 @@ const ofTwo: Lowering = (cx) => {
   return value === undefined ? cx.fail('has no output') : cx.cast(value, a.dtype);
 };
 
-/** Of three tensors of one shape, or scalars. */
+/** A function of three tensors of one shape, or scalars. */
 const betainc: Lowering = (cx) => {
   const inputs = cx.tensors(0, 3).map((one) => computable(cx, one));
   const [first] = inputs;

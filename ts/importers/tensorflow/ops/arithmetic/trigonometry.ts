@@ -1,6 +1,5 @@
-// Trigonometric and hyperbolic functions. Tier T1. Those that the runtime has only for float are
-// written out for double where that keeps its range.
-// Importer's worker thread.
+// Trigonometric and hyperbolic functions. Those that the runtime supports only for float are
+// composed of other operators for double, if that keeps its range. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
@@ -64,13 +63,13 @@ const acosh: Written = (cx, x) => {
 const atanh: Written = (cx, x) =>
   mul(cx, number(cx, x, 0.5), sub(cx, log1p(cx, x), log1p(cx, negative(cx, x))));
 
-/** Below 0, or -0: its reciprocal is negative. */
+/** Negative, including -0: its reciprocal is negative. */
 function isSigned(cx: OpContext, x: TensorValue): TensorValue {
   const zero = number(cx, x, 0);
   return or(cx, less(cx, x, zero), less(cx, cx.op('Reciprocal', [x]), zero));
 }
 
-/** The angle of (x, y): that of (|x|, |y|), moved into its quarter. */
+/** The angle of (x, y): that of (|x|, |y|), moved into its quadrant. */
 const atan2 = floatLowering((cx, y, x) => {
   const zero = number(cx, x, 0);
   const [width, height] = [abs(cx, x), abs(cx, y)];

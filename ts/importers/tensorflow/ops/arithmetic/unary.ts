@@ -1,6 +1,4 @@
-// Arithmetic of one tensor. Tier T1.
-// Source: tensorflow/core/kernels/cwise_ops.h.
-// Importer's worker thread.
+// Arithmetic of one tensor. Source: tensorflow/core/kernels/cwise_ops.h. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isFloating } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -16,7 +14,7 @@ export function expm1(cx: OpContext, x: TensorValue): TensorValue {
   return mul(cx, half, add(cx, cx.op('Exp', [x]), number(cx, x, 1)));
 }
 
-// From here on 1 + x is x + 1 or x itself, without a rounding error to make up for.
+// From here on 1 + x is x + 1 or x itself, without a rounding error to correct.
 const ROUNDED_FROM = 2 ** 60;
 
 /** log(1 + x) without losing small x: log(u) - ((u - 1) - x) / u with u = 1 + x. */
@@ -30,13 +28,13 @@ export function log1p(cx: OpContext, x: TensorValue): TensorValue {
   return sub(cx, cx.op('Log', [add(cx, x, one)]), correction);
 }
 
-/** Halves go to the even neighbour in both. */
+/** Both round halves to even. */
 const round: Lowering = (cx) => {
   const x = cx.tensor(0);
   return isFloating(x.dtype) ? cx.op('Round', [x]) : x;
 };
 
-/** Integers are rounded already. */
+/** Integers need no rounding. */
 const towards =
   (type: string): Lowering =>
   (cx) => {

@@ -1,5 +1,5 @@
-// WAV files to samples and back, by operators of ours. Importer's worker thread.
-// Source: tensorflow/core/ops/audio_ops.cc.
+// Decodes WAV files to samples and encodes them, by Serval's own operators. Importer's worker
+// thread. Source: tensorflow/core/ops/audio_ops.cc.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { emit } from '../strings/elements.js';
 

@@ -1,5 +1,5 @@
-// Arithmetic of complex tensors, and the operators between them and real ones.
-// Source: tensorflow/core/kernels/cwise_ops.h. Importer's worker thread.
+// Arithmetic of complex tensors, and the operators between them and real ones. Source:
+// tensorflow/core/kernels/cwise_ops.h. Importer's worker thread.
 import { complexValue, isComplexDtype, partDtype } from '../../lower/complex.js';
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { broadcastShapes, type ComplexValue, type TensorValue } from '../../lower/values.js';
@@ -27,7 +27,7 @@ const product: Binary = (cx, a, b) =>
     add(cx, mul(cx, a.real, b.imaginary), mul(cx, a.imaginary, b.real)),
   );
 
-/** The divisor is scaled by its larger part: its square does not overflow. */
+/** The divisor is scaled by its larger part, so that its square does not overflow. */
 const quotient: Binary = (cx, a, b) => {
   const scale = max(cx, abs(cx, b.real), abs(cx, b.imaginary));
   const [re, im] = [div(cx, b.real, scale), div(cx, b.imaginary, scale)];
@@ -47,7 +47,7 @@ const custom = (cx: OpContext, name: string, a: ComplexValue): TensorValue => {
 const size = (cx: OpContext, a: ComplexValue): TensorValue => custom(cx, 'ComplexAbs', a);
 const angle = (cx: OpContext, a: ComplexValue): TensorValue => custom(cx, 'Angle', a);
 
-/** Of a size and an angle. */
+/** A complex number from magnitude and angle. */
 const turned = (cx: OpContext, length: TensorValue, by: TensorValue): ComplexValue =>
   complexValue(mul(cx, length, cx.op('Cos', [by])), mul(cx, length, cx.op('Sin', [by])));
 
@@ -58,7 +58,7 @@ const half = (cx: OpContext, x: TensorValue): TensorValue => mul(cx, x, number(c
 
 const sqrt: Unary = (cx, a) => turned(cx, cx.op('Sqrt', [size(cx, a)]), half(cx, angle(cx, a)));
 
-/** 1, of a value's shape. */
+/** 1 in the shape of a value. */
 const one = (cx: OpContext, a: ComplexValue): ComplexValue =>
   complexValue(number(cx, a.real, 1), number(cx, a.real, 0));
 
@@ -83,7 +83,7 @@ const equal = (cx: OpContext): TensorValue => {
   return and(cx, same(a.real, b.real), same(a.imaginary, b.imaginary));
 };
 
-/** From and to complex types; of a complex number the real part is kept. */
+/** Casts from and to complex types; to a real type, the real part is kept. */
 const cast: Lowering = (cx) => {
   const [value, target] = [cx.input(0), cx.type('DstT')];
   const part = partDtype(target);
@@ -96,7 +96,7 @@ const cast: Lowering = (cx) => {
   return isComplexDtype(target) ? complexValue(real, cx.cast(value.imaginary, part)) : real;
 };
 
-/** The two parts have one shape after it. */
+/** Broadcasts the two parts to one shape. */
 const joined: Lowering = (cx) => {
   const [real, imaginary] = [cx.tensor(0), cx.tensor(1)];
   const isOne =

@@ -1,4 +1,4 @@
-// Fourier transforms, by operators of ours. Source: tensorflow/core/kernels/fft_ops.cc.
+// Fourier transforms, by Serval's own operators. Source: tensorflow/core/kernels/fft_ops.cc.
 // Importer's worker thread.
 import { complexValue } from '../../lower/complex.js';
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
@@ -6,7 +6,10 @@ import type { TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 import { complexInput } from './parts.js';
 
-/** The dims with the last ones as fft_length says. `half`: the last is that of coefficients. */
+/**
+ * The dims with the last ones set by fft_length. `half`: the last one is the number of
+ * coefficients.
+ */
 function lengthened(shape: Shape, lengths: TensorValue, dims: number, half: boolean): Shape {
   return shape?.map((_, axis) => {
     const at = axis - (shape.length - dims);
@@ -23,7 +26,7 @@ const requireDims = (cx: OpContext, value: TensorValue, dims: number): void => {
   }
 };
 
-/** Between complex tensors; the kernel is named as the operator. */
+/** Transforms between complex tensors; the kernel has the operator's name. */
 const whole =
   (name: string, dims: number): Lowering =>
   (cx) => {

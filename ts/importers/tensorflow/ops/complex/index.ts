@@ -1,11 +1,11 @@
-// Which operators take complex tensors, and how. Importer's worker thread.
+// Operators that support complex tensors, and their lowerings. Importer's worker thread.
 import { complexValue } from '../../lower/complex.js';
 import type { Lowering, OpContext, Operator, Operators } from '../../lower/context.js';
 import type { Value } from '../../lower/values.js';
 import { COMPLEX_ARITHMETIC } from './arithmetic.js';
 import { ofShape, partwise, productOf } from './parts.js';
 
-/** What moves elements, or is linear in them. */
+/** Operators that move elements, or are linear in them. */
 const PARTWISE: readonly string[] = [
   ...['Identity', 'IdentityN', 'RefIdentity', 'Snapshot', 'StopGradient', 'PreventGradient'],
   ...['EnsureShape', 'OptimizationBarrier', 'Reshape', 'ExpandDims', 'Squeeze', 'Transpose'],
@@ -19,13 +19,13 @@ const PARTWISE: readonly string[] = [
   ...['Sum', 'Mean', 'Cumsum', 'SegmentSum', 'UnsortedSegmentSum'],
 ];
 const OF_SHAPE: readonly string[] = ['Shape', 'ShapeN', 'Size', 'Rank'];
-/** What carries values of any kind (ops/control/flat-values.ts). */
+/** Operators that carry values of any kind (ops/control/flat-values.ts). */
 const CARRIERS: readonly string[] = [
   ...['If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile'],
 ];
 const PRODUCTS: readonly string[] = ['MatMul', 'BatchMatMul', 'BatchMatMulV2', 'Einsum'];
 
-/** The real part's ones, and no imaginary part. */
+/** Ones as the real part, and no imaginary part. */
 const onesLike =
   (ones: Lowering, zeros: Lowering): Lowering =>
   (cx) => {

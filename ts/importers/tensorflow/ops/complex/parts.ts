@@ -1,5 +1,5 @@
-// What complex lowerings are made of: running a real lowering on the real and the imaginary parts,
-// and products of two. Importer's worker thread.
+// Building blocks of complex lowerings: running a real lowering on the real and the imaginary
+// parts, and products of two. Importer's worker thread.
 import { complexValue, partDtype } from '../../lower/complex.js';
 import { type Lowering, OpContext } from '../../lower/context.js';
 import type { ComplexValue, TensorValue, Value } from '../../lower/values.js';
@@ -15,7 +15,7 @@ export function complexInput(cx: OpContext, index: number): ComplexValue {
   return cx.fail(`input ${index} is a ${value.kind}, expected a complex tensor`);
 }
 
-/** The node with complex types as those of their parts. */
+/** The node with its complex types replaced by those of their parts. */
 function realNode(node: FlatNode): FlatNode {
   const attributes = [...node.attributes].map(([name, value]): [string, Attribute] => {
     if (value.kind === 'type') return [name, { ...value, value: partDtype(value.value) }];
@@ -25,8 +25,10 @@ function realNode(node: FlatNode): FlatNode {
   return { ...node, attributes: new Map(attributes) };
 }
 
-/** What a real lowering gives for one part of each complex input. `parts`: for each input; one
- * for all. */
+/**
+ * The result of a real lowering for one part of each complex input. `parts`: for each input, or one
+ * for all.
+ */
 export function lowerParts(cx: OpContext, lower: Lowering, ...parts: readonly Part[]): Value[] {
   const inputs = cx.inputs.map((value, i) => {
     if (value.kind !== 'complex') return value;
@@ -37,7 +39,10 @@ export function lowerParts(cx: OpContext, lower: Lowering, ...parts: readonly Pa
 
 const negated = (cx: OpContext, x: TensorValue): TensorValue => cx.op('Neg', [x]);
 
-/** A real lowering on each part alone: of what moves elements, or is linear in them. */
+/**
+ * Applies a real lowering to each part separately: for operators that move elements, or are linear
+ * in them.
+ */
 export const partwise =
   (lower: Lowering): Lowering =>
   (cx) => {
@@ -47,7 +52,7 @@ export const partwise =
     );
   };
 
-/** A real lowering that looks at the shape only. */
+/** For a real lowering that uses only the shape. */
 export const ofShape =
   (lower: Lowering): Lowering =>
   (cx) =>

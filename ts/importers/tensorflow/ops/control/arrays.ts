@@ -1,6 +1,5 @@
 // TensorArrays of all three versions, as lists: the flow output carries the items, the handle only
-// says what the array is like. Importer's worker thread; tier T2.
-// Source: tensorflow/core/kernels/tensor_array_ops.
+// describes the array. Importer's worker thread. Source: tensorflow/core/kernels/tensor_array_ops.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isStatic, type ListValue, type TensorValue, type Value } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
@@ -11,12 +10,12 @@ import { asNoted, joinedVaried, variedItem } from './varied-lists.js';
 
 const HANDLE = 'tensor array';
 
-/** The array before anything was written; undefined where the value is no handle. */
+/** The array before anything was written; undefined if the value is not a handle. */
 export function arrayBehind(value: Value | undefined): ListValue | undefined {
   return value?.kind === 'opaque' && value.what === HANDLE ? (value.data as ListValue) : undefined;
 }
 
-/** Version 3 has the flow as its second output; before it, a constant begins the flow. */
+/** Version 3 has the flow as its second output; in earlier versions a constant begins the flow. */
 const array: Lowering = (cx) => {
   const list: ListValue = asNoted(cx, {
     kind: 'list',
@@ -30,7 +29,7 @@ const array: Lowering = (cx) => {
   return cx.node.op === 'TensorArrayV3' ? [handle, list] : handle;
 };
 
-/** The array as it is where `flow` (an input) was given. */
+/** The array in the state given by `flow` (an input). */
 function anyArray(cx: OpContext, flow: number): ListValue {
   const value = cx.input(flow);
   if (value.kind === 'list') return value;

@@ -1,14 +1,15 @@
-// If and Case in their functional forms. A condition that is known takes one branch and leaves no
-// trace of the other. Importer's worker thread; tier T2.
-// Source: tensorflow-import.md 4.3 "Control flow".
+// If and Case in their functional forms. A known condition selects one branch, and the other is not
+// lowered. Importer's worker thread. Source: tensorflow-import.md 4.3 "Control flow".
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { stringsTensor } from '../../lower/tensors.js';
 import { commonShape, type TensorValue, type Value } from '../../lower/values.js';
 import type { FlatFunction } from '../../types.js';
 import { commonValue, flatten, isSame, rebuild } from './flat-values.js';
 
-/** A condition as TensorFlow reads it: a bool, a number that is not 0, a string that is not "";
- * of any other tensor whether it has elements. */
+/**
+ * A condition as TensorFlow evaluates it: a bool, a number that is not 0, a string that is not "";
+ * any other tensor counts as true if it has elements.
+ */
 export function truth(cx: OpContext, value: TensorValue): TensorValue {
   const bool = { dtype: 'bool', shape: [] } as const;
   if ((value.shape?.length ?? 0) > 0) {
@@ -59,7 +60,7 @@ function emitIf(
   const yesCx = inside(cx, yes);
   const noCx = inside(cx, no);
   const parts = results.map((one) => {
-    // A handle, or the very same value of the graph around: nothing has to come out.
+    // A handle, or the same value of the enclosing graph: the branch need not return it.
     if (isSame(one.yes, one.no)) return { ...one, yesTensors: [], noTensors: [] };
     return {
       ...one,
@@ -94,7 +95,7 @@ function emitIf(
   return values;
 }
 
-/** The context with another graph to add to. */
+/** The context that adds to another graph. */
 export function inside(cx: OpContext, { builder }: { builder: OpContext['builder'] }): OpContext {
   return cx.within(builder);
 }
@@ -120,7 +121,7 @@ const ifThen: Lowering = (cx) =>
     cx.inputs.slice(1),
   );
 
-/** An index out of range takes the last branch, as in TensorFlow. */
+/** An index out of range selects the last branch, as in TensorFlow. */
 const switchCase: Lowering = (cx) => {
   const branches = cx.list('branches').functions.map((ref) => cx.around.function(ref));
   const index = cx.tensor(0);
@@ -148,8 +149,10 @@ const switchCase: Lowering = (cx) => {
   return oneOf(cx, taken, branches, 0, args);
 };
 
-/** The branch number `index - first`, which is in range: by halves, so that n branches nest
- * log2(n) deep. */
+/**
+ * Selects branch `index - first`, which is in range, by bisection, so that n branches nest log2(n)
+ * deep.
+ */
 function oneOf(
   cx: OpContext,
   index: TensorValue,

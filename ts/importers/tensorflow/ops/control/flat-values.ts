@@ -1,4 +1,4 @@
-// Values that go into and come out of branches and loops, as tensors: ONNX carries nothing else.
+// Values that enter and leave branches and loops, as tensors: ONNX supports nothing else there.
 // Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import {
@@ -13,7 +13,7 @@ import { shapedItems } from './list-items.js';
 import { ofOneLength } from './list-pieces.js';
 import { noteVaried } from './varied-lists.js';
 
-/** The tensors that stand for a value; [] for handles, which stay what they are. */
+/** The tensors that represent a value; [] for handles, which are unchanged. */
 export function flatten(cx: OpContext, value: Value): TensorValue[] {
   switch (value.kind) {
     case 'tensor':
@@ -76,7 +76,7 @@ function rebuildList(
   return { ...like, items: items ?? like.items, length: length ?? like.length };
 }
 
-/** Whether two values are one for sure. */
+/** Whether two values are certainly the same. */
 export function isSame(a: Value | undefined, b: Value | undefined): boolean {
   if (a === b) return true;
   if (a === undefined || b === undefined || a.kind !== b.kind) return false;
@@ -96,7 +96,9 @@ export function isSame(a: Value | undefined, b: Value | undefined): boolean {
   return false;
 }
 
-/** Two lists that become one have to be kept alike: else the next attempt has them so. */
+/**
+ * Two lists that are merged must be represented alike: otherwise the next attempt makes them so.
+ */
 export function checkAlike(cx: OpContext, a: ListValue, b: ListValue): void {
   if ((a.varied === undefined) === (b.varied === undefined)) return;
   const rank = (a.varied ?? b.varied)?.dims.shape?.[1] ?? 0;
@@ -105,7 +107,7 @@ export function checkAlike(cx: OpContext, a: ListValue, b: ListValue): void {
   cx.fail('lists whose items have one shape and others whose items have not take turns');
 }
 
-/** The same of lists of ragged tensors. */
+/** The same for lists of ragged tensors. */
 export function checkAlikeVariants(cx: OpContext, a: VariantsValue, b: VariantsValue): void {
   if (a.lists?.length === b.lists?.length) return;
   const parts = variantParts(a) ?? variantParts(b) ?? [];
@@ -117,7 +119,7 @@ export function checkAlikeVariants(cx: OpContext, a: VariantsValue, b: VariantsV
 const variantParts = ({ lists }: VariantsValue): VariedPart[] | undefined =>
   lists?.map((one) => ({ dtype: one.dtype, rank: one.varied?.dims.shape?.[1] ?? 1 }));
 
-/** What is known of a value that is either one; the kinds must agree. */
+/** The common knowledge of a value that is either one; the kinds must agree. */
 export function commonValue(cx: OpContext, a: Value, b: Value): Value {
   if (a.kind !== b.kind) return cx.fail(`its branches give a ${a.kind} and a ${b.kind}`);
   if (a.kind === 'list' && b.kind === 'list') {

@@ -1,12 +1,11 @@
-// What is done to lists, whichever operators do it: TensorLists and TensorArrays. Importer's worker
-// thread.
+// Operations on lists, shared by TensorLists and TensorArrays. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import { isStatic, type ListValue, type TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 import { filled, insideList, rowIndex, shapedItems } from './list-items.js';
 import { suspectItem, withVariedItem } from './varied-lists.js';
 
-/** The more exact of two shapes of one thing. */
+/** The more specific of two shapes of the same value. */
 export function merged(a: Shape, b: Shape): Shape {
   if (a === undefined || b === undefined || a.length !== b.length) return a ?? b;
   return a.map((dim, i) => dim ?? b[i]);
@@ -15,11 +14,11 @@ export function merged(a: Shape, b: Shape): Shape {
 export const scalar64 = (cx: OpContext, value: TensorValue): TensorValue =>
   cx.reshape(cx.cast(value, 'int64'), [], []);
 
-/** What is known of the items' shape; `given`: what the operator itself says. */
+/** The known shape of the items; `given`: according to the operator itself. */
 export const elementShapeOf = (list: ListValue, given: Shape): Shape =>
   merged(list.items?.shape?.slice(1), merged(list.elementShape, given));
 
-/** The items with room for the first one, whose shape the list did not know. */
+/** The items with capacity for the first one, whose shape the list did not know. */
 function withRoom(cx: OpContext, list: ListValue, item: TensorValue): TensorValue {
   const known = merged(list.elementShape, item.shape);
   if (list.items === undefined && isStatic(known)) {
@@ -35,7 +34,7 @@ function withRoom(cx: OpContext, list: ListValue, item: TensorValue): TensorValu
   const { items } = list;
   if (items === undefined) return zeros(cx);
   if (items.shape !== undefined) return items;
-  // A list that came round a loop may still be empty.
+  // A list carried around a loop may still be empty.
   const rows = cx.op('Size', [items], { dtype: 'int64', shape: [] });
   const isEmpty = cx.op('Equal', [rows, cx.scalar('int64', 0)], { dtype: 'bool', shape: [] });
   return chooseItems(cx, isEmpty, zeros, items);
@@ -87,7 +86,7 @@ export function withItem(
   return { ...list, written: true, elementShape, items };
 }
 
-/** The list, long enough for an item at `index`. */
+/** The list, extended if necessary for an item at `index`. */
 function grown(cx: OpContext, list: ListValue, index: TensorValue, item: TensorValue): ListValue {
   const end = cx.op('Add', [index, cx.scalar('int64', 1)], { shape: [] });
   const length = cx.op('Max', [end, list.length], { shape: [] });

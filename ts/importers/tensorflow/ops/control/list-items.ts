@@ -1,11 +1,13 @@
-// The tensor behind a TensorList: [length, ...element]. Importer's worker thread.
+// The tensor of a TensorList's items: [length, ...element]. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import { checkedIndices, sizeOfAxis } from '../arithmetic/checks.js';
 import { numbersTensor, stringsTensor } from '../../lower/tensors.js';
 import { isStatic, type ListValue, type TensorValue } from '../../lower/values.js';
 
-/** The list's items; where none was ever set, zeros of the element's shape if that is known, else
- * an empty tensor that the first item replaces. */
+/**
+ * The list's items; if none was ever set, zeros of the element's shape if that is known, else an
+ * empty tensor that the first item replaces.
+ */
 export function shapedItems(cx: OpContext, list: ListValue): TensorValue {
   if (list.items !== undefined) return list.items;
   const { elementShape, dtype } = list;
@@ -14,14 +16,14 @@ export function shapedItems(cx: OpContext, list: ListValue): TensorValue {
   return filled(cx, dims, list, [undefined, ...elementShape], dtype);
 }
 
-/** No items yet, of no shape yet: told from a real list by its first dim, 0. */
+/** No items yet, with an unknown shape: distinguished from a real list by its first dim, 0. */
 export function emptyItems(cx: OpContext, { dtype }: ListValue): TensorValue {
   const empty = dtype === 'string' ? stringsTensor([0], []) : numbersTensor(dtype, [0], []);
   const { shape: _, ...value } = cx.op('Identity', [cx.constant(empty)]);
   return { ...value, shape: undefined };
 }
 
-/** A tensor of these dims (int64, rank 1) full of zeros, or of empty strings. */
+/** A tensor of these dims (int64, rank 1) filled with zeros, or with empty strings. */
 export function filled(
   cx: OpContext,
   dims: TensorValue,
@@ -33,7 +35,7 @@ export function filled(
   return cx.op('Expand', [cx.constant(zero), dims], { shape, dtype: as });
 }
 
-/** Places in a list of these items; others fail the request with `text`. */
+/** Indices checked to be inside a list with these items; others fail the request with `text`. */
 export function insideList(
   cx: OpContext,
   places: TensorValue,

@@ -1,5 +1,5 @@
-// Lists of the pieces of a tensor, which may be of different lengths: split, read, put together
-// again. Importer's worker thread.
+// Lists of the pieces of a tensor, possibly of different lengths: splitting, reading,
+// concatenating. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { ListValue, TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
@@ -7,12 +7,12 @@ import { merged } from './list-access.js';
 import { insideList } from './list-items.js';
 import { joinedVaried, stackedVaried, suspectVaried, variedItem } from './varied-lists.js';
 
-/** Items of a list, and the rows of each where they may differ. */
+/** Items of a list, and the row count of each if they may differ. */
 type Pieces = Pick<ListValue, 'length' | 'rowCounts'> & { readonly items: TensorValue };
 
 const INDEX_SHAPE: Shape = [undefined, undefined];
 
-/** The pieces of `value`, as many rows each as `lengths` says. */
+/** Splits `value` into pieces with the numbers of rows in `lengths`. */
 export function pieces(cx: OpContext, value: TensorValue, lengths: TensorValue): Pieces {
   const known = lengths.ints;
   const counts = cx.cast(lengths, 'int64');
@@ -32,7 +32,7 @@ export function pieces(cx: OpContext, value: TensorValue, lengths: TensorValue):
   const last = cx.op('Sub', [cx.slice(cx.shapeOf(value), [0], [1], [0]), cx.int64s([1])], {
     shape: [1],
   });
-  // Behind a short piece's end stands anything.
+  // Rows beyond the end of a short piece have arbitrary contents.
   const indices = cx.op('Min', [wanted, last], { shape: INDEX_SHAPE });
   return { length, rowCounts: counts, items: cx.rows(value, indices, shape) };
 }
@@ -70,7 +70,7 @@ export function itemAt(
   });
 }
 
-/** The items one after the other, and how many rows each has. */
+/** The items concatenated, and the number of rows of each. */
 export function joinedItems(
   cx: OpContext,
   list: ListValue,
@@ -106,7 +106,7 @@ export function joinedItems(
   ];
 }
 
-/** The list, where all its items are of one length: then its items are one tensor. */
+/** The list, provided that all its items have the same length: its items are then one tensor. */
 export function ofOneLength(cx: OpContext, list: ListValue): ListValue {
   if (list.varied !== undefined) {
     const { varied, ...plain } = list;

@@ -1,5 +1,5 @@
-// TensorLists, as one tensor of their items. Importer's worker thread; tier T2.
-// Source: tensorflow/core/kernels/list_kernels.
+// TensorLists, as one tensor of their items. Importer's worker thread. Source:
+// tensorflow/core/kernels/list_kernels.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import {
   commonShape,
@@ -38,7 +38,7 @@ function anyList(cx: OpContext, index: number): ListValue {
 
 const listOf = (cx: OpContext, index: number): ListValue => ofOneLength(cx, anyList(cx, index));
 
-/** An element_shape input: a vector, or -1 for nothing known. */
+/** An element_shape input: a vector, or -1 for unknown. */
 function shapeInput(cx: OpContext, index: number): Shape {
   const { ints, shape } = cx.tensor(index);
   if (ints === undefined || shape?.length !== 1) return undefined;
@@ -66,13 +66,13 @@ const fromTensor: Lowering = (cx) => {
 
 const length: Lowering = (cx) => cx.cast((variantsInput(cx, 0) ?? anyList(cx, 0)).length, 'int32');
 
-/** What an element_shape input, where there is one, and the list say of the items. */
+/** The items' shape according to an element_shape input, if there is one, and the list. */
 function itemShape(cx: OpContext, list: ListValue, input: number): Shape {
   const given = cx.inputs[input]?.kind === 'tensor' ? shapeInput(cx, input) : undefined;
   return elementShapeOf(list, given);
 }
 
-/** All items, of the shape that the inputs say where nothing was ever set. */
+/** All items, with the shape from the inputs if nothing was ever set. */
 function itemsFor(cx: OpContext, list: ListValue, shapeIndex: number): TensorValue {
   if (list.items !== undefined) return list.items;
   const elementShape = itemShape(cx, list, shapeIndex);
@@ -95,7 +95,7 @@ const getItem: Lowering = (cx) => {
   return itemAt(cx, list, itemsFor(cx, list, 2), cx.tensor(1), shape);
 };
 
-/** An index behind the end makes the list longer where the node says so. */
+/** An index beyond the end extends the list if the node allows it. */
 const setItem: Lowering = (cx) => {
   const resizes = cx.bool('resize_if_index_out_of_bounds', false);
   const variants = variantsInput(cx, 0);
@@ -168,7 +168,7 @@ const gather: Lowering = (cx) => {
   return cx.rows(items, insideList(cx, indices, items, text), shape);
 };
 
-/** A new list of num_elements (-1: as many as there are). */
+/** A new list of num_elements (-1: as many as there are items). */
 const scatter: Lowering = (cx) => {
   const values = cx.tensor(0);
   const indices = cx.cast(cx.tensor(1), 'int64');

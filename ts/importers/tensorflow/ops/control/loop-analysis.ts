@@ -1,15 +1,15 @@
-// What is known of a loop from its functions alone. Importer's worker thread; pure.
+// Facts about a loop that follow from its functions alone. Importer's worker thread; pure.
 import { originOf, PASSING } from '../../control/kinds.js';
 import type { FlatFunction, FlatNode, Ref } from '../../types.js';
 
-/** The node that makes a value, past operators that only hand it on. */
+/** The node that computes a value, past pass-through operators. */
 export function maker(graph: FlatFunction, ref: Ref): FlatNode | undefined {
   return graph.nodes.get(originOf(graph, ref).node);
 }
 
 const INDICES = new WeakMap<FlatFunction, ReadonlyMap<string, number>>();
 
-/** The index of the argument that a value is; undefined where it is computed. */
+/** The index of the argument that a value is; undefined if it is computed. */
 export function argumentOf(graph: FlatFunction, ref: Ref | undefined): number | undefined {
   if (ref === undefined) return undefined;
   let indices = INDICES.get(graph);
@@ -20,7 +20,7 @@ export function argumentOf(graph: FlatFunction, ref: Ref | undefined): number | 
   return indices.get(originOf(graph, ref).node);
 }
 
-/** Values that the body returns as it got them. */
+/** Values that the body returns unchanged. */
 export function passedOn(body: FlatFunction): ReadonlySet<number> {
   const same = new Set<number>();
   body.returns.forEach((ref, i) => {
@@ -31,8 +31,10 @@ export function passedOn(body: FlatFunction): ReadonlySet<number> {
 
 const USERS = new WeakMap<FlatFunction, ReadonlyMap<string, readonly FlatNode[]>>();
 
-/** Nodes that take an output of the node named `name`, also past operators that only hand it on,
- * but not those. */
+/**
+ * Nodes that use an output of the node named `name`, looking through pass-through operators,
+ * without those operators themselves.
+ */
 export function usersOf(graph: FlatFunction, name: string): readonly FlatNode[] {
   let users = USERS.get(graph);
   if (users === undefined) {

@@ -1,5 +1,5 @@
-// Lists that a loop fills one item a round, in order, and does not read: their items come out of
-// the ONNX Loop as its scan output, with no copy per round. Importer's worker thread.
+// Lists that a loop fills in order, one item per iteration, without reading them: the ONNX Loop
+// returns their items as scan output, with no copy per iteration. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import { isStatic, type ListValue, type TensorValue, type Value } from '../../lower/values.js';
 import type { FlatFunction, Ref } from '../../types.js';
@@ -11,7 +11,7 @@ const NOWHERE: Ref = { node: '', output: 0 };
 
 /** One such list. */
 export interface Collected {
-  /** The item of a round, out of what the body gave for the list. */
+  /** The item of an iteration, extracted from the body's result for the list. */
   item(result: Value | undefined): TensorValue;
 }
 
@@ -31,7 +31,7 @@ export function collected(
   return found;
 }
 
-/** Operators that set an item: which inputs are the list and the index. */
+/** Operators that set an item: the inputs that are the list and the index. */
 const SETTING: Readonly<Record<string, { readonly list: number; readonly index: number }>> = {
   TensorListSetItem: { list: 0, index: 1 },
   TensorArrayWrite: { list: 3, index: 1 },
@@ -57,8 +57,10 @@ function isFilledInOrder(
   return countsFromZero(body, args, argumentOf(body, set.inputs[inputs.index]));
 }
 
-/** The loop's values with arrays in place of the constants that TensorArrays before version 3 begin
- * their flow with: a body that writes to one gives a list. */
+/**
+ * The loop's values with arrays in place of the constants that begin the flow of TensorArrays
+ * before version 3: a body that writes to one returns a list.
+ */
 export function withFlows(body: FlatFunction, args: readonly Value[]): readonly Value[] {
   return args.map((value, index) => {
     if (value.kind !== 'tensor') return value;
@@ -73,7 +75,7 @@ export function withFlows(body: FlatFunction, args: readonly Value[]): readonly 
   });
 }
 
-/** Which input is the flow, of operators that write to a TensorArray. */
+/** The flow input of operators that write to a TensorArray. */
 const FLOWS: Readonly<Record<string, number>> = {
   TensorArrayWrite: 3,
   TensorArrayWriteV2: 3,
@@ -84,7 +86,7 @@ const FLOWS: Readonly<Record<string, number>> = {
   TensorArrayUnpack: 2,
 };
 
-/** Whether an argument begins at 0 and grows by 1 every round. */
+/** Whether an argument begins at 0 and increases by 1 every iteration. */
 function countsFromZero(
   body: FlatFunction,
   args: readonly Value[],
@@ -119,7 +121,7 @@ export function finishCollected(cx: OpContext, before: ListValue, found: TensorV
     ? cx.int64s(elementShape)
     : cx.slice(cx.shapeOf(found), [1], [Number.MAX_SAFE_INTEGER], [0]);
   const shape = elementShape === undefined ? undefined : [undefined, ...elementShape];
-  // Without a single round the runtime may not know the items' shape.
+  // Without any iteration the runtime may not know the items' shape.
   const rows = isStatic(elementShape)
     ? cx.reshape(found, cx.concat([count, element], 0), shape)
     : found;

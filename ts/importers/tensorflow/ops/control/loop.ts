@@ -1,7 +1,6 @@
-// While in its functional forms, as ONNX Loop. What the body hands on unchanged is taken from the
-// graph around; all else is carried as tensors whose shapes are narrowed to what holds in every
-// round. Importer's worker thread; tier T2.
-// Source: tensorflow-import.md 4.3 "Control flow".
+// While in its functional forms, as ONNX Loop. Values that the body passes on unchanged come from
+// the enclosing graph; all others are carried as tensors with shapes that hold in every iteration.
+// Importer's worker thread. Source: tensorflow-import.md 4.3 "Control flow".
 import type { OnnxValue } from '../../../onnx/builder.js';
 import type {
   AssignedVariables,
@@ -18,18 +17,20 @@ import { checkAlike, checkAlikeVariants, flatten, isSame, rebuild } from './flat
 import { passedOn } from './loop-analysis.js';
 import { type Collected, collected, finishCollected, withFlows } from './loop-lists.js';
 
-/** Attempts until the carried shapes hold: each takes something away from them, at first what is
- * seen to change, then all dims, then the ranks. */
+/**
+ * Attempts until the carried shapes hold: each weakens them, at first where a change was observed,
+ * then all dims, then the ranks.
+ */
 const ATTEMPTS_MAX = 12;
 const DIMS_KEPT = 6;
 const RANKS_KEPT = 8;
 
-/** A value that goes round: what it is like, and its tensors' shapes. */
+/** A loop-carried value: its description, and its tensors' shapes. */
 interface Carried {
   /** Index among the loop's values. */
   readonly index: number;
   initial: Value;
-  /** Tensors before the first round. */
+  /** Tensors before the first iteration. */
   readonly tensors: readonly TensorValue[];
   shapes: TensorValue['shape'][];
 }
@@ -39,7 +40,7 @@ interface Body {
   readonly graph: Subgraph;
   /** Names of the carried tensors inside, in order. */
   readonly names: readonly string[];
-  /** The loop's values after a round. */
+  /** The loop's values after an iteration. */
   readonly results: readonly Value[];
   readonly condition: TensorValue;
   readonly assigned: AssignedVariables;
@@ -72,7 +73,7 @@ class LoopLowering {
   readonly #args: readonly Value[];
   readonly #carried: readonly Carried[];
   readonly #lists: ReadonlyMap<number, Collected>;
-  /** Variables that the body assigns: carried like the rest. */
+  /** Variables that the body assigns: carried like the others. */
   readonly #states: { readonly key: string; shape: TensorValue['shape'] }[] = [];
 
   constructor(
@@ -103,7 +104,7 @@ class LoopLowering {
     return cx.fail('the shapes of its values do not settle');
   }
 
-  /** Lowers condition and body with the carried values as they are thought to be. */
+  /** Lowers condition and body with the assumed carried values. */
   #attempt(): Body {
     const cx = this.#cx;
     const names: string[] = [];
@@ -139,8 +140,10 @@ class LoopLowering {
     return { graph, names, results, condition, assigned };
   }
 
-  /** Takes from the carried shapes what the round did not keep; true where that was anything, or
-   * where a variable turns out to be assigned. */
+  /**
+   * Removes from the carried shapes what the iteration did not keep; returns whether anything was
+   * removed, or a variable turned out to be assigned.
+   */
   #widen(body: Body): boolean {
     let changed = false;
     const at = inside(this.#cx, body.graph);
@@ -187,7 +190,7 @@ class LoopLowering {
     return changed;
   }
 
-  /** Values that change places take as many attempts as there are of them: cut short. */
+  /** A permutation of values would need as many attempts as values; this limits them. */
   #forget(keepsRank: boolean): void {
     const less = (shape: TensorValue['shape']): TensorValue['shape'] =>
       keepsRank ? shape?.map(() => undefined) : undefined;
@@ -267,7 +270,7 @@ class LoopLowering {
   }
 }
 
-/** One more dim in front: the rounds. */
+/** One additional leading dim: the iterations. */
 const withRows = (shape: TensorValue['shape']): TensorValue['shape'] =>
   shape === undefined ? undefined : [undefined, ...shape];
 

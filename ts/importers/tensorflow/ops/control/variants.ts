@@ -1,6 +1,6 @@
-// Ragged tensors that TensorFlow carries as variants (map_fn over and to ragged tensors), and lists
-// of such: each part is a list whose items have shapes of their own. Importer's worker thread.
-// Source: tensorflow/core/kernels/ragged_tensor_to_variant_op.cc, ragged_tensor_from_variant_op.cc.
+// Ragged tensors that TensorFlow encodes as variants (map_fn over and to ragged tensors), and lists
+// of them: each part is a list whose items differ in shape. Importer's worker thread. Source:
+// tensorflow/core/kernels/ragged_tensor_to_variant_op.cc, ragged_tensor_from_variant_op.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { ListValue, TensorValue, VariantsValue, VariantValue } from '../../lower/values.js';
 import { joinedVaried, noItems, noteVaried, variedItem, withVariedItem } from './varied-lists.js';
@@ -24,7 +24,7 @@ export function newVariants(cx: OpContext, length: TensorValue): VariantsValue {
   return { kind: 'variants', origin, length, lists };
 }
 
-/** The input as variants; undefined where it is something else. */
+/** The input as variants; undefined if it is something else. */
 export function variantsInput(cx: OpContext, index: number): VariantsValue | undefined {
   const value = cx.input(index);
   return value.kind === 'variants' ? value : undefined;
@@ -60,14 +60,14 @@ export function withVariant(
   return { ...into, lists: set, length: set[0]?.length ?? into.length };
 }
 
-/** Numbers of a tensor of rank 1 less those before them: from splits to lengths. */
+/** Differences of consecutive numbers of a vector: from splits to lengths. */
 function differences(cx: OpContext, splits: TensorValue): TensorValue {
   const after = cx.slice(splits, [1], [ALL], [0]);
   const before = cx.slice(splits, [0], [-1], [0]);
   return cx.op('Sub', [after, before], { shape: [undefined] });
 }
 
-/** From lengths to splits: 0, and the sums. */
+/** From lengths to splits: 0, and the cumulative sums. */
 function sums(cx: OpContext, lengths: TensorValue): TensorValue {
   const ends = cx.op('CumSum', [lengths, cx.scalar('int64', 0)], { shape: [undefined] });
   return cx.concat([cx.int64s([0]), ends], 0);
@@ -83,7 +83,7 @@ const toVariant: Lowering = (cx) => {
   return batched(cx, splits, values);
 };
 
-/** A vector of the rows: each part's elements stay where they are. */
+/** A vector of the rows: each part's elements stay in place. */
 function batched(
   cx: OpContext,
   splits: readonly TensorValue[],
@@ -144,7 +144,7 @@ const fromVariant: Lowering = (cx) => {
   if (value.kind !== 'variants') return cx.fail(`input 0 is a ${value.kind}, not a ragged tensor`);
   const { lists } = value;
   if (lists === undefined) return cx.fail('nothing was ever put into the list');
-  // How many rows an item has, then the lengths of each level and the values behind one another.
+  // The number of rows of an item, then the concatenated lengths of each level and the values.
   const joined = lists.map(({ varied, elementShape }) =>
     varied === undefined ? cx.fail('not ragged') : joinedVaried(cx, varied, elementShape),
   );

@@ -1,6 +1,6 @@
-// Lists whose items have shapes of their own: all elements in one tensor, one item after the other,
-// and the dims of each. Which lists they are is found out while a graph is lowered: it is lowered
-// again with those that were noted. Importer's worker thread; tier T2.
+// Lists whose items differ in shape: all elements in one tensor, one item after the other, and the
+// dims of each. Such lists are discovered during lowering, which is then repeated with those
+// recorded. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import { numbersTensor, stringsTensor } from '../../lower/tensors.js';
 import {
@@ -14,7 +14,7 @@ import type { Shape } from '../../types.js';
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
-/** Notes that the items of a list have shapes of their own, for the next attempt. */
+/** Records that the items of a list differ in shape, for the next attempt. */
 export function noteVaried(
   cx: OpContext,
   origin: string | undefined,
@@ -24,7 +24,7 @@ export function noteVaried(
   if (origin !== undefined && !varied.has(origin)) varied.set(origin, parts);
 }
 
-/** The same of a list that was written item by item, where its items' shape is not known. */
+/** The same for a list that was written item by item, if its items' shape is unknown. */
 export function suspectVaried(cx: OpContext, list: ListValue, element: Shape): void {
   if (list.written !== true || element === undefined || element.length === 0) return;
   if (!isStatic(element)) {
@@ -32,7 +32,7 @@ export function suspectVaried(cx: OpContext, list: ListValue, element: Shape): v
   }
 }
 
-/** The same where an item is set that may have another shape than those before it. */
+/** The same if an item is set that may differ in shape from earlier ones. */
 export function suspectItem(cx: OpContext, list: ListValue, item: TensorValue): void {
   const { elementShape: before, declared } = list;
   const { shape } = item;
@@ -43,7 +43,7 @@ export function suspectItem(cx: OpContext, list: ListValue, item: TensorValue): 
   if (isOther) noteVaried(cx, list.origin, [{ dtype: list.dtype, rank: shape.length }]);
 }
 
-/** The list before anything is set, if its node was noted. */
+/** The list before anything is set, if its node was recorded. */
 export function asNoted(cx: OpContext, list: ListValue): ListValue {
   const [part] = cx.builder.model.varied.get(cx.node.name) ?? [];
   const made = { ...list, origin: cx.node.name, declared: list.elementShape };
@@ -90,7 +90,7 @@ const part = (cx: OpContext, flat: TensorValue, from: TensorValue, to: TensorVal
 const indexOf = (cx: OpContext, index: TensorValue): TensorValue =>
   cx.reshape(cx.cast(index, 'int64'), [1], [1]);
 
-/** One item. `shape`: what is known of all. */
+/** One item. `shape`: the known shape of all. */
 export function variedItem(
   cx: OpContext,
   items: VariedItems,
@@ -108,7 +108,7 @@ export function variedItem(
   return cx.reshape(part(cx, items.flat, from, to), cx.reshape(row, [rank]), known);
 }
 
-/** The list with one item set; `isGrowing`: also one behind its end. */
+/** The list with one item set; `isGrowing`: also one beyond its end. */
 export function withVariedItem(
   cx: OpContext,
   list: ListValue,
@@ -139,7 +139,7 @@ export function withVariedItem(
   return { ...list, length: grown.length, written: true, varied: { flat, dims } };
 }
 
-/** Room for an item at `index`. */
+/** Extends the list for an item at `index`. */
 function longer(
   cx: OpContext,
   list: ListValue,
@@ -187,7 +187,7 @@ export function resizedVaried(
   return { ...list, length: made.length, varied: { flat: kept, dims: made.dims } };
 }
 
-/** The greatest dims of all items, at least 0; int64, shape [rank]. */
+/** The largest dims of all items, at least 0; int64, shape [rank]. */
 function largest(cx: OpContext, items: VariedItems): TensorValue {
   const rank = rankOf(cx, items);
   const rows = cx.concat([items.dims, emptyDims(cx, cx.int64s([1]), rank)], 0);
@@ -197,7 +197,7 @@ function largest(cx: OpContext, items: VariedItems): TensorValue {
   });
 }
 
-/** The items one after the other, and how many rows each has. */
+/** The items concatenated, and the number of rows of each. */
 export function joinedVaried(
   cx: OpContext,
   items: VariedItems,
@@ -212,7 +212,7 @@ export function joinedVaried(
   return [cx.reshape(items.flat, cx.concat([total, rest], 0), [undefined, ...known]), counts];
 }
 
-/** All items as one tensor: they must be of one shape. */
+/** All items as one tensor: they must have the same shape. */
 export function stackedVaried(
   cx: OpContext,
   { length }: Pick<ListValue, 'length'>,

@@ -1,19 +1,21 @@
-// Averages over small windows as convolutions, a channel each. The runtime's own pools are fast
-// only where the channels come in whole blocks of its layout; elsewhere they take five to ten times
-// as long as its convolutions. Importer's worker thread.
+// Averages over small windows as convolutions, one channel each. The runtime's own pools are fast
+// only if the channels fill whole blocks of its layout; otherwise they take five to ten times as
+// long as its convolutions. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import { numbersTensor, tensorBytes } from '../../lower/tensors.js';
 import { isStatic } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
 import { allPads, applyWindow, type Window, windowSizes } from './window.js';
 
-/** Channels of a block, of the widest processors. */
+/** Channels per block on the widest processors. */
 const BLOCK = 16;
 const ELEMENTS_MAX = 9;
-/** Outputs along an axis: more would be a weight, which every signature would have its own of. */
+/**
+ * Maximum outputs along an axis: more would become a weight, a separate one for every signature.
+ */
 const OUTPUTS_MAX = 255;
 
-/** For each output along an axis, how many elements of the input its window has. */
+/** For each output along an axis, the number of input elements in its window. */
 function counts(
   size: number,
   outputs: number,
@@ -27,8 +29,10 @@ function counts(
   });
 }
 
-/** The averages of `x` [N, C, H, W]; undefined where a pool is as good. `isCounted`: padding counts
- * as zeros. */
+/**
+ * The averages of `x` [N, C, H, W]; undefined if a pool is as fast. `isCounted`: padding counts as
+ * zeros.
+ */
 export function averaged(
   cx: OpContext,
   x: TensorValue,

@@ -1,6 +1,6 @@
-// Convolutions. Tier T1. Filters stay as they are stored: the Transpose of a constant is done
-// once, when the runtime loads the graph. Importer's worker thread.
-// Source: tensorflow/core/kernels/{conv_ops,depthwise_conv_op,conv_ops_3d}.cc.
+// Convolutions. Filters keep their stored form: the runtime transposes constants once, when it
+// loads the graph. Importer's worker thread. Source:
+// tensorflow/core/kernels/{conv_ops,depthwise_conv_op,conv_ops_3d}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { noteConvolved } from './dilated.js';
@@ -48,21 +48,21 @@ export function turnDepthwise(cx: OpContext, filter: TensorValue): TensorValue {
   ]);
 }
 
-/** A filter of fewer inputs than there are channels: groups. */
+/** A filter with fewer inputs than there are channels means groups. */
 function groups(cx: OpContext, channels: number | undefined, inputs: number | undefined): number {
   if (channels === undefined || inputs === undefined || channels === inputs) return 1;
   if (inputs > 0 && channels % inputs === 0) return channels / inputs;
   return cx.fail(`${channels} channels do not divide by the filter's ${inputs}`);
 }
 
-/** How many channels there are, or shall be: without a number there is no grouping. */
+/** The number of channels, if it must be known: grouping needs it. */
 function channelCount(cx: OpContext, input: TensorValue, axis: number): number | undefined {
   const before = beforeUnsqueeze(cx, input, 1) ?? beforePad(cx, input)?.source;
   const hint = input.hint ?? before?.hint;
   return input.shape?.[axis] ?? (axis === 1 ? input.hint?.[axis] : hint?.at(-1));
 }
 
-/** [N, spatial..., C] (or as the window says) by a filter [out, in, spatial...]. */
+/** [N, spatial..., C] (or as in the window) by a filter [out, in, spatial...]. */
 function convolveTurned(
   cx: OpContext,
   input: TensorValue,
@@ -74,7 +74,7 @@ function convolveTurned(
   return toChannelsLast(cx, convolve(cx, x, filter, window, group), window.isChannelsFirst);
 }
 
-/** Conv2D and Conv3D of `rank` spatial axes. */
+/** Conv2D and Conv3D with `rank` spatial axes. */
 export function convolution(
   cx: OpContext,
   given: TensorValue,

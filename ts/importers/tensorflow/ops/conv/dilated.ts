@@ -1,7 +1,7 @@
 // Dilated convolutions: TensorFlow writes them as a convolution between SpaceToBatchND and
-// BatchToSpaceND. Here they become one ONNX Conv; what was emitted for the three is then used by
-// nothing and is left out of the graph. Importer's worker thread.
-// Source: tensorflow/python/ops/nn_ops.py (with_space_to_batch).
+// BatchToSpaceND. Here they become one ONNX Conv; the nodes emitted for the three are then unused
+// and are removed from the graph. Importer's worker thread. Source: tensorflow/python/ops/nn_ops.py
+// (with_space_to_batch).
 import type { OpContext } from '../../lower/context.js';
 import type { GraphBuilder } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -10,14 +10,14 @@ import type { Window } from './window.js';
 
 type Edges = readonly (readonly [Dim, Dim])[];
 
-/** What SpaceToBatchND did to a value. */
+/** The parameters of SpaceToBatchND on a value. */
 interface Spread {
   readonly source: TensorValue;
   readonly block: readonly Dim[];
   readonly edges: Edges;
 }
 
-/** A convolution of a value with dilations and pads of its own. */
+/** A convolution of a value with given dilations and pads. */
 type Convolve = (source: TensorValue, window: Window) => TensorValue;
 
 interface Convolved {
@@ -47,7 +47,7 @@ export function noteSpread(cx: OpContext, result: TensorValue, spread: Spread): 
   if (result.name !== undefined) notesOf(cx).spread.set(result.name, spread);
 }
 
-/** Remembers a convolution of a value that was spread, if it is one that can be dilated. */
+/** Records a convolution of a value that SpaceToBatchND made, if it can be dilated. */
 export function noteConvolved(
   cx: OpContext,
   input: TensorValue,
@@ -66,7 +66,7 @@ export function noteConvolved(
   notes.convolved.set(result.name, { spread, window, convolve });
 }
 
-/** The dilated convolution, where BatchToSpaceND of `value` ends one. */
+/** The dilated convolution, if BatchToSpaceND of `value` completes one. */
 export function dilatedConvolution(
   cx: OpContext,
   value: TensorValue,

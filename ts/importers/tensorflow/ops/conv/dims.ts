@@ -1,5 +1,5 @@
-// Sizes that may be known only when a request comes: numbers as long as possible, else int64
-// tensors of one element. Importer's worker thread.
+// Sizes that may be known only at run time: numbers as long as possible, else int64 tensors of one
+// element. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 
@@ -54,11 +54,11 @@ export function dimVector(cx: OpContext, dims: readonly Dim[]): TensorValue {
   );
 }
 
-/** What is known of them while the graph is lowered. */
+/** The sizes known during lowering. */
 export const knownDims = (dims: readonly Dim[]): (number | undefined)[] =>
   dims.map((one) => (typeof one === 'number' ? one : undefined));
 
-/** Reshapes; one size that is not known stays for the runtime to find. */
+/** Reshapes; the runtime computes one unknown size. */
 export function reshapeTo(cx: OpContext, value: TensorValue, dims: readonly Dim[]): TensorValue {
   const open = dims.filter((one) => typeof one !== 'number').length;
   if (open > 1 || dims.includes(0)) {

@@ -1,7 +1,6 @@
-// Operators that TensorFlow's graph optimiser puts together from several: frozen graphs may hold
-// them. They are taken apart again; the runtime fuses in its own way. Tier T1. Importer's worker
-// thread.
-// Source: tensorflow/core/grappler/optimizers/remapper.cc, tensorflow/core/ops/nn_ops.cc.
+// Operators that TensorFlow's graph optimiser fuses from several: frozen graphs may contain them.
+// They are decomposed again; the runtime fuses in its own way. Importer's worker thread. Source:
+// tensorflow/core/grappler/optimizers/remapper.cc, tensorflow/core/ops/nn_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { broadcastShapes } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -14,7 +13,7 @@ import { isChannelsFirst, toChannelsFirst, toChannelsLast } from './layout.js';
 type Step = (cx: OpContext, value: TensorValue, args: readonly TensorValue[]) => TensorValue;
 
 interface Fused {
-  /** How many operands it takes. */
+  /** Number of its operands. */
   readonly args: number;
   readonly apply: Step;
 }
@@ -26,7 +25,7 @@ const gelu = (approximate: string): Fused => ({
   apply: (cx, x) => cx.op('Gelu', [x], { attributes: { approximate: { string: approximate } } }),
 });
 
-/** Along the channels, wherever they are. */
+/** Applied along the channel axis, wherever that is. */
 const bias: Step = (cx, value, [column]) => {
   if (column === undefined) return cx.fail('has no bias');
   const axes = !isChannelsFirst(cx)
@@ -64,7 +63,7 @@ const STEPS: Readonly<Record<string, Fused>> = {
   _FusedHardSwish: { args: 0, apply: (cx, x) => cx.op('HardSwish', [x]) },
 };
 
-/** What comes after the product: the node's fused_ops in order, operands from input 2 on. */
+/** The operations after the product: the node's fused_ops in order, operands from input 2 on. */
 function applySteps(cx: OpContext, product: TensorValue): TensorValue {
   let next = 2;
   let value = product;
@@ -87,7 +86,7 @@ const fusedDepthwise: Lowering = (cx) =>
   applySteps(cx, depthwiseConvolution(cx, cx.tensor(0), cx.tensor(1)));
 const fusedMatMul: Lowering = (cx) => applySteps(cx, matMul(cx) as TensorValue);
 
-/** A batch norm with something added, and an activation. */
+/** A batch norm with an addend and an activation. */
 const fusedNorm: Lowering = (cx) => {
   const [y, mean, variance] = fusedBatchNorm(cx);
   const sides = cx.tensors(5);

@@ -1,10 +1,10 @@
-// Channels last (TensorFlow's default) and channels first (ONNX's only order). Each operator turns
-// its input and its output; the runtime cancels the pairs. Importer's worker thread.
+// Channels last (TensorFlow's default) and channels first (ONNX's only order). Each operator
+// transposes its input and its output; the runtime cancels the pairs. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { GraphBuilder } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
 
-/** The value with a shape of this rank. Fails where it has another. */
+/** The value with a shape of this rank. Fails if it has another. */
 export function ofRank(cx: OpContext, value: TensorValue, rank: number): TensorValue {
   if (value.shape === undefined) {
     return { ...value, shape: Array.from({ length: rank }, () => undefined) };
@@ -30,7 +30,7 @@ export function toChannelsFirst(cx: OpContext, value: TensorValue, isFirst = fal
   return cx.transpose(value, [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, i) => i + 1)]);
 }
 
-/** The way back. */
+/** The inverse. */
 export function toChannelsLast(cx: OpContext, value: TensorValue, isFirst = false): TensorValue {
   const rank = cx.rank(value);
   if (isFirst) return value;
@@ -51,7 +51,7 @@ interface Prepared {
 /** By the names of results. */
 interface Notes {
   readonly prepared: Map<string, Prepared>;
-  /** What toChannelsLast() was given. */
+  /** Input of toChannelsLast(). */
   readonly turned: Map<string, TensorValue>;
 }
 
@@ -66,8 +66,10 @@ function notesOf({ builder }: OpContext): Notes {
   return notes;
 }
 
-/** Remembers what is done to a fed image (means taken off, divided by deviations): with the
- * channels last each operator goes over rows of 3 elements, which takes ten times as long. */
+/**
+ * Records the preparation of a fed image (means subtracted, divided by deviations): with the
+ * channels last, each operator processes rows of 3 elements, which takes ten times as long.
+ */
 export function notePrepared(
   cx: OpContext,
   op: string,
@@ -94,7 +96,7 @@ const IMAGE_RANK = 4;
 const isConstant = (cx: OpContext, { name, constant }: TensorValue): boolean =>
   constant !== undefined || (name !== undefined && cx.builder.model.facts.isFixed(name));
 
-/** The value with the channels first, by the same operators on what they were given, turned. */
+/** The value with the channels first, by the same operators on their transposed inputs. */
 function prepared(cx: OpContext, value: TensorValue): TensorValue | undefined {
   const found = notesOf(cx).prepared.get(value.name ?? '');
   if (found === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Windows over one spatial axis that come as windows over two, the first of size 1. Importer's
-// worker thread.
+// Windows over one spatial axis that are written as windows over two, the first of size 1.
+// Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { beforeUnsqueeze, unsqueezed } from '../shape/unsqueezed.js';
@@ -14,7 +14,7 @@ export interface Line {
   readonly window: Window;
 }
 
-/** The same over [N, W, C]; undefined where the input has two spatial axes. */
+/** The same over [N, W, C]; undefined if the input has two spatial axes. */
 export function asLine(cx: OpContext, input: TensorValue, window: Window): Line | undefined {
   const { kernel, strides, dilations, pads, isChannelsFirst } = window;
   if (kernel.length !== 2 || kernel[0] !== 1 || isChannelsFirst) return undefined;
@@ -33,6 +33,6 @@ export function asLine(cx: OpContext, input: TensorValue, window: Window): Line 
   };
 }
 
-/** The way back: Squeeze then finds the line. */
+/** The inverse: Squeeze then finds the line. */
 export const fromLine = (cx: OpContext, line: TensorValue): TensorValue =>
   unsqueezed(cx, line, LINE_AXIS);

@@ -1,12 +1,12 @@
-// Zeros that a Pad puts around a window's input, as the window's own pads. Importer's worker
-// thread.
+// Replaces zeros that a Pad adds around a window's input by the window's own pads. Importer's
+// worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { beforePad } from '../shape/padded.js';
 import { addDims } from './dims.js';
 import type { Window } from './window.js';
 
-/** With what was padded before done by the window itself. */
+/** The window with the preceding padding included. */
 export function withPads(
   cx: OpContext,
   input: TensorValue,
@@ -30,7 +30,7 @@ export function withPads(
   return { input: padded.source, window: { ...window, padding: 'EXPLICIT', pads } };
 }
 
-/** The same for a pool whose windows have at least one element of the input each. */
+/** The same for a pool whose windows each have at least one element of the input. */
 export function withPoolPads(
   cx: OpContext,
   input: TensorValue,

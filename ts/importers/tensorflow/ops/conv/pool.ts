@@ -1,5 +1,5 @@
-// Pools. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/{maxpooling_op,avgpooling_op,pooling_ops_3d}.cc.
+// Pools. Importer's worker thread. Source:
+// tensorflow/core/kernels/{maxpooling_op,avgpooling_op,pooling_ops_3d}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';
 import { computable } from '../tabular/attributes.js';
@@ -65,8 +65,10 @@ function pooled(cx: OpContext, type: PoolType, given: TensorValue, valid: Window
   return toChannelsLast(cx, y, window.isChannelsFirst);
 }
 
-/** TensorFlow's maxima begin with the lowest number and go on to what is larger: NaN, and -infinity
- * alone, are that number. */
+/**
+ * TensorFlow's maxima start from the lowest number and continue to larger ones: NaN, and -infinity
+ * alone, become that number.
+ */
 function withoutNan(cx: OpContext, value: TensorValue): TensorValue {
   if (!isFloating(value.dtype)) return value;
   const wide = computable(cx, value);
@@ -74,8 +76,10 @@ function withoutNan(cx: OpContext, value: TensorValue): TensorValue {
   return out === undefined ? cx.fail('has no output') : cx.cast(out, value.dtype);
 }
 
-/** With zeros that were padded before put in by the pool. An average counts them; a maximum, which
- * pads with what it never takes, is the same where nothing is below 0. */
+/**
+ * The pool with preceding zero padding included. An average counts the zeros; a maximum, which pads
+ * with a value that never wins, is the same if nothing is below 0.
+ */
 function paddedPool(
   cx: OpContext,
   type: PoolType,
@@ -88,7 +92,7 @@ function paddedPool(
   return isSame ? whole : { input, window };
 }
 
-/** By an operator of ours: TensorFlow's kernel keeps a NaN that is the first of its window. */
+/** Uses Serval's own operator: TensorFlow's kernel keeps a NaN that is first in its window. */
 const maxPoolWithArgmax: Lowering = (cx) => {
   if (isChannelsFirst(cx)) cx.fail('data_format NCHW is not supported');
   const window = poolWindow(cx, 2);

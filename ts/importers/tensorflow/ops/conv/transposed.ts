@@ -1,5 +1,5 @@
-// Transposed convolutions. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/conv_grad_input_ops.h; tensorflow-import.md 4.3.
+// Transposed convolutions. Importer's worker thread. Source:
+// tensorflow/core/kernels/conv_grad_input_ops.h; tensorflow-import.md 4.3.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { turnDepthwise, turnFilter } from './conv.js';
@@ -22,16 +22,16 @@ interface Transposed {
   readonly filter: TensorValue;
   readonly window: Window;
   readonly group: number;
-  /** Of the result. */
+  /** Channels of the result. */
   readonly channels: number | undefined;
   readonly sizes: readonly Dim[];
 }
 
-/** What the kernel with its dilation covers, per axis. */
+/** Extent of the dilated kernel, per axis. */
 const extents = ({ kernel, dilations }: Window): number[] =>
   kernel.map((one, i) => ((one ?? 1) - 1) * (dilations[i] ?? 1) + 1);
 
-/** The node's ConvTranspose with these pads and what is added at the end. */
+/** The node's ConvTranspose with these pads and the final additions. */
 function emit(
   cx: OpContext,
   { x, filter, window, group, channels }: Transposed,
@@ -54,12 +54,12 @@ function emit(
   });
 }
 
-/** The output's sizes say how much was padded forwards. */
+/** The output's sizes determine the forward padding. */
 function ofKnownSizes(cx: OpContext, node: Transposed, sizes: readonly number[]): TensorValue {
   const {
     window: { strides, padding },
   } = node;
-  // Those of attributes are numbers.
+  // Pads from attributes are numbers.
   const pads = node.window.pads as readonly number[];
   const rank = sizes.length;
   const befores: number[] = [];
@@ -86,7 +86,7 @@ function ofKnownSizes(cx: OpContext, node: Transposed, sizes: readonly number[])
   return emit(cx, node, [...befores, ...afters], added, sizes);
 }
 
-/** Computed in full, with room at the end, and cut to the sizes that the run gives. */
+/** Computed in full with extra space at the end, and cut to the sizes known at run time. */
 function ofFreeSizes(cx: OpContext, node: Transposed): TensorValue {
   const {
     window: { strides, padding, pads },
@@ -119,7 +119,7 @@ function transposedConvolution(cx: OpContext, rank: number, isDepthwise: boolean
   const weights = ofRank(cx, cx.tensor(1), rank + 2);
   const window = readWindow(cx, weights.shape?.slice(0, rank) ?? []);
   const x = toChannelsFirst(cx, ofRank(cx, cx.tensor(2), rank + 2), window.isChannelsFirst);
-  // Short sizes are the spatial ones alone.
+  // Short size lists have only the spatial dims.
   const first = wanted.shape?.[0] === rank ? 0 : window.isChannelsFirst ? 2 : 1;
   const sizes = window.kernel.map((_, i) => elementDim(cx, wanted, first + i));
   const channels = weights.shape?.[isDepthwise ? 2 : rank];

@@ -1,6 +1,5 @@
-// What convolutions and pools have in common: kernel, strides, dilations, padding. Importer's
-// worker thread.
-// Source: tensorflow/core/framework/kernel_shape_util.cc; tensorflow-import.md 4.3.
+// Common part of convolutions and pools: kernel, strides, dilations, padding. Importer's worker
+// thread. Source: tensorflow/core/framework/kernel_shape_util.cc; tensorflow-import.md 4.3.
 import type { OpContext } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import { isFloating } from '../../lower/values.js';
@@ -19,21 +18,21 @@ import {
 } from './dims.js';
 import { isChannelsFirst } from './layout.js';
 
-/** All lists are of the spatial axes. */
+/** All lists contain the spatial axes. */
 export interface Window {
   readonly isChannelsFirst: boolean;
-  /** undefined where the filter's size is not known. */
+  /** undefined if the filter's size is unknown. */
   readonly kernel: readonly (number | undefined)[];
   readonly strides: readonly number[];
   readonly dilations: readonly number[];
   readonly padding: 'SAME' | 'VALID' | 'EXPLICIT';
-  /** Of EXPLICIT: all befores, then all afters. */
+  /** For EXPLICIT: all begins, then all ends. */
   readonly pads: readonly Dim[];
 }
 
 interface Given {
   readonly kernel: readonly (number | undefined)[];
-  /** In the order of data_format, batch and channel included. */
+  /** In the order of data_format, including batch and channel. */
   readonly strides: readonly number[];
   readonly dilations: readonly number[];
 }
@@ -64,7 +63,7 @@ export function makeWindow(cx: OpContext, { kernel, strides, dilations }: Given)
   };
 }
 
-/** The spatial ones of a list over all axes; batch and channel must have 1. */
+/** The spatial part of a list over all axes; batch and channel must have 1. */
 export function spatialInts(
   cx: OpContext,
   all: readonly number[],
@@ -99,10 +98,10 @@ function explicitPads(cx: OpContext, rank: number): number[] {
 
 const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0);
 
-/** What a kernel with dilation covers. */
+/** Extent of a dilated kernel. */
 const extent = (kernel: number, dilation: number): number => (kernel - 1) * dilation + 1;
 
-/** The sizes that come out, of input [N, C, spatial...] as far as they are known. */
+/** The output sizes for input [N, C, spatial...], as far as known. */
 export function windowSizes(
   window: Window,
   input: readonly (number | undefined)[],
@@ -120,7 +119,7 @@ export function windowSizes(
   });
 }
 
-/** [before, after] of one axis under SAME. */
+/** [begin, end] of one axis under SAME. */
 function samePads(cx: OpContext, window: Window, axis: number, size: Dim): [Dim, Dim] {
   const stride = window.strides[axis] ?? 1;
   const kernel = window.kernel[axis] ?? cx.fail('padding SAME needs the size of the filter');
@@ -135,7 +134,7 @@ function samePads(cx: OpContext, window: Window, axis: number, size: Dim): [Dim,
   return [before, subDims(cx, total, before)];
 }
 
-/** All befores, then all afters, of [N, C, spatial...]. */
+/** All begins, then all ends, of [N, C, spatial...]. */
 export function allPads(cx: OpContext, window: Window, input: TensorValue): Dim[] {
   if (window.padding === 'EXPLICIT') return [...window.pads];
   if (window.padding === 'VALID') return window.kernel.map(() => 0).flatMap((one) => [one, one]);
@@ -145,7 +144,7 @@ export function allPads(cx: OpContext, window: Window, input: TensorValue): Dim[
   return [...pairs.map(([before]) => before), ...pairs.map(([, after]) => after)];
 }
 
-/** Pads the spatial axes of [N, C, spatial...] by a Pad of its own. */
+/** Pads the spatial axes of [N, C, spatial...] by a separate Pad. */
 export function padSpatial(
   cx: OpContext,
   value: TensorValue,
@@ -165,10 +164,10 @@ export function padSpatial(
   return cx.op('Pad', [value, dimVector(cx, all), fill], { shape });
 }
 
-/** What stands in the padding: 0, what no maximum takes, or nothing that is counted. */
+/** The padding value: 0, one that no maximum selects, or none that is counted. */
 export type Padding = 'zero' | 'lowest' | 'none';
 
-/** The input, padded where an attribute cannot say it, and the ONNX attributes of the window. */
+/** The input, padded if an attribute cannot express it, and the ONNX attributes of the window. */
 export function applyWindow(
   cx: OpContext,
   window: Window,
@@ -179,7 +178,7 @@ export function applyWindow(
   const attributes: Record<string, OnnxAttributes[string]> = { strides: { ints: strides } };
   if (dilations.some((one) => one > 1)) attributes['dilations'] = { ints: dilations };
   if (padding === 'VALID') return { value: input, attributes };
-  // The runtime's own SAME knows no dilation, nor strides that leave something out.
+  // The runtime's own SAME does not support dilations, nor strides that skip elements.
   const isPlain =
     dilations.every((one) => one === 1) &&
     strides.every((stride, i) => stride <= (kernel[i] ?? stride));
@@ -197,7 +196,7 @@ export function applyWindow(
 
 const INTEGER_BITS: Readonly<Record<string, number>> = { int8: 8, int16: 16, int32: 32, int64: 64 };
 
-/** The least number of the value's type. */
+/** The lowest number of the value's type. */
 function lowest(cx: OpContext, { dtype }: TensorValue): TensorValue {
   if (isFloating(dtype)) return cx.scalar(dtype, -Infinity);
   const bits = INTEGER_BITS[dtype];

@@ -1,10 +1,10 @@
-// Decoders of CTC: label sequences as sparse tensors, by operators of ours.
-// Source: tensorflow/core/kernels/ctc_decoder_ops.cc. Importer's worker thread.
+// CTC decoders: label sequences as sparse tensors, by Serval's own operators. Source:
+// tensorflow/core/kernels/ctc_decoder_ops.cc. Importer's worker thread.
 import type { OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes, OutputSpec } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
 
-/** Paths of one row: each is three outputs of the graph. */
+/** Maximum paths of one row: each is three outputs of the graph. */
 const PATHS_MAX = 10_000;
 
 /** Indices, values and shapes of `paths` sparse tensors, then the scores of each row's paths. */

@@ -1,4 +1,4 @@
-// Encoded images to pixels and back, by operators of ours. Tier T5. Importer's worker thread.
+// Decodes images to pixels and encodes them, by Serval's own operators. Importer's worker thread.
 // Source: tensorflow/core/ops/image_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
@@ -6,7 +6,7 @@ import type { Dtype, Shape } from '../../types.js';
 import { emit, flag } from '../strings/elements.js';
 import { typeNumber } from '../tabular/attributes.js';
 
-/** Height, width, channels; 0 channels are the file's own. */
+/** Height, width, channels; 0 channels mean the file's own. */
 function pixels(cx: OpContext): { readonly shape: Shape; readonly attributes: OnnxAttributes } {
   const channels = cx.int('channels', 0);
   const shape = [undefined, undefined, channels === 0 ? undefined : channels];
@@ -42,7 +42,7 @@ const bmp: Lowering = (cx) => {
 const gif: Lowering = (cx) =>
   emit(cx, [cx.tensor(0)], 'uint8', [undefined, undefined, undefined, 3]);
 
-/** Of a GIF come four dims, of the other formats three, unless only one picture is wanted. */
+/** A GIF gives four dims, other formats three, unless only one image is requested. */
 const image: Lowering = (cx) => {
   const { shape, attributes } = pixels(cx);
   const dtype: Dtype = cx.type('dtype', 'uint8');

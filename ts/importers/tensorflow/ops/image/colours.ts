@@ -1,5 +1,5 @@
-// Colours. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/image/{colorspace_op,adjust_*_op}.{h,cc}.
+// Color conversions. Importer's worker thread. Source:
+// tensorflow/core/kernels/image/{colorspace_op,adjust_*_op}.{h,cc}.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -102,7 +102,7 @@ const adjustHue = adjust((cx, [hue, saturation, value], by) => {
   return [sub(cx, moved, cx.op('Floor', [moved])), saturation, value];
 });
 
-/** Away from each channel's mean, or towards it. */
+/** Scales the distance from each channel's mean. */
 const adjustContrast: Lowering = (cx) => {
   const images = cx.tensor(0);
   const wide = cx.cast(images, 'float');

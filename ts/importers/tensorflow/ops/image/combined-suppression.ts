@@ -1,6 +1,6 @@
-// Selection of boxes per class over a batch, the best of all classes together. Tier T1. Importer's
-// worker thread.
-// Source: tensorflow/core/kernels/image/non_max_suppression_op.cc (CombinedNonMaxSuppression).
+// Selects boxes per class over a batch, then the best of all classes together. Importer's worker
+// thread. Source: tensorflow/core/kernels/image/non_max_suppression_op.cc
+// (CombinedNonMaxSuppression).
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { min, where } from '../arithmetic/algebra.js';
@@ -10,7 +10,7 @@ import { suppress } from './suppression.js';
 
 const LOWEST = -3.4028234663852886e38;
 
-/** Scores [batch * classes, boxes] with the lowest float wherever a box is not selected. */
+/** Scores [batch * classes, boxes] with the lowest float for boxes that are not selected. */
 function keptScores(
   cx: OpContext,
   boxes: TensorValue,
@@ -35,7 +35,7 @@ function keptScores(
   return cx.op('ScatterND', [none, places, values], { shape: none.shape });
 }
 
-/** How many are given: a pad_per_class asks for no more than the classes can fill. */
+/** Number of results: with pad_per_class at most as many as the classes can fill. */
 function total(cx: OpContext, classes: Dim): Dim {
   const [each] = cx.requireNumbers(2, 'max_output_size_per_class');
   const [all] = cx.requireNumbers(3, 'max_total_size');
@@ -45,7 +45,7 @@ function total(cx: OpContext, classes: Dim): Dim {
   return min(cx, cx.int64s([all]), mulDims(cx, each, classes) as TensorValue) as Dim;
 }
 
-/** The best `count` of [batch, any], with room for those that there are not. */
+/** The best `count` of [batch, any], with space for missing ones. */
 function best(cx: OpContext, scores: TensorValue, count: Dim): readonly [TensorValue, TensorValue] {
   const room = dimVector(cx, [0, 0, 0, count]);
   const wide = cx.op('Pad', [scores, room, cx.scalar('float', LOWEST)], {
@@ -92,7 +92,7 @@ interface Best {
   readonly places: TensorValue;
 }
 
-/** Boxes, scores, classes, and how many of each image count; the others are 0. */
+/** Boxes, scores, classes, and the valid number per image; the others are 0. */
 function answers(cx: OpContext, { boxes, count, values, places }: Best): TensorValue[] {
   const zero = cx.scalar('float', 0);
   const { shape } = values;

@@ -1,5 +1,5 @@
-// Boxes cut out of images and resized. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/image/crop_and_resize_op.cc.
+// Boxes cropped from images and resized. Importer's worker thread. Source:
+// tensorflow/core/kernels/image/crop_and_resize_op.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, div, less, mul, not, oneUnlessAny, or, sub, where } from '../arithmetic/algebra.js';
@@ -11,8 +11,10 @@ import { pixelsAt } from './pixels.js';
 
 const CONTRIB = 'com.microsoft';
 
-/** The image of each box; the request fails where there is no such image: the runtime does not
- * look. */
+/**
+ * The image index of each box; the request fails if there is no such image, which the runtime does
+ * not check.
+ */
 function imageOfBox(cx: OpContext, images: TensorValue): TensorValue {
   const index = cx.tensor(2);
   const count = dimOf(cx, images, 0);
@@ -21,14 +23,14 @@ function imageOfBox(cx: OpContext, images: TensorValue): TensorValue {
   return checkedIndices(cx, index, end, { below: text, beyond: text });
 }
 
-/** Corners; the request fails where one is not a number: it would be read as any place. */
+/** Corners; the request fails if one is NaN, which could be read as any position. */
 function corners(cx: OpContext): TensorValue {
   const boxes = cx.cast(cx.tensor(1), 'float');
   const isSmall = less(cx, cx.op('Abs', [boxes]), cx.scalar('float', Infinity));
   return mul(cx, boxes, oneUnlessAny(cx, not(cx, isSmall), 'float', 'boxes values must be finite'));
 }
 
-/** Where rows (or columns) of the crops lie in the image: two ends [boxes, 1] to [boxes, n]. */
+/** Positions of the crops' rows (or columns) in the image: two ends [boxes, 1] to [boxes, n]. */
 function places(
   cx: OpContext,
   ends: readonly [TensorValue, TensorValue],
@@ -42,7 +44,7 @@ function places(
   return add(cx, mul(cx, first, last), mul(cx, cx.unsqueeze(positions(cx, count), [0]), step));
 }
 
-/** The runtime's own does not round halves up. */
+/** The runtime's own operator does not round halves up. */
 function nearest(
   cx: OpContext,
   images: TensorValue,
@@ -52,7 +54,7 @@ function nearest(
   const column = (at: number): TensorValue => cx.slice(boxes, [at], [at + 1], [1]);
   const axis = (at: 0 | 1, count: number): TensorValue =>
     places(cx, [column(at), column(at + 2)], dimOf(cx, images, at + 1), count);
-  // A place that is outside before it is rounded stays so.
+  // A position that is outside before rounding stays outside.
   const outside = (place: TensorValue, at: 0 | 1): TensorValue => {
     const last = sizeScalar(cx, subDims(cx, dimOf(cx, images, at + 1), 1));
     const isOutside = or(cx, less(cx, place, cx.scalar('float', 0)), less(cx, last, place));

@@ -1,6 +1,6 @@
-// Resizing as products: each spatial axis of the images with a matrix [to, from] of weights. The
-// matrices are made by the graph from the two sizes: at load time where both are known.
-// Importer's worker thread.
+// Resizing as matrix products: each spatial axis of the images with a matrix [to, from] of weights.
+// The graph computes the matrices from the two sizes, at load time if both are known. Importer's
+// worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { div, less, mul, oneUnlessAny, where } from '../arithmetic/algebra.js';
@@ -20,7 +20,7 @@ export function positions(cx: OpContext, count: Dim): TensorValue {
 export const sizeScalar = (cx: OpContext, size: Dim): TensorValue =>
   typeof size === 'number' ? cx.scalar('float', size) : cx.cast(cx.squeeze(size, [0]), 'float');
 
-/** How many input rows there are to an output row: between the corners under align_corners. */
+/** Input rows per output row; between the corners under align_corners. */
 export function resizeScale(cx: OpContext, from: Dim, to: Dim): TensorValue {
   const plain = div(cx, sizeScalar(cx, from), sizeScalar(cx, to));
   if (!cx.bool('align_corners', false) || to === 1) return plain;
@@ -33,7 +33,7 @@ export function resizeScale(cx: OpContext, from: Dim, to: Dim): TensorValue {
   return where(cx, isOne, plain, div(cx, corners, rows));
 }
 
-/** Rows and columns that are asked for; the request fails where there are none. */
+/** Requested rows and columns; the request fails if there are none. */
 export function targetSize(cx: OpContext, size: TensorValue): [Dim, Dim] {
   if (size.ints?.some((one) => one !== undefined && one < 1)) {
     cx.fail(`size [${size.ints.join(',')}]: expected 1 or more`);
@@ -48,7 +48,7 @@ export function targetSize(cx: OpContext, size: TensorValue): [Dim, Dim] {
   return [elementDim(cx, sized, 0), elementDim(cx, sized, 1)];
 }
 
-/** How one axis is weighted: [to, from] as float. */
+/** The weights of one axis: [to, from] as float. */
 export type Weights = (cx: OpContext, from: Dim, to: Dim, axis: 0 | 1) => TensorValue;
 
 /** The node's images [N, H, W, C] in another size, as float. */
@@ -61,7 +61,7 @@ export function byMatrices(cx: OpContext, weights: Weights): TensorValue {
     Dim,
   ];
   const [rows, columns] = targetSize(cx, cx.tensor(1));
-  // Both products are of rank 2: they take empty batches.
+  // Both products have rank 2, which supports empty batches.
   const wide = along(cx, x, weights(cx, width, columns, 1), width, columns);
   const upright = cx.transpose(
     reshapeTo(cx, wide, [batch, channels, height, columns]),

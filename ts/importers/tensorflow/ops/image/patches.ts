@@ -1,6 +1,6 @@
-// Sliding windows cut out of images, and grey-scale dilation, which takes their maximum. Tier T1.
-// Importer's worker thread.
-// Source: tensorflow/core/kernels/{extract_image_patches_op,dilation_ops}.cc.
+// Sliding windows extracted from images, and grey-scale dilation, which computes their maximum.
+// Importer's worker thread. Source:
+// tensorflow/core/kernels/{extract_image_patches_op,dilation_ops}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add } from '../arithmetic/algebra.js';
@@ -15,11 +15,11 @@ import {
 import { dimOf, divDims, reshapeTo } from '../conv/dims.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from '../conv/layout.js';
 
-// As many slices as one node may be written out as.
+// Maximum slices that one node may be expanded to.
 const PLACES_MAX = 4096;
 const TO_THE_END = 2 ** 31 - 1;
 
-/** For each place of the kernel what it covers of [N, C, H, W], row by row. */
+/** For each position of the kernel, the part of [N, C, H, W] that it covers, row by row. */
 function places(cx: OpContext, x: TensorValue, window: Window, fill?: TensorValue): TensorValue[] {
   const kernel = window.kernel as readonly [number, number];
   if (kernel[0] * kernel[1] > PLACES_MAX) cx.fail(`a window of ${kernel.join('x')} is too large`);
@@ -40,7 +40,7 @@ function places(cx: OpContext, x: TensorValue, window: Window, fill?: TensorValu
   return slices;
 }
 
-/** Windows that touch without overlap are only a matter of order. */
+/** Adjacent windows without overlap only need reordering. */
 function tiles(cx: OpContext, images: TensorValue, size: readonly number[]): TensorValue {
   const [rows, columns] = [size[0] ?? 1, size[1] ?? 1];
   const [high, wide] = [1, 2].map((axis) => images.shape?.[axis]);

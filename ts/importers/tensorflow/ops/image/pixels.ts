@@ -1,4 +1,4 @@
-// Pixels read at computed places. Importer's worker thread.
+// Reads pixels at computed positions. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import { broadcastShapes } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -7,13 +7,13 @@ import { type Dim, dimOf, mulDims, reshapeTo, subDims } from '../conv/dims.js';
 import { sizeScalar } from './matrices.js';
 
 export interface Places {
-  /** Which image, int64; rows and columns, whole numbers as float. All broadcast. */
+  /** Image index, int64; rows and columns, integers as float. All broadcast. */
   readonly image: TensorValue;
   readonly row: TensorValue;
   readonly column: TensorValue;
 }
 
-/** Pixels [..., C] of images [N, H, W, C]; `fill` (a scalar) where a place is outside. */
+/** Pixels [..., C] of images [N, H, W, C]; `fill` (a scalar) if a position is outside. */
 export function pixelsAt(
   cx: OpContext,
   images: TensorValue,
@@ -43,7 +43,7 @@ export function pixelsAt(
   return where(cx, cx.unsqueeze(isOutside, [rank]), fill, found);
 }
 
-/** Places along one axis, brought inside, and whether they were outside. */
+/** Positions along one axis, clamped, and whether they were outside. */
 function inside(
   cx: OpContext,
   place: TensorValue,
@@ -51,7 +51,7 @@ function inside(
 ): { readonly at: TensorValue; readonly isOutside: TensorValue } {
   const last = sizeScalar(cx, subDims(cx, size, 1));
   const zero = cx.scalar('float', 0);
-  // Written so that NaN is outside, and no index.
+  // Written so that NaN counts as outside and never becomes an index.
   const isInside = not(cx, or(cx, less(cx, place, zero), less(cx, last, place)));
   const isNumber = cx.op('Equal', [place, place], { dtype: 'bool' });
   const good = cx.op('And', [isInside, isNumber]);

@@ -1,5 +1,4 @@
-// Bicubic resizing, with the weights that TensorFlow takes from a table. Tier T1. Importer's
-// worker thread.
+// Bicubic resizing, with the weights that TensorFlow reads from a table. Importer's worker thread.
 // Source: tensorflow/core/kernels/image/resize_bicubic_op.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -7,7 +6,7 @@ import { abs, add, div, less, max, min, mul, sub, where } from '../arithmetic/al
 import type { Dim } from '../conv/dims.js';
 import { byMatrices, positions, resizeScale, sizeScalar } from './matrices.js';
 
-// Rows of the table between two pixels.
+// Table entries between two pixels.
 const TABLE_SIZE = 1024;
 const KEYS = -0.5;
 const LEGACY = -0.75;
@@ -31,7 +30,7 @@ const near = (cx: OpContext, x: TensorValue, a: number): TensorValue =>
 const far = (cx: OpContext, x: TensorValue, a: number): TensorValue =>
   polynomial(cx, x, [a, -5 * a, 8 * a, -4 * a]);
 
-/** Where each output row lies among the input rows, [to, 1]. */
+/** Position of each output row among the input rows, [to, 1]. */
 function places(cx: OpContext, from: Dim, to: Dim, isHalfPixel: boolean): TensorValue {
   const row = cx.unsqueeze(positions(cx, to), [1]);
   const scale = resizeScale(cx, from, to);
@@ -60,7 +59,7 @@ function weights(cx: OpContext, from: Dim, to: Dim): TensorValue {
   const parts = each.map((weight, i) => {
     const at = add(cx, base, float(cx, i - 1));
     const inside = max(cx, min(cx, at, last), float(cx, 0));
-    // Keys' kernel leaves out what is beyond the edge, the older one repeats the edge.
+    // Keys' kernel ignores pixels beyond the edge, the older one repeats the edge.
     const place = isHalfPixel ? at : inside;
     const hits = cx.op('Equal', [place, column], { dtype: 'bool', shape: matrixShape(from, to) });
     return where(cx, hits, weight, float(cx, 0));

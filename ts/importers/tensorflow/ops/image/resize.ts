@@ -1,5 +1,5 @@
-// Resizing. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/image/resize_*_op.cc; tensorflow-import.md 4.3.
+// Resizing. Importer's worker thread. Source: tensorflow/core/kernels/image/resize_*_op.cc;
+// tensorflow-import.md 4.3.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -19,9 +19,9 @@ function resize(cx: OpContext, images: TensorValue, attributes: OnnxAttributes):
   if (size.ints?.some((one) => one !== undefined && one < 1)) {
     cx.fail(`size [${size.ints.join(',')}]: expected 1 or more`);
   }
-  // Named axes would be shorter, but the runtime's own moving of transposes loses them.
+  // Named axes would be shorter, but the runtime's transpose optimizer loses them.
   const dims = [dimOf(cx, x, 0), dimOf(cx, x, 1), elementDim(cx, size, 0), elementDim(cx, size, 1)];
-  // The runtime's shape inference refuses sizes of which it cannot tell how many there are.
+  // The runtime's shape inference refuses sizes of unknown length.
   const target = cx.reshape(dimVector(cx, dims), [4]);
   const y = cx.op('Resize', [x, undefined, undefined, target], {
     shape: knownDims(dims),

@@ -1,6 +1,5 @@
-// Resizing through a sampling kernel that grows when images shrink (antialias). Tier T1.
-// Importer's worker thread.
-// Source: tensorflow/core/kernels/image/{scale_and_translate_op.cc,sampling_kernels.h}.
+// Resizing with a sampling kernel that widens when images shrink (antialias). Importer's worker
+// thread. Source: tensorflow/core/kernels/image/{scale_and_translate_op.cc,sampling_kernels.h}.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { abs, add, div, equal, less, max, mul, or, sub, where } from '../arithmetic/algebra.js';

@@ -1,7 +1,7 @@
-// Suppression that lowers the scores of boxes instead of dropping them: a Loop that takes the best
-// box and weakens what overlaps it. TensorFlow weakens a box only when it comes up; the selection
-// is the same. Importer's worker thread.
-// Source: tensorflow/core/kernels/image/non_max_suppression_op.cc (DoNonMaxSuppressionOp).
+// Suppression that lowers the scores of boxes instead of dropping them: a Loop that selects the
+// best box and weakens those that overlap it. TensorFlow weakens a box only when it becomes the
+// best; the selection is the same. Importer's worker thread. Source:
+// tensorflow/core/kernels/image/non_max_suppression_op.cc (DoNonMaxSuppressionOp).
 import type { OpContext } from '../../lower/context.js';
 import { GraphBuilder } from '../../lower/graph-builder.js';
 import { elementType } from '../../lower/values.js';
@@ -40,7 +40,7 @@ interface Corners {
   readonly area: TensorValue;
 }
 
-/** In either order of the corners. */
+/** Accepts the corners in either order. */
 function cornersOf(cx: OpContext, boxes: TensorValue): Corners {
   const [y1, x1, y2, x2] = [0, 1, 2, 3].map((at) =>
     cx.op('Gather', [boxes, cx.scalar('int64', at)], {
@@ -54,7 +54,7 @@ function cornersOf(cx: OpContext, boxes: TensorValue): Corners {
   return { low, high, area };
 }
 
-/** How much each box overlaps box `index`: intersection over union, 0 for boxes without area. */
+/** Overlap of each box with box `index`: intersection over union, 0 for boxes without area. */
 function overlaps(cx: OpContext, { low, high, area }: Corners, index: TensorValue): TensorValue {
   const zero = float(cx, 0);
   const one = (of: TensorValue): TensorValue => cx.op('Gather', [of, index], { shape: [] });
@@ -71,7 +71,7 @@ function overlaps(cx: OpContext, { low, high, area }: Corners, index: TensorValu
   return where(cx, areBoxes, div(cx, shared, union), zero);
 }
 
-/** One round: the best box, its score, whether it counts; the scores afterwards. */
+/** One iteration: the best box, its score, whether it counts; the scores afterwards. */
 function round(
   cx: OpContext,
   scores: TensorValue,
@@ -107,14 +107,14 @@ function round(
   return [counts, where(cx, isOut, none, mul(cx, scores, weight)), best, score, counts];
 }
 
-/** Selected boxes (int64) and what was left of their scores, in the order of selection. */
+/** Selected boxes (int64) and their remaining scores, in the order of selection. */
 export function softSuppress(
   cx: OpContext,
   given: SoftSuppression,
 ): readonly [TensorValue, TensorValue] {
   const { model } = cx.builder;
   const none = float(cx, -Infinity);
-  // A box that is never selected: there is always one to look at.
+  // A box that is never selected, so that there is always one to examine.
   const room = (pads: readonly number[]): TensorValue => cx.int64s(pads);
   const boxes = cx.op('Pad', [given.boxes, room([0, 0, 1, 0])], { shape: [undefined, 4] });
   const isLow = less(cx, given.lowest, given.scores);

@@ -1,5 +1,5 @@
-// Space to batch, space to depth and back. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/{spacetobatch_op,batchtospace_op,spacetodepth_op}.cc.
+// Space to batch, space to depth and back. Importer's worker thread. Source:
+// tensorflow/core/kernels/{spacetobatch_op,batchtospace_op,spacetodepth_op}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { dilatedConvolution, noteSpread } from '../conv/dilated.js';
@@ -18,11 +18,11 @@ import { isChannelsFirst, ofRank, toChannelsFirst, toChannelsLast } from '../con
 
 interface Blocks {
   readonly block: readonly Dim[];
-  /** Per block axis what is padded, or cut off, before and after. */
+  /** Per block axis, the padding or cropping before and after. */
   readonly edges: readonly (readonly [Dim, Dim])[];
 }
 
-/** The operands, or the attribute block_size of the square forms. */
+/** From the operands, or the attribute block_size of the square forms. */
 function readBlocks(cx: OpContext): Blocks {
   const isSquare = cx.node.attributes.has('block_size');
   const table = cx.tensor(isSquare ? 1 : 2);
@@ -130,7 +130,7 @@ function crop(
   });
 }
 
-/** 64-bit integers would pass through double. */
+/** 64-bit integers would be converted to double. */
 const EXACT: ReadonlySet<string> = new Set([
   'float',
   'double',

@@ -1,5 +1,5 @@
-// Selection of boxes that do not overlap much. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/image/non_max_suppression_op.cc.
+// Selects boxes that do not overlap much. Importer's worker thread. Source:
+// tensorflow/core/kernels/image/non_max_suppression_op.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { sub } from '../arithmetic/algebra.js';
@@ -15,7 +15,7 @@ export interface Suppression {
   readonly lowest: TensorValue | undefined;
 }
 
-/** What is selected: int64 rows of batch, class, box; per class by falling score. */
+/** Selection: int64 rows of batch, class, box; per class by descending score. */
 export function suppress(cx: OpContext, given: Suppression): TensorValue {
   const { boxes, scores, most, overlap, lowest } = given;
   return cx.op(
@@ -32,7 +32,7 @@ export function suppress(cx: OpContext, given: Suppression): TensorValue {
 }
 
 interface Form {
-  /** Input numbers; the overlap of the first version is an attribute. */
+  /** Input indices; the overlap of the first version is an attribute. */
   readonly overlap?: number;
   readonly lowest?: number;
 }
@@ -59,7 +59,7 @@ function selected(cx: OpContext, { overlap, lowest }: Form): TensorValue {
 const countOf = (cx: OpContext, value: TensorValue): TensorValue =>
   cx.op('Size', [value], { dtype: 'int64', shape: [] });
 
-/** Filled up with zeros to max_output_size. */
+/** Padded with zeros to max_output_size. */
 function filled(cx: OpContext, value: TensorValue): TensorValue {
   if (!cx.bool('pad_to_max_output_size', false)) return value;
   const room = sub(cx, cx.cast(cx.tensor(2), 'int64'), countOf(cx, value));
@@ -77,7 +77,7 @@ const padded: Lowering = (cx) => {
   return [filled(cx, indices), cx.cast(countOf(cx, indices), 'int32')];
 };
 
-/** Also gives the scores, which a sigma above 0 changes. */
+/** Also returns the scores, which a sigma above 0 changes. */
 const soft: Lowering = (cx) => {
   const [sigma = NaN] = cx.requireNumbers(5, 'soft_nms_sigma');
   if (!(sigma >= 0)) cx.fail(`soft_nms_sigma ${sigma}: expected 0 or more`);

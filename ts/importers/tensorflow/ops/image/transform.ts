@@ -1,5 +1,5 @@
-// Images through a projective transform. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/image/image_ops.h.
+// Projective transforms of images. Importer's worker thread. Source:
+// tensorflow/core/kernels/image/image_ops.h.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { abs, add, div, equal, less, max, min, mul, sub, where } from '../arithmetic/algebra.js';
@@ -10,7 +10,7 @@ import { pixelsAt } from './pixels.js';
 
 const float = (cx: OpContext, value: number): TensorValue => cx.scalar('float', value);
 
-/** Where each output pixel comes from, [n, rows, columns] each. Not a number: nowhere. */
+/** Source of each output pixel, [n, rows, columns] each. NaN: none. */
 function sources(cx: OpContext, rows: Dim, columns: Dim): readonly [TensorValue, TensorValue] {
   const table = { ...cx.cast(cx.tensor(1), 'float'), shape: [cx.tensor(1).shape?.[0], 8] };
   const factor = (at: number): TensorValue =>
@@ -32,7 +32,7 @@ const last = (cx: OpContext, size: TensorValue): TensorValue => sub(cx, size, fl
 
 const clamped: Fill = (cx, place, size) => max(cx, min(cx, place, last(cx, size)), float(cx, 0));
 
-/** How many times `of` goes into it, towards 0. */
+/** Quotient by `of`, rounded towards 0. */
 const whole = (cx: OpContext, value: TensorValue, of: TensorValue): TensorValue =>
   cx.op('Floor', [div(cx, value, of)]);
 
@@ -63,7 +63,7 @@ const FILLS: Readonly<Record<string, Fill>> = {
   WRAP: wrapped,
 };
 
-/** Halves go away from 0. */
+/** Rounds halves away from 0. */
 function rounded(cx: OpContext, x: TensorValue): TensorValue {
   const size = cx.op('Floor', [add(cx, abs(cx, x), float(cx, 0.5))]);
   return where(cx, less(cx, x, float(cx, 0)), cx.op('Neg', [size]), size);

@@ -1,6 +1,5 @@
-// Which diagonals of a matrix are meant, how long they are and how they are aligned.
-// Source: tensorflow/core/ops/array_ops.cc (MatrixDiagV3).
-// Importer's worker thread.
+// The diagonals of a matrix that an operator selects, their lengths and alignment. Source:
+// tensorflow/core/ops/array_ops.cc (MatrixDiagV3). Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, min, sub } from '../arithmetic/algebra.js';
@@ -9,7 +8,7 @@ import { add, min, sub } from '../arithmetic/algebra.js';
 export interface Band {
   readonly low: number;
   readonly high: number;
-  /** The diagonals are given without an axis of their own. */
+  /** The diagonals are given without a separate axis. */
   readonly isSingle: boolean;
   readonly align: string;
   /** int64 scalars. */
@@ -17,7 +16,7 @@ export interface Band {
   readonly columns: TensorValue;
 }
 
-/** Where the operator has no input k: the main diagonal. V2 aligns to the left. */
+/** Without an input k, the main diagonal. V2 aligns to the left. */
 export function bandOf(
   cx: OpContext,
   input: number,
@@ -53,8 +52,10 @@ export function diagonalLength(cx: OpContext, band: Band, d: number): TensorValu
   );
 }
 
-/** How far diagonal d is moved in a row of the longest one's size. "RIGHT_LEFT": those above the
- * main one are aligned to the right, those below to the left. */
+/**
+ * Offset of diagonal d in a row of the longest one's size. "RIGHT_LEFT": those above the main one
+ * are aligned to the right, those below to the left.
+ */
 export function offsetOf(cx: OpContext, band: Band, d: number, longest: TensorValue): TensorValue {
   const [above, below] = band.align.split('_');
   const isRight = (d >= 0 ? above : below) === 'RIGHT';

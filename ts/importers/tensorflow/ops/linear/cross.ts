@@ -1,8 +1,8 @@
-// Products of vectors in space. Tier T1. (Matrices: decompose.ts.) Importer's worker thread.
+// Cross products of 3D vectors. (Matrices: decompose.ts.) Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { mul, sub } from '../arithmetic/algebra.js';
 
-/** Of vectors of three along the last axis. */
+/** Operands are vectors of three along the last axis. */
 const cross: Lowering = (cx) => {
   const [a, b] = [cx.tensor(0), cx.tensor(1)];
   const attributes = { axis: { int: -1 } };

@@ -1,6 +1,6 @@
-// Inverses, determinants, solutions and decompositions of matrices, by operators of ours. The
-// kernels of 16-bit floats are those of float. Source: tensorflow/core/kernels/linalg.
-// Importer's worker thread.
+// Inverses, determinants, solutions and decompositions of matrices, by Serval's own operators.
+// 16-bit floats use the kernels of float. Source: tensorflow/core/kernels/linalg. Importer's worker
+// thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OutputSpec } from '../../lower/graph-builder.js';
 import { broadcastShapes, type TensorValue } from '../../lower/values.js';
@@ -9,7 +9,7 @@ import { computable } from '../tabular/attributes.js';
 
 type Dims = readonly (number | undefined)[];
 
-/** The batch dims and the last two, as far as they are known. */
+/** The batch dims and the last two, as far as known. */
 interface MatrixShape {
   readonly batch: Shape;
   readonly rows: number | undefined;
@@ -24,7 +24,7 @@ const matrixShape = ({ shape }: TensorValue): MatrixShape => ({
 
 const within = (batch: Shape, last: Dims): Shape => batch && [...batch, ...last];
 
-/** One operator of ours of the node's name, and its outputs in the node's type. */
+/** Serval's operator with the node's name, with outputs in the node's type. */
 function matrices(
   cx: OpContext,
   name: string,
@@ -101,11 +101,11 @@ const tridiagonalSolve: Lowering = (cx) =>
     ],
   );
 
-/** The smaller of two dims, where both are known. */
+/** The smaller of two dims, if both are known. */
 const smaller = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? undefined : Math.min(a, b);
 
-/** What a decomposition gives for vectors that are not wanted. */
+/** Output for vectors that are not requested. */
 const NONE: Shape = [];
 
 const svd: Lowering = (cx) => {

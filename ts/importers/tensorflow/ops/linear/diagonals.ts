@@ -1,6 +1,6 @@
-// Diagonals and bands of matrices. Tier T1.
-// Source: tensorflow/core/kernels/linalg/{matrix_band_part,matrix_diag,matrix_set_diag}_op.cc.
-// Importer's worker thread.
+// Diagonals and bands of matrices. Source:
+// tensorflow/core/kernels/linalg/{matrix_band_part,matrix_diag,matrix_set_diag}_op.cc. Importer's
+// worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
@@ -20,7 +20,7 @@ import {
 import { checkedIndices, sizeOfAxis } from '../arithmetic/checks.js';
 import { type Band, bandOf, diagonalLength, dimOf, indices, int64, offsetOf } from './band.js';
 
-/** How many diagonals on one side of the main one (input 1 below, 2 above) are kept. */
+/** Number of diagonals kept on one side of the main one (input 1 below, 2 above). */
 function checkedCount(cx: OpContext, input: number, x: TensorValue): TensorValue {
   const axis = cx.rank(x) - 3 + input;
   const size = sizeOfAxis(cx, x, axis);
@@ -140,7 +140,7 @@ const matrixDiagPart: Lowering = (cx) => {
   return cx.concat(parts, rank - 2);
 };
 
-/** The last two axes as one. */
+/** Flattens the last two axes into one. */
 function flattened(cx: OpContext, x: TensorValue, rank: number): TensorValue {
   const outer = cx.op(
     'Slice',
@@ -151,7 +151,7 @@ function flattened(cx: OpContext, x: TensorValue, rank: number): TensorValue {
   return cx.reshape(x, cx.concat([outer, cx.int64s([-1])], 0), shape);
 }
 
-/** Diagonal d; with `longest` as one of a band, aligned and padded. */
+/** Diagonal d; with `longest`, aligned and padded as one of a band. */
 function taken(
   cx: OpContext,
   flat: TensorValue,
@@ -177,7 +177,7 @@ function taken(
   return longest === undefined ? elements : where(cx, isInside, elements, padding);
 }
 
-/** Of a tensor of rank r: its elements on the diagonal of one of rank 2r. */
+/** For a tensor of rank r: its elements on the diagonal of a tensor of rank 2r. */
 const diag: Lowering = (cx) => {
   const x = cx.tensor(0);
   const flat = cx.reshape(x, [-1]);

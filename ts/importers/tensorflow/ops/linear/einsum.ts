@@ -1,5 +1,4 @@
-// Einsum. Tier T1. Source: tensorflow/core/kernels/linalg/einsum_op_impl.h.
-// Importer's worker thread.
+// Einsum. Source: tensorflow/core/kernels/linalg/einsum_op_impl.h. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import { broadcastShapes } from '../../lower/values.js';
@@ -22,7 +21,7 @@ const einsum: Lowering = (cx) => {
   return cx.op('Einsum', values, { shape, attributes: { equation: { string: equation } } });
 };
 
-/** Dims by their letters; undefined where an ellipsis stands for an unknown number of them. */
+/** Dims by their letters; undefined if an ellipsis stands for an unknown number of them. */
 function outputShape(terms: readonly string[], right: string, shapes: readonly Shape[]): Shape {
   const dims = new Map<string, number | undefined>();
   let spread: Shape = [];

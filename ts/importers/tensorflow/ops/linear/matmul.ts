@@ -1,12 +1,10 @@
-// Matrix products. Tier T1.
-// Source: tensorflow/core/kernels/matmul_op_impl.h.
-// Importer's worker thread.
+// Matrix products. Source: tensorflow/core/kernels/matmul_op_impl.h. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Dtype, Shape } from '../../types.js';
 import { broadcastShapes } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
 
-/** The last two axes exchanged. */
+/** The last two axes swapped. */
 function adjoint(cx: OpContext, value: TensorValue, is: boolean): TensorValue {
   if (!is) return value;
   const rank = cx.rank(value, 'a matrix that is to be transposed');
@@ -25,10 +23,10 @@ function product(cx: OpContext, a: TensorValue, b: TensorValue, dtype: Dtype): T
   return cx.op('MatMul', inputs, { shape: productShape(a.shape, b.shape) });
 }
 
-/** TensorFlow's MatMul takes matrices only. */
+/** TensorFlow's MatMul accepts matrices only. */
 function matrix(cx: OpContext, index: number): TensorValue {
   const value = cx.tensor(index);
-  cx.requireRank(value, 2, 2); // ONNX's takes vectors too
+  cx.requireRank(value, 2, 2); // ONNX's MatMul accepts vectors too
   if (value.shape === undefined) return { ...value, shape: [undefined, undefined] };
   if (value.shape.length === 2) return value;
   return cx.fail(`input ${index}: expected a matrix, got ${cx.describe(value)}`);
@@ -42,7 +40,7 @@ export const matMul: Lowering = (cx) => {
 
 const batchMatMul: Lowering = (cx) => {
   const [x, y] = [cx.tensor(0), cx.tensor(1)];
-  for (const one of [x, y]) cx.requireRank(one, 2); // ONNX's takes vectors too
+  for (const one of [x, y]) cx.requireRank(one, 2); // ONNX's MatMul accepts vectors too
   const a = adjoint(cx, x, cx.bool('adj_x', false));
   const b = adjoint(cx, y, cx.bool('adj_y', false));
   return product(cx, a, b, cx.type('Tout', a.dtype));

@@ -1,7 +1,7 @@
 // Batch normalization that was exported as arithmetic (Keras 3): x * scale + offset by constants of
-// the channels. Between convolutions and pools it becomes ONNX's operator, which the runtime puts
-// into a convolution before it, or computes together with what comes next in the blocked layout of
-// its convolutions. Importer's worker thread.
+// the channels. Between convolutions and pools it becomes ONNX's operator, which the runtime fuses
+// into a preceding convolution, or computes together with the next operator in the blocked layout
+// of its convolutions. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { GraphBuilder } from '../../lower/graph-builder.js';
 import { numbersTensor, tensorBytes } from '../../lower/tensors.js';
@@ -16,14 +16,14 @@ interface Scaled {
 /** By the names of products. */
 const NOTES = new WeakMap<GraphBuilder, Map<string, Scaled>>();
 
-// Images and volumes.
+// Rank of images; volumes have more.
 const RANK_MIN = 4;
 const RANK_MAX = 5;
 
 const isFixed = (cx: OpContext, { name, constant }: TensorValue): boolean =>
   constant !== undefined || (name !== undefined && cx.builder.model.facts.isFixed(name));
 
-/** Remembers a product of a value and a constant. */
+/** Records a product of a value and a constant. */
 export function noteScaled(
   cx: OpContext,
   product: TensorValue,
@@ -37,8 +37,10 @@ export function noteScaled(
   NOTES.set(cx.builder, notes.set(product.name, { source, scale }));
 }
 
-/** The axis of `value` that a constant goes along; undefined where it goes along several, or is not
- * of its size. */
+/**
+ * The axis of `value` that a constant applies along; undefined if there are several, or the sizes
+ * differ.
+ */
 function axisOf(value: TensorValue, { shape }: TensorValue): number | undefined {
   const rank = value.shape?.length ?? 0;
   if (shape === undefined || shape.length > rank) return undefined;
@@ -49,7 +51,7 @@ function axisOf(value: TensorValue, { shape }: TensorValue): number | undefined 
   return value.shape?.[at] === shape[axis] ? at : undefined;
 }
 
-/** The sum of `a` and `b` as batch normalization; undefined where it is none. */
+/** The sum of `a` and `b` as batch normalization; undefined if it is not one. */
 export function normalised(cx: OpContext, a: TensorValue, b: TensorValue): TensorValue | undefined {
   const notes = NOTES.get(cx.builder);
   if (notes === undefined) return undefined;
@@ -64,7 +66,7 @@ export function normalised(cx: OpContext, a: TensorValue, b: TensorValue): Tenso
   if (!cx.builder.model.facts.isOfWindows(source.name ?? '')) return undefined;
   const isFirst = axis === 1;
   const count = source.shape?.[axis] ?? 0;
-  // Equal ones of all layers are one constant.
+  // Equal constants of all layers are shared.
   const filled = (value: number): TensorValue => {
     const element = tensorBytes(numbersTensor('float', [], [value]));
     return cx.constant({ dtype: 'float', shape: [count], data: { kind: 'fill', element } });

@@ -1,6 +1,5 @@
-// Batch normalisation. Tier T1. With batch statistics (is_training) it is written out. Importer's
-// worker thread.
-// Source: tensorflow/core/kernels/{fused_batch_norm_op,batch_norm_op}.cc.
+// Batch normalization. With batch statistics (is_training) it is composed of other operators.
+// Importer's worker thread. Source: tensorflow/core/kernels/{fused_batch_norm_op,batch_norm_op}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { dtypeBytes, isStatic } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -16,12 +15,12 @@ export type NormOperands = readonly [
   TensorValue,
 ];
 
-/** Of [N, C, spatial...]. */
+/** Normalizes [N, C, spatial...]. */
 export function normalise(cx: OpContext, operands: NormOperands, epsilon: number): TensorValue {
   return cx.op('BatchNormalization', operands, { attributes: { epsilon: { float: epsilon } } });
 }
 
-/** By the batch's own mean and variance: [y, mean, variance without bias]. */
+/** Uses the batch's own mean and variance: [y, mean, variance without bias]. */
 function byBatch(
   cx: OpContext,
   x: TensorValue,
@@ -88,7 +87,7 @@ const fused =
     return [y, mean, variance, mean, variance, cx.scalar('float', 0)].slice(0, outputs);
   };
 
-/** gamma counts only with scale_after_normalization. */
+/** gamma applies only with scale_after_normalization. */
 const globalNormalisation: Lowering = (cx) => {
   const [x, mean, variance, beta, gamma] = [0, 1, 2, 3, 4].map((i) => cx.tensor(i)) as [
     TensorValue,

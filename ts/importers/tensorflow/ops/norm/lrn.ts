@@ -1,9 +1,9 @@
-// Local response normalisation. Tier T1. Importer's worker thread.
-// Source: tensorflow/core/kernels/lrn_op.cc.
+// Local response normalisation. Importer's worker thread. Source:
+// tensorflow/core/kernels/lrn_op.cc.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from '../conv/layout.js';
 
-/** ONNX divides alpha by the number of channels that are summed. */
+/** ONNX divides alpha by the number of summed channels. */
 const lrn: Lowering = (cx) => {
   const size = 2 * cx.int('depth_radius', 5) + 1;
   const x = toChannelsFirst(cx, ofRank(cx, cx.tensor(0), 4));

@@ -1,4 +1,4 @@
-// Constants and placeholders. Tier T0. Importer's worker thread.
+// Constants and placeholders. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 
 const constant: Lowering = (cx) => {

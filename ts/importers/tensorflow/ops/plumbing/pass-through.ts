@@ -1,5 +1,5 @@
-// Operators that hand their input on, and those that do nothing while a model is served. Tier T0.
-// Importer's worker thread.
+// Operators that pass on their input, and those that have no effect while serving. Importer's
+// worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import type { Value } from '../../lower/values.js';
 
@@ -7,7 +7,7 @@ const first: Lowering = (cx) => cx.input(0);
 const all: Lowering = (cx) => cx.inputs;
 const nothing: Lowering = () => [];
 
-/** Says the shape that the graph promises; the runtime does not check it. */
+/** Adds the shape that the graph promises; the runtime does not check it. */
 const ensureShape: Lowering = (cx) => {
   const value = cx.tensor(0);
   const said = cx.shape('shape');
@@ -23,7 +23,7 @@ const identity: Lowering = (cx) => {
   return value.kind === 'variable' && !isHandle ? cx.tensor(0) : value;
 };
 
-/** PreventGradient and the like may also be given a list. */
+/** PreventGradient and similar operators may also receive a list. */
 const identityN: Lowering = (cx) => cx.inputs.map((value): Value => value);
 
 export const PASS_THROUGH: Operators = {

@@ -1,5 +1,5 @@
-// Variables: read, and assigned while a model is served (state of the version). Tier T0.
-// Importer's worker thread.
+// Reading variables, and assigning them while serving (state of the version). Importer's worker
+// thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 
@@ -27,7 +27,7 @@ function assigning(
   };
 }
 
-/** What is stored must be a value of the graph at this point, also where it is a constant. */
+/** The stored value must be a value of the graph at this point, even if it is a constant. */
 const replace = (cx: OpContext, _old: TensorValue, value: TensorValue): TensorValue =>
   value.constant === undefined ? value : cx.op('Identity', [value]);
 const add = (cx: OpContext, old: TensorValue, value: TensorValue): TensorValue =>
@@ -35,7 +35,7 @@ const add = (cx: OpContext, old: TensorValue, value: TensorValue): TensorValue =
 const subtract = (cx: OpContext, old: TensorValue, value: TensorValue): TensorValue =>
   cx.op('Sub', [old, value]);
 
-/** Whether a variable has a value: the load has made sure of it. */
+/** Whether a variable has a value: always, because the load checks it. */
 const initialised: Lowering = (cx) => cx.scalar('bool', 1);
 
 const SERVED_STATE = 'while serving: state of the version, calls serialised';

@@ -1,6 +1,6 @@
-// The fields of messages by their descriptors: a FileDescriptorSet that the graph holds, and those
-// of tf.train.Example, which TensorFlow has linked in. Importer's worker thread; pure.
-// Source: google/protobuf/descriptor.proto.
+// The fields of messages by their descriptors: a FileDescriptorSet in the graph, and those of
+// tf.train.Example, which TensorFlow has built in. Importer's worker thread; pure. Source:
+// google/protobuf/descriptor.proto.
 import { WireReader } from '../../../../protobuf/reader.js';
 
 /** FieldDescriptorProto.Type. */
@@ -32,17 +32,17 @@ export interface ProtoField {
   /** Full name of the message or enum. */
   readonly typeName: string;
   readonly isRepeated: boolean;
-  /** undefined: by the syntax. */
+  /** undefined: the syntax decides. */
   readonly packed: boolean | undefined;
   readonly isProto3: boolean;
-  /** As text, as descriptors hold it; undefined: the type's own. */
+  /** Default as text, as in descriptors; undefined: the type's own. */
   readonly fallback: string | undefined;
-  /** Of an extension: the message that it extends. */
+  /** For an extension: the message that it extends. */
   readonly extendee: string;
 }
 
 export interface Descriptors {
-  /** Fields by the full name of their message, without a dot in front. */
+  /** Fields by the full name of their message, without a leading dot. */
   readonly messages: ReadonlyMap<string, readonly ProtoField[]>;
   /** By full name: the values in their order. */
   readonly enums: ReadonlyMap<string, readonly (readonly [name: string, number: number])[]>;
@@ -59,7 +59,7 @@ interface Tables {
 const NESTING_MAX = 64;
 const REPEATED = 3;
 
-/** Errors: ModelInvalid: no FileDescriptorSet. */
+/** Errors: ModelInvalid: not a FileDescriptorSet. */
 export function readDescriptors(bytes: Uint8Array): Descriptors {
   const tables: Tables = { messages: new Map(), enums: new Map(), extensions: new Map() };
   const set = new WireReader(bytes, 'FileDescriptorSet');

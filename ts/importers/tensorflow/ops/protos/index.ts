@@ -1,6 +1,6 @@
-// Protobuf messages to tensors of their fields and back, by operators of ours. The descriptors are
-// read here, once. Importer's worker thread.
-// Source: tensorflow/core/ops/{decode,encode}_proto_ops.cc.
+// Protobuf messages to tensors of their fields and back, by Serval's own operators. The descriptors
+// are parsed here, once. Importer's worker thread. Source:
+// tensorflow/core/ops/{decode,encode}_proto_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import { numbersTensor, tensorBytes } from '../../lower/tensors.js';
@@ -45,7 +45,7 @@ function fieldsOf(cx: OpContext, descriptors: Descriptors): ProtoField[] {
   });
 }
 
-/** The types of tensors that a field may be. */
+/** Tensor types that a field may have. */
 function allowed(type: number): readonly Dtype[] {
   switch (type) {
     case TYPES.double:
@@ -88,14 +88,14 @@ function checkTypes(cx: OpContext, fields: readonly ProtoField[], dtypes: readon
   });
 }
 
-/** What a field without a value is, as the operator takes it. */
+/** Value of a field that is not set, in the operator's form. */
 function fallback(field: ProtoField, dtype: Dtype, { enums }: Descriptors): Uint8Array {
   const { type, fallback: text, isRepeated } = field;
   const isMessage = type === TYPES.message || type === TYPES.group;
   if (dtype === 'string') {
     if (isMessage || isRepeated || text === undefined) return new Uint8Array();
     const value = type === TYPES.bytes ? unescaped(text) : Buffer.from(text);
-    // TensorFlow holds it as a C string.
+    // TensorFlow stores it as a C string.
     const end = value.indexOf(0);
     return new Uint8Array(end < 0 ? value : value.subarray(0, end));
   }
@@ -118,7 +118,7 @@ function wide(value: bigint): Uint8Array {
 
 const ESCAPES: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9 };
 
-/** C's escapes, as descriptors have bytes. */
+/** Decodes C escapes, which descriptors use for bytes. */
 function unescaped(text: string): Buffer {
   const parts = text.match(/\\[0-7]{1,3}|\\x[0-9a-fA-F]{1,2}|\\.|[^\\]+/gs) ?? [];
   return Buffer.concat(

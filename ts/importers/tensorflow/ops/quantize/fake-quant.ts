@@ -1,7 +1,6 @@
-// Rounding to the numbers that a quantised tensor could hold; the result stays float. Tier T1.
-// Ranges are computed by the graph: at load time where they are constants. Importer's worker
-// thread.
-// Source: tensorflow/core/kernels/{fake_quant_ops_functor,quantize_and_dequantize_op}.h.
+// Rounding to the numbers that a quantized tensor could hold; the result stays float. The graph
+// computes ranges: at load time if they are constants. Importer's worker thread. Source:
+// tensorflow/core/kernels/{fake_quant_ops_functor,quantize_and_dequantize_op}.h.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, div, equal, less, max, min, mul, number, sub, where } from '../arithmetic/algebra.js';
@@ -26,9 +25,11 @@ function fakeLevels(cx: OpContext, bits: number): Levels {
   return { low: cx.bool('narrow_range', false) ? 1 : 0, high: 2 ** bits - 1 };
 }
 
-/** The range is moved so that 0 is one of the numbers. Steps are counted by a factor where the
- * range is an attribute or one for each channel, by a division where it is one operand: they differ
- * in the last bit, which decides ties. */
+/**
+ * Shifts the range so that 0 is one of the numbers. Steps are counted with a factor if the range is
+ * an attribute or one per channel, with a division if it is one operand: they differ in the last
+ * bit, which decides ties.
+ */
 function fakeQuantised(
   cx: OpContext,
   lowest: TensorValue,
@@ -62,7 +63,7 @@ const fakeChannels: Lowering = (cx) => fakeQuantised(cx, cx.tensor(1), cx.tensor
 
 const FLOAT_MAX = 3.4028234663852886e38;
 
-/** Ends of the range: given, or those of the elements, along `axis` or over all. */
+/** Ends of the range: given, or from the elements, along `axis` or over all. */
 function ends(cx: OpContext, x: TensorValue): [TensorValue, TensorValue] {
   const axis = cx.int('axis', -1);
   const column = (value: TensorValue): TensorValue => {
@@ -90,7 +91,7 @@ function quantisedLevels(cx: OpContext, bits: number): Levels {
   return { low, high: 2 ** (bits - 1) - 1 };
 }
 
-/** How many levels there are to a unit on this side; the largest number where it has no say. */
+/** Number of levels per unit on this side; the largest number if the side does not matter. */
 function sideScale(cx: OpContext, level: number, end: TensorValue): TensorValue {
   const most = number(cx, end, FLOAT_MAX);
   if (level === 0) return most;

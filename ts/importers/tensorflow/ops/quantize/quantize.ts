@@ -1,5 +1,5 @@
-// Quantised integers and back. Tier T1. Ranges must be constants. Importer's worker thread.
-// Source: tensorflow/core/kernels/{quantize_op,dequantize_op}.cc and quantization_utils.h.
+// Quantised integers and back. Ranges must be constants. Importer's worker thread. Source:
+// tensorflow/core/kernels/{quantize_op,dequantize_op}.cc and quantization_utils.h.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Dtype } from '../../types.js';
@@ -34,7 +34,7 @@ function givenRange(cx: OpContext): Range {
   return { low, high };
 }
 
-/** Never narrower than ensure_minimum_range, and with 0 inside. */
+/** Never narrower than ensure_minimum_range, and including 0. */
 function widened(cx: OpContext): Range {
   const given = givenRange(cx);
   const low = Math.min(0, given.low);
@@ -43,7 +43,7 @@ function widened(cx: OpContext): Range {
   return { low, high: Math.max(0, given.high, Math.fround(low + least)) };
 }
 
-/** Halves go away from 0. */
+/** Rounds halves away from 0. */
 function roundAway(cx: OpContext, x: TensorValue): TensorValue {
   const size = cx.op('Floor', [add(cx, abs(cx, x), float(cx, 0.5))]);
   return where(cx, less(cx, x, float(cx, 0)), cx.op('Neg', [size]), size);
@@ -64,7 +64,7 @@ const combined: Mode = (cx, x, dtype, range) => {
   return [roundAway(cx, sub(cx, raised, float(cx, (steps + 1) / 2))), range];
 };
 
-/** The number of steps of a type, and what one of them is worth in MIN_FIRST. */
+/** The number of steps of a type, and the size of one of them in MIN_FIRST. */
 function firstSteps({ low, high }: Range, integers: Range): { steps: number; width: number } {
   const steps = integers.high - integers.low + 1;
   return { steps, width: (high - low) * (steps / (steps - 1)) };
@@ -79,7 +79,7 @@ const minFirst: Mode = (cx, x, dtype, range) => {
   return [clamp(cx, raised, integers), range];
 };
 
-/** Both ends by one factor; 0 stays 0. */
+/** Scales both ends by one factor; 0 stays 0. */
 const scaled: Mode = (cx, x, dtype, range) => {
   const integers = integersOf(cx, dtype);
   const low = integers.low + (cx.bool('narrow_range', false) ? 1 : 0);
@@ -142,7 +142,7 @@ const dequantize: Lowering = (cx) => {
   return cx.cast(answer(), cx.type('dtype', 'float'));
 };
 
-/** The nearest multiple; halves away from 0. */
+/** The nearest multiple; halves round away from 0. */
 const roundedTo = (value: number, step: number): number =>
   Math.sign(value) * Math.round(Math.abs(value) / step) * step;
 

@@ -1,6 +1,5 @@
-// Where the largest and smallest elements are. Tier T1. The first of equal ones in both.
-// Source: tensorflow/core/kernels/argmax_op.cc.
-// Importer's worker thread.
+// Indices of the largest and smallest elements; the first of equal ones in both systems. Source:
+// tensorflow/core/kernels/argmax_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Dtype } from '../../types.js';
@@ -18,8 +17,10 @@ const LARGEST: Partial<Record<Dtype, number>> = {
   double: Number.MAX_VALUE,
 };
 
-/** Floats that are not above the least number (ArgMax), NaN among them, are that number: TensorFlow
- * begins with it and the first place, and goes on to what is above. */
+/**
+ * Floats that are not above the lowest number (ArgMax), including NaN, become that number:
+ * TensorFlow starts with it and the first index, and moves on only to larger elements.
+ */
 function withoutNan(cx: OpContext, value: TensorValue, type: ArgType): TensorValue {
   const limit = LARGEST[value.dtype];
   if (limit === undefined) return value;
@@ -28,7 +29,7 @@ function withoutNan(cx: OpContext, value: TensorValue, type: ArgType): TensorVal
   return where(cx, less(cx, low, high), value, end);
 }
 
-/** The value; a request fails where its axis has no elements. */
+/** The value; the request fails if its axis has no elements. */
 function someOf(cx: OpContext, value: TensorValue, found: number | undefined): TensorValue {
   const rank = value.shape?.length;
   if (rank === undefined || found === undefined) return value;

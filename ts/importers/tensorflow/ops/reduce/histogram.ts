@@ -1,12 +1,12 @@
-// Counts of values by bins of equal width. Tier T3.
-// Source: tensorflow/core/kernels/histogram_op.cc. Importer's worker thread.
+// Counts of values by bins of equal width. Source: tensorflow/core/kernels/histogram_op.cc.
+// Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { div, less, max, min, mul, not, oneUnlessAny, sub } from '../arithmetic/algebra.js';
 
 const RANGE = 'value_range should satisfy value_range[0] < value_range[1]';
 const BINS = 'nbins should be a positive number';
 
-/** Values outside of the range count in the first bin and in the last one. */
+/** Values outside of the range count in the first or last bin. */
 const histogram: Lowering = (cx) => {
   const values = cx.reshape(cx.tensor(0), [-1], [undefined]);
   const range = cx.tensor(1);

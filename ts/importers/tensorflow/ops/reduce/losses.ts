@@ -18,7 +18,7 @@ const minusSum = (cx: OpContext, x: TensorValue): TensorValue =>
     }),
   ]);
 
-/** Loss and gradient of logits by the logarithms of the classes' probabilities. */
+/** Loss and gradient with respect to logits, from the log probabilities of the classes. */
 const both = (cx: OpContext, logits: TensorValue, labels: TensorValue): TensorValue[] => {
   const logs = cx.op('LogSoftmax', [logits], CLASSES);
   const shape = broadcastShapes(logits.shape, labels.shape);
@@ -27,7 +27,7 @@ const both = (cx: OpContext, logits: TensorValue, labels: TensorValue): TensorVa
   return [minusSum(cx, terms), gradient];
 };
 
-/** Logits and labels of every class, [batch, classes]; either may be a row for all. */
+/** Logits and labels of every class, [batch, classes]; either may be one row for all. */
 const softmaxLoss: Lowering = (cx) => {
   const inputs = cx.tensors();
   return inFloatAll(cx, inputs, (given) => {
@@ -41,7 +41,7 @@ const softmaxLoss: Lowering = (cx) => {
   });
 };
 
-/** The class of each row as its number. One that is no class fails the request, as on a CPU. */
+/** Each row's class is given by number. An invalid class fails the request, as on a CPU. */
 const sparseLoss: Lowering = (cx) => {
   const [logits, numbers] = [cx.tensor(0), cx.cast(cx.tensor(1), 'int64')];
   cx.requireRank(logits, 2, 2);

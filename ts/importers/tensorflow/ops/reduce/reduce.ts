@@ -1,5 +1,4 @@
-// Reductions. Tier T1. Source: tensorflow/core/kernels/reduction_ops_common.h.
-// Importer's worker thread.
+// Reductions. Source: tensorflow/core/kernels/reduction_ops_common.h. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import { isFloating } from '../../lower/values.js';
@@ -8,14 +7,16 @@ import { computable } from '../tabular/attributes.js';
 import { abs, add, div, less, min, mul, not, number, where } from '../arithmetic/algebra.js';
 
 interface Axes {
-  /** From the front where the rank is known. */
+  /** Counted from the front if the rank is known. */
   readonly known: readonly number[] | undefined;
   /** int64 of rank 1. */
   readonly value: TensorValue;
 }
 
-/** ONNX Runtime 1.30 does not reduce along negative axes where a tensor is empty: all are counted
- * from the front. */
+/**
+ * ONNX Runtime 1.30 does not reduce along negative axes if a tensor is empty, so all are counted
+ * from the front.
+ */
 function axesOf(cx: OpContext, value: TensorValue): Axes {
   const numbers = cx.numbers(1);
   const rank = value.shape?.length;
@@ -29,7 +30,7 @@ function axesOf(cx: OpContext, value: TensorValue): Axes {
   return { known, value: known.some((axis) => axis < 0) ? fromFront(cx, value, axes) : axes };
 }
 
-/** Axes that only the run knows. */
+/** Axes known only at run time. */
 function checkedAxes(cx: OpContext, value: TensorValue, axes: TensorValue): TensorValue {
   const rank = cx.op('Size', [cx.shapeOf(value)], { dtype: 'int64', shape: [] });
   const [out] = cx.custom('ReductionAxes', [rank, axes], [{ dtype: 'int64', shape: axes.shape }]);
@@ -67,8 +68,10 @@ function reduced(
   return cx.op(type, [value, axes.value], { shape: reducedShape(value, axes, keeps), attributes });
 }
 
-/** Over both spatial axes of images [N, H, W, C] that come out of convolutions: with the channels
- * first the transpose behind the last convolution goes as well. undefined for all else. */
+/**
+ * Reduction over both spatial axes of images [N, H, W, C] from convolutions: with the channels
+ * first, the transpose after the last convolution is eliminated too. undefined in all other cases.
+ */
 function overImage(
   cx: OpContext,
   type: string,
@@ -83,7 +86,7 @@ function overImage(
   });
 }
 
-/** The image with the channels first; undefined where it is none. */
+/** The image with the channels first; undefined if it is not one. */
 function imageOf(cx: OpContext, value: TensorValue, { known }: Axes): TensorValue | undefined {
   const isSpatial =
     value.shape?.length === 4 &&
@@ -95,7 +98,7 @@ function imageOf(cx: OpContext, value: TensorValue, { known }: Axes): TensorValu
   return cx.transpose(value, [0, 3, 1, 2]);
 }
 
-/** By an operator of ours: in the runtime's own NaN counts by its place only. */
+/** Serval's own operator: the runtime's result for NaN depends on its position. */
 function extreme(cx: OpContext, type: string, value: TensorValue): TensorValue {
   const axes = axesOf(cx, value);
   if (axes.known?.length === 0) return value;
@@ -124,7 +127,7 @@ const reduce =
     return reduced(cx, type, value);
   };
 
-/** Through integers: the runtime does not reduce nothing of bools. */
+/** Computed with integers: the runtime does not reduce empty bool tensors. */
 const anyTrue: Lowering = (cx) => {
   const none = reduced(cx, 'ReduceMin', cx.cast(not(cx, cx.tensor(0)), 'int32'));
   return not(cx, cx.cast(none, 'bool'));
@@ -133,7 +136,7 @@ const anyTrue: Lowering = (cx) => {
 const allTrue: Lowering = (cx) =>
   cx.cast(reduced(cx, 'ReduceMin', cx.cast(cx.tensor(0), 'int32')), 'bool');
 
-/** The mean of nothing is NaN, where the runtime says 0: it is divided by 0 then. */
+/** The mean of nothing is NaN, but 0 in the runtime, so it is then divided by 0. */
 const mean: Lowering = (cx) => {
   const value = cx.tensor(0);
   if (value.dtype === 'uint64') return cx.fail('uint64 is not supported');
@@ -146,7 +149,7 @@ const mean: Lowering = (cx) => {
   return div(cx, out, cx.cast(min(cx, count, cx.scalar('int64', 1)), value.dtype));
 };
 
-/** The root of the sum of squares; of no axes at all it is the size of each element. */
+/** The root of the sum of squares; without axes it is the magnitude of each element. */
 const euclideanNorm: Lowering = (cx) => {
   const value = cx.tensor(0);
   return cx.numbers(1)?.length === 0 ? abs(cx, value) : reduced(cx, 'ReduceL2', value);

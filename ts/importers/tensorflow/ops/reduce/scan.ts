@@ -1,5 +1,5 @@
-// Running sums, products and logarithms of sums. Tier T1.
-// Source: tensorflow/core/kernels/scan_ops.h. Importer's worker thread.
+// Cumulative sums, products and log-sum-exps. Source: tensorflow/core/kernels/scan_ops.h.
+// Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { GraphBuilder } from '../../lower/graph-builder.js';
 import { elementType } from '../../lower/values.js';
@@ -19,9 +19,9 @@ const cumsum: Lowering = (cx) =>
     });
   });
 
-/** A running value along an axis, which ONNX has no operator for: a Scan carries it. */
+/** A running value along an axis that ONNX has no operator for: a Scan carries it. */
 interface Running {
-  /** Before the first element. */
+  /** Value before the first element. */
   readonly start: number;
   readonly name: string;
   /** The value after one more element, in the Scan's body. */
@@ -39,7 +39,7 @@ const PRODUCT: Running = {
   },
 };
 
-/** max + log(1 + exp(min - max)); -Infinity where both are. Source: LogSumExp in scan_ops.h. */
+/** max + log(1 + exp(min - max)); -Infinity if both are. Source: LogSumExp in scan_ops.h. */
 const LOG_SUM: Running = {
   start: Number.NEGATIVE_INFINITY,
   name: 'log_sum',
@@ -66,15 +66,17 @@ const cumprod: Lowering = (cx) => {
   return inFloat(cx, [cx.tensor(0)], (x) => running(cx, x as TensorValue, axis, PRODUCT));
 };
 
-/** In doubles, which keep what log(1 + x) loses of a small x. */
+/** Computed in double, which keeps what log(1 + x) loses for a small x. */
 const cumulativeLogsumexp: Lowering = (cx) => {
   const x = cx.tensor(0);
   const sums = running(cx, cx.cast(x, 'double'), constantAxis(cx), LOG_SUM);
   return cx.cast(sums, x.dtype);
 };
 
-/** A row of the start comes first, because a Scan of no rows is an error: what is before the last
- * row of the results is the exclusive form, what is after the first the inclusive one. */
+/**
+ * A row of start values comes first, because a Scan without rows is an error: all results but the
+ * last row are the exclusive form, all but the first the inclusive one.
+ */
 function running(cx: OpContext, x: TensorValue, axis: number, kind: Running): TensorValue {
   const rest = (x.shape ?? []).map((_, each) => each).filter((each) => each !== axis);
   const dims = cx.op('Gather', [cx.shapeOf(x), cx.int64s(rest)], { shape: [rest.length] });
@@ -115,7 +117,7 @@ function runningBody(
   const { model } = cx.builder;
   const body = new GraphBuilder(model);
   const { dtype } = like;
-  // A Scan must know the ranks of what its body gives.
+  // A Scan must know the ranks of its body's results.
   const shape = like.shape?.map(() => undefined) ?? [];
   const input = (hint: string): TensorValue & { name: string } => ({
     kind: 'tensor',

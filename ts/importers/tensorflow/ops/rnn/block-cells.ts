@@ -1,10 +1,10 @@
-// Recurrent cells that TensorFlow has as one operator: one step, or all steps as an ONNX Scan.
-// Tier T2. Importer's worker thread. Source: tensorflow/core/kernels/rnn/{lstm_ops,gru_ops}.
+// Recurrent cells that are one operator in TensorFlow: one step, or all steps as an ONNX Scan.
+// Importer's worker thread. Source: tensorflow/core/kernels/rnn/{lstm_ops,gru_ops}.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { elementType, type TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 
-/** Where the gates' columns are: input, cell (candidate), forget, output. */
+/** Column order of the gates: input, cell (candidate), forget, output. */
 type GateOrder = readonly [input: number, cell: number, forget: number, output: number];
 
 const FIRST_VERSION: GateOrder = [0, 1, 2, 3];
@@ -13,13 +13,13 @@ const SECOND_VERSION: GateOrder = [0, 2, 1, 3];
 interface LstmCell {
   readonly order: GateOrder;
   readonly forgetBias: number;
-  /** Not above 0: cells are not clipped. */
+  /** 0 or less: cells are not clipped. */
   readonly clip: number;
   /** Weights from the cell to the input, forget and output gate. */
   readonly peephole: readonly [TensorValue, TensorValue, TensorValue] | undefined;
 }
 
-/** Seven values as the operators give them: i, cs, f, o, ci, co, h. */
+/** Seven values in the operators' order: i, cs, f, o, ci, co, h. */
 type LstmStep = readonly TensorValue[];
 
 function lstmStep(
@@ -62,7 +62,7 @@ function lstmStep(
   return [input, state, forget, output, candidate, squashed, two('Mul', squashed, output)];
 }
 
-/** x * its rows of the weights + bias: for all steps at once. */
+/** x * its rows of the weights + bias, for all steps at once. */
 function fromInput(
   cx: OpContext,
   x: TensorValue,
@@ -95,7 +95,7 @@ function withRecurrent(
   return cx.op('Add', [gates, cx.op('MatMul', [h, recurrent], { shape })], { shape });
 }
 
-/** The cell of a node whose weights from the cell begin at input `first`. */
+/** The cell of a node whose cell weights begin at input `first`. */
 const cellOf = (cx: OpContext, order: GateOrder, first: number): LstmCell => ({
   order,
   forgetBias: order === FIRST_VERSION ? cx.float('forget_bias', 1) : 0,
@@ -120,7 +120,7 @@ const blockLstm =
       shape: all.shape && [undefined, ...all.shape.slice(1)],
     });
     const { gates, recurrent } = fromInput(cx, x, cx.tensor(4), cx.tensor(8));
-    // The runtime's Scan fails without steps: one more is made and left out.
+    // The runtime's Scan fails without steps, so one is added and dropped afterwards.
     const more = cx.op('Pad', [gates, cx.int64s([0, 0, 0, 1, 0, 0])], {
       shape: gates.shape && [undefined, ...gates.shape.slice(1)],
     });
@@ -130,7 +130,7 @@ const blockLstm =
     const missing = cx.op('Sub', [count, cx.slice(cx.shapeOf(x), [0], [1], [0])], { shape: [1] });
     const pads = cx.concat([cx.int64s([0, 0, 0]), missing, cx.int64s([0, 0])], 0);
     const shape: Shape = [all.shape?.[0], ...(rows[0]?.shape?.slice(1) ?? [undefined, undefined])];
-    // Steps behind seq_len_max are zeros.
+    // Steps after seq_len_max are zeros.
     return rows.map((one) => cx.op('Pad', [one, pads], { shape }));
   };
 
@@ -188,7 +188,7 @@ const ranked = <T>(value: T): T & { shape: readonly undefined[] } => ({
   shape: [undefined, undefined],
 });
 
-/** Gives r, u, c, h. */
+/** Returns r, u, c, h. */
 const gruBlockCell: Lowering = (cx) => {
   const [x, before] = [cx.tensor(0), cx.tensor(1)];
   const { dtype, shape } = before;

@@ -1,10 +1,9 @@
-// The standard recurrent cells in a loop's body, part by part. Importer's worker thread; pure.
+// Recognises the standard recurrent cells in a loop's body. Importer's worker thread; pure.
 import type { Ref } from '../../types.js';
 import { eitherWay, type Part, type Pattern } from './patterns.js';
 import type { Sequence } from './sequences.js';
 
-/** h' = tanh(x * W + h * U + b): which value of the loop is h, and what the weights are in the
- * body. */
+/** h' = tanh(x * W + h * U + b): which value of the loop is h, and the body's weights. */
 export interface Rnn {
   readonly h: number;
   readonly weights: Ref;
@@ -16,7 +15,7 @@ export interface Lstm extends Rnn {
   readonly c: number;
 }
 
-/** The variant whose reset gate comes after the recurrent product. */
+/** Whether the reset gate comes after the recurrent product. */
 export interface Gru {
   readonly h: number;
   readonly weights: Ref;
@@ -62,7 +61,7 @@ export function rnnOf(pattern: Pattern, sequence: Sequence): Rnn | undefined {
   return of === undefined ? undefined : gatesOf(pattern, sequence, of, h);
 }
 
-/** The value that these are the parts 0, 1, ... of. */
+/** The value that these are parts 0, 1, ... of. */
 function partsOf(
   pattern: Pattern,
   refs: readonly (Ref | undefined)[],
@@ -75,7 +74,7 @@ function partsOf(
   return parts.every(fits) ? first?.of : undefined;
 }
 
-/** x * W + h * U + b, the bias anywhere or not at all. */
+/** x * W + h * U + b, with the bias at any position or absent. */
 function gatesOf(pattern: Pattern, { element }: Sequence, of: Ref, h: number): Rnn | undefined {
   const terms = termsOf(pattern, of);
   let weights: Ref | undefined;
@@ -96,7 +95,7 @@ function gatesOf(pattern: Pattern, { element }: Sequence, of: Ref, h: number): R
 
 const TERMS_MAX = 4;
 
-/** What is added up to the value. */
+/** Terms of a sum. */
 function termsOf(pattern: Pattern, of: Ref): Ref[] {
   let terms = [of];
   while (terms.length < TERMS_MAX) {
@@ -108,8 +107,10 @@ function termsOf(pattern: Pattern, of: Ref): Ref[] {
   return terms;
 }
 
-/** h' = z * h + (1 - z) * tanh(xh + r * rh), z = sigmoid(xz + rz), r = sigmoid(xr + rr), with the
- * parts x of x * W + b and r of h * U + b'. `unitsOf`: how many rows weights have. */
+/**
+ * h' = z * h + (1 - z) * tanh(xh + r * rh), z = sigmoid(xz + rz), r = sigmoid(xr + rr), with the
+ * parts x of x * W + b and r of h * U + b'. `unitsOf`: the row count of weights.
+ */
 export function gruOf(
   pattern: Pattern,
   sequence: Sequence,
@@ -177,7 +178,7 @@ function gruFrom(
   };
 }
 
-/** x * weights, with a bias or without. */
+/** x * weights, with or without a bias. */
 function affine(
   pattern: Pattern,
   ref: Ref,

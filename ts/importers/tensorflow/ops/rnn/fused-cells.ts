@@ -1,6 +1,6 @@
 // Keras' recurrent layers: a While around the standard cell becomes one ONNX LSTM, GRU or RNN. Only
-// where the body is exactly that cell; anything else (masks, other activations, dropout) stays a
-// loop. Importer's worker thread; tier T2. Source: tensorflow-import.md 4.3 "RNN fusing".
+// if the body is exactly that cell; all others (masks, other activations, dropout) stay loops.
+// Importer's worker thread. Source: tensorflow-import.md 4.3 "RNN fusing".
 import type { OpContext } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { ListValue, TensorValue, Value } from '../../lower/values.js';
@@ -11,7 +11,7 @@ import { gruOf, type Gru, lstmOf, type Lstm, type Rnn, rnnOf } from './cells.js'
 import { Pattern } from './patterns.js';
 import { type Sequence, sequenceOf } from './sequences.js';
 
-/** What the loop gives, by one operator; undefined where it is not such a loop. */
+/** The loop's results, computed by one operator; undefined if it is not such a loop. */
 export function fusedCell(
   cx: OpContext,
   condition: FlatFunction,
@@ -40,7 +40,7 @@ function unitsOf(
   return value?.shape?.[0];
 }
 
-/** A value that is the same in every round, computed before the first. */
+/** A value that is the same in every iteration, computed before the first. */
 function outside(
   cx: OpContext,
   body: FlatFunction,
@@ -72,7 +72,7 @@ class Fusing {
     return this.#simple('RNN', cell, [0], [cell.h]);
   }
 
-  /** A cell whose gates are all parts of x * W + h * U + b. `order`: which of them ONNX has 1st. */
+  /** A cell whose gates are all parts of x * W + h * U + b. `order`: their order in ONNX. */
   #simple(
     type: 'LSTM' | 'RNN',
     cell: Rnn,
@@ -138,8 +138,10 @@ class Fusing {
     );
   }
 
-  /** Adds the operator, and what the loop gives. Without any step or row the operator is not run:
-   * the runtime's kernels end the process where there is no row. `states`: the first is h. */
+  /**
+   * Adds the operator and returns the loop's results. Without any step or row the operator is not
+   * run: the runtime's kernels crash the process if there is no row. `states`: the first is h.
+   */
   #run(
     type: 'LSTM' | 'GRU' | 'RNN',
     attributes: OnnxAttributes,
@@ -210,7 +212,7 @@ class Fusing {
     return this.#cx.asTensor(value, index);
   }
 
-  /** How many rounds there are (int64 [1]), and the elements of those. */
+  /** The number of iterations (int64 [1]), and their elements. */
   #steps(): { readonly steps: TensorValue; readonly x: TensorValue | undefined } {
     const cx = this.#cx;
     const items = (this.#args[this.#sequence.input] as ListValue).items as TensorValue;
@@ -254,7 +256,7 @@ class Fusing {
     return this.#cx.unsqueeze(this.#cx.transpose(value, [1, 0]), [0]);
   }
 
-  /** Biases of the input, and none of the state: [1, 2 * gates]. */
+  /** Biases of the input, and zeros for the state: [1, 2 * gates]. */
   #withZeros(bias: TensorValue): TensorValue {
     const cx = this.#cx;
     const zeros = cx.op('Sub', [bias, bias]);

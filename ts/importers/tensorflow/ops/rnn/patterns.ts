@@ -1,5 +1,5 @@
-// Looks for shapes of computation in a function's body: what a value is made of, step by step.
-// Every question is answered from the graph alone. Importer's worker thread; pure.
+// Matches computation patterns in a function's body: how a value is computed, step by step. Every
+// answer depends on the graph alone. Importer's worker thread; pure.
 import { keyOf, originOf } from '../../control/kinds.js';
 import { tensorNumbers } from '../../lower/tensors.js';
 import type { FlatFunction, FlatNode, Ref } from '../../types.js';
@@ -7,16 +7,16 @@ import { argumentOf, passedOn } from '../control/loop-analysis.js';
 
 const SUMS: ReadonlySet<string> = new Set(['AddV2', 'Add', 'BiasAdd']);
 
-/** A part of the columns of a value. */
+/** A range of the columns of a value. */
 export interface Part {
   readonly of: Ref;
   readonly index: number;
 }
 
-/** Questions about one loop's body. */
+/** Pattern queries on one loop's body. */
 export class Pattern {
   readonly body: FlatFunction;
-  /** Arguments that are the same in every round. */
+  /** Arguments that are the same in every iteration. */
   readonly same: ReadonlySet<number>;
   readonly #fixed = new Map<string, boolean>();
 
@@ -25,7 +25,7 @@ export class Pattern {
     this.same = passedOn(body);
   }
 
-  /** The node of this operator that makes the value with its first output. */
+  /** The node with this operator whose first output is the value. */
   made(ref: Ref | undefined, op: string): FlatNode | undefined {
     if (ref === undefined) return undefined;
     const origin = originOf(this.body, ref);
@@ -42,7 +42,7 @@ export class Pattern {
     return keyOf(originOf(this.body, a)) === keyOf(originOf(this.body, b));
   }
 
-  /** The two values that are added; a bias is the second one. */
+  /** The two added values; a bias is the second one. */
   sum(ref: Ref | undefined): readonly [Ref, Ref] | undefined {
     if (ref === undefined) return undefined;
     const node = this.body.nodes.get(originOf(this.body, ref).node);
@@ -54,7 +54,7 @@ export class Pattern {
     return node === undefined ? undefined : pairOf(node);
   }
 
-  /** The input of an operator with one. */
+  /** The input of a unary operator. */
   under(ref: Ref | undefined, op: string): Ref | undefined {
     return this.made(ref, op)?.inputs[0];
   }
@@ -70,8 +70,10 @@ export class Pattern {
     return numbers?.length === 1 && numbers[0] === wanted;
   }
 
-  /** Whether the value is the same in every round: made of constants, arguments that do not change
-   * and operators without randomness. */
+  /**
+   * Whether the value is the same in every iteration: computed from constants, unchanged arguments
+   * and deterministic operators.
+   */
   isFixed(ref: Ref): boolean {
     const work = [originOf(this.body, ref).node];
     const seen = new Set(work);
@@ -101,7 +103,7 @@ export class Pattern {
     return FIXED.has(node.op);
   }
 
-  /** x * weights of a MatMul as it stands, with weights that are the same in every round. */
+  /** x * weights of an untransposed MatMul, with weights that are the same in every iteration. */
   matMul(ref: Ref | undefined): { readonly x: Ref; readonly weights: Ref } | undefined {
     const node = this.made(ref, 'MatMul');
     const [x, weights] = node?.inputs ?? [];
@@ -113,7 +115,10 @@ export class Pattern {
     return isTurned || !this.isFixed(weights) ? undefined : { x, weights };
   }
 
-  /** Which of `count` equal parts of another value's columns this is. `units`: columns of one. */
+  /**
+   * The index of this part among `count` equal parts of another value's columns. `units`: columns
+   * of one.
+   */
   part(ref: Ref | undefined, count: number, units: number): Part | undefined {
     if (ref === undefined) return undefined;
     const origin = originOf(this.body, ref);
@@ -132,7 +137,7 @@ export class Pattern {
     return isColumns ? { of, index: output } : undefined;
   }
 
-  /** [:, index * units : (index + 1) * units], the last one maybe with an open end. */
+  /** [:, index * units : (index + 1) * units], the last one possibly with an open end. */
   #slicePart(node: FlatNode, count: number, units: number): Part | undefined {
     const [of, ...rest] = node.inputs;
     const [begin, end, steps] = rest.map((ref) => this.numbers(ref));
@@ -171,7 +176,7 @@ function pairOf({ inputs }: FlatNode): readonly [Ref, Ref] | undefined {
   return a === undefined || b === undefined || inputs.length !== 2 ? undefined : [a, b];
 }
 
-/** The first answer of `match` for the two values in either order. */
+/** The first result of `match` for the two values in either order. */
 export function eitherWay<T>(
   pair: readonly [Ref, Ref] | undefined,
   match: (a: Ref, b: Ref) => T | undefined,

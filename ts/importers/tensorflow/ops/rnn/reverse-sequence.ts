@@ -1,10 +1,10 @@
-// ReverseSequence: the first elements of each row, backwards. Tier T2. Importer's worker thread.
-// Source: tensorflow/core/kernels/reverse_sequence_op.
+// ReverseSequence: reverses the first elements of each row. Importer's worker thread. Source:
+// tensorflow/core/kernels/reverse_sequence_op.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { add } from '../arithmetic/algebra.js';
 import { checkedIndices, sizeOfAxis } from '../arithmetic/checks.js';
 
-/** ONNX knows the batch and the sequence as the first two axes only. */
+/** ONNX supports the batch and the sequence only as the first two axes. */
 const reverseSequence: Lowering = (cx) => {
   const value = cx.tensor(0);
   const rank = cx.rank(value);

@@ -1,5 +1,5 @@
-// Loops that go through a sequence once, from its first element on, and keep a state: what they
-// read, write and count. Importer's worker thread; pure.
+// Loops that traverse a sequence once, from its first element on, and keep a state: their inputs,
+// outputs and counters. Importer's worker thread; pure.
 import { originOf } from '../../control/kinds.js';
 import type { Value } from '../../lower/values.js';
 import { functionsIn } from '../../prepare/attributes.js';
@@ -11,25 +11,25 @@ import { eitherWay, Pattern } from './patterns.js';
 /** One of the loop's values, or a number. */
 export type Limit = { readonly argument: number } | { readonly constant: number };
 
-/** Indices are those of the loop's values. */
+/** Indices refer to the loop's values. */
 export interface Sequence {
-  /** Values that begin at 0 and grow by 1. */
+  /** Values that begin at 0 and increase by 1. */
   readonly counters: ReadonlySet<number>;
-  /** What a counter stays below. */
+  /** Upper bounds of the counters. */
   readonly limits: readonly Limit[];
-  /** The list that a round takes its element of, and that element. */
+  /** The list from which an iteration reads its element, and that element. */
   readonly input: number;
   readonly element: Ref;
-  /** The list that a round writes its result to. */
+  /** The list to which an iteration writes its result. */
   readonly output: number;
   readonly result: Ref;
-  /** Written at the counter; else at 0 every time, so that the last one stays. */
+  /** Written at the counter; otherwise always at 0, so that the last result remains. */
   readonly writesAll: boolean;
-  /** The rest of what changes. */
+  /** The other changing values. */
   readonly states: readonly number[];
 }
 
-/** undefined where the loop is anything else. */
+/** undefined if the loop is anything else. */
 export function sequenceOf(
   condition: FlatFunction,
   pattern: Pattern,
@@ -76,7 +76,7 @@ export function sequenceOf(
   };
 }
 
-/** Whether a node may do more than compute its outputs. */
+/** Whether a node may have side effects. */
 function mayHaveEffect({ op, attributes }: FlatNode): boolean {
   return hasStateEffect(op) || !functionsIn(attributes).next().done;
 }
@@ -91,7 +91,7 @@ function isCounter(pattern: Pattern, args: readonly Value[], index: number): boo
   );
 }
 
-/** What counters must stay below for another round; undefined where the condition is more. */
+/** The bounds of the counters for another iteration; undefined if the condition is more complex. */
 function limitsOf(
   condition: FlatFunction,
   counters: ReadonlySet<number>,

@@ -1,5 +1,4 @@
-// Comparisons, logic, tests of single elements. Tier T1.
-// Importer's worker thread.
+// Comparisons, logic, tests of single elements. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { isFloating } from '../../lower/values.js';
 import {

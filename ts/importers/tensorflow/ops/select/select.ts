@@ -1,13 +1,12 @@
-// Choosing between tensors, and where elements are. Tier T1.
-// Source: tensorflow/core/kernels/{cwise_op_select,cwise_op_clip,where_op}.cc.
-// Importer's worker thread.
+// Selecting between tensors, and finding elements. Source:
+// tensorflow/core/kernels/{cwise_op_select,cwise_op_clip,where_op}.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { less, max, min, sub, where } from '../arithmetic/algebra.js';
 
 const selectV2: Lowering = (cx) => where(cx, cx.tensor(0), cx.tensor(1), cx.tensor(2));
 
-/** A vector of conditions picks rows: it is a column of the others' rank. */
+/** A vector of conditions selects rows: it is reshaped to a column of the others' rank. */
 const select: Lowering = (cx) => {
   const [condition, yes, no] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
   const shape = yes.shape ?? no.shape;
@@ -33,7 +32,7 @@ function column(cx: OpContext, condition: TensorValue, like: TensorValue): Tenso
   );
 }
 
-/** int64 of one element. */
+/** int64 with one element. */
 function rankOf(cx: OpContext, value: TensorValue): TensorValue {
   if (value.shape !== undefined) return cx.int64s([value.shape.length]);
   return cx.op('Shape', [cx.shapeOf(value)], { dtype: 'int64', shape: [1] });
@@ -44,14 +43,14 @@ const clipByValue: Lowering = (cx) => {
   if (low.shape?.length === 0 && high.shape?.length === 0) {
     const [least, most] = [cx.numbers(1)?.[0], cx.numbers(2)?.[0]];
     const isInOrder = least !== undefined && most !== undefined && least <= most;
-    // In ONNX the upper bound counts where it is below the lower one.
+    // In ONNX the upper bound wins if it is below the lower one.
     const top = isInOrder ? high : where(cx, less(cx, high, low), low, high);
     return cx.op('Clip', [x, low, top]);
   }
   return min(cx, max(cx, x, low), high);
 };
 
-/** Indices of the elements that are not 0, a row each. */
+/** Indices of the nonzero elements, one row each. */
 const whereTrue: Lowering = (cx) => {
   const x = cx.tensor(0);
   const rank = x.shape?.length;

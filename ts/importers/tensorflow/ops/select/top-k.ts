@@ -1,6 +1,5 @@
-// The largest elements, by an operator of ours that orders NaN as TensorFlow does. Tier T1.
-// Source: tensorflow/core/kernels/topk_op.cc.
-// Importer's worker thread.
+// The largest elements, by Serval's own operator, which orders NaN as TensorFlow does. Source:
+// tensorflow/core/kernels/topk_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { computable, typeNumber } from '../tabular/attributes.js';
@@ -46,8 +45,10 @@ const topKV2: Lowering = (cx) => {
   return largest(cx, known === undefined ? cx.reshape(k, [1]) : cx.int64s([known]), known);
 };
 
-/** Whether fewer than k predictions are larger than the target's; never where a prediction is not
- * finite or the target is no class. */
+/**
+ * Whether fewer than k predictions are larger than the target's; false if a prediction is not
+ * finite or the target is not a class.
+ */
 function inTopK(cx: OpContext, k: TensorValue): TensorValue {
   const [predictions, targets] = [cx.tensor(0), cx.cast(cx.tensor(1), 'int64')];
   const zero = cx.scalar('int64', 0);

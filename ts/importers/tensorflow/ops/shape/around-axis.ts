@@ -1,5 +1,5 @@
-// A tensor seen as [before, size, after] around an axis that only the run knows.
-// Importer's worker thread.
+// A tensor reshaped to [before, size, after] around an axis known only at run time. Importer's
+// worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, less, where } from '../arithmetic/algebra.js';

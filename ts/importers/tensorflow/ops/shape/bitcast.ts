@@ -1,5 +1,4 @@
-// Bitcast. Tier T1. Source: tensorflow/core/ops/array_ops.cc.
-// Importer's worker thread.
+// Bitcast. Source: tensorflow/core/ops/array_ops.cc. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { dtypeBytes } from '../../lower/values.js';
 import type { Dtype, Shape } from '../../types.js';
@@ -12,11 +11,13 @@ const SAME_BITS: readonly (readonly Dtype[])[] = [
   ['int64', 'uint64'],
 ];
 
-/** Types that are no numbers of a fixed size here. */
+/** Types without fixed-size numbers here. */
 const OTHERS: ReadonlySet<Dtype> = new Set(['bool', 'string', 'complex64', 'complex128']);
 
-/** Between integers of one size a cast that wraps around, which the runtime has; else an operator
- * of ours: elements of another size take or add the last dim. */
+/**
+ * Between integers of one size, uses the runtime's wrapping cast; else Serval's own operator: a
+ * different element size removes or adds the last dim.
+ */
 const bitcast: Lowering = (cx) => {
   const value = cx.tensor(0);
   const dtype = cx.type('type');

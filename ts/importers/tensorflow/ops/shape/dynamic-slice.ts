@@ -1,7 +1,6 @@
-// XLA's slices at places that the run says, which are moved to where all of the slice is inside of
-// the tensor. Caches of text generators are read and written so. Tier T1.
-// Source: openxla.org/xla/operation_semantics (DynamicSlice, DynamicUpdateSlice).
-// Importer's worker thread.
+// XLA's slices at positions known only at run time, which are clamped so that the whole slice is
+// inside the tensor. Text generators read and write their caches this way. Source:
+// openxla.org/xla/operation_semantics (DynamicSlice, DynamicUpdateSlice). Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
@@ -10,7 +9,7 @@ import { add, max, min, sub } from '../arithmetic/algebra.js';
 const unknownDims = (rank: number | undefined): Shape =>
   rank === undefined ? undefined : Array.from({ length: rank }, () => undefined);
 
-/** Fails where two ranks that must be one are not. */
+/** Fails if two ranks that must be equal are not. */
 function checkRank(
   cx: OpContext,
   value: TensorValue,
@@ -38,7 +37,7 @@ const dynamicSlice: Lowering = (cx) => {
   const start = min(cx, max(cx, cx.cast(starts, 'int64'), cx.scalar('int64', 0)), room);
   const shape = sizes.ints?.map((size) => size) ?? unknownDims(rank);
   const out = cx.op('Slice', [value, start, add(cx, start, counts)], { shape: unknownDims(rank) });
-  // ONNX takes what there is of a slice that is larger than the tensor, which is an error.
+  // ONNX truncates a slice that is larger than the tensor, which should be an error.
   return cx.reshape(out, counts, shape);
 };
 

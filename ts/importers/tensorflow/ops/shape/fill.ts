@@ -1,5 +1,4 @@
-// Tensors made of numbers and shapes, and copies of tensors. Tier T1.
-// Importer's worker thread.
+// Tensors filled from numbers and shapes, and tiled tensors. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import { numbersTensor, stringsTensor } from '../../lower/tensors.js';
@@ -23,10 +22,10 @@ import {
 } from '../arithmetic/algebra.js';
 import { unlessAny } from '../arithmetic/checks.js';
 
-/** Constants up to this many elements are made here, larger ones in the run. */
+/** Constants up to this number of elements are created here, larger ones at run time. */
 const MADE_HERE_MAX = 64;
 
-/** What a vector of dims says of the shape that it describes. */
+/** The shape described by a vector of dims, as far as known. */
 const describedShape = (dims: TensorValue): Shape =>
   dims.ints ??
   (dims.shape?.[0] === undefined
@@ -39,7 +38,7 @@ const fill: Lowering = (cx) => {
   return cx.op('Expand', [value, cx.cast(dims, 'int64')], { shape });
 };
 
-/** Elements of any value; zeros as good as any. */
+/** Elements are arbitrary; zeros are used. */
 const empty: Lowering = (cx) => {
   const dims = cx.tensor(0);
   const zero = cx.constant(zeroOrOne(cx.type('dtype'), 0));
@@ -83,7 +82,7 @@ const broadcastTo: Lowering = (cx) => {
   return cx.op('Expand', [value, to], { shape: describedShape(dims) });
 };
 
-/** Whether the shape is seen to broadcast to these dims. */
+/** Whether the shape is known to broadcast to these dims. */
 function isWider(shape: Shape, dims: TensorValue['ints']): boolean {
   if (shape === undefined || dims === undefined || dims.length < shape.length) return false;
   return shape.every((dim, axis) => {
@@ -92,7 +91,7 @@ function isWider(shape: Shape, dims: TensorValue['ints']): boolean {
   });
 }
 
-/** ONNX's Expand broadcasts both ways. */
+/** ONNX's Expand broadcasts in both directions. */
 function checkedDims(cx: OpContext, value: TensorValue, dims: TensorValue): TensorValue {
   const [out] = cx.custom(
     'BroadcastDims',
@@ -102,7 +101,9 @@ function checkedDims(cx: OpContext, value: TensorValue, dims: TensorValue): Tens
   return out ?? cx.fail('BroadcastDims has no output');
 }
 
-/** The shape that two shapes broadcast to: both with ones in front, to the longer one's length. */
+/**
+ * The shape that two shapes broadcast to: both padded with leading ones to the longer one's length.
+ */
 const broadcastArgs: Lowering = (cx) => {
   const [a, b] = [cx.tensor(0), cx.tensor(1)];
   const known = broadcastShapes(a.ints, b.ints);
@@ -133,7 +134,7 @@ const range: Lowering = (cx) => {
   return cx.op('Range', [checked, limit, delta], { shape: [undefined] });
 };
 
-/** Whether the range is seen to go from its start to a limit that is not below it. */
+/** Whether the range is known to go from its start to a limit not below it. */
 function isForward(
   cx: OpContext,
   start: TensorValue,
@@ -146,7 +147,7 @@ function isForward(
   return from <= 0 && cx.builder.model.facts.isNotNegative(limit.name ?? '');
 }
 
-/** ONNX answers an empty range where the step leads away from the limit. */
+/** ONNX returns an empty range if the step leads away from the limit. */
 function checkedStart(
   cx: OpContext,
   start: TensorValue,
@@ -208,7 +209,7 @@ const linSpace: Lowering = (cx) => {
   return cx.cast(where(cx, isLast, to, even), start.dtype);
 };
 
-/** By comparison: an index outside gives a row of off values, also -1. */
+/** Computed by comparison: an index outside, including -1, gives a row of off values. */
 const oneHot: Lowering = (cx) => {
   const [indices, depth, on, off] = [cx.tensor(0), cx.tensor(1), cx.tensor(2), cx.tensor(3)];
   const axis = cx.int('axis', -1);

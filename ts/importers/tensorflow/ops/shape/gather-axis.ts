@@ -1,6 +1,5 @@
-// Gather along one axis. ONNX Runtime 1.30 copies only the first string of each slice: strings go
-// by way of GatherND where slices are longer than one.
-// Importer's worker thread.
+// Gather along one axis. ONNX Runtime 1.30 copies only the first string of each slice, so strings
+// use GatherND if slices are longer than one. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -35,7 +34,7 @@ export function gatherAxis(
   ]);
 }
 
-/** The shape of what is gathered: the indices' dims after the batch in place of the axis. */
+/** The shape of the result: the indices' dims after the batch replace the axis. */
 export function gatherShape(params: Shape, indices: Shape, axis: number, batchDims: number): Shape {
   if (params === undefined || indices === undefined) return undefined;
   return [...params.slice(0, axis), ...indices.slice(batchDims), ...params.slice(axis + 1)];

@@ -1,7 +1,6 @@
-// Elements and slices by index. Tier T1. An index below 0 is an error in TensorFlow and counts from
-// the end in ONNX: indices are checked before.
-// Source: tensorflow/core/kernels/{gather_op,gather_nd_op}.cc.
-// Importer's worker thread.
+// Elements and slices by index. An index below 0 is an error in TensorFlow but counts from the end
+// in ONNX, so indices are checked first. Source:
+// tensorflow/core/kernels/{gather_op,gather_nd_op}.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { onlyNumber } from '../arithmetic/algebra.js';
@@ -28,7 +27,7 @@ const gatherV2: Lowering = (cx) => {
     : cx.fail('with batch_dims the axis (input 2) must be a constant');
 };
 
-/** From a variable, along the first axis after the batch. */
+/** Gathers from a variable, along the first axis after the batch. */
 const resourceGather: Lowering = (cx) => {
   const batchDims = cx.int('batch_dims', 0);
   return gathered(cx, batchDims, batchDims);
@@ -55,7 +54,7 @@ function gathered(cx: OpContext, axis: number, batchDims: number): TensorValue {
   return gatherAxis(cx, params, indicesInto(cx, params, at), at);
 }
 
-/** The gathered axis is moved to the first after the batch, and its result back. */
+/** The gathered axis is moved directly after the batch, and its result back. */
 function batchGathered(cx: OpContext, axis: number, batchDims: number): TensorValue {
   const params = cx.tensor(0);
   const indices = indicesInto(cx, params, axis);
@@ -102,7 +101,7 @@ const gatherNd: Lowering = (cx) => {
   return cx.op('GatherND', [params, indices], { shape });
 };
 
-/** Indices of no depth name all of the params, once for each. */
+/** Indices of depth 0 select the whole params, once for each. */
 function wholeParams(cx: OpContext, params: TensorValue, indices: TensorValue): TensorValue {
   const outer = indices.shape?.slice(0, -1) ?? [];
   const shape = cx.shapeOf(indices);

@@ -1,6 +1,5 @@
-// Putting tensors together and taking them apart. Tier T1.
-// Source: tensorflow/core/kernels/{pack,concat,split,split_v,unpack}_op.cc.
-// Importer's worker thread.
+// Joining and splitting tensors. Source:
+// tensorflow/core/kernels/{pack,concat,split,split_v,unpack}_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -53,7 +52,7 @@ const concat: Lowering = (cx) => joined(cx, cx.tensors(1), 0);
 const concatV2: Lowering = (cx) =>
   joined(cx, cx.tensors(0, cx.inputs.length - 1), cx.inputs.length - 1);
 
-/** Parts of `value` along `axis` (counted from the front, or from the back below 0). */
+/** Parts of `value` along `axis` (counted from the front, or from the back if negative). */
 function parts(
   cx: OpContext,
   value: TensorValue,
@@ -87,7 +86,7 @@ function withKnownParts(
   });
 }
 
-/** Equal parts. Of a size that is not known the run says whether it divides. */
+/** Equal parts. Whether an unknown size is divisible is checked at run time. */
 const split: Lowering = (cx) => {
   const value = cx.tensor(1);
   const count = cx.int('num_split');
@@ -129,7 +128,7 @@ const splitV: Lowering = (cx) => {
   return parts(cx, value, at, fullSizes(cx, sizes, value, at), count);
 };
 
-/** The sizes with the rest in place of -1. */
+/** The sizes, with the remainder in place of -1. */
 function fullSizes(
   cx: OpContext,
   sizes: TensorValue,

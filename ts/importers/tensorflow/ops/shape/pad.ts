@@ -1,12 +1,11 @@
-// Padding. Tier T1. Source: tensorflow/core/kernels/{pad_op,mirror_pad_op}.cc.
-// Importer's worker thread.
+// Padding. Source: tensorflow/core/kernels/{pad_op,mirror_pad_op}.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import type { TensorValue } from '../../lower/values.js';
 import { notePadded } from './padded.js';
 import { add, less, mul, sub, where } from '../arithmetic/algebra.js';
 
-/** Rows of [before, after] where they are known. */
+/** Rows of [before, after] if they are known. */
 function knownRows(cx: OpContext): readonly number[] | undefined {
   const numbers = cx.numbers(1);
   const negative = numbers?.find((one) => one < 0);
@@ -14,7 +13,7 @@ function knownRows(cx: OpContext): readonly number[] | undefined {
   return numbers;
 }
 
-/** ONNX's form: all befores, then all afters. */
+/** ONNX's form: all begins, then all ends. */
 function pads(cx: OpContext, rows: readonly number[] | undefined): TensorValue {
   if (rows !== undefined) {
     return cx.int64s([...rows.filter((_, i) => i % 2 === 0), ...rows.filter((_, i) => i % 2)]);
@@ -22,7 +21,7 @@ function pads(cx: OpContext, rows: readonly number[] | undefined): TensorValue {
   return checkedPads(cx, 0);
 }
 
-/** The same, as TensorFlow's kernel takes them. `mirror`: 1 = without the edge, 2 = with it. */
+/** The same, checked as in TensorFlow's kernel. `mirror`: 1 = without the edge, 2 = with it. */
 function checkedPads(cx: OpContext, mirror: number): TensorValue {
   const [value, paddings] = [cx.tensor(0), cx.tensor(1)];
   const rank = value.shape?.length ?? paddings.shape?.[0];
@@ -35,13 +34,13 @@ function checkedPads(cx: OpContext, mirror: number): TensorValue {
   return out ?? cx.fail('PadsOf has no output');
 }
 
-/** Whether the tensor is seen to be as large as the paddings ask. */
+/** Whether the tensor is known to be large enough for the paddings. */
 function isRoomy(
   value: TensorValue,
   rows: readonly number[] | undefined,
   mirror: number,
 ): rows is readonly number[] {
-  const room = 2 - mirror; // what of a dim cannot be mirrored
+  const room = 2 - mirror; // part of a dim that cannot be mirrored
   return (
     rows?.every((one, i) => {
       const dim = value.shape?.[Math.floor(i / 2)];
@@ -106,13 +105,13 @@ const mirrorPad: Lowering = (cx) => {
   return mirrored;
 };
 
-/** How far an axis is padded: int64 scalars, and all constants. */
+/** Padding of an axis: int64 scalars, and whether all are constants. */
 interface Edges {
   readonly rows: readonly number[] | undefined;
   readonly edges: readonly TensorValue[];
 }
 
-/** ONNX has no mirror that repeats the edge: the axis is gathered by its mirrored indices. */
+/** ONNX has no mirroring that repeats the edge, so the axis is gathered by mirrored indices. */
 function symmetric(
   cx: OpContext,
   value: TensorValue,
@@ -131,7 +130,7 @@ function symmetric(
   });
 }
 
-/** i below 0 is -1 - i, i from the size n on is 2n - 1 - i. */
+/** i below 0 becomes -1 - i, i from the size n on becomes 2n - 1 - i. */
 function mirrorIndices(
   cx: OpContext,
   value: TensorValue,

@@ -1,12 +1,12 @@
-// What was padded with zeros by known amounts: a convolution then pads for itself. Importer's
-// worker thread.
+// Records values padded with zeros by known amounts: a following convolution then pads itself.
+// Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { GraphBuilder } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
 
 interface Padded {
   readonly source: TensorValue;
-  /** Per axis before and after. */
+  /** Before and after, per axis. */
   readonly rows: readonly number[];
 }
 
@@ -19,7 +19,7 @@ export function notePadded(cx: OpContext, result: TensorValue, padded: Padded): 
   NOTES.set(cx.builder, notes.set(result.name, padded));
 }
 
-/** undefined where the value was not padded. */
+/** undefined if the value was not padded. */
 export function beforePad(cx: OpContext, { name }: TensorValue): Padded | undefined {
   return name === undefined ? undefined : NOTES.get(cx.builder)?.get(name);
 }

@@ -1,5 +1,4 @@
-// Shapes themselves, and operators that only change them. Tier T1.
-// Importer's worker thread.
+// Shapes themselves, and operators that only change them. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import { isStatic } from '../../lower/values.js';
@@ -9,8 +8,10 @@ import { onlyNumber } from '../arithmetic/algebra.js';
 import { transposeFed } from './transpose-fed.js';
 import { beforeUnsqueeze, unsqueezed } from './unsqueezed.js';
 
-/** One size that is not known (the batch's, in a target packed from Shape) is left for the runtime
- * to find: transposes are moved across constant targets only. */
+/**
+ * One unknown size (the batch's, in a target packed from Shape) is left for the runtime to compute:
+ * it moves transposes only across constant targets.
+ */
 const reshape: Lowering = (cx) => {
   const target = targetOf(cx);
   const open = target.ints?.filter((one) => one === undefined || one <= 0) ?? [];
@@ -23,7 +24,7 @@ const reshape: Lowering = (cx) => {
   );
 };
 
-/** The sizes: a vector. TensorFlow's kernel takes one number for a vector of it. */
+/** The sizes: a vector. TensorFlow's kernel also accepts a scalar as a vector of one. */
 function targetOf(cx: OpContext): TensorValue {
   const target = cx.tensor(1);
   const rank = target.shape?.length;
@@ -64,7 +65,10 @@ const rank: Lowering = (cx) => {
   return cx.cast(found, 'int32');
 };
 
-/** Without named axes all of size 1 go, which only the run can say where dims are free. */
+/**
+ * Without named axes all of size 1 are removed, which can only be decided at run time if dims are
+ * dynamic.
+ */
 const squeeze: Lowering = (cx) => {
   const value = cx.tensor(0);
   const named = cx.ints('squeeze_dims');
@@ -120,11 +124,11 @@ function known(ints: TensorValue['ints']): readonly number[] | undefined {
   return ints?.every((one) => one !== undefined) ? (ints as readonly number[]) : undefined;
 }
 
-/** Types of 8 bits that a number can be rounded to. */
+/** 8-bit types that a number can be rounded to. */
 const FLOAT8: ReadonlySet<string> = new Set(['float8_e4m3fn', 'float8_e5m2']);
 const NARROW: ReadonlySet<Dtype> = new Set(['float', 'half', 'bfloat16']);
 
-/** A float with the digits of a shorter type: what casts it back finds it as one. */
+/** A float with the precision of a smaller type: a later cast recognises it. */
 function toFloat8(cx: OpContext, value: TensorValue, type: string): TensorValue {
   if (!NARROW.has(value.dtype)) cx.fail(`${value.dtype} to ${type} is not supported`);
   const given = cx.cast(value, 'float');
@@ -132,7 +136,7 @@ function toFloat8(cx: OpContext, value: TensorValue, type: string): TensorValue 
   return rounded ?? cx.fail('has no output');
 }
 
-/** Keeps what is known of the elements. */
+/** Keeps the known elements. */
 const cast: Lowering = (cx) => {
   const value = cx.tensor(0);
   const to = cx.node.attributes.get('DstT');

@@ -1,6 +1,5 @@
-// Reversing and turning axes. Tier T1.
-// Source: tensorflow/core/kernels/{reverse_op,roll_op}.cc.
-// Importer's worker thread.
+// Reversing and rolling axes. Source: tensorflow/core/kernels/{reverse_op,roll_op}.cc. Importer's
+// worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { binary, max, sub } from '../arithmetic/algebra.js';
@@ -40,7 +39,7 @@ const reverseV2: Lowering = (cx) => {
   return cx.op('Slice', [value, all(-1), all(BEFORE_START), cx.cast(given, 'int64'), all(-1)]);
 };
 
-/** What leaves at one end comes in at the other. */
+/** Elements shifted out at one end enter at the other. */
 const roll: Lowering = (cx) => {
   const axes = cx.requireNumbers(2, 'axis');
   const value = cx.tensor(0);
@@ -54,7 +53,7 @@ const roll: Lowering = (cx) => {
 
 function turn(cx: OpContext, value: TensorValue, shift: TensorValue, axis: number): TensorValue {
   const size = cx.op('Gather', [cx.shapeOf(value), cx.int64s([axis])], { shape: [1] });
-  // An empty axis has nothing to turn, and no remainder.
+  // An empty axis has nothing to roll, and no remainder.
   const divisor = max(cx, size, cx.int64s([1]));
   const cut = binary(cx, 'Mod', sub(cx, cx.int64s([0]), shift), divisor);
   const free = value.shape?.map((dim, each) => (each === axis ? undefined : dim));

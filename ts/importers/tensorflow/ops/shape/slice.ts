@@ -1,9 +1,8 @@
-// Slice. Tier T1. Source: tensorflow/core/kernels/slice_op.cc.
-// Importer's worker thread.
+// Slice. Source: tensorflow/core/kernels/slice_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 
-/** Beyond the end of any axis; TensorRT has no larger one. */
+/** Beyond the end of any axis; TensorRT supports no larger value. */
 export const TO_END = 2 ** 31 - 1;
 
 const slice: Lowering = (cx) => {
@@ -37,7 +36,7 @@ const slice: Lowering = (cx) => {
   );
 };
 
-/** Constants that no tensor has. */
+/** Refuses constants that no tensor can satisfy. */
 function checkBelow(
   cx: OpContext,
   starts: readonly (number | undefined)[] | undefined,
@@ -65,8 +64,10 @@ function checkInside(
   });
 }
 
-/** Where the slice ends is computed with the checks that TensorFlow makes: ONNX takes what there is
- * of a slice that is not inside of the tensor. */
+/**
+ * The slice's end is computed with TensorFlow's checks: ONNX truncates a slice that is not inside
+ * the tensor.
+ */
 function runTimeSlice(
   cx: OpContext,
   value: TensorValue,

@@ -1,6 +1,5 @@
-// StridedSlice with all its masks. Tier T1.
-// Source: tensorflow/core/util/strided_slice_op.cc.
-// Importer's worker thread.
+// StridedSlice with all its masks. Source: tensorflow/core/util/strided_slice_op.cc. Importer's
+// worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { sliceLength } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -8,12 +7,14 @@ import { add, less, mul, where } from '../arithmetic/algebra.js';
 import { gatherAxis } from './gather-axis.js';
 import { TO_END } from './slice.js';
 
-/** An end that backwards is before any start. Not TO_END: the runtime takes the greatest integer
- * for the end of the axis in either direction. */
+/**
+ * A backwards end before any start. Not TO_END: the runtime treats the largest integer as the end
+ * of the axis in either direction.
+ */
 const BEHIND = 2 ** 30;
 const BEFORE_START = -(2 ** 31 - 1);
 
-/** What a place of the specification does to its axis. */
+/** The effect of a specification entry on its axis. */
 type Spec =
   | { readonly kind: 'range'; readonly axis: number; readonly at: number }
   | { readonly kind: 'index'; readonly axis: number; readonly at: number }
@@ -73,7 +74,7 @@ function specsOf(cx: OpContext, value: TensorValue, masks: Masks, count: number)
   return specs;
 }
 
-/** One element of begin, end or strides where it is known. */
+/** One element of begin, end or strides if it is known. */
 const known = (cx: OpContext, input: number, at: number): number | undefined =>
   cx.numbers(input)?.[at] ?? cx.tensor(input).ints?.[at];
 
@@ -85,8 +86,10 @@ function element(cx: OpContext, input: number, at: number): TensorValue {
   return cx.op('Gather', [all, cx.int64s([at])], { shape: [1] });
 }
 
-/** Takes single elements; Gather counts negative indices from the end, as TensorFlow does. The last
- * axis first, so that the numbers of the others stay. */
+/**
+ * Selects single elements; Gather counts negative indices from the end, as TensorFlow does. Starts
+ * with the last axis, so that the indices of the others stay valid.
+ */
 function pickIndices(cx: OpContext, value: TensorValue, specs: readonly Spec[]): TensorValue {
   let picked = value;
   for (const spec of [...specs].reverse()) {
@@ -149,7 +152,7 @@ function takeRanges(
   );
 }
 
-/** undefined where all of the axis is taken. */
+/** undefined if the whole axis is selected. */
 function rangeOf(
   cx: OpContext,
   value: TensorValue,
@@ -166,7 +169,8 @@ function rangeOf(
   const end = isToEnd ? cx.int64s([step > 0 ? TO_END : BEFORE_START]) : element(cx, 2, at);
   if (isFromStart) return { axis, step, start: cx.int64s([step > 0 ? 0 : TO_END]), end };
   const start = element(cx, 1, at);
-  // Backwards from before the first element nothing is taken; ONNX would take the first.
+  // A backwards range that starts before the first element is empty; ONNX would return the first
+  // element.
   const isBefore = step < 0 && (first === undefined || first < -1);
   return { axis, step, start, end: isBefore ? endOf(cx, value, axis, start, end) : end };
 }

@@ -1,12 +1,12 @@
-// Transpose by an order that only the run knows, by the index of every element: ONNX takes the
-// order as an attribute. Importer's worker thread.
+// Transpose with an order known only at run time, through the index of every element: ONNX takes
+// the order as an attribute. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, equal, less, mul, not, oneUnlessAny, where } from '../arithmetic/algebra.js';
 
 const WRONG_ORDER = 'perm must name each dimension once';
 
-/** `order` is a vector of int32 or int64; the rank is the value's, or as many as it has. */
+/** `order` is a vector of int32 or int64; the rank is the value's, or the order's length. */
 export function transposeFed(cx: OpContext, value: TensorValue, order: TensorValue): TensorValue {
   const rank =
     value.shape?.length ??
@@ -38,7 +38,7 @@ export function transposeFed(cx: OpContext, value: TensorValue, order: TensorVal
 const taken = (cx: OpContext, values: TensorValue, at: TensorValue): TensorValue =>
   cx.op('Gather', [values, at], { shape: at.shape, attributes: { axis: { int: 0 } } });
 
-/** How many elements apart neighbours of each axis lie: int64 [rank]. */
+/** Strides of the axes: int64 [rank]. */
 function stridesOf(cx: OpContext, dims: TensorValue, rank: number): TensorValue {
   let stride = cx.int64s([1]);
   const strides = [stride];
@@ -49,7 +49,7 @@ function stridesOf(cx: OpContext, dims: TensorValue, rank: number): TensorValue 
   return cx.concat(strides, 0);
 }
 
-/** For each axis, whether the order does not name it exactly once. */
+/** For each axis, whether the order does not contain it exactly once. */
 function notOnce(cx: OpContext, order: TensorValue, rank: number): TensorValue {
   const axes = cx.reshape(cx.int64s(Array.from({ length: rank }, (_, i) => i)), [rank, 1]);
   const named = cx.cast(equal(cx, axes, order), 'int64');

@@ -1,12 +1,12 @@
-// What a dim of 1 was put into: TensorFlow writes a convolution over one spatial axis as
-// ExpandDims, Conv2D, Squeeze, which is undone here. Importer's worker thread.
+// Records values with an inserted dim of 1: TensorFlow writes a convolution over one spatial axis
+// as ExpandDims, Conv2D, Squeeze, which is undone here. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { GraphBuilder } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
 
 interface Unsqueezed {
   readonly source: TensorValue;
-  /** Of the result, counted from the front. */
+  /** Axis of the result, counted from the front. */
   readonly axis: number;
 }
 
@@ -22,7 +22,7 @@ export function unsqueezed(cx: OpContext, source: TensorValue, axis: number): Te
   return result;
 }
 
-/** What unsqueezed() made the value of by this axis; undefined where it did not. */
+/** The value from which unsqueezed() made this one by this axis; undefined if it did not. */
 export function beforeUnsqueeze(
   cx: OpContext,
   { name }: TensorValue,

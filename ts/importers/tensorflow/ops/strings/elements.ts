@@ -1,6 +1,5 @@
-// Strings one at a time: case, blanks, length, substrings, base64, regular expressions. All by
-// operators of ours. Tier T4. Importer's worker thread.
-// Source: tensorflow/core/ops/string_ops.cc.
+// Operations on single strings: case, blanks, length, substrings, base64, regular expressions. All
+// use Serval's own operators. Importer's worker thread. Source: tensorflow/core/ops/string_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -8,7 +7,7 @@ import type { Dtype, Shape } from '../../types.js';
 
 export const flag = (value: boolean): { int: number } => ({ int: value ? 1 : 0 });
 
-/** One output, by the operator of ours that has the node's name unless another is named. */
+/** One output, by Serval's operator with the node's name, or with the given one. */
 export function emit(
   cx: OpContext,
   inputs: readonly TensorValue[],
@@ -21,7 +20,7 @@ export function emit(
   return value ?? cx.fail(`${type} has no output`);
 }
 
-/** As many outputs as inputs, of the input's shape. */
+/** As many outputs as inputs, with the input's shape. */
 function map(
   attributes: (cx: OpContext) => OnnxAttributes = () => ({}),
   dtype: Dtype = 'string',
@@ -32,7 +31,7 @@ function map(
   };
 }
 
-/** The shape of two tensors together; undefined where it is not known. */
+/** The broadcast shape of two tensors; undefined if unknown. */
 export function broadcastShape(a: Shape, b: Shape): Shape {
   if (a === undefined || b === undefined) return undefined;
   const rank = Math.max(a.length, b.length);
@@ -67,7 +66,7 @@ const staticReplace = map((cx) => ({
   replace_global: flag(cx.bool('replace_global', true)),
 }));
 
-/** A pattern that is a constant is compiled once, when the model is loaded. */
+/** A constant pattern is compiled once, when the model is loaded. */
 const replace: Lowering = (cx) => {
   const text = cx.tensor(0);
   const all = { replace_global: flag(cx.bool('replace_global', true)) };

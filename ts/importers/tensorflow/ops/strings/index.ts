@@ -1,4 +1,4 @@
-// All operators of tier T4. Importer's worker thread.
+// All string operators. Importer's worker thread.
 import type { Operators } from '../../lower/context.js';
 import { STRING_ELEMENTS } from './elements.js';
 import { STRING_JOIN } from './join.js';

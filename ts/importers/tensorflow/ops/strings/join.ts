@@ -1,5 +1,5 @@
-// Strings put together and taken apart: joins, n-grams, splits. All by operators of ours. Tier T4.
-// Importer's worker thread. Source: tensorflow/core/ops/string_ops.cc.
+// Joining and splitting strings: joins, n-grams, splits. All use Serval's own operators. Importer's
+// worker thread. Source: tensorflow/core/ops/string_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';

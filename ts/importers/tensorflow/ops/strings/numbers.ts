@@ -1,6 +1,5 @@
-// Strings to numbers and back: decimal text, raw bytes, CSV, characters. All by operators of ours.
-// Tier T4, the raw decoders T5. Importer's worker thread.
-// Source: tensorflow/core/ops/string_ops.cc, parsing_ops.cc.
+// Strings to numbers and back: decimal text, raw bytes, CSV, characters. All use Serval's own
+// operators. Importer's worker thread. Source: tensorflow/core/ops/string_ops.cc, parsing_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { Dtype } from '../../types.js';

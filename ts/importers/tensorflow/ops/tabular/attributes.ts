@@ -1,4 +1,4 @@
-// How attributes reach our own operators: byte strings in lists, element types, 64-bit integers.
+// Attributes of Serval's own operators: byte strings in lists, element types, 64-bit integers.
 // Importer's worker thread.
 import { ELEMENT_TYPES, type OnnxAttribute } from '../../../onnx/builder.js';
 import type { OpContext } from '../../lower/context.js';
@@ -6,7 +6,7 @@ import { tensorBytes } from '../../lower/tensors.js';
 import { elementType, type TensorValue } from '../../lower/values.js';
 import type { Dtype } from '../../types.js';
 
-/** "3:abc0:2:hi", as native/operators/operator.h reads it. */
+/** "3:abc0:2:hi", as native/operators/operator.h parses it. */
 export function netstrings(values: readonly (Uint8Array | string)[]): OnnxAttribute {
   const parts = values.flatMap((value) => {
     const bytes = Buffer.from(value);
@@ -22,13 +22,13 @@ export const typeNumbers = (dtypes: readonly Dtype[]): OnnxAttribute => ({
   ints: dtypes.map(typeNumber),
 });
 
-/** An integer attribute with all its 64 bits. */
+/** An integer attribute with full 64-bit precision. */
 export function wideInt(cx: OpContext, name: string): bigint {
   const value = cx.node.attributes.get(name);
   return value?.kind === 'int' ? value.value : cx.fail(`attribute ${name} is missing`);
 }
 
-/** The elements of a constant int64 input with all their 64 bits. */
+/** The elements of a constant int64 input with full 64-bit precision. */
 export function wideInts(cx: OpContext, index: number, what: string): bigint[] {
   const { constant } = cx.tensor(index);
   if (constant === undefined || constant.dtype !== 'int64') {
@@ -44,7 +44,7 @@ export function requireStrings(cx: OpContext, index: number, what: string): read
   return cx.strings(index) ?? cx.fail(`${what} (input ${index}) must be a constant`);
 }
 
-/** A value in a type that our kernels compute in: 16-bit floats as float. */
+/** A value in a type that Serval's kernels support: 16-bit floats as float. */
 export function computable(cx: OpContext, value: TensorValue): TensorValue {
   return value.dtype === 'half' || value.dtype === 'bfloat16' ? cx.cast(value, 'float') : value;
 }

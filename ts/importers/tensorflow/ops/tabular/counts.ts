@@ -1,5 +1,5 @@
-// Counts by value as sparse tensors. Tier T3. Source: tensorflow/core/kernels/count_ops.cc.
-// Importer's worker thread.
+// Counts by value as sparse tensors. Source: tensorflow/core/kernels/count_ops.cc. Importer's
+// worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
@@ -15,12 +15,14 @@ import {
 } from '../arithmetic/algebra.js';
 import { numberedRows } from './rows.js';
 
-/** What is counted; all int64. */
+/** The counted values; all int64. */
 interface Counted {
   /** [n] */
   readonly values: TensorValue;
-  /** The row of each [n, 1], and how many rows there are [1]; absent or [n, 0] and [0]: one row,
-   * which is no dim of the output. */
+  /**
+   * The row of each [n, 1], and the number of rows [1]; absent or [n, 0] and [0]: one row, which is
+   * not a dim of the output.
+   */
   readonly rows?: { readonly of: TensorValue; readonly count: TensorValue };
 }
 
@@ -34,7 +36,7 @@ const long = (cx: OpContext, value: number): TensorValue => cx.scalar('int64', v
 const sizeOf = (cx: OpContext, value: TensorValue): TensorValue =>
   cx.op('Size', [value], { dtype: 'int64', shape: [] });
 
-/** A weight for each value: 1 where none are given. */
+/** A weight for each value: 1 if none are given. */
 function weightsOf(cx: OpContext, values: TensorValue): TensorValue {
   const given = cx.reshape(cx.tensor(cx.inputs.length - 1), [-1], [undefined]);
   const [count, wanted] = [sizeOf(cx, given), sizeOf(cx, values)];
@@ -47,8 +49,7 @@ function weightsOf(cx: OpContext, values: TensorValue): TensorValue {
   });
 }
 
-/** The output's last dim: what attributes say, or as many as the largest value that is counted
- * needs. */
+/** The output's last dim: from the attributes, or as required by the largest counted value. */
 function width(cx: OpContext, values: TensorValue): TensorValue {
   const [least, most] = [cx.int('minlength', -1), cx.int('maxlength', -1)];
   if (most >= 0) return cx.int64s([most]);
@@ -131,7 +132,7 @@ const ragged: Lowering = (cx) => {
   return counted(cx, { values, rows });
 };
 
-/** Of rank 2, or of rank 1: then no column says a row. */
+/** Rank 2, or rank 1, which has no row column. */
 const sparse: Lowering = (cx) => {
   const [indices, values, shape] = [cx.tensor(0), cx.cast(cx.tensor(1), 'int64'), cx.tensor(2)];
   const rank = indices.shape?.[1] ?? shape.shape?.[0];

@@ -1,6 +1,6 @@
-// Parsing of tf.train.Example: ParseExample in its three forms, by one operator of ours. Tier T3.
-// Names of examples (for error texts only) are not passed on. Importer's worker thread.
-// Source: tensorflow/core/ops/parsing_ops.cc.
+// Parsing of tf.train.Example: ParseExample in its three forms, by one of Serval's own operators.
+// Names of examples (for error texts only) are not passed on. Importer's worker thread. Source:
+// tensorflow/core/ops/parsing_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OutputSpec } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -9,7 +9,7 @@ import { netstrings, requireStrings, typeNumbers } from './attributes.js';
 
 export type Keys = readonly Uint8Array[];
 
-/** What is wanted of the examples. */
+/** The requested features of the examples. */
 export interface ParsePlan {
   readonly serialized: TensorValue;
   readonly sparse: Keys;
@@ -22,7 +22,7 @@ export interface ParsePlan {
   readonly splitTypes: readonly Dtype[];
 }
 
-/** Rank and dims of each: -1 where the first one is free. */
+/** Rank and dims of each: -1 if the first one is dynamic. */
 export function denseShapes(cx: OpContext, shapes: readonly Shape[]): number[] {
   return shapes.flatMap((shape) => {
     if (shape === undefined) return cx.fail('a dense shape of unknown rank');

@@ -1,6 +1,5 @@
-// Hashes of strings and crossed columns, by operators of ours. Tier T3.
-// Source: tensorflow/core/kernels/string_to_hash_bucket_op.h, sparse_cross_op.cc.
-// Importer's worker thread.
+// Hashes of strings and crossed columns, by Serval's own operators. Source:
+// tensorflow/core/kernels/string_to_hash_bucket_op.h, sparse_cross_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
@@ -28,7 +27,7 @@ const fingerprint: Lowering = (cx) => {
   return cx.custom('Fingerprint', [data], [{ dtype: 'uint8', shape: [data.shape?.[0], 8] }]);
 };
 
-/** Indices, values and shape; `count` inputs behind the columns are constants. */
+/** Indices, values and shape; `count` inputs after the columns are constants. */
 function cross(
   cx: OpContext,
   constants: number,

@@ -1,4 +1,4 @@
-// All operators of tier T3. Importer's worker thread.
+// All operators on sparse, ragged and hashed features. Importer's worker thread.
 import type { Operators } from '../../lower/context.js';
 import { COUNTS } from './counts.js';
 import { EXAMPLES } from './examples.js';

@@ -1,5 +1,5 @@
-// Ragged tensors in their row partitions, and counting, by operators of ours. Tier T3.
-// Source: tensorflow/core/kernels/ragged_*_op.cc, bincount_op.cc. Importer's worker thread.
+// Ragged tensors in their row partitions, and counting, by Serval's own operators. Source:
+// tensorflow/core/kernels/ragged_*_op.cc, bincount_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
@@ -7,7 +7,7 @@ import { netstrings, typeNumber } from './attributes.js';
 
 const FIRST_DIM_SIZE = 'FIRST_DIM_SIZE';
 
-/** What the shape input says; the rank follows from the partitions where it says nothing. */
+/** The shape from the shape input; if that is unspecified, the rank follows from the partitions. */
 function paddedShape(wanted: TensorValue, values: TensorValue, levels: number): Shape {
   if (wanted.ints !== undefined && wanted.shape?.length === 1) {
     const inner = values.shape?.slice(1);

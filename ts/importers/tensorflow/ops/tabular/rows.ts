@@ -1,14 +1,14 @@
-// The rows of a matrix numbered: equal ones alike. Importer's worker thread.
+// Numbers the rows of a matrix: equal rows get the same number. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { typeNumber } from './attributes.js';
 
 export interface NumberedRows {
-  /** The distinct rows, in the order in which they came first. */
+  /** The distinct rows, in order of first occurrence. */
   readonly distinct: TensorValue;
-  /** Which of them each row is; int64. */
+  /** The number of each row among them; int64. */
   readonly numbers: TensorValue;
-  /** How many there are; int64 scalar. */
+  /** Their count; int64 scalar. */
   readonly count: TensorValue;
 }
 

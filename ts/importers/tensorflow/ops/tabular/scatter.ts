@@ -1,6 +1,5 @@
-// Scattering into tensors. Tier T3. Where an index comes twice: all are added (min, max), the last
-// one counts where they replace. Source: tensorflow/core/kernels/scatter_nd_op.cc.
-// Importer's worker thread.
+// Scattering into tensors. For repeated indices all values are added (min, max); when replacing,
+// the last one wins. Source: tensorflow/core/kernels/scatter_nd_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { numbersTensor } from '../../lower/tensors.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';
@@ -9,7 +8,7 @@ import { computable } from './attributes.js';
 
 type Reduction = 'none' | 'add' | 'min' | 'max';
 
-/** ONNX's ScatterND, in which indices below 0 would count from the end. */
+/** ONNX's ScatterND, which would count negative indices from the end. */
 function scattered(
   cx: OpContext,
   into: TensorValue,
@@ -40,7 +39,7 @@ function unknownDims(shape: TensorValue): undefined[] | undefined {
   return rank === undefined ? undefined : Array.from({ length: rank }, () => undefined);
 }
 
-/** By an operator of ours: the runtime's own takes a NaN over. */
+/** Serval's own operator: the runtime's propagates a NaN. */
 function extreme(cx: OpContext, isMin: boolean): TensorValue {
   const [tensor, indices, updates] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
   const checked = checkedTuples(cx, indices, cx.shapeOf(tensor), 'shape');

@@ -1,4 +1,4 @@
-// Differences of lists, places in sorted rows, coordinates of flat indices. Tier T3. Source:
+// Differences of lists, positions in sorted rows, coordinates of flat indices. Source:
 // tensorflow/core/kernels/{list_diff,searchsorted,unravel_index}_op.cc. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';
@@ -20,8 +20,10 @@ const END = 2 ** 31 - 1;
 const BEYOND = 'index is out of bound as with dims';
 const NO_DIM = 'Input dims must be greater than 0';
 
-/** Both lists' elements are numbered in the order in which they came first, y's before x's: those
- * of x that y has not are numbered behind the last of y. */
+/**
+ * Both lists' elements are numbered in order of first occurrence, y's before x's: those of x that
+ * are not in y have numbers after the last of y.
+ */
 const listDiff: Lowering = (cx) => {
   const [x, y] = [cx.tensor(0), cx.tensor(1)];
   const all = cx.concat([y, x], 0);
@@ -41,7 +43,7 @@ const listDiff: Lowering = (cx) => {
   const before = cx.concat([cx.int64s([-1]), part(start, split, y)], 0);
   const last = cx.op('ReduceMax', [before], { shape: [], attributes: { keepdims: { int: 0 } } });
   const isOld = not(cx, less(cx, last, part(split, cx.int64s([END]), x)));
-  // No NaN is another.
+  // No NaN equals another.
   const isNew = isFloating(x.dtype)
     ? or(cx, not(cx, isOld), cx.op('IsNaN', [x], { dtype: 'bool' }))
     : not(cx, isOld);
@@ -50,7 +52,7 @@ const listDiff: Lowering = (cx) => {
   return [cx.rows(x, places, [undefined]), cx.cast(places, cx.type('out_idx', 'int32'))];
 };
 
-/** How many elements of its sorted row are below each value (`upper`: or equal to it). */
+/** Number of elements of its sorted row below each value (`upper`: or equal to it). */
 function bound(upper: boolean): Lowering {
   return (cx) => {
     const [row, values] = [computable(cx, cx.tensor(0)), computable(cx, cx.tensor(1))];
@@ -60,7 +62,7 @@ function bound(upper: boolean): Lowering {
   };
 }
 
-/** From the last dim to the first: the rest of a division is the coordinate. */
+/** From the last dim to the first: the remainder of a division is the coordinate. */
 const unravelIndex: Lowering = (cx) => {
   const [indices, dims] = [cx.tensor(0), cx.tensor(1)];
   const rank = dims.shape?.[0] ?? cx.fail('the number of dims (input 1) is not known');

@@ -1,10 +1,10 @@
-// Reductions by segment ids, by operators of ours. Tier T3.
-// Source: tensorflow/core/kernels/segment_reduction_ops_impl.h. Importer's worker thread.
+// Reductions by segment ids, by Serval's own operators. Source:
+// tensorflow/core/kernels/segment_reduction_ops_impl.h. Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import type { Dtype } from '../../types.js';
 import { computable } from './attributes.js';
 
-/** Ids sorted: as many rows as the last one says. */
+/** Ids are sorted: the last one determines the number of rows. */
 function sorted(reduction: string): Lowering {
   return (cx) => {
     const data = cx.tensor(0);
@@ -20,11 +20,13 @@ function sorted(reduction: string): Lowering {
   };
 }
 
-/** What rows without members hold (min; max: its negative) of the types that are computed as float.
- * 0 = float's own. */
+/**
+ * Value of rows without members (min; max: its negative) for types that are computed as float. 0 =
+ * float's own.
+ */
 const HIGHEST: Partial<Record<Dtype, number>> = { half: 65504, bfloat16: 2 ** 127 * (2 - 2 ** -7) };
 
-/** Ids in any order and of any shape that the data's begins with. */
+/** Ids in any order, with any shape that is a prefix of the data's. */
 function unsorted(reduction: string): Lowering {
   return (cx) => {
     const [data, ids, count] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];

@@ -1,12 +1,11 @@
-// Distinct values, partitions and buckets, by operators of ours. Tier T3.
-// Source: tensorflow/core/kernels/unique_op.cc, dynamic_*_op.cc, bucketize_op.cc.
-// Importer's worker thread.
+// Distinct values, partitions and buckets, by Serval's own operators. Source:
+// tensorflow/core/kernels/unique_op.cc, dynamic_*_op.cc, bucketize_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';
 import { computable, typeNumber } from './attributes.js';
 
-/** Values, their numbers and (where `counts`) how often each came. */
+/** Values, their numbers and (with `counts`) their frequencies. */
 function distinct(cx: OpContext, counts: boolean, axis: number | undefined): TensorValue[] {
   const x = cx.tensor(0);
   const index = cx.type('out_idx', 'int32');

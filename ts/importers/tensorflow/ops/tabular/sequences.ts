@@ -1,6 +1,6 @@
-// Parsing of tf.train.SequenceExample: its context reads as an Example (ParseExample), its feature
-// lists by another operator of ours. Tier T3. Importer's worker thread.
-// Source: tensorflow/core/ops/parsing_ops.cc.
+// Parsing of tf.train.SequenceExample: its context is parsed as an Example (ParseExample), its
+// feature lists by another of Serval's own operators. Importer's worker thread. Source:
+// tensorflow/core/ops/parsing_ops.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OutputSpec } from '../../lower/graph-builder.js';
 import type { TensorValue } from '../../lower/values.js';

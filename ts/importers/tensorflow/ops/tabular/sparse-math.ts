@@ -1,4 +1,4 @@
-// Reductions and arithmetic of sparse tensors. Tier T3. Source: tensorflow/core/kernels/
+// Reductions and arithmetic of sparse tensors. Source: tensorflow/core/kernels/
 // {sparse_reduce_op,sparse_dense_binary_op_shared,sparse_softmax_op}.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { numbersTensor } from '../../lower/tensors.js';
@@ -26,7 +26,7 @@ const FLAT = 'Input should have rank >= 2';
 
 const END = 2 ** 31 - 1;
 
-/** How many dims the sparse tensor has, where that is known. */
+/** Rank of the sparse tensor, if known. */
 const knownRank = (cx: OpContext): number | undefined =>
   cx.tensor(0).shape?.[1] ?? cx.tensor(2).shape?.[0];
 
@@ -42,14 +42,17 @@ const gathered = (cx: OpContext, value: TensorValue, at: TensorValue, axis: numb
     attributes: { axis: { int: axis } },
   });
 
-/** `value` at every place of a tensor of this shape. */
+/** `value` at every position of a tensor of this shape. */
 function filled(cx: OpContext, like: TensorValue, value: number, dims: TensorValue): TensorValue {
   const shape = dims.ints ?? Array.from({ length: dims.shape?.[0] ?? 0 }, () => undefined);
   const one = cx.constant(numbersTensor(like.dtype, [1], [value]));
   return cx.op('Expand', [one, dims], { shape });
 }
 
-/** The elements go to their places among the axes that stay; places without any hold 0. */
+/**
+ * The elements are reduced into their positions among the remaining axes; positions without any are
+ * 0.
+ */
 const reduced =
   (reduction: 'add' | 'max'): Lowering =>
   (cx) => {
@@ -72,7 +75,7 @@ const reduced =
       [0],
     );
     const sizes = gathered(cx, dims, kept, 0);
-    // One axis of 1 more than those that stay: a scalar has no places.
+    // One axis more than the remaining ones: a scalar has no positions.
     const ok = oneUnlessAny(cx, outside(cx, indices, dims), 'int64', OUTSIDE);
     const wide = cx.concat([mul(cx, indices, ok), column(cx, indices)], 1);
     const places = gathered(cx, wide, cx.concat([kept, rank], 0), 1);
@@ -88,7 +91,7 @@ const reduced =
     return cx.cast(cx.reshape(out, shape, reducedShape(cx, keeps)), values.dtype);
   };
 
-/** As far as it is known. */
+/** As far as known. */
 function reducedShape(cx: OpContext, keeps: boolean): Shape {
   const [rank, axes] = [knownRank(cx), cx.numbers(3)];
   if (rank === undefined || axes === undefined) return undefined;
@@ -98,7 +101,7 @@ function reducedShape(cx: OpContext, keeps: boolean): Shape {
   return dims.map((i) => (isReduced.includes(i) ? 1 : undefined));
 }
 
-/** A column of zeros, as long as the indices. */
+/** A column of zeros with the length of the indices. */
 const column = (cx: OpContext, indices: TensorValue): TensorValue =>
   filled(
     cx,
@@ -118,11 +121,11 @@ function scattered(
     cx.op('ScatterND', [into, places, updates], { attributes: { reduction: { string: kind } } });
   const zeros = filled(cx, values, 0, sizes);
   if (reduction === 'add') return scatter(zeros, values, 'add');
-  // Each place that has elements starts from one of them.
+  // Each position that has elements starts from one of them.
   return scatter(scatter(zeros, values, 'none'), values, 'max');
 }
 
-/** The dense tensor's elements at the sparse one's places; the dense one broadcasts. */
+/** The dense tensor's elements at the sparse one's positions; the dense one is broadcast. */
 function denseAt(cx: OpContext): TensorValue {
   const [indices, dense, all] = [cx.tensor(0), cx.tensor(3), dimsOf(cx)];
   const rank = cx.rank(dense, 'its dense input');
@@ -162,7 +165,7 @@ const withDense =
     }));
   };
 
-/** Over the elements that are there of each innermost row. */
+/** Over the existing elements of each innermost row. */
 const softmax: Lowering = (cx) => {
   const [indices, given] = [cx.tensor(0), cx.tensor(1)];
   const isFlat = less(cx, cx.shapeOf(dimsOf(cx)), cx.scalar('int64', 2));

@@ -1,11 +1,11 @@
-// Sparse tensors, by operators of ours. Tier T3. Source: the kernels of the same names in
+// Sparse tensors, by Serval's own operators. Source: the kernels of the same names in
 // tensorflow/core/kernels. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 import { computable } from './attributes.js';
 
-/** Dims that a vector input says, as far as they are known. */
+/** Dims given by a vector input, as far as known. */
 function dimsOf(value: TensorValue): Shape {
   if (value.ints !== undefined && value.shape?.length === 1) {
     return value.ints.map((dim) => (dim === undefined || dim < 0 ? undefined : dim));

@@ -1,5 +1,5 @@
-// Hash tables: filled when the model is loaded, only read while it is served. Tier T3.
-// Source: tensorflow/core/kernels/lookup_table_op.cc. Importer's worker thread.
+// Hash tables: filled when the model is loaded, read-only while serving. Source:
+// tensorflow/core/kernels/lookup_table_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TableContents } from '../../types.js';
 

@@ -1,5 +1,5 @@
-// Boosted trees of estimators (TensorFlow 1.15 to 2.8): ensembles and buckets as of the load, by
-// operators of ours. Source: tensorflow/core/kernels/boosted_trees. Importer's worker thread.
+// Boosted trees of estimators (TensorFlow 1.15 to 2.8): ensembles and buckets as loaded, by
+// Serval's own operators. Source: tensorflow/core/kernels/boosted_trees. Importer's worker thread.
 import { ServalError } from '../../../../base/errors.js';
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OpaqueValue } from '../../lower/values.js';
@@ -76,7 +76,7 @@ const boundaries: Lowering = (cx) => {
   return found.map((one) => cx.constant(one));
 };
 
-/** Whether a resource is there: the load has made sure of it. */
+/** Whether a resource exists: always, because the load checks it. */
 const initialised: Lowering = (cx) => cx.scalar('bool', 1);
 
 const note = 'contents as of the load';

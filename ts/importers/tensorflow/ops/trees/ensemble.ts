@@ -1,11 +1,11 @@
-// Reads a TreeEnsemble, as BoostedTreesSerializeEnsemble writes it: its nodes as the lists that our
-// operator takes. Importer's worker thread; pure.
-// Source: tensorflow/core/kernels/boosted_trees/boosted_trees.proto (2.8).
+// Reads a TreeEnsemble, as written by BoostedTreesSerializeEnsemble, into the lists that Serval's
+// operator expects. Importer's worker thread; pure. Source:
+// tensorflow/core/kernels/boosted_trees/boosted_trees.proto (2.8).
 import { ErrorCode, ServalError } from '../../../../base/errors.js';
 import { TREE_NODES_MAX } from '../../../../base/limits.js';
 import { WireReader } from '../../../../protobuf/reader.js';
 
-/** Nodes of all trees, one after the other. Children are counted within their tree. */
+/** Nodes of all trees, concatenated. Child indices are relative to their tree. */
 export interface Ensemble {
   readonly treeSizes: number[];
   readonly treeWeights: number[];
@@ -20,8 +20,10 @@ export interface Ensemble {
   readonly leaves: (readonly number[])[];
 }
 
-/** Errors: ModelInvalid: bytes that are no such message, more than TREE_NODES_MAX nodes, trees
- * without weights; nodes and leaves of kinds that TensorFlow's own operator does not serve. */
+/**
+ * Errors: ModelInvalid: bytes that are not such a message, more than TREE_NODES_MAX nodes, trees
+ * without weights; nodes and leaves of kinds that TensorFlow's own operator does not serve.
+ */
 export function readEnsemble(bytes: Uint8Array): Ensemble {
   const made = emptyEnsemble();
   const reader = new WireReader(bytes, 'TreeEnsemble');
@@ -96,7 +98,7 @@ function readNode(reader: WireReader, made: Ensemble): void {
   made.rights.push(split.right);
 }
 
-/** BucketizedSplit or CategoricalSplit. Which way a missing value goes is for training only. */
+/** BucketizedSplit or CategoricalSplit. The direction of missing values is for training only. */
 function readSplit(reader: WireReader): Split {
   const split: Split = { feature: 0, value: 0, left: 0, right: 0, dimension: 0 };
   while (reader.next()) {

@@ -1,5 +1,5 @@
-// Shapes and moving elements about: kernels of the interpreter. Importer's worker thread.
-// Source: tensorflow/core/ops/array_ops.cc.
+// Interpreter kernels for shapes and for moving elements. Importer's worker thread. Source:
+// tensorflow/core/ops/array_ops.cc.
 import type { Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
@@ -55,7 +55,7 @@ const expandDims: Kernel = (call) => {
   return [reshaped(tensor, tensor.shape.toSpliced(axisOf(axis, tensor.shape.length + 1), 0, 1))];
 };
 
-// Joins along an axis that all have.
+// Joins along an axis that all tensors have.
 function concatenated(call: KernelCall, tensors: readonly Tensor[], axis: number): Tensor {
   const [first] = tensors;
   if (first === undefined) throw invalid('nothing to put together');
@@ -153,7 +153,7 @@ interface Cut {
   readonly isDropped: boolean;
 }
 
-// Slices [begin, end) with steps; ellipsis and new axes are left to the graph that serves.
+// Slices [begin, end) with steps; ellipsis and new axes are only supported in the serving graph.
 const stridedSlice: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const [begin = [], end = [], strides = []] = tensorInputs(call, 1, 4).map(integersOf);

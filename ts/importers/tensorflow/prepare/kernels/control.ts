@@ -1,5 +1,5 @@
-// Branches whose condition is known: kernels of the interpreter. Importer's worker thread.
-// Source: tensorflow/core/kernels/{control_flow_ops,functional_ops,case_op}.
+// Interpreter kernels for branches with a known condition. Importer's worker thread. Source:
+// tensorflow/core/kernels/{control_flow_ops,functional_ops,case_op}.
 import type { FunctionRef, Tensor } from '../../types.js';
 import { attributeOf, functionAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
@@ -19,7 +19,7 @@ const merge: Kernel = ({ inputs }) => {
   return [inputs[index], tensorOf('int32', [], [index])];
 };
 
-// A scalar is taken by its value, any other tensor by whether it has elements.
+// A scalar is judged by its value, any other tensor by whether it has elements.
 function isTrue(tensor: Tensor): boolean {
   if (tensor.shape.length > 0) return elementCount(tensor.shape) > 0;
   if (tensor.dtype === 'string') return (stringsOf(tensor)[0]?.length ?? 0) > 0;
@@ -42,7 +42,7 @@ const oneOfMany: Kernel = (call) => {
   return branch(call, branches[index] ?? branches.at(-1));
 };
 
-// The value that is taken; both sides are there.
+// The selected value; both sides exist.
 const select: Kernel = (call) => {
   const condition = tensorInput(call, 0);
   if (condition.shape.length > 0) throw invalid('only with one condition');

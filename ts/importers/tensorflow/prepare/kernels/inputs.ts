@@ -1,10 +1,12 @@
-// How kernels take their inputs: as tensors, as handles, by position. Importer's worker thread.
+// Reads the inputs of kernels: as tensors, as handles, by position. Importer's worker thread.
 import type { Tensor } from '../../types.js';
 import { invalid } from '../errors.js';
 import { type Handle, isHandle, type KernelCall } from '../interpreter.js';
 
-/** Input `index` as a tensor; of a reference variable its value now.
- * Errors: ModelInvalid: no such input, a resource, a variable without a value. */
+/**
+ * Input `index` as a tensor; for a reference variable its current value. Errors: ModelInvalid: no
+ * such input, a resource, a variable without a value.
+ */
 export function tensorInput(call: KernelCall, index: number): Tensor {
   const value = call.inputs[index];
   if (value === undefined) throw invalid(`it has no input ${index}`);
@@ -16,14 +18,14 @@ export function tensorInputs(call: KernelCall, start: number, end?: number): Ten
   return call.inputs.slice(start, end).map((_, index) => tensorInput(call, start + index));
 }
 
-/** Errors: ModelInvalid when the input is none. */
+/** Errors: ModelInvalid if the input is not a handle. */
 export function handleInput(call: KernelCall, index: number): Handle {
   const value = call.inputs[index];
   if (value !== undefined && isHandle(value)) return value;
   throw invalid(`expected a variable or resource as input ${index}`);
 }
 
-/** Errors: ModelInvalid when the variable has no value, or lost it to a failed operation. */
+/** Errors: ModelInvalid if the variable has no value, or lost it because of a failed operation. */
 export function variableValue({ session }: KernelCall, { id, node }: Handle): Tensor {
   const value = session.state.variables.get(id);
   if (value !== undefined) return value;

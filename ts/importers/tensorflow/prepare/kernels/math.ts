@@ -1,4 +1,4 @@
-// Arithmetic on constants: kernels of the interpreter. Integers wrap around as in TensorFlow.
+// Interpreter kernels for arithmetic on constants. Integers wrap around as in TensorFlow.
 // Importer's worker thread.
 import { DATA_TYPES, type Scalar } from '../../../../model/datatype.js';
 import type { Dtype, Tensor } from '../../types.js';
@@ -49,7 +49,7 @@ function broadcastShape(one: readonly number[], other: readonly number[]): numbe
   });
 }
 
-// Which element of a tensor of shape `from` stands at each place of `to`.
+// For each element of shape `to`, the index of its element in a tensor of shape `from`.
 function broadcastIndices(from: readonly number[], to: readonly number[]): number[] {
   let indices = [0];
   const offset = to.length - from.length;
@@ -64,7 +64,7 @@ function broadcastIndices(from: readonly number[], to: readonly number[]): numbe
   return indices;
 }
 
-// Whole numbers are computed as bigint, so that products of 32 bits keep their lowest ones.
+// Integers are computed as bigint, so that 32-bit products keep their low bits.
 function computed(one: Tensor, other: Tensor, operation: Operation): Tensor {
   if (one.dtype !== other.dtype) throw invalid(`types ${one.dtype} and ${other.dtype} differ`);
   const shape = broadcastShape(one.shape, other.shape);
@@ -123,7 +123,7 @@ function compared(test: (order: number) => boolean): Kernel {
   };
 }
 
-// NaN is in no order to anything.
+// NaN is not ordered relative to anything.
 function orderOf(a: Scalar | Uint8Array, b: Scalar | Uint8Array): number {
   if (a instanceof Uint8Array || b instanceof Uint8Array) {
     const [one, other] = [elementName(a), elementName(b)];
@@ -181,7 +181,7 @@ const cast: Kernel = (call) => {
   ];
 };
 
-// From a float: towards zero; what does not fit is not defined, and refused.
+// From a float: rounds towards zero; values out of range are undefined, and refused.
 function castOne(value: Scalar, to: Dtype): Scalar {
   if (DATA_TYPES[to].kind === 'float') return Number(value);
   if (to === 'bool') return Number(value) !== 0 ? 1 : 0;
@@ -190,7 +190,7 @@ function castOne(value: Scalar, to: Dtype): Scalar {
   return wrapped(to, whole);
 }
 
-// The same bytes as another type; a last dim takes up what the sizes differ by.
+// The same bytes as another type; the last dim changes by the ratio of the sizes.
 const bitcast: Kernel = (call) => {
   const input = tensorInput(call, 0);
   const to = typeAttribute(call.node.attributes, 'type');

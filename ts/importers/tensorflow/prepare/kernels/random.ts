@@ -1,5 +1,5 @@
-// Random initial values: kernels of the interpreter. TensorFlow draws new ones at every load; here
-// they follow from the node's name, so that a model loads alike every time. Importer's worker
+// Interpreter kernels for random initial values. TensorFlow draws new ones at every load; here they
+// are derived from the node's name, so that a model loads identically every time. Importer's worker
 // thread. Source: tensorflow/core/ops/random_ops.cc (shapes, ranges).
 import { typeAttribute } from '../attributes.js';
 import type { Kernel, Kernels } from '../interpreter.js';
@@ -13,7 +13,7 @@ const TRUNCATED_AT = 2;
 
 type Source = () => number;
 
-/** Numbers in [0, 1) that depend on the name alone: FNV-1a, then mulberry32. */
+/** Numbers in [0, 1) that depend only on the name: FNV-1a, then mulberry32. */
 function uniformSource(name: string): Source {
   let state = FNV_OFFSET;
   for (let at = 0; at < name.length; at += 1) {
@@ -27,7 +27,7 @@ function uniformSource(name: string): Source {
   };
 }
 
-// Box and Muller.
+// Box-Muller transform.
 function normal(uniform: Source): number {
   return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }

@@ -1,6 +1,6 @@
-// Reading the checkpoint: kernels of the interpreter. What is read is only described until somebody
-// asks for its elements. Importer's worker thread.
-// Source: tensorflow/core/kernels/save_restore_tensor.cc; tensorflow/core/framework/tensor_slice.
+// Interpreter kernels for reading the checkpoint. Tensors are only described until their elements
+// are requested. Importer's worker thread. Source: tensorflow/core/kernels/save_restore_tensor.cc;
+// tensorflow/core/framework/tensor_slice.
 import type { Checkpoint, Dtype, Slice, Tensor, TensorData } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid, quoted } from '../errors.js';
@@ -17,7 +17,7 @@ export class StoredTensor implements Tensor {
   readonly #slice: Slice | undefined;
   #data: TensorData | undefined;
 
-  /** Errors: ModelInvalid: no such tensor, or the slice is not inside. */
+  /** Errors: ModelInvalid: no such tensor, or the slice is out of bounds. */
   constructor(checkpoint: Checkpoint, name: string, slice?: Slice) {
     const { dtype, shape } = checkpoint.describe(name);
     this.#checkpoint = checkpoint;
@@ -48,8 +48,8 @@ function slicedShape(shape: readonly number[], slice: Slice, name: string): numb
 }
 
 /**
- * "10 4 4,3:0,4": the full shape, then start and length per dim, "-" for all of it.
- * Undefined for "": the whole tensor. Errors: ModelInvalid: not of this form.
+ * "10 4 4,3:0,4": the full shape, then start and length per dim, "-" for all of it. undefined for
+ * "": the whole tensor. Errors: ModelInvalid: not of this form.
  */
 export function parseShapeAndSlice(
   text: string,

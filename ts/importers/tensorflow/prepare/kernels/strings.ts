@@ -1,5 +1,5 @@
-// Strings: kernels of the interpreter. Importer's worker thread.
-// Source: tensorflow/core/kernels/{string_join_op,as_string_op}.
+// Interpreter kernels for strings. Importer's worker thread. Source:
+// tensorflow/core/kernels/{string_join_op,as_string_op}.
 import { attributeOf, textAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
 import type { Kernel, Kernels } from '../interpreter.js';

@@ -1,5 +1,5 @@
-// Hash tables: kernels of the interpreter. Importer's worker thread.
-// Source: tensorflow/core/ops/lookup_ops.cc.
+// Interpreter kernels for hash tables. Importer's worker thread. Source:
+// tensorflow/core/ops/lookup_ops.cc.
 import { attributeOf, textAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
@@ -19,7 +19,7 @@ import { readAsset, readTextFile } from './text-file.js';
 
 const make: Kernel = ({ node }) => [{ id: resourceId(node), node }];
 
-// Dense tables are stored as all their places; two keys (empty, deleted) mean that one is free.
+// Dense tables are stored with all their slots; two keys (empty, deleted) mark a free one.
 const makeDense: Kernel = (call) => {
   const { node, session } = call;
   const id = resourceId(node);
@@ -40,7 +40,7 @@ function tableInput(call: KernelCall): Table {
   return table;
 }
 
-// A table that is filled anew holds nothing of what failed before.
+// A table that is refilled is no longer affected by an earlier failure.
 function freshTableInput(call: KernelCall): Table {
   const { id } = handleInput(call, 0);
   call.session.state.spoiled.delete(id);
@@ -52,8 +52,10 @@ const fill: Kernel = (call) => {
   return [];
 };
 
-/** The path in a string input. Errors: ModelInvalid when it is no asset of the model: nothing else
- * of this machine is read. */
+/**
+ * The path in a string input. Errors: ModelInvalid if it is not an asset of the model: no other
+ * files of this machine are read.
+ */
 function assetPath(call: KernelCall, index: number): string {
   const [bytes] = stringsOf(tensorInput(call, index));
   const path = Buffer.from(bytes ?? []).toString('utf8');
@@ -76,7 +78,7 @@ const fillFromFile: Kernel = (call) => {
     offset: number('offset', 0n),
     delimiter: textAttribute(attributes, 'delimiter'),
   });
-  // TensorFlow leaves a table alone that is initialised already.
+  // TensorFlow does not change a table that is already initialised.
   if (!(table.isStatic && table.isInitialised)) table.fill(keys, values);
   return [];
 };

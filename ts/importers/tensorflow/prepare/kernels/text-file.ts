@@ -1,5 +1,6 @@
-// A vocabulary file as keys and values of a hash table. Importer's worker thread (reads a file).
-// Source: tensorflow/core/kernels/lookup_util.cc (TextFileLineIterator); TensorFlow 2.21's answers.
+// Reads a vocabulary file as keys and values of a hash table. Importer's worker thread (reads a
+// file). Source: tensorflow/core/kernels/lookup_util.cc (TextFileLineIterator); TensorFlow 2.21's
+// results.
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { Dtype, Tensor } from '../../types.js';
 import { invalid } from '../errors.js';
@@ -50,7 +51,7 @@ export function readAsset(path: string): Uint8Array {
 
 /**
  * Errors: ModelInvalid naming file and line: an empty line or file, a field that is not a number of
- * its type, too few columns, a vocabulary size that the file does not have.
+ * its type, too few columns, a vocabulary size that exceeds the file.
  */
 export function readTextFile(
   path: string,
@@ -117,8 +118,8 @@ function checkColumns({
   if (delimiter.length !== 1) throw invalid(`delimiter: expected 1 byte, got ${delimiter.length}`);
 }
 
-// One carriage return before a newline goes with it, and one at the file's end; alone there it is
-// no line. `end` is the byte after the line.
+// One carriage return before a newline or at the file's end is removed; if it is alone at the end,
+// it is not a line. `end` is the byte after the line.
 function* linesOf(bytes: Uint8Array): Generator<{ line: Uint8Array; end: number }> {
   for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(NEWLINE, start);
@@ -144,7 +145,7 @@ function split(line: Uint8Array, delimiter: string): Uint8Array[] {
 
 function parsed(field: Uint8Array, dtype: Dtype, offset: bigint, where: string): Element {
   if (dtype === 'string') return field;
-  // The number ends with a zero byte, as a C string does.
+  // The number ends at a zero byte, as a C string does.
   const text = (latin1(field).split('\0', 1)[0] ?? '').replace(/^[ \t\v\f\r]+|[ \t\v\f\r]+$/g, '');
   const bad = (): Error =>
     invalid(`${where}: ${JSON.stringify(text.slice(0, SHOWN_CHARS))} is not a valid ${dtype}`);

@@ -1,6 +1,5 @@
-// Ensembles of trees and streams of quantiles: kernels of the interpreter. Importer's worker
-// thread.
-// Source: tensorflow/core/kernels/boosted_trees/{resource_ops,quantile_ops}.cc.
+// Interpreter kernels for tree ensembles and quantile streams. Importer's worker thread. Source:
+// tensorflow/core/kernels/boosted_trees/{resource_ops,quantile_ops}.cc.
 import type { Tensor } from '../../types.js';
 import { invalid } from '../errors.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
@@ -12,7 +11,9 @@ const make: Kernel = ({ node }) => [{ id: resourceId(node), node }];
 
 const answer = (holds: boolean): Tensor[] => [tensorOf('bool', [], [holds ? 1 : 0])];
 
-/** Whether the resource is there. Errors: ModelInvalid where it was lost to a failed operation. */
+/**
+ * Whether the resource exists. Errors: ModelInvalid if it was lost because of a failed operation.
+ */
 function isThere(call: KernelCall, of: (state: SessionState) => ReadonlyMap<string, unknown>) {
   const { id } = handleInput(call, 0);
   const failure = call.session.state.spoiled.get(id);
@@ -36,7 +37,7 @@ const deserialise: Kernel = (call) => {
   return [];
 };
 
-// What is there already stays as it is.
+// An existing one is kept.
 const create: Kernel = (call) => (hasTrees(call) ? [] : deserialise(call));
 
 const NO_BOUNDARIES = tensorOf('float', [0], []);

@@ -1,6 +1,5 @@
-// Variables, constants and what only passes on: kernels of the interpreter. Importer's worker
-// thread.
-// Source: tensorflow/core/kernels/{assign_op,variable_ops,resource_variable_ops}.
+// Interpreter kernels for variables, constants and pass-through operators. Importer's worker
+// thread. Source: tensorflow/core/kernels/{assign_op,variable_ops,resource_variable_ops}.
 import type { FlatNode, Shape, Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
@@ -14,7 +13,7 @@ const handle: Kernel = ({ node }) => [{ id: resourceId(node), node }];
 const pass: Kernel = ({ inputs }) => inputs;
 const nothing: Kernel = () => [];
 
-// Of a reference variable the value now, so that a later assignment does not change it.
+// For a reference variable the current value, so that a later assignment does not change it.
 const identity: Kernel = ({ inputs, session }) =>
   inputs.map((value) => {
     if (!isHandle(value)) return value;
@@ -33,8 +32,10 @@ function isCompatible(declared: Shape, actual: readonly number[]): boolean {
   );
 }
 
-/** Errors: ModelInvalid where the variable's type or shape is another one. Old graphs say "no shape
- * known" as the shape of a scalar: it binds resource variables only. */
+/**
+ * Errors: ModelInvalid if the variable's type or shape differs. Old graphs use a scalar's shape for
+ * an unknown one, so it is only enforced for resource variables.
+ */
 export function checkFits(node: FlatNode, value: Tensor): void {
   const dtype = typeAttribute(node.attributes, 'dtype');
   const shape = attributeOf(node.attributes, 'shape', 'shape');

@@ -1,7 +1,7 @@
-// Variables of a graph that has neither restore ops nor an object graph: by the names that the
-// checkpoint's object graph keeps, else by the keys. A guess (exports rename), so it is never made
-// where something says more; a name that several objects have is no match.
-// Importer's worker thread.
+// Restores variables of a graph that has neither restore ops nor an object graph: by the names in
+// the checkpoint's object graph, else by its keys. This is a guess (exports rename), so it is never
+// used if better information exists; a name shared by several objects does not match. Importer's
+// worker thread.
 import type { Checkpoint, FlatGraph, FlatNode } from '../../types.js';
 import { attributeOf, textAttribute, typeAttribute } from '../attributes.js';
 import { StoredTensor } from '../kernels/restore.js';
@@ -10,8 +10,10 @@ import { storedObjects } from './by-object.js';
 
 const VALUE_SUFFIX = '/.ATTRIBUTES/VARIABLE_VALUE';
 
-/** Sets what variables it finds; returns the names of those that it does not.
- * Errors: ModelInvalid when the object graph is damaged. */
+/**
+ * Sets the variables that it finds; returns the names of the others. Errors: ModelInvalid if the
+ * object graph is damaged.
+ */
 export function restoreByName(
   graph: FlatGraph,
   checkpoint: Checkpoint,
@@ -51,7 +53,7 @@ function fits(node: FlatNode, key: string, checkpoint: Checkpoint): boolean {
   );
 }
 
-/** Full names with the keys that hold them; undefined where several objects have the name. */
+/** Full names with the keys that hold them; undefined if several objects have the name. */
 function keysByName(checkpoint: Checkpoint): ReadonlyMap<string, string | undefined> {
   const keys = new Map<string, string | undefined>();
   for (const { key, fullName = '' } of storedObjects(checkpoint) ?? []) {

@@ -1,9 +1,8 @@
-// Variables by the object graph, as tf.saved_model.load finds them: what a call's last arguments
-// are is said by the function's bound inputs, and where such an object's value is by the
-// checkpoint's own object graph. It serves the handles that the restore op leaves without a value:
-// Keras 3 restores copies that no signature reads. Importer's worker thread.
-// Source: tensorflow/python/saved_model/load.py (_setup_functions_captures, _restore_checkpoint);
-// tensorflow/python/checkpoint/restore.py.
+// Restores variables by the object graph, as tf.saved_model.load does: the function's bound inputs
+// identify a call's last arguments, and the checkpoint's own object graph locates such an object's
+// value. Used for handles that the restore op leaves without a value: Keras 3 restores copies that
+// no signature reads. Importer's worker thread. Source: tensorflow/python/saved_model/load.py
+// (_setup_functions_captures, _restore_checkpoint); tensorflow/python/checkpoint/restore.py.
 import { ServalError } from '../../../../base/errors.js';
 import { WireReader } from '../../../../protobuf/reader.js';
 import { readStoredObjects } from '../../proto/object-graph.js';
@@ -36,9 +35,9 @@ export function storedObjects(checkpoint: Checkpoint): readonly ObjectNode[] | u
 }
 
 /**
- * Sets the variables that no operation has set and that a call captures. What cannot be read spoils
- * its variable, so that it counts only where a signature needs it.
- * Errors: ModelInvalid when the checkpoint's object graph is damaged.
+ * Sets the variables that no operation has set and that a call captures. A variable that cannot be
+ * read is spoiled, which matters only if a signature needs it. Errors: ModelInvalid if the
+ * checkpoint's object graph is damaged.
  */
 export function restoreByObjects(
   { graph, objects }: Pick<LoadedGraph, 'graph' | 'objects'>,
@@ -78,7 +77,7 @@ export function restoreByObjects(
   }
 }
 
-/** The nodes of handles that calls of the graph pass to captured arguments, and their objects. */
+/** The handle nodes that calls of the graph pass to captured arguments, and their objects. */
 function captures(
   nodes: readonly NodeDef[],
   { boundInputs }: SavedObjects,
@@ -111,8 +110,10 @@ function handleOf(byName: ReadonlyMap<string, NodeDef>, input: string): string |
   return undefined;
 }
 
-/** The keys of variables by the SavedModel's node: both graphs are walked from their roots, and
- * parts of the same name are the same object. */
+/**
+ * The keys of variables by the SavedModel's node: both graphs are walked from their roots, and
+ * parts with the same name are the same object.
+ */
 function keysOf(
   saved: readonly ObjectNode[],
   stored: readonly ObjectNode[],

@@ -1,6 +1,6 @@
-// What a PATH of the command line holds: a model file, a folder of such files, a model's folder or
-// a repository. Control plane. Reads folders and configuration; of files that are no model the
-// front, to say what they are.
+// Determines what a PATH of the command line contains: a model file, a folder of such files, a
+// model's folder or a repository. Control plane. Reads folders and configuration; of files that are
+// no model it reads the first bytes, to identify them.
 import { basename, dirname, join } from 'node:path';
 import type { ModelSources } from '../../../../config/config.js';
 import { placeOf, type ModelPath } from '../../../../config/values/model-path.js';
@@ -41,18 +41,23 @@ import {
 } from '../scan.js';
 
 export interface ScanResult {
-  /** By name; no two have the same. */
+  /** Sorted by name; names are unique. */
   readonly models: readonly FoundModel[];
-  /** Everything that is wrong, the models' own problems included. */
+  /** All problems, including the models' own. */
   readonly problems: readonly string[];
 }
 
 const FILES_AT_ONCE = 16;
-/** Files that lie everywhere: models only where nothing else in their folder is one. */
+/**
+ * File types that are common elsewhere: treated as models only if nothing else in their folder is
+ * one.
+ */
 const MAY_BE_OTHERS = /(?<!\.pmml)\.(xml|zip|tar|tgz|gz|plan)$/;
 
-/** All versions of everything. Errors: InvalidArgument, naming the path: it does not exist, is a
- * file that is no model, or has a name that another has. */
+/**
+ * Scans all versions of everything. Errors: InvalidArgument naming the path: it does not exist, is
+ * a file that is no model, or has a name that another has.
+ */
 export async function scanSources(
   sources: Pick<ModelSources, 'paths' | 'modelRepositories'>,
 ): Promise<ScanResult> {
@@ -72,8 +77,10 @@ export async function scanSources(
   return { models, problems: [...problems, ...models.flatMap((model) => model.problems)] };
 }
 
-/** Errors: InvalidArgument: two PATHs give models of one name, which are no repositories: those
- * are looked at again and again, and what comes later is a problem of its own. */
+/**
+ * Errors: InvalidArgument: two PATHs that are not repositories have models of the same name.
+ * Repositories are scanned repeatedly, so their duplicates are reported as problems.
+ */
 export function refuseEqualNames(perPath: readonly (readonly FoundModel[])[]): void {
   const seen = new Map<string, FoundModel>();
   for (const model of perPath.flat()) {
@@ -84,8 +91,7 @@ export function refuseEqualNames(perPath: readonly (readonly FoundModel[])[]): v
     const [one, other] = [whereOf(first), whereOf(model)];
     throw invalid(
       other,
-      `model '${model.name}' is in ${one} too: expected a name of its own for each, as in ` +
-        `NAME=${other}`,
+      `model '${model.name}' is also in ${one}: expected unique names, as in ` + `NAME=${other}`,
     );
   }
 }
@@ -94,8 +100,10 @@ function whereOf({ source, versions, basePath }: FoundModel): string {
   return (source === 'file' ? versions[0]?.path : undefined) ?? basePath;
 }
 
-/** Errors: InvalidArgument: the path does not exist, is a file that is no model, or is to have one
- * name and holds several models. */
+/**
+ * Errors: InvalidArgument: the path does not exist, is a file that is no model, or has one given
+ * name but contains several models.
+ */
 export async function scanPath(given: ModelPath, rules: ScanRules): Promise<SourceScan> {
   const path = placeOf(given);
   const wanted = typeof given === 'string' ? undefined : given.name;
@@ -163,7 +171,7 @@ async function hasSeveral(
   return files.length > 1 && files.some(({ name }) => name === own.name);
 }
 
-/** Each model file of the folder under its name; undefined: there is none. */
+/** Each model file of the folder under its own name; undefined if there is none. */
 async function folderOfFiles(
   path: string,
   names: readonly string[],
@@ -194,8 +202,10 @@ async function folderOfFiles(
   }
 }
 
-/** Files that cannot be read now, such as links whose target does not exist, count where an earlier
- * scan found a model in them. */
+/**
+ * Files that cannot be read now, such as dangling links, count if an earlier scan found a model in
+ * them.
+ */
 async function modelFilesIn(
   path: string,
   names: readonly string[],
@@ -225,7 +235,7 @@ async function fileModel(
   const parts = await Promise.all([path, ...schema].map(fingerprintOf));
   const lost = parts.flatMap((one) => one.unreadable)[0];
   if (lost !== undefined && before?.versions[0]?.path === path) {
-    return { ...before, problems: [`cannot read ${lost}: model '${name}' stays as it was`] };
+    return { ...before, problems: [`cannot read ${lost}: model '${name}' is unchanged`] };
   }
   const revision = parts.map((one) => one.revision).join(':');
   const known = before?.versions.find((one) => one.revision === revision && one.path === path);
@@ -252,7 +262,7 @@ async function fileModel(
   };
 }
 
-/** The schema of a model that is a file: "<its name>.schema.json", or schema.json, beside it. */
+/** The schema of a single-file model: "<its name>.schema.json", or schema.json, beside it. */
 async function schemaOfFile(path: string, file: ModelFile): Promise<readonly string[]> {
   if (tabularFormat(file.format) === undefined) return [];
   const folder = dirname(path);
@@ -265,8 +275,10 @@ async function schemaOfFile(path: string, file: ModelFile): Promise<readonly str
   return [];
 }
 
-/** `wasOne`: whether an earlier scan found one; a version folder that cannot be read, such as a
- * link whose target does not exist, is one then. */
+/**
+ * `wasOne`: whether an earlier scan found one; an unreadable version folder, such as a dangling
+ * link, then still counts.
+ */
 async function hasVersionFolder(
   path: string,
   names: readonly string[],

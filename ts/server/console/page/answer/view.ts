@@ -38,7 +38,7 @@ function table({ columns, rows }: AnsweredTable): HTMLElement {
     'div.scroll',
     { tabindex: 0, role: 'group', 'aria-label': 'Values' },
     h('table.values', {}, h('thead', {}, head), h('tbody', {}, ...lines)),
-    cut && h('p.note', {}, `The first of ${rows.length} × ${columns.length} values.`),
+    cut && h('p.note', {}, `Shows only part of ${rows.length} × ${columns.length} values.`),
   );
 }
 
@@ -80,11 +80,7 @@ function pictures(tensor: Answered): HTMLElement | undefined {
   const canvases = Array.from({ length: count }, (_, at) =>
     canvasOf(numbers.slice(at * size, (at + 1) * size), picture, shape, datatype),
   );
-  return h(
-    'div.pictures',
-    { role: 'img', 'aria-label': `${tensor.name} as pictures` },
-    ...canvases,
-  );
+  return h('div.pictures', { role: 'img', 'aria-label': `${tensor.name} as images` }, ...canvases);
 }
 
 function tensorView(tensor: Answered): HTMLElement {
@@ -125,7 +121,7 @@ export function answerView({ text, contentType }: Reply, example: Example): HTML
     h(
       'details.raw',
       {},
-      h('summary', {}, 'As it came'),
+      h('summary', {}, 'Raw response'),
       h('pre.code', { tabindex: 0 }, indented(text)),
     ),
   );

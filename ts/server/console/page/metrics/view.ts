@@ -32,7 +32,7 @@ export class MetricsView {
 
   constructor(model: string) {
     this.#model = model;
-    replace(this.element, h('p.note', {}, 'Waiting for the first two looks at /metrics…'));
+    replace(this.element, h('p.note', {}, 'Waiting for the first two readings of /metrics…'));
     void this.#look();
   }
 
@@ -52,7 +52,7 @@ export class MetricsView {
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      replace(this.element, h('p.bad', { role: 'alert' }, `No metrics: ${reason}`));
+      replace(this.element, h('p.bad', { role: 'alert' }, `Failed to read /metrics: ${reason}`));
     }
     if (this.#isOver) return;
     const wait = Math.max(EVERY_MS, (performance.now() - begun) * TIMES);
@@ -94,7 +94,7 @@ export class MetricsView {
           ],
         }),
         linePlot({
-          title: 'Per second',
+          title: 'Rates per second',
           samples,
           shown: short,
           lines: [
@@ -104,20 +104,20 @@ export class MetricsView {
           ],
         }),
         linePlot({
-          title: 'In the queue',
+          title: 'Queued requests',
           samples,
           shown: short,
           lines: [line('requests', 1, ({ pending }) => pending)],
         }),
         linePlot({
-          title: 'Time in the queue',
+          title: 'Queue time',
           samples,
           shown: duration,
           lines: [line('p99', 2, ({ queueP99 }) => queueP99)],
         }),
         columnPlot('Latency, last two minutes', columnsOf(latency, bound)),
         columnPlot(
-          'Rows of a run',
+          'Batch size',
           columnsOf(batches, (rows) => `≤${rows}`),
         ),
       ),

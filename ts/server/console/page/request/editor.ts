@@ -40,7 +40,10 @@ export class Editor {
   #draw(): void {
     const example = this.#example;
     if (example === undefined) {
-      replace(this.element, h('p.note', {}, 'The signature says nothing of what to send.'));
+      replace(
+        this.element,
+        h('p.note', {}, 'The model has no signature, so there is no example request.'),
+      );
       return;
     }
     this.#body.value = this.#texts.get(example.id) ?? example.body;
@@ -61,7 +64,8 @@ export class Editor {
         h('div.target', {}, h('span.method', {}, 'POST'), h('code', {}, example.path)),
         example.note !== undefined && h('p.note', {}, example.note),
         hasPicture && this.#pictureRow(),
-        hasRandom && h('p.note', {}, '"@random" is replaced by values of the shape when sent.'),
+        hasRandom &&
+          h('p.note', {}, '"@random" is replaced by random values of the shape on sending.'),
         this.#body,
         h(
           'div.actions',
@@ -86,14 +90,14 @@ export class Editor {
         replace(preview, this.#paint.canvas);
         problem.textContent = '';
       } catch {
-        problem.textContent = 'This file is no picture that the browser reads.';
+        problem.textContent = 'The browser cannot read this file as an image.';
       }
     };
     const chooser = h('input.file', { type: 'file', accept: 'image/*', 'aria-label': 'Image' });
     chooser.addEventListener('change', () => void take(chooser.files?.[0]));
     const scaling = h(
       'select',
-      { 'aria-label': 'Scaling of colours' },
+      { 'aria-label': 'Colour scaling' },
       ...SCALINGS.map(([id, label]) =>
         h('option', { value: id, selected: id === this.#paint.scaling }, label),
       ),
@@ -108,7 +112,11 @@ export class Editor {
       h(
         'div',
         {},
-        h('p.note', {}, '"@image" is this picture, resized to the input. Drop another one here.'),
+        h(
+          'p.note',
+          {},
+          '"@image" stands for this image, resized to the input. Drop another one here.',
+        ),
         h('div.actions', {}, chooser, h('label', {}, 'Colours as ', scaling), problem),
       ),
     );
@@ -136,7 +144,7 @@ export class Editor {
     const text = `curl -s -H 'Content-Type: ${type}' --data-binary ${quoted(compact)} ${url}`;
     try {
       await navigator.clipboard.writeText(text);
-      replace(this.#answer, h('p.note', {}, 'The command is in the clipboard.'));
+      replace(this.#answer, h('p.note', {}, 'Copied to the clipboard.'));
     } catch {
       const shown = h('textarea.code.short', { readonly: true, 'aria-label': 'Command' });
       shown.value = text;
@@ -149,7 +157,7 @@ export class Editor {
     const example = this.#example;
     if (example === undefined || this.#send.disabled) return;
     this.#send.disabled = true;
-    replace(this.#answer, h('p.note', {}, 'Waiting for the answer…'));
+    replace(this.#answer, h('p.note', {}, 'Waiting for the response…'));
     try {
       const body = filledBody(this.#body.value, example.filled, this.#paint);
       const reply = await call('POST', example.path, body);
@@ -183,13 +191,13 @@ function replyBody(reply: Reply, example: Example): HTMLElement {
 /** What to do about an error, where the page knows. */
 function advice({ status }: Reply, text: string): HTMLElement | string {
   const error = new CallError(status, text);
-  if (error.status === 401) return h('p.note', {}, 'Give a key of the group: "Key" above.');
+  if (error.status === 401) return h('p.note', {}, 'Enter an API key under "Key" above.');
   if (status === 403 && text.includes('admin address')) {
     return h(
       'p.note',
       {},
-      'The admin address answers no inference. Copy the request as curl, and send it to the ' +
-        'HTTP port that serves.',
+      'The admin address does not serve inference. Copy the request as curl, and send it to ' +
+        'the HTTP port.',
     );
   }
   return '';

@@ -38,7 +38,8 @@ const SIDE = 224;
 const CLASSIFY = 'tensorflow/serving/classify';
 const REGRESS = 'tensorflow/serving/regress';
 /** Which words, days and lists a model takes is not in its signature. */
-const PLACEHOLDERS = 'Texts, days and lists are placeholders: put in values that the model knows.';
+const PLACEHOLDERS =
+  'Strings, dates and lists are placeholders: replace them by values that the model knows.';
 const TEXT_VALUES: Readonly<Record<string, unknown>> = {
   DATE: '2024-01-31',
   TIMESTAMP: '2024-01-31T12:00:00Z',
@@ -118,7 +119,7 @@ function tensorExamples(model: string, signatures: readonly SignatureInfo[]): re
     const shown = { id, label: `V1 ${verb}${suffix}`, path, type: 'json' } as const;
     if (verb !== 'predict') {
       const body = withSignature('{"examples":[{"x":1.0}]}', signature, isFirst);
-      const note = "An example's features are those that the model parses: name them here.";
+      const note = 'Name the features that the model parses from an Example.';
       examples.push({ ...shown, body, filled: [], note });
     } else if (sample) {
       examples.push({ ...shown, body: withSignature(sample.v1, signature, isFirst), filled: [] });

@@ -39,7 +39,9 @@ function valuesOf(one: Filled, isImage: boolean, paint: Paint): string {
   const { shape, picture, datatype } = one;
   const count = product(shape);
   if (count > VALUES_MAX) {
-    throw new Error(`input '${one.name}': ${count} values are more than a page should make`);
+    throw new Error(
+      `input '${one.name}': ${count} values are too many to generate (limit ${VALUES_MAX})`,
+    );
   }
   const tokens =
     isImage && picture !== undefined
@@ -56,7 +58,7 @@ export function filledBody(body: string, filled: readonly Filled[], paint: Paint
   return body.replace(words, (found, at: number) => {
     index += 1;
     const one = filled[index];
-    if (one === undefined) throw new Error(`${found}: the example has no more inputs to fill`);
+    if (one === undefined) throw new Error(`${found}: no input is left for this placeholder`);
     const shape = one.nested ? undefined : shapeBefore(body.slice(0, at));
     return valuesOf({ ...one, ...(shape && { shape }) }, found === IMAGE, paint);
   });

@@ -97,7 +97,7 @@ export function canvasValues(
   const small = document.createElement('canvas');
   [small.width, small.height] = [width, height];
   const context = small.getContext('2d', { willReadFrequently: true });
-  if (context === null) throw new Error('this browser draws no pictures');
+  if (context === null) throw new Error('this browser cannot draw on a canvas');
   context.drawImage(canvas, 0, 0, width, height);
   const { data } = context.getImageData(0, 0, width, height);
   const one = new Array<number>(width * height * channels).fill(0);

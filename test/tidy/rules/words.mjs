@@ -1,6 +1,6 @@
-// Words and forms that do not belong in the sources, file headers, names. Test time only.
+// Checks words and forms that do not belong in the sources, file headers and names. Test time only.
 import { basename } from 'node:path';
-import { lineAt, splitSource } from './lexer.mjs';
+import { lineAt, splitSource } from '../lexer.mjs';
 
 const inFolder =
   (folder) =>
@@ -12,7 +12,7 @@ const product = (file) => native(file) || typescript(file) || inFolder('bin')(fi
 const inScripts = (file) => typescript(file) || inFolder('bin')(file);
 const testFile = ({ path }) => path.startsWith('test/');
 
-// Where raw memory may be taken: the buffers, and wrappers of foreign runtimes.
+// The places that may allocate raw memory: the buffers, and wrappers of foreign runtimes.
 const OWNS_RAW_MEMORY = /^native\/(base\/buffer|backend\/|addon\/)/;
 
 const CONSOLE = /\bconsole\s*\./g;
@@ -23,7 +23,7 @@ const ANY = /(?::|\bas|<|\|)\s*any\b(?!\s*[(:])/g;
 const EMPTY_NAME =
   /\b(class|struct|interface|enum)\s+(?!Ort)\w+(Manager|Helper|Util|Utils|Impl|Base)\b/g;
 
-// Looked for in code without strings and comments.
+// Patterns for code without strings and comments.
 const CODE_RULES = [
   {
     where: inScripts,
@@ -34,7 +34,8 @@ const CODE_RULES = [
   { where: native, pattern: PRINTS, say: 'native code prints nothing' },
   {
     where: native,
-    // One place: a rule is left from any depth, and the walk of its graph catches it.
+    // The one place that may throw: a rule is left from any depth, and the walk of its graph
+    // catches it.
     but: /^native\/backend\/rows\/call\.cc$/,
     pattern: /\bthrow\b/g,
     say: 'we throw nothing: return a Result',
@@ -47,7 +48,7 @@ const CODE_RULES = [
   },
   {
     where: native,
-    but: /^native\/(transport\/http1\/|load\/wire\/http1_)/, // llhttp's names
+    but: /^native\/(transport\/http1\/|load\/wire\/http1_)/, // Names of llhttp
     pattern: STATUS,
     say: 'C++ never names an HTTP or gRPC status',
   },
@@ -109,7 +110,8 @@ const PRODUCT_HEADER = /^native\/.*\.h$|^ts\//;
 const WHERE_IT_RUNS = /thread|plane|hot|start-up|data only/i;
 const COMMENT_LINE = /^\s*(\/\/|#(?!\s*include|\s*pragma)|\/?\*|""")/;
 
-// A file starts by saying what it is; product code also says on which plane or thread it runs.
+// Checks that a file starts by saying what it is; product code also says on which plane or thread
+// it runs.
 export function headers({ files }) {
   const found = [];
   for (const { path, text, language } of files) {

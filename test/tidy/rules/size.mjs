@@ -1,6 +1,7 @@
-// Sizes: files, functions, lines, folders, blobs. Limits stand in limits.json. Test time only.
-import { functionsIn } from './functions.mjs';
-import { folderOf } from './source-files.mjs';
+// Checks the sizes of files, functions, lines, folders and blobs against limits.json. Test time
+// only.
+import { functionsIn } from '../functions.mjs';
+import { folderOf } from '../source-files.mjs';
 
 // A `violation` is {path, line, message}; every rule returns a list of them.
 
@@ -22,7 +23,7 @@ export function lineColumns({ files }, limits) {
   const found = [];
   for (const { path, text, language } of files) {
     if (language === undefined) continue;
-    // Of what a formatter breaks into lines, only what it leaves as it is.
+    // Formatters break code themselves, so only its comments are checked.
     const isFormatted = language === 'cpp' || language === 'script';
     text.split('\n').forEach((content, index) => {
       if (isFormatted && !COMMENT.test(content)) return;
@@ -50,7 +51,7 @@ export function functionLines({ files }, limits) {
   return found;
 }
 
-// x.h and x.cc are one file here: they are one thing to a reader.
+// Counts x.h and x.cc as one file, because a reader sees them as one thing.
 export function folderFiles({ files }, limits) {
   const folders = new Map();
   for (const { path, language } of files) {
@@ -78,7 +79,7 @@ export function blobBytes({ sizes }, limits) {
     }));
 }
 
-// The raised limits must each say why and still be needed.
+// Checks that each raised limit has a reason and is still needed.
 export function raisedLimits(tree, limits) {
   const found = [];
   const plain = { ...limits, raised: {} };

@@ -1,10 +1,10 @@
-// Sources are as the formatters write them (`make format`). Test time only.
-import { format } from '../../scripts/format.mjs';
+// Checks that sources are formatted as `make format` does it. Test time only.
+import { format } from '../../../scripts/format.mjs';
 
 // "path:line:col: error: ..." of clang-format, "path format ━━━" of Biome.
 const PLACE = /^(?:(\S+?):(\d+):\d+: error|(\S+) format ━)/gm;
 
-/** {skipped: why} where a formatter is not there. */
+/** Returns {skipped: why} if a formatter is missing. */
 export function formatted() {
   const { formatted: good, text, missing } = format(true);
   if (missing.length > 0) return { skipped: `${missing.join(' and ')} not there` };

@@ -1,9 +1,9 @@
-// Who may include or import whom (STYLE, Imports). Test time only.
+// Checks the order of includes and imports (STYLE, Imports). Test time only.
 import { posix } from 'node:path';
-import { lineAt, splitSource } from './lexer.mjs';
-import { filesUnder } from './source-files.mjs';
+import { lineAt, splitSource } from '../lexer.mjs';
+import { filesUnder } from '../source-files.mjs';
 
-// Library -> what its files may include, by prefix of the path under native/.
+// Maps a library to the paths below native/ that its files may include, by prefix.
 const NATIVE_MAY_INCLUDE = {
   base: ['base/'],
   codec: ['base/', 'codec/'],
@@ -62,7 +62,7 @@ const STARTS_SERVER = ['ts/api.ts', 'ts/cli/serve/serve-command.ts'];
 const WORKER_ENTRY = /^ts\/server\/workers\/\w+-worker\.ts$/;
 const HOT_MAY_NOT_IMPORT = /^ts\/(importers|config|models\/registry|server\/admin)\//;
 
-// Modules loaded at startup, before any model.
+// The modules that are loaded at startup, before any model.
 const LOADED_AT_START = [SERVER, 'ts/server/workers/http-worker.ts'];
 const IMPORTERS_CODE = /^ts\/importers\/(?!run\/)/;
 // The text of a TensorProto, for signatures' defaults.
@@ -93,12 +93,12 @@ export function nativeIncludes({ files }) {
   return found;
 }
 
-// Every relative import of a TypeScript file: {line, target: path in the repository}.
+// Returns every relative import of a TypeScript file: {line, target: path in the repository}.
 export function importsOf(path, text) {
   return targetsOf(path, text, /(?:\bfrom|\bimport)\s*\(?\s*['"](\.[^'"]*)['"]/g);
 }
 
-// Those that are loaded with it: neither types nor what it imports later.
+// Returns the imports that are loaded with the file: no types and no dynamic imports.
 function loadedWith(path, text) {
   const pattern = /^(?:import|export)\s+(?!type\b)(?:[^'"]*?\sfrom\s*)?['"](\.[^'"]*)['"]/gm;
   return targetsOf(path, text, pattern);
@@ -112,7 +112,8 @@ function targetsOf(path, text, pattern) {
   }));
 }
 
-// The place of a file in the ranked lists: {room, folder}; folder '.' for a room's own files.
+// Returns the place of a file in the ranked lists: {room, folder}; folder is '.' for a room's own
+// files.
 function placeOf(path) {
   const parts = path.split('/').slice(1);
   const folders = parts.slice(1, -1).filter((name) => name !== 'generated');
@@ -121,7 +122,7 @@ function placeOf(path) {
 
 const rankOf = (ranks, name) => ranks.findIndex((row) => row.includes(name));
 
-// Why an import does not run down; undefined where it does.
+// Returns why an import does not run down; undefined if it does.
 function rankViolation(path, target) {
   const [from, to] = [placeOf(path), placeOf(target)];
   if (from.room !== to.room) return notDown(TS_RANKS, from.room, to.room, 'ts');
@@ -187,7 +188,7 @@ export function typescriptImports({ files }) {
   return found;
 }
 
-// A server that has no such model pays nothing for its importer.
+// Checks that a server without a kind of model does not load its importer.
 export function startupImports({ files }) {
   const texts = new Map(filesUnder(files, 'ts', 'script').map(({ path, text }) => [path, text]));
   const found = [];

@@ -1,15 +1,18 @@
-// What documents and sources say of each other: the request trace, the errors, the changelog, the
-// cited sections, the generated code. Test time only.
+// Checks that documents and sources agree: the request trace, the errors, the changelog, the cited
+// sections, the generated code. Test time only.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { lineAt } from './lexer.mjs';
+import { lineAt } from '../lexer.mjs';
 
 const REQUIRED = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'CODE_OF_CONDUCT.md',
+  'SECURITY.md',
   'LICENSE',
+  'docs/README.md',
   'docs/reference/errors.md',
   '.ci/run',
 ];
@@ -28,7 +31,7 @@ export function requiredFiles({ files }) {
 
 const STAGES = ['receive', 'route', 'queue', 'decode', 'check', 'run', 'encode', 'reply'];
 
-// Rows `| stage | native/x.cc | function, function (note) | ...` of ARCHITECTURE.md's section
+// Returns the rows `| stage | native/x.cc | function, function (note) | ...` of the section
 // "Request trace".
 export function traceRows(text) {
   const rows = [];
@@ -46,7 +49,7 @@ export function traceRows(text) {
   return rows;
 }
 
-// `Hot path: <stage>` comments: {path, line, stage}.
+// Returns the `Hot path: <stage>` comments as {path, line, stage}.
 export function traceComments(files) {
   return files
     .filter(({ path, language }) => language !== undefined && /^(native|ts)\//.test(path))
@@ -60,7 +63,7 @@ export function traceComments(files) {
 }
 
 export function requestTrace({ files }) {
-  const page = 'ARCHITECTURE.md';
+  const page = 'docs/reference/request-trace.md';
   const text = textOf(files, page);
   if (text === undefined) return [{ path: page, line: 1, message: 'missing: the request trace' }];
   const rows = traceRows(text);
@@ -96,15 +99,15 @@ function rowViolation({ stage, file, names }, files, comments) {
   return marked ? undefined : `${stage}: no comment "Hot path: ${stage}" in ${file}`;
 }
 
-// {PascalCase: number} of engine.fbs's ErrorCode.
+// Returns {PascalCase: number} of engine.fbs's ErrorCode.
 export function errorCodes(schema) {
   const body = /enum ErrorCode[^{]*\{([^}]*)\}/.exec(schema)?.[1] ?? '';
   const values = [...body.matchAll(/^\s*(\w+)\s*=\s*(\d+)/gm)];
   return Object.fromEntries(values.map((match) => [match[1], Number(match[2])]));
 }
 
-// Rows of ts/base/errors.ts: {PascalCase: {name, v1Http, v2Http, grpc}}; grpc is the canonical
-// name.
+// Returns the rows of ts/base/errors.ts: {PascalCase: {name, v1Http, v2Http, grpc}}; grpc is the
+// canonical name.
 export function errorRows(source) {
   const pattern = /\[ErrorCode\.(\w+)\]:\s*row\(\s*'(\w+)',\s*(\d+),\s*(\d+),\s*(\w+)/g;
   return Object.fromEntries(
@@ -115,8 +118,8 @@ export function errorRows(source) {
   );
 }
 
-// Every code: a row in docs/reference/errors.md with the statuses of ts/base/errors.ts, a
-// paragraph, and a test that names it.
+// Checks that every error code has a row in docs/reference/errors.md with the statuses of
+// ts/base/errors.ts, a paragraph, and a test that names it.
 export function errorPages({ files }) {
   const page = 'docs/reference/errors.md';
   const codes = errorCodes(textOf(files, 'proto/engine.fbs') ?? '');
@@ -153,7 +156,7 @@ export function changelog({ files }) {
   return [{ path, line: 1, message: `no section for version ${version}` }];
 }
 
-// "Source: tfserving.md 1.5" names a section of docs/spec/tfserving.md that is there.
+// Checks that "Source: tfserving.md 1.5" names an existing section of docs/spec/tfserving.md.
 export function citedSections({ files }) {
   const sections = new Map();
   for (const { path, text } of files) {
@@ -177,7 +180,8 @@ export function citedSections({ files }) {
     );
 }
 
-// Generated code is compared by its generators. {skipped: why} without the flatc that wrote one.
+// Runs the generators' own comparison of generated code. Returns {skipped: why} without the flatc
+// version that wrote it.
 export function generatedFresh({ root }) {
   const wire = staleBy(root, 'generate-wire.mjs', 'proto/wire');
   if (wire.length > 0) return wire;
@@ -189,7 +193,10 @@ export function generatedFresh({ root }) {
   return staleBy(root, 'generate.mjs', 'proto/engine.fbs');
 }
 
-/** The tables of other servers' flags and fields on the pages "coming from". */
+/**
+ * Compares the tables of other servers' flags and fields on the pages "coming from" with the
+ * sources.
+ */
 export function peerTables({ root }) {
   return staleBy(root, '../scripts/peer-tables.mjs', 'ts/config/peers');
 }

@@ -1,5 +1,6 @@
 // Checks the links of every Markdown page: a relative link leads to a file or folder that git knows
-// and its anchor to a heading. Test time only.
+// and its anchor to a heading. Pages of the packages link to pages of the packages only, except
+// README.md, which is shown next to the sources. Test time only.
 import { dirname, join, normalize } from 'node:path';
 
 // Pages that are copied to another folder, and the files that they find there.
@@ -10,7 +11,7 @@ const COPIED = {
   },
 };
 
-// {line, text} for each line outside of fenced code.
+// Yields {line, text} for each line outside of fenced code.
 function* proseLines(page) {
   let fence = '';
   for (const [index, text] of page.split('\n').entries()) {
@@ -21,7 +22,7 @@ function* proseLines(page) {
   }
 }
 
-// The anchors that GitHub gives the headings of a page; a heading that repeats gets -1, -2, ...
+// Returns the anchors that GitHub gives the headings of a page; a repeated heading gets -1, -2, ...
 export function anchorsOf(page) {
   const anchors = new Set();
   for (const { text } of proseLines(page)) {
@@ -40,7 +41,7 @@ export function anchorsOf(page) {
   return anchors;
 }
 
-// {line, target} of each link and image of a page, code left out.
+// Returns {line, target} of each link and image of a page, without code.
 export function linksOf(page) {
   return [...proseLines(page)].flatMap(({ line, text }) =>
     [...text.replace(/`[^`]*`/g, '``').matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)/g)].map(
@@ -49,7 +50,14 @@ export function linksOf(page) {
   );
 }
 
+// Whether the packages have a path: package.json's list, and what each package adds.
+function isShipped(manifest) {
+  const shipped = [...(JSON.parse(manifest).files ?? []), 'README.md', 'LICENSE'];
+  return (path) => shipped.some((one) => path === one || path.startsWith(`${one}/`));
+}
+
 export function relativeLinks({ files, sizes }) {
+  const ships = isShipped(files.find(({ path }) => path === 'package.json')?.text ?? '{}');
   const paths = new Set(sizes.map(({ path }) => path));
   const folders = new Set([...paths].flatMap(foldersAbove));
   const pages = new Map(files.map(({ path, text }) => [path, text]));
@@ -64,6 +72,7 @@ export function relativeLinks({ files, sizes }) {
       if (made.includes(file)) continue;
       const say = (message) => found.push({ path, line, message: `${target}: ${message}` });
       if (!paths.has(file) && !folders.has(file)) say(`no file ${file}`);
+      else if (path !== 'README.md' && ships(path) && !ships(file)) say('no package has it');
       else if (anchor !== undefined) {
         if (!anchors.has(file)) anchors.set(file, anchorsOf(pages.get(file) ?? ''));
         if (!anchors.get(file).has(anchor)) say(`no heading #${anchor} in ${file}`);

@@ -1,8 +1,8 @@
 // Names of tabular plans: proto/stages declares them, and both languages use what is generated.
 // Test time only.
 import { join } from 'node:path';
-import { attributesOf, readStages } from '../../proto/stages.mjs';
-import { lineAt } from './lexer.mjs';
+import { attributesOf, readStages } from '../../../proto/stages.mjs';
+import { lineAt } from '../lexer.mjs';
 
 const FOLDER = 'native/tabular/';
 // A getter of StageSpec, or an entry of a table of kinds or functions, with a name in quotes.

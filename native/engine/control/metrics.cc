@@ -1,0 +1,163 @@
+// The metrics of the engine as Prometheus text. Control plane; thread: sv-quick.
+#include "engine/control/metrics.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/isolated/isolated.h"
+#include "engine/control/request_log/batch.h"
+#include "engine/model/model.h"
+#include "gpu/pinned_pool.h"
+#include "stats/metrics_text.h"
+#include "stats/metrics_writer.h"
+
+namespace serval {
+
+namespace {
+
+// One of each name and version: while a version's new content replaces the old, both are loaded;
+// the one that requests get counts, before that the older one.
+std::vector<Model*> counted_models(const EngineTable& table) {
+  std::vector<Model*> models;
+  std::map<std::pair<std::string_view, int64_t>, size_t> places;
+  table.models.each([&](Model& model) {
+    const ModelSpec& spec = model.spec();
+    const auto [place, fresh] = places.try_emplace({spec.name, spec.version}, models.size());
+    if (fresh) {
+      models.push_back(&model);
+    } else if (table.routes->leads_to(spec.name, spec.version, model.handle())) {
+      models[place->second] = &model;
+    }
+  });
+  return models;
+}
+
+void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
+  writer.family("serval_memory_limit_bytes", "gauge", "What requests and answers may hold in all");
+  writer.plain_sample("serval_memory_limit_bytes", std::to_string(budget.limit()));
+  writer.family("serval_memory_used_bytes", "gauge", "What requests and answers hold");
+  writer.plain_sample("serval_memory_used_bytes", std::to_string(budget.used()));
+  writer.family("serval_memory_refused_total", "counter", "Times that the limit refused memory");
+  writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
+}
+
+// Of this process and those of isolated models together; nothing before a model runs on a GPU.
+// Source: v2-protocol.md 10.
+void write_pinned_metrics(const std::vector<IsolatedReading>& processes, MetricsWriter& writer) {
+  gpu::PinnedReading pool = gpu::PinnedPool::process().read();
+  pool.fallbacks += isolated_fallbacks();
+  for (const IsolatedReading& one : processes) {
+    pool.total_bytes += one.pinned.total_bytes;
+    pool.used_bytes += one.pinned.used_bytes;
+    pool.fallbacks += one.pinned.fallbacks;
+  }
+  if (pool.total_bytes == 0 && pool.fallbacks == 0) return;
+  writer.family("nv_pinned_memory_pool_total_bytes", "gauge",
+                "Pinned memory pool total memory size");
+  writer.plain_sample("nv_pinned_memory_pool_total_bytes", std::to_string(pool.total_bytes));
+  writer.family("nv_pinned_memory_pool_used_bytes", "gauge", "Pinned memory pool used memory size");
+  writer.plain_sample("nv_pinned_memory_pool_used_bytes", std::to_string(pool.used_bytes));
+  writer.family("serval_pinned_memory_fallbacks_total", "counter",
+                "Times that the pool of pinned memory had no room and ordinary memory was taken");
+  writer.plain_sample("serval_pinned_memory_fallbacks_total", std::to_string(pool.fallbacks));
+}
+
+// Beside the budget: weights are in no request's memory.
+void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
+  int64_t bytes = 0;
+  table.models.each([&](Model& model) { bytes += model.info().file_bytes; });
+  writer.family("serval_model_file_bytes", "gauge",
+                "Files of all loaded models, weights in files of their own included");
+  writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
+}
+
+// Of models on GPUs; nothing where there are none.
+void write_device_bytes(const EngineTable& table, MetricsWriter& writer) {
+  bool began = false;
+  table.models.each([&](Model& model) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < model.replica_count(); ++i) {
+      bytes += model.replica(i).backend().info().device_bytes;
+    }
+    if (bytes <= 0) return;
+    if (!std::exchange(began, true)) {
+      writer.family("serval_model_device_memory_bytes", "gauge",
+                    "Memory of its GPUs that was gone behind the load of a model");
+    }
+    writer.sample("serval_model_device_memory_bytes",
+                  metric_label("model", model.spec().name) + "," +
+                      metric_label("version", model.version_text()),
+                  static_cast<uint64_t>(bytes));
+  });
+}
+
+void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
+  writer.family("serval_trace_requests_total", "counter", "Requests that were traced");
+  writer.plain_sample("serval_trace_requests_total", std::to_string(tracer.recorded()));
+  writer.family("serval_trace_dropped_total", "counter",
+                "Traced requests whose trace was lost: the buffer was full, or nobody took it");
+  writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
+}
+
+// Processes of isolated models, where there are or were any; of a model on several devices each
+// with its device. While a model is loaded anew there are two of one name: the newer one counts.
+void write_isolated_metrics(const std::vector<IsolatedReading>& readings, MetricsWriter& writer) {
+  const auto deaths = isolated_deaths();
+  if (readings.empty() && deaths.empty()) return;
+  std::map<std::string, const IsolatedReading*> processes;
+  for (const IsolatedReading& one : readings) {
+    if (one.models.empty()) continue;
+    const std::string models = metric_label("models", one.models);
+    processes[one.device.empty() ? models : models + "," + metric_label("device", one.device)] =
+        &one;
+  }
+  const auto gauge = [&](std::string_view name, std::string_view help, const auto& value) {
+    writer.family(name, "gauge", help);
+    for (const auto& [labels, one] : processes) {
+      writer.sample(name, labels, static_cast<uint64_t>(value(*one)));
+    }
+  };
+  gauge("serval_isolated_up", "Whether the process of these models runs them",
+        [](const IsolatedReading& one) { return one.up; });
+  gauge("serval_isolated_pid", "The process of these models; 0 = there is none now",
+        [](const IsolatedReading& one) { return one.pid; });
+  gauge("serval_isolated_resident_bytes", "Memory of the process of these models",
+        [](const IsolatedReading& one) { return one.resident_bytes; });
+  writer.family("serval_isolated_deaths_total", "counter",
+                "Times that the process of a model ended, by signal (exit = by itself)");
+  for (const auto& [key, count] : deaths) {
+    writer.sample("serval_isolated_deaths_total",
+                  metric_label("model", key.first) + "," + metric_label("signal", key.second),
+                  count);
+  }
+}
+
+}  // namespace
+
+bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out) {
+  std::vector<ModelMetrics> models;
+  for (Model* model : counted_models(from.table)) {
+    ModelMetrics& one = models.emplace_back();
+    one.name = model->spec().name;
+    one.version = model->spec().version;
+    one.load_us = model->load_us();
+    one.reading = model->read_stats();
+  }
+  if (kind != MetricsKind::Triton) return write_tensorflow_metrics(models, out);
+  const bool written = write_triton_metrics(models, out);
+  MetricsWriter writer(out);
+  write_memory_metrics(from.budget, writer);
+  const std::vector<IsolatedReading> processes = isolated_readings();
+  write_pinned_metrics(processes, writer);
+  write_request_log_metrics(from.logged, writer);
+  write_model_bytes(from.table, writer);
+  write_device_bytes(from.table, writer);
+  if (from.tracer.was_on()) write_trace_metrics(from.tracer, writer);
+  write_isolated_metrics(processes, writer);
+  from.server_stats.write(writer);
+  return written && writer.ok();
+}
+
+}  // namespace serval

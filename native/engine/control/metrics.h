@@ -1,0 +1,29 @@
+// The metrics of the engine as Prometheus text. Control plane; thread: sv-quick.
+#pragma once
+
+#include "base/buffer.h"
+#include "base/memory_budget.h"
+#include "engine/observe/request_log.h"
+#include "engine/observe/tracer.h"
+#include "engine/tables/engine_table.h"
+#include "stats/server_stats.h"
+
+namespace serval {
+
+// The server whose metric names a text uses.
+using MetricsKind = fb::MetricsKind;
+
+// Borrows all but the totals.
+struct MetricsSources {
+  const EngineTable& table;
+  const MemoryBudget& budget;
+  LogTotals logged;
+  const Tracer& tracer;
+  const ServerStats& server_stats;
+};
+
+// Appends the metrics of all models; in Triton's names, those of the process too. False: out of
+// memory.
+bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out);
+
+}  // namespace serval

@@ -1,0 +1,40 @@
+// The way of an arrival into its model's queue: a slot with its bytes, the push, and its
+// withdrawal. Hot path (queued requests); the listener's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/lane/arrival.h"
+#include "engine/lane/state.h"
+#include "engine/lane/turn.h"
+#include "engine/model/model.h"
+
+namespace serval {
+
+class Queueing {
+ public:
+  Queueing(LaneState& state, TurnRequests& turn) : state_(state), turn_(turn) {}
+
+  // A slot with the bytes of the arrival. Errors: queue_full (no slot left), memory_full.
+  Result<Request*> accept(const Arrival& arrival);
+  // Marks a request as queued. `spent_ns`: time that a run on this thread, which was ended, took of
+  // the request's limit.
+  void begin(Request& request, const std::shared_ptr<Model>& model, const Arrival& arrival,
+             uint64_t spent_ns);
+  // Puts a request into its model's queue. Once queued, the request may already be finished and
+  // recycled: don't touch it. Errors, with which it is still the caller's: queue_full,
+  // model_not_ready.
+  Status push(Request& request, const std::shared_ptr<Model>& model);
+  // Ends a request whose client left. Returns true if it was waiting and is released; otherwise a
+  // completion follows.
+  bool withdraw(Request& request);
+
+ private:
+  Status accept_message(const Arrival& arrival, Request& request);
+
+  LaneState& state_;
+  TurnRequests& turn_;
+};
+
+}  // namespace serval

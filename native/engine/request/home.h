@@ -1,0 +1,42 @@
+// The lane of a request, as the threads see it that work on the request: the settings it is served
+// by, and the queue that takes it back when it is finished. A request keeps its home, and so its
+// lane, alive while it is queued. Hot path; each call names its thread.
+#pragma once
+
+#include <atomic>
+
+#include "engine/request/completion.h"
+#include "engine/request/hooks.h"
+#include "engine/request/settings.h"
+
+namespace serval {
+
+class Home {
+ public:
+  // Borrows the hooks until completions().close().
+  Home(const ServeSettings& settings, LaneHooks& hooks)
+      : settings_(settings), completions_(hooks) {}
+  Home(const Home&) = delete;
+  Home& operator=(const Home&) = delete;
+
+  const ServeSettings& settings() const { return settings_; }  // any thread
+  CompletionQueue& completions() { return completions_; }
+
+  // Any thread: makes the lane's thread pick up a new table and, with `drop_kept`, release the
+  // memory that free slots, and the thread's own hooks, keep for later requests.
+  void poke(bool drop_kept = false) {
+    if (drop_kept) drop_due_.store(true);
+    completions_.wake();
+  }
+  // Lane's thread: whether kept memory is to be released; true once per poke.
+  bool take_drop_due() {
+    return drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false);
+  }
+
+ private:
+  const ServeSettings settings_;
+  CompletionQueue completions_;
+  std::atomic<bool> drop_due_{false};
+};
+
+}  // namespace serval
