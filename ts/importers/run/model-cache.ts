@@ -48,8 +48,8 @@ const CHECKSUMMED = /\.data-\d{5}-of-\d{5}$/;
 const READ_BYTES_MAX = 2 ** 31 - 1;
 
 /**
- * A key that differs whenever the import could; `planVersion`: of tabular models' plans. Errors: ModelInvalid: unreadable, more than
- * `bytesMax` bytes to read, too many files.
+ * A key that differs whenever the import could. `planVersion`: the version of tabular models'
+ * plans. Errors: ModelInvalid: unreadable, more than `bytesMax` bytes to read, too many files.
  */
 export function cacheKey(
   request: ImportRequest,
