@@ -1,5 +1,6 @@
-// Writes the code that both languages share from engine.fbs, plan.fbs and runtime-options.mjs. Run
-// by hand after a change to one (`npm run generate`); with --check it compares instead and exits 1
+// Writes the code that both languages share from engine.fbs, plan.fbs, stages/ and
+// runtime-options.mjs, and the table of stages in docs/reference/tabular-plan.md. Run by hand after
+// a change to one (`npm run generate`); with --check it compares instead and exits 1
 // when a file is stale. Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane,
 // build time only.
 import { execFileSync } from 'node:child_process';
@@ -20,6 +21,13 @@ import { splitHeader, writeStructs } from './engine-cpp.mjs';
 import { readSchema } from './engine-schema.mjs';
 import { writeTypeScript } from './engine-typescript.mjs';
 import { writeOptionsHeader, writeOptionsModule } from './runtime-options.mjs';
+import { writeFunctionsHeader, writeStagesHeader } from './stages-cpp.mjs';
+import {
+  writeFunctionsModule,
+  writeStagesModule,
+  writeVersionModule,
+} from './stages-typescript.mjs';
+import { readStages, writeStagesTable } from './stages.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
@@ -61,10 +69,35 @@ files.set(join(root, 'ts/base/generated/attach-options.ts'), writeAttachModule()
 files.set(join(native, 'runtime_options.h'), writeOptionsHeader());
 files.set(join(root, 'ts/model/generated/runtime-options.ts'), writeOptionsModule());
 
+const stages = readStages(join(root, 'proto'));
+files.set(join(root, 'native/tabular/generated/stages.h'), writeStagesHeader(stages));
+files.set(join(root, 'native/tabular/generated/functions.h'), writeFunctionsHeader(stages));
+files.set(join(root, 'ts/importers/plan/generated/stages.ts'), writeStagesModule(stages));
+files.set(join(root, 'ts/importers/plan/generated/functions.ts'), writeFunctionsModule(stages));
+files.set(join(root, 'ts/base/generated/plan-version.ts'), writeVersionModule(stages));
+
+// A document has its generated part between two marks.
+const DOCUMENT = join(root, 'docs/reference/tabular-plan.md');
+const MARKS = /(<!-- stages: generated from proto\/stages -->\n\n)[^]*(<!-- stages end -->)/;
+const written = readFileSync(DOCUMENT, 'utf8');
+if (!MARKS.test(written)) throw new Error(`${DOCUMENT} has no marks for the table of stages`);
+const table = writeStagesTable(stages);
+const documents = new Map([
+  [DOCUMENT, written.replace(MARKS, (_, start, end) => `${start}${table}\n${end}`)],
+]);
+
 let stale = 0;
 function report(path) {
   stale += 1;
   if (check) console.error(`generate: stale: ${path.slice(root.length + 1)}`);
+}
+
+function keep(path, text) {
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return;
+  report(path);
+  if (check) return;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
 }
 
 for (const [path, text] of files) {
@@ -74,10 +107,7 @@ for (const [path, text] of files) {
     report(other);
     if (!check) rmSync(other, { recursive: true });
   }
-  if (existsSync(path) && readFileSync(path, 'utf8') === text) continue;
-  report(path);
-  if (check) continue;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(path, text);
+  keep(path, text);
 }
+for (const [path, text] of documents) keep(path, text);
 if (check && stale > 0) process.exit(1);

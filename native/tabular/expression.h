@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tabular/generated/functions.h"
 #include "tabular/stage.h"
 
 namespace serval::plan {
@@ -86,9 +87,7 @@ enum class Reads : uint8_t {
   WhereNan,    // the second one where the first is NaN
 };
 
-struct Function {
-  std::string_view name;                     // "pmml.if": the prefix is the dialect's
-  int arguments_min = 0, arguments_max = 0;  // -1 = any number
+struct Function : FunctionName {
   CallStrict strict = nullptr;
   CallLazy lazy = nullptr;
   Prepare prepare = nullptr;

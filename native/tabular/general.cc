@@ -15,10 +15,10 @@ class Derive final : public Stage {
  public:
   explicit Derive(StageSpec& spec)
       : place_(spec.place),
-        expressions_(spec.expressions("expressions")),
-        deferred_(spec.flag("deferred")),
-        ansi_(spec.flag("ansi")) {
-    if (spec.has("written")) written_ = spec.texts("written");
+        expressions_(spec.expressions(stages::derive::expressions)),
+        deferred_(spec.flag(stages::derive::deferred)),
+        ansi_(spec.flag(stages::derive::ansi)) {
+    if (spec.has(stages::derive::written)) written_ = spec.texts(stages::derive::written);
     written_.resize(expressions_.size());
     spec.expect_inputs(0, 0);
     spec.expect_outputs(expressions_.size(), expressions_.size());
@@ -79,28 +79,29 @@ class Pick final : public Stage {
  public:
   explicit Pick(StageSpec& spec)
       : place_(spec.place),
-        reals_(spec.reals("reals")),
-        integers_(spec.integers("integers")),
-        texts_(spec.text_ids("texts")),
-        width_(spec.integer("width", 1)),
-        nan_is_missing_(spec.flag("nan_is_missing")) {
+        reals_(spec.reals(stages::pick::reals)),
+        integers_(spec.integers(stages::pick::integers)),
+        texts_(spec.text_ids(stages::pick::texts)),
+        width_(spec.integer(stages::pick::width)),
+        nan_is_missing_(spec.flag(stages::pick::nan_is_missing)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
     if (spec.failed()) return;
     index_ = spec.inputs[0];
     out_ = spec.outputs[0];
     type_ = spec.column_type(out_);
-    const int given = spec.has("reals") + spec.has("integers") + spec.has("texts");
+    const int given = spec.has(stages::pick::reals) + spec.has(stages::pick::integers) +
+                      spec.has(stages::pick::texts);
     if (given != 1) spec.fail("expected one table, got " + std::to_string(given));
     if (width_ < 1 || reals_.size() % static_cast<size_t>(width_) != 0) {
       spec.fail("a width of " + std::to_string(width_) + " for " + std::to_string(reals_.size()) +
                 " numbers");
     }
-    const bool fits = type_ == Type::Vector ? spec.has("reals")
+    const bool fits = type_ == Type::Vector ? spec.has(stages::pick::reals)
                       : type_ == Type::List || type_ == Type::Decimal || type_ == Type::Any ? false
-                      : spec.has("reals")    ? is_real(type_) && width_ == 1
-                      : spec.has("integers") ? storage_of(type_) == Storage::Integer
-                                             : is_text(type_);
+                      : spec.has(stages::pick::reals)    ? is_real(type_) && width_ == 1
+                      : spec.has(stages::pick::integers) ? storage_of(type_) == Storage::Integer
+                                                         : is_text(type_);
     if (!fits) spec.fail("the table does not fit an output of " + std::string(type_name(type_)));
   }
 
@@ -161,7 +162,8 @@ std::unique_ptr<Stage> make(StageSpec& spec) {
   return std::make_unique<Kind>(spec);
 }
 
-constexpr StageKind kKinds[] = {{"derive", make<Derive>}, {"pick", make<Pick>}};
+constexpr StageKind kKinds[] = {{stages::derive::kind, make<Derive>},
+                                {stages::pick::kind, make<Pick>}};
 
 }  // namespace
 

@@ -7,12 +7,15 @@
 namespace serval::tabular {
 namespace {
 
+std::string_view name_of(const StageKind& kind) { return kind.rule.name; }
+std::string_view name_of(const Function& function) { return function.name; }
+
 template <typename Entry, size_t N>
 std::unordered_map<std::string_view, const Entry*> by_name(
     const std::array<std::span<const Entry>, N>& tables) {
   std::unordered_map<std::string_view, const Entry*> made;
   for (const std::span<const Entry> table : tables) {
-    for (const Entry& entry : table) made.emplace(entry.name, &entry);
+    for (const Entry& entry : table) made.emplace(name_of(entry), &entry);
   }
   return made;
 }

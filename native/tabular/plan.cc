@@ -161,13 +161,18 @@ Result<std::shared_ptr<const Plan>> Plan::read(std::span<const uint8_t> bytes,
 Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& name,
                              Backend* runtime) {
   if (bytes.size() < 8 || !plan::PlanBufferHasIdentifier(bytes.data())) {
-    return bad_plan(name, "is no plan of a tabular model");
+    return bad_plan(name, "is not the plan of a tabular model");
   }
   const size_t depth = 8 + kLevelsOfBlock * (kPlanBlocksDeepMax + 1);
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), static_cast<uint32_t>(depth),
                                  static_cast<uint32_t>(1000 + bytes.size() / kTableBytesMin));
   if (!plan::VerifyPlanBuffer(verifier)) return bad_plan(name, "is damaged");
   PlanReading reading{*plan::GetPlan(bytes.data()), dictionary_, runtime};
+  if (reading.plan.version() != kPlanVersion) {
+    return bad_plan(name, "has plan version " + std::to_string(reading.plan.version()) +
+                              "; this build reads version " + std::to_string(kPlanVersion) +
+                              ": import the model again");
+  }
   column_count_ = reading.column_count();
   if (column_count_ > kPlanColumnsMax) {
     return bad_plan(name, "has " + std::to_string(column_count_) + " columns; the limit is " +

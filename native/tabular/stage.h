@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "tabular/frame.h"
+#include "tabular/generated/stages.h"
 
 namespace serval::plan {
 struct Attribute;
@@ -108,10 +109,11 @@ class Block {
   std::vector<std::span<const uint32_t>> inputs_;   // by stage
 };
 
-// A stage as the plan has it. Getters note what is wrong and return a default; where anything was
-// noted the load fails afterwards, so a kind's `make` reads its attributes and checks what they
-// mean, and may return null once it called fail(). An attribute that `make` did not ask for is a
-// fault too. Spans and views are of the plan's bytes, which outlive the stages.
+// A stage as the plan has it, read by the constants of generated/stages.h. Before a kind's `make`
+// runs, the attributes' names are checked: an unknown one, and a required one that is missing, are
+// faults. Getters record what is wrong and return a default; if anything was recorded the load
+// fails afterwards, so `make` reads its attributes and checks what they mean, and may return null
+// once it called fail(). Spans and views refer to the plan's bytes, which outlive the stages.
 class StageSpec {
  public:
   StageSpec(PlanReading& reading, const plan::Stage& stage);
@@ -122,23 +124,34 @@ class StageSpec {
   std::string_view kind, place;
   std::span<const uint32_t> inputs, outputs;
 
-  bool has(std::string_view name);
-  double real(std::string_view name);
-  double real(std::string_view name, double fallback);
-  int32_t integer(std::string_view name);
-  int32_t integer(std::string_view name, int32_t fallback);
-  bool flag(std::string_view name);  // integer 0 or 1; absent: false
-  std::string_view text(std::string_view name);
-  std::string_view text(std::string_view name, std::string_view fallback);
-  std::span<const double> reals(std::string_view name);  // absent: empty
-  std::span<const int32_t> integers(std::string_view name);
-  std::vector<std::string_view> texts(std::string_view name);
-  std::vector<TextId> text_ids(std::string_view name);  // interned in the plan's dictionary
-  std::vector<Value> values(std::string_view name);
-  std::unique_ptr<Expression> expression(std::string_view name);
-  std::vector<std::unique_ptr<Expression>> expressions(std::string_view name);
-  Block block(std::string_view name);
-  std::vector<Block> blocks(std::string_view name);
+  // An absent attribute: its fallback, or an empty list.
+  bool has(const Attribute& attribute) const;
+  double real(const RealAttribute& attribute);
+  int32_t integer(const IntegerAttribute& attribute);
+  bool flag(const FlagAttribute& attribute);  // in the plan, the integer 0 or 1
+  std::string_view text(const TextAttribute& attribute);
+  std::span<const double> reals(const RealsAttribute& attribute);
+  std::span<const int32_t> integers(const IntegersAttribute& attribute);
+  std::vector<std::string_view> texts(const TextsAttribute& attribute);
+  std::vector<TextId> text_ids(const TextsAttribute& attribute);  // interned in the dictionary
+  std::vector<Value> values(const ValuesAttribute& attribute);
+  std::unique_ptr<Expression> expression(const ExpressionsAttribute& attribute);
+  std::vector<std::unique_ptr<Expression>> expressions(const ExpressionsAttribute& attribute);
+  Block block(const BlocksAttribute& attribute);
+  std::vector<Block> blocks(const BlocksAttribute& attribute);
+  template <typename Enum>
+  Enum choice(const ChoiceAttribute<Enum>& attribute) {
+    const int found = word(attribute, attribute.words);
+    return found < 0 ? attribute.fallback : static_cast<Enum>(found);
+  }
+  template <typename Enum>
+  std::vector<Enum> choices(const ChoicesAttribute<Enum>& attribute) {
+    std::vector<Enum> made;
+    for (const int found : words(attribute, attribute.words)) {
+      made.push_back(static_cast<Enum>(found));
+    }
+    return made;
+  }
   // The column's name in the plan, for error texts, and its type: Any where the plan does not say.
   std::string_view column_name(uint32_t column);
   Type column_type(uint32_t column);
@@ -162,22 +175,26 @@ class StageSpec {
 
  private:
   friend struct PlanReading;
-  const plan::Attribute* find(std::string_view name);
+  const plan::Attribute* find(std::string_view name) const;
   template <typename List>
   const List* one_of(std::string_view name, const List* list, const char* what);
+  // The index of an attribute's word; -1: it is absent or unknown.
+  int word(const Attribute& attribute, std::span<const std::string_view> known);
+  std::vector<int> words(const Attribute& attribute, std::span<const std::string_view> known);
+  int word_index(const Attribute& attribute, std::string_view text,
+                 std::span<const std::string_view> known);
   std::unique_ptr<Stage> make();
-  void check_asked();
+  void check_attributes(const KindRule& rule);
 
   PlanReading& reading_;
   const plan::Stage& stage_;
-  std::vector<bool> asked_;           // by attribute
   std::vector<Block::Filled> inner_;  // by its blocks
   bool failed_ = false;
 };
 
 using MakeStage = std::unique_ptr<Stage> (*)(StageSpec& spec);
 struct StageKind {
-  std::string_view name;
+  KindRule rule;
   MakeStage make;
 };
 

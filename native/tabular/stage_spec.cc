@@ -1,4 +1,5 @@
 // A stage as the plan has it: attributes, blocks, expressions. Load thread.
+#include <algorithm>
 #include <bit>
 
 #include "base/limits.h"
@@ -32,11 +33,7 @@ Value PlanReading::value(const plan::Value& from) {
 }
 
 StageSpec::StageSpec(PlanReading& reading, const plan::Stage& stage)
-    : kind(view_of(stage.kind())),
-      place(view_of(stage.place())),
-      reading_(reading),
-      stage_(stage),
-      asked_(stage.attributes() == nullptr ? 0 : stage.attributes()->size()) {
+    : kind(view_of(stage.kind())), place(view_of(stage.place())), reading_(reading), stage_(stage) {
   const auto columns_of = [this](const flatbuffers::Vector<uint32_t>* list, const char* what) {
     if (list == nullptr) return std::span<const uint32_t>();
     for (const uint32_t column : *list) {
@@ -57,17 +54,67 @@ void StageSpec::fail(std::string what) {
   reading_.fault(std::string(place) + " (" + std::string(kind) + "): " + std::move(what));
 }
 
-const plan::Attribute* StageSpec::find(std::string_view name) {
-  for (size_t i = 0; i < asked_.size(); ++i) {
-    const plan::Attribute* attribute = stage_.attributes()->Get(static_cast<uint32_t>(i));
-    if (view_of(attribute->name()) != name) continue;
-    asked_[i] = true;
-    return attribute;
+const plan::Attribute* StageSpec::find(std::string_view name) const {
+  if (stage_.attributes() == nullptr) return nullptr;
+  for (const plan::Attribute* attribute : *stage_.attributes()) {
+    if (view_of(attribute->name()) == name) return attribute;
   }
   return nullptr;
 }
 
-bool StageSpec::has(std::string_view name) { return find(name) != nullptr; }
+bool StageSpec::has(const Attribute& attribute) const { return find(attribute.name) != nullptr; }
+
+// Records attributes that the kind does not have, are there twice, or are missing.
+void StageSpec::check_attributes(const KindRule& rule) {
+  std::vector<std::string_view> names;
+  if (stage_.attributes() != nullptr) {
+    for (const plan::Attribute* attribute : *stage_.attributes()) {
+      const std::string_view name = view_of(attribute->name());
+      const bool known = std::any_of(rule.attributes.begin(), rule.attributes.end(),
+                                     [&](const Attribute& each) { return each.name == name; });
+      if (!known) fail("unknown attribute '" + std::string(name) + "'");
+      if (std::find(names.begin(), names.end(), name) != names.end()) {
+        fail("attribute '" + std::string(name) + "' is given twice");
+      }
+      names.push_back(name);
+    }
+  }
+  for (const Attribute& each : rule.attributes) {
+    if (each.required && std::find(names.begin(), names.end(), each.name) == names.end()) {
+      fail("required attribute '" + std::string(each.name) + "' is missing");
+    }
+  }
+}
+
+int StageSpec::word_index(const Attribute& attribute, std::string_view text,
+                          std::span<const std::string_view> known) {
+  const auto found = std::find(known.begin(), known.end(), text);
+  if (found != known.end()) return static_cast<int>(found - known.begin());
+  std::string expected;
+  for (const std::string_view each : known) {
+    expected += (expected.empty() ? "" : ", ") + std::string(each);
+  }
+  fail("attribute '" + std::string(attribute.name) + "': unknown word '" + std::string(text) +
+       "', expected one of: " + expected);
+  return -1;
+}
+
+int StageSpec::word(const Attribute& attribute, std::span<const std::string_view> known) {
+  const plan::Attribute* found = find(attribute.name);
+  if (found == nullptr) return -1;
+  const auto* list = one_of(attribute.name, found->texts(), "one text");
+  return list == nullptr ? -1 : word_index(attribute, view_of(list->Get(0)), known);
+}
+
+// Unknown words are 0 in the list, so that it keeps its length.
+std::vector<int> StageSpec::words(const Attribute& attribute,
+                                  std::span<const std::string_view> known) {
+  std::vector<int> made;
+  for (const std::string_view text : texts({{attribute.name}})) {
+    made.push_back(std::max(word_index(attribute, text, known), 0));
+  }
+  return made;
+}
 
 // The list, where it holds exactly one.
 template <typename List>
@@ -78,79 +125,72 @@ const List* StageSpec::one_of(std::string_view name, const List* list, const cha
   return nullptr;
 }
 
-double StageSpec::real(std::string_view name) {
-  const plan::Attribute* found = find(name);
-  if (found != nullptr && found->reals() == nullptr && found->integers() != nullptr) {
-    return integer(name);
+double StageSpec::real(const RealAttribute& attribute) {
+  const plan::Attribute* found = find(attribute.name);
+  if (found == nullptr) return attribute.fallback;
+  if (found->reals() == nullptr && found->integers() != nullptr) {
+    const auto* list = one_of(attribute.name, found->integers(), "one number");
+    return list == nullptr ? 0 : list->Get(0);
   }
-  const auto* list = one_of(name, found == nullptr ? nullptr : found->reals(), "one number");
+  const auto* list = one_of(attribute.name, found->reals(), "one number");
   return list == nullptr ? 0 : list->Get(0);
 }
 
-double StageSpec::real(std::string_view name, double fallback) {
-  return has(name) ? real(name) : fallback;
-}
-
-int32_t StageSpec::integer(std::string_view name) {
-  const plan::Attribute* found = find(name);
-  const auto* list = one_of(name, found == nullptr ? nullptr : found->integers(), "one integer");
+int32_t StageSpec::integer(const IntegerAttribute& attribute) {
+  const plan::Attribute* found = find(attribute.name);
+  if (found == nullptr) return attribute.fallback;
+  const auto* list = one_of(attribute.name, found->integers(), "one integer");
   return list == nullptr ? 0 : list->Get(0);
 }
 
-int32_t StageSpec::integer(std::string_view name, int32_t fallback) {
-  return has(name) ? integer(name) : fallback;
-}
-
-bool StageSpec::flag(std::string_view name) {
-  const int32_t value = integer(name, 0);
+bool StageSpec::flag(const FlagAttribute& attribute) {
+  const int32_t value = integer({{attribute.name}, 0});
   if (value != 0 && value != 1) {
-    fail("attribute '" + std::string(name) + "': expected 0 or 1, got " + std::to_string(value));
+    fail("attribute '" + std::string(attribute.name) + "': expected 0 or 1, got " +
+         std::to_string(value));
   }
   return value == 1;
 }
 
-std::string_view StageSpec::text(std::string_view name) {
-  const plan::Attribute* found = find(name);
-  const auto* list = one_of(name, found == nullptr ? nullptr : found->texts(), "one text");
+std::string_view StageSpec::text(const TextAttribute& attribute) {
+  const plan::Attribute* found = find(attribute.name);
+  if (found == nullptr) return attribute.fallback;
+  const auto* list = one_of(attribute.name, found->texts(), "one text");
   return list == nullptr ? std::string_view() : view_of(list->Get(0));
 }
 
-std::string_view StageSpec::text(std::string_view name, std::string_view fallback) {
-  return has(name) ? text(name) : fallback;
-}
-
-std::span<const double> StageSpec::reals(std::string_view name) {
-  const plan::Attribute* found = find(name);
+std::span<const double> StageSpec::reals(const RealsAttribute& attribute) {
+  const plan::Attribute* found = find(attribute.name);
   if (found == nullptr) return {};
   if (found->reals() == nullptr) {
-    fail("attribute '" + std::string(name) + "': expected numbers");
+    fail("attribute '" + std::string(attribute.name) + "': expected numbers");
     return {};
   }
   if (found->reals()->size() == 0) return {};  // FlatBuffers does not align it
   const uint8_t* data = found->reals()->Data();
   if (found->reals()->size() != 0 && reinterpret_cast<uintptr_t>(data) % alignof(double) != 0) {
-    fail("attribute '" + std::string(name) + "' is not aligned");
+    fail("attribute '" + std::string(attribute.name) + "' is not aligned");
     return {};
   }
   return {reinterpret_cast<const double*>(data), found->reals()->size()};
 }
 
-std::span<const int32_t> StageSpec::integers(std::string_view name) {
-  const plan::Attribute* found = find(name);
+std::span<const int32_t> StageSpec::integers(const IntegersAttribute& attribute) {
+  const plan::Attribute* found = find(attribute.name);
   if (found == nullptr) return {};
   if (found->integers() == nullptr) {
-    fail("attribute '" + std::string(name) + "': expected integers");
+    fail("attribute '" + std::string(attribute.name) + "': expected integers");
     return {};
   }
   return {found->integers()->data(), found->integers()->size()};
 }
 
-std::vector<std::string_view> StageSpec::texts(std::string_view name) {
+std::vector<std::string_view> StageSpec::texts(const TextsAttribute& attribute) {
   std::vector<std::string_view> made;
-  const plan::Attribute* found = find(name);
+  const plan::Attribute* found = find(attribute.name);
   if (found == nullptr) return made;
   if (found->texts() == nullptr) {
-    fail("attribute '" + std::string(name) + "': expected texts");
+    fail("attribute '" + std::string(attribute.name) + "': expected texts");
     return made;
   }
   made.reserve(found->texts()->size());
@@ -158,40 +198,41 @@ std::vector<std::string_view> StageSpec::texts(std::string_view name) {
   return made;
 }
 
-std::vector<TextId> StageSpec::text_ids(std::string_view name) {
+std::vector<TextId> StageSpec::text_ids(const TextsAttribute& attribute) {
   std::vector<TextId> made;
-  for (const std::string_view text : texts(name)) made.push_back(dictionary().add(text));
+  for (const std::string_view text : texts(attribute)) made.push_back(dictionary().add(text));
   return made;
 }
 
-std::vector<Value> StageSpec::values(std::string_view name) {
+std::vector<Value> StageSpec::values(const ValuesAttribute& attribute) {
   std::vector<Value> made;
-  const plan::Attribute* found = find(name);
+  const plan::Attribute* found = find(attribute.name);
   if (found == nullptr) return made;
   if (found->values() == nullptr) {
-    fail("attribute '" + std::string(name) + "': expected values");
+    fail("attribute '" + std::string(attribute.name) + "': expected values");
     return made;
   }
   for (const plan::Value* value : *found->values()) made.push_back(reading_.value(*value));
   return made;
 }
 
-std::unique_ptr<Expression> StageSpec::expression(std::string_view name) {
-  std::vector<std::unique_ptr<Expression>> list = expressions(name);
+std::unique_ptr<Expression> StageSpec::expression(const ExpressionsAttribute& attribute) {
+  std::vector<std::unique_ptr<Expression>> list = expressions(attribute);
   if (list.size() == 1) return std::move(list.front());
   if (!failed_) {
-    fail("attribute '" + std::string(name) + "': expected one expression, got " +
+    fail("attribute '" + std::string(attribute.name) + "': expected one expression, got " +
          std::to_string(list.size()));
   }
   return nullptr;
 }
 
-std::vector<std::unique_ptr<Expression>> StageSpec::expressions(std::string_view name) {
+std::vector<std::unique_ptr<Expression>> StageSpec::expressions(
+    const ExpressionsAttribute& attribute) {
   std::vector<std::unique_ptr<Expression>> made;
-  const plan::Attribute* found = find(name);
+  const plan::Attribute* found = find(attribute.name);
   if (found == nullptr) return made;
   if (found->expressions() == nullptr) {
-    fail("attribute '" + std::string(name) + "': expected expressions");
+    fail("attribute '" + std::string(attribute.name) + "': expected expressions");
     return made;
   }
   for (const plan::Expression* one : *found->expressions()) {
@@ -200,22 +241,22 @@ std::vector<std::unique_ptr<Expression>> StageSpec::expressions(std::string_view
   return made;
 }
 
-Block StageSpec::block(std::string_view name) {
-  std::vector<Block> list = blocks(name);
+Block StageSpec::block(const BlocksAttribute& attribute) {
+  std::vector<Block> list = blocks(attribute);
   if (list.size() == 1) return std::move(list.front());
   if (!failed_) {
-    fail("attribute '" + std::string(name) + "': expected one block, got " +
+    fail("attribute '" + std::string(attribute.name) + "': expected one block, got " +
          std::to_string(list.size()));
   }
   return {};
 }
 
-std::vector<Block> StageSpec::blocks(std::string_view name) {
+std::vector<Block> StageSpec::blocks(const BlocksAttribute& attribute) {
   std::vector<Block> made;
-  const plan::Attribute* found = find(name);
+  const plan::Attribute* found = find(attribute.name);
   if (found == nullptr) return made;
   if (found->blocks() == nullptr) {
-    fail("attribute '" + std::string(name) + "': expected blocks");
+    fail("attribute '" + std::string(attribute.name) + "': expected blocks");
     return made;
   }
   if (reading_.depth >= kPlanBlocksDeepMax) {
@@ -278,27 +319,18 @@ bool StageSpec::is_filled(uint32_t column) const {
 
 size_t StageSpec::column_count() const { return reading_.column_count(); }
 
-// What `make` did not ask for.
-void StageSpec::check_asked() {
-  for (size_t i = 0; i < asked_.size(); ++i) {
-    if (asked_[i]) continue;
-    const plan::Attribute* attribute = stage_.attributes()->Get(static_cast<uint32_t>(i));
-    fail("attribute '" + std::string(view_of(attribute->name())) + "' is not one of this kind's");
-  }
-}
-
 std::unique_ptr<Stage> StageSpec::make() {
   for (const uint32_t input : inputs) {
     if (!is_filled(input)) fail("reads column '" + std::string(column_name(input)) + "' too early");
   }
   const StageKind* known = find_kind(kind);
   if (known == nullptr) {
-    fail("there is no such kind of stage");
+    fail("unknown kind of stage");
     return nullptr;
   }
+  check_attributes(known->rule);
   if (failed_) return nullptr;
   std::unique_ptr<Stage> made = known->make(*this);
-  if (!failed_) check_asked();
   if (made == nullptr && !failed_) fail("the stage was not made");
   for (const uint32_t output : outputs) {
     if (is_filled(output)) fail("fills column '" + std::string(column_name(output)) + "' again");

@@ -11,6 +11,7 @@ import * as format from './rules/format.mjs';
 import * as imports from './rules/imports.mjs';
 import * as ranks from './rules/ranks.mjs';
 import * as links from './rules/links.mjs';
+import * as plan from './rules/plan.mjs';
 import * as size from './rules/size.mjs';
 import { readTree } from './source-files.mjs';
 import * as tables from './rules/tables.mjs';
@@ -49,6 +50,7 @@ const RULES = {
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
   'peer-tables': documents.peerTables,
+  'plan-names': plan.planNames,
   format: format.formatted,
 };
 

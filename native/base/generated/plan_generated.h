@@ -1082,7 +1082,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_NAN_IS_MISSING = 16,
     VT_TIMEZONE = 18,
     VT_LAZY = 20,
-    VT_ZONES = 22
+    VT_ZONES = 22,
+    VT_VERSION = 24
   };
   const flatbuffers::String *format() const {
     return GetPointer<const flatbuffers::String *>(VT_FORMAT);
@@ -1114,6 +1115,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>> *zones() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>> *>(VT_ZONES);
   }
+  uint32_t version() const {
+    return GetField<uint32_t>(VT_VERSION, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_FORMAT) &&
@@ -1138,6 +1142,7 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_ZONES) &&
            verifier.VerifyVector(zones()) &&
            verifier.VerifyVectorOfTables(zones()) &&
+           VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
            verifier.EndTable();
   }
 };
@@ -1176,6 +1181,9 @@ struct PlanBuilder {
   void add_zones(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones) {
     fbb_.AddOffset(Plan::VT_ZONES, zones);
   }
+  void add_version(uint32_t version) {
+    fbb_.AddElement<uint32_t>(Plan::VT_VERSION, version, 0);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1200,8 +1208,10 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     bool nan_is_missing = false,
     flatbuffers::Offset<flatbuffers::String> timezone = 0,
     bool lazy = false,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones = 0,
+    uint32_t version = 0) {
   PlanBuilder builder_(_fbb);
+  builder_.add_version(version);
   builder_.add_zones(zones);
   builder_.add_timezone(timezone);
   builder_.add_block(block);
@@ -1226,7 +1236,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     bool nan_is_missing = false,
     const char *timezone = nullptr,
     bool lazy = false,
-    const std::vector<flatbuffers::Offset<serval::plan::Zone>> *zones = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::plan::Zone>> *zones = nullptr,
+    uint32_t version = 0) {
   auto format__ = format ? _fbb.CreateString(format) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto fields__ = fields ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Field>>(*fields) : 0;
@@ -1245,7 +1256,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       nan_is_missing,
       timezone__,
       lazy,
-      zones__);
+      zones__,
+      version);
 }
 
 inline const serval::plan::Plan *GetPlan(const void *buf) {

@@ -18,18 +18,17 @@ constexpr size_t kDenseMax = 256;
 
 class OneHot final : public ColumnStage {
  public:
-  explicit OneHot(StageSpec& spec) : ColumnStage(spec), categories_(spec.integer("size")) {
+  explicit OneHot(StageSpec& spec)
+      : ColumnStage(spec), categories_(spec.integer(stages::one_hot::size)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
-    const std::string_view invalid = spec.text("invalid");
-    keep_ = invalid == "keep";
-    zeros_ = invalid == "zeros";
-    if (!keep_ && !zeros_ && invalid != "error")
-      spec.fail("invalid: expected error, keep or zeros");
+    const stages::OneHotInvalid invalid = spec.choice(stages::one_hot::invalid);
+    keep_ = invalid == stages::OneHotInvalid::Keep;
+    zeros_ = invalid == stages::OneHotInvalid::Zeros;
     if (categories_ < 0 || categories_ == std::numeric_limits<int32_t>::max()) {
       spec.fail("a size of " + std::to_string(categories_));
     }
-    const bool drop_last = spec.flag("dropLast");
+    const bool drop_last = spec.flag(stages::one_hot::dropLast);
     size_ = categories_ + (keep_ ? 1 : 0) - (drop_last ? 1 : 0);
     if (size_ < 0) spec.fail("no category is left");
   }
@@ -66,13 +65,13 @@ class OneHot final : public ColumnStage {
 
 class VectorAssembler final : public ColumnStage {
  public:
-  explicit VectorAssembler(StageSpec& spec) : ColumnStage(spec), sizes_(spec.integers("sizes")) {
+  explicit VectorAssembler(StageSpec& spec)
+      : ColumnStage(spec), sizes_(spec.integers(stages::vector_assembler::sizes)) {
     spec.expect_inputs(0, SIZE_MAX);
     spec.expect_outputs(1, 1);
-    const std::string_view invalid = spec.text("invalid");
-    keep_ = invalid == "keep";
-    nan_passes_ = keep_ || invalid == "nan";
-    if (!nan_passes_ && invalid != "error") spec.fail("invalid: expected error, keep or nan");
+    const stages::AssemblerInvalid invalid = spec.choice(stages::vector_assembler::invalid);
+    keep_ = invalid == stages::AssemblerInvalid::Keep;
+    nan_passes_ = keep_ || invalid == stages::AssemblerInvalid::Nan;
     if (!sizes_.empty() && sizes_.size() != inputs_.size()) {
       spec.fail("expected a size for each input");
     }
@@ -189,8 +188,8 @@ class VectorAssembler final : public ColumnStage {
 class VectorSlicer final : public VectorStage {
  public:
   explicit VectorSlicer(StageSpec& spec)
-      : VectorStage(spec, spec.integers("indices").size() > kDenseMax),
-        indices_(spec.integers("indices")) {
+      : VectorStage(spec, spec.integers(stages::vector_slicer::indices).size() > kDenseMax),
+        indices_(spec.integers(stages::vector_slicer::indices)) {
     for (const int32_t index : indices_) {
       if (index < 0) spec.fail("an index of " + std::to_string(index));
       needed_ = std::max(needed_, static_cast<size_t>(index) + 1);
@@ -220,7 +219,8 @@ class VectorSlicer final : public VectorStage {
 class VectorElement final : public VectorToNumberStage {
  public:
   explicit VectorElement(StageSpec& spec)
-      : VectorToNumberStage(spec, Type::Double), index_(spec.integer("index")) {
+      : VectorToNumberStage(spec, Type::Double),
+        index_(spec.integer(stages::vector_element::index)) {
     if (index_ < 0) spec.fail("an index of " + std::to_string(index_));
   }
 
@@ -241,7 +241,9 @@ class VectorElement final : public VectorToNumberStage {
 class VectorSizeHint final : public VectorStage {
  public:
   explicit VectorSizeHint(StageSpec& spec)
-      : VectorStage(spec, true), size_(spec.integer("size")), check_(spec.flag("check")) {
+      : VectorStage(spec, true),
+        size_(spec.integer(stages::vector_size_hint::size)),
+        check_(spec.flag(stages::vector_size_hint::check)) {
     passes_missing_ = !check_;
     if (size_ < 0) spec.fail("a size of " + std::to_string(size_));
   }
@@ -261,11 +263,11 @@ class VectorSizeHint final : public VectorStage {
 };
 
 constexpr StageKind kAssemblyKinds[] = {
-    {"one_hot", make_stage<OneHot>},
-    {"vector_assembler", make_stage<VectorAssembler>},
-    {"vector_slicer", make_stage<VectorSlicer>},
-    {"vector_element", make_stage<VectorElement>},
-    {"vector_size_hint", make_stage<VectorSizeHint>},
+    {stages::one_hot::kind, make_stage<OneHot>},
+    {stages::vector_assembler::kind, make_stage<VectorAssembler>},
+    {stages::vector_slicer::kind, make_stage<VectorSlicer>},
+    {stages::vector_element::kind, make_stage<VectorElement>},
+    {stages::vector_size_hint::kind, make_stage<VectorSizeHint>},
 };
 
 }  // namespace

@@ -112,24 +112,6 @@ const double* dense_values(const VectorRow& row, std::vector<double>& room) {
   return room.data();
 }
 
-Roles::Roles(StageSpec& spec, std::initializer_list<std::string_view> known) {
-  const std::vector<std::string_view> roles = spec.texts("roles");
-  if (roles.size() != spec.outputs.size()) spec.fail("expected a role for each output");
-  for (size_t i = 0; i < std::min(roles.size(), spec.outputs.size()); ++i) {
-    if (std::find(known.begin(), known.end(), roles[i]) == known.end()) {
-      spec.fail("an unknown role '" + std::string(roles[i]) + "'");
-    }
-    columns_.emplace_back(roles[i], spec.outputs[i]);
-  }
-}
-
-std::optional<uint32_t> Roles::operator[](std::string_view role) const {
-  for (const auto& [name, column] : columns_) {
-    if (name == role) return column;
-  }
-  return std::nullopt;
-}
-
 VectorStage::VectorStage(StageSpec& spec, bool keeps_sparse)
     : ColumnStage(spec), keeps_sparse_(keeps_sparse) {
   spec.expect_inputs(1, 1);

@@ -194,15 +194,25 @@ Status ColumnStage::each_vector(Run& run, Rows rows, Each&& each, None&& none) c
   return {};
 }
 
-// Which output a role of the attribute `roles` is; not there: not asked for.
+// The outputs by their role in the attribute `roles`; a role without an output is not wanted.
+template <typename Role>
 class Roles {
  public:
-  // Checks that there is an output for each role, and that roles are of `known`.
-  Roles(StageSpec& spec, std::initializer_list<std::string_view> known);
-  std::optional<uint32_t> operator[](std::string_view role) const;
+  // Checks that each output has one role.
+  Roles(StageSpec& spec, const ChoicesAttribute<Role>& attribute)
+      : roles_(spec.choices(attribute)), columns_(spec.outputs) {
+    if (roles_.size() != columns_.size()) spec.fail("expected a role for each output");
+  }
+  std::optional<uint32_t> operator[](Role role) const {
+    for (size_t i = 0; i < std::min(roles_.size(), columns_.size()); ++i) {
+      if (roles_[i] == role) return columns_[i];
+    }
+    return std::nullopt;
+  }
 
  private:
-  std::vector<std::pair<std::string, uint32_t>> columns_;
+  std::vector<Role> roles_;
+  std::span<const uint32_t> columns_;
 };
 
 template <typename Kind>

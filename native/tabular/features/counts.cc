@@ -69,9 +69,9 @@ class HashingTf final : public WordVectorStage {
  public:
   explicit HashingTf(StageSpec& spec)
       : WordVectorStage(spec, true),
-        size_(spec.integer("size")),
-        binary_(spec.flag("binary")),
-        whole_tail_(spec.integer("hashVersion") != 1) {
+        size_(spec.integer(stages::hashing_tf::size)),
+        binary_(spec.flag(stages::hashing_tf::binary)),
+        whole_tail_(spec.integer(stages::hashing_tf::hashVersion) != 1) {
     if (size_ < 1) spec.fail("expected 1 feature or more");
   }
 
@@ -108,10 +108,10 @@ class CountVectorizer final : public WordVectorStage {
  public:
   explicit CountVectorizer(StageSpec& spec)
       : WordVectorStage(spec, true),
-        index_(spec.text_ids("vocabulary")),
-        size_(static_cast<int32_t>(spec.texts("vocabulary").size())),
-        binary_(spec.flag("binary")),
-        least_(spec.real("minTf")) {
+        index_(spec.text_ids(stages::count_vectorizer::vocabulary)),
+        size_(static_cast<int32_t>(spec.texts(stages::count_vectorizer::vocabulary).size())),
+        binary_(spec.flag(stages::count_vectorizer::binary)),
+        least_(spec.real(stages::count_vectorizer::minTf)) {
     if (index_.has_duplicates()) spec.fail("a word is twice in the vocabulary");
     if (!(least_ >= 0)) spec.fail("expected a least frequency of 0 or more");
   }
@@ -147,13 +147,11 @@ class Word2Vec final : public WordVectorStage {
  public:
   explicit Word2Vec(StageSpec& spec)
       : WordVectorStage(spec, false),
-        index_(spec.text_ids("words")),
-        vectors_(spec.reals("vectors")),
-        size_(spec.integer("size")) {
-    const std::string_view kernel = spec.text("kernel", "average");
-    unit_ = kernel == "sqrt";
-    if (!unit_ && kernel != "average") spec.fail("an unknown kernel");
-    const size_t words = spec.texts("words").size();
+        index_(spec.text_ids(stages::word2vec::words)),
+        vectors_(spec.reals(stages::word2vec::vectors)),
+        size_(spec.integer(stages::word2vec::size)) {
+    unit_ = spec.choice(stages::word2vec::kernel) == stages::Word2vecKernel::Sqrt;
+    const size_t words = spec.texts(stages::word2vec::words).size();
     if (size_ < 1 || vectors_.size() != words * static_cast<size_t>(std::max(size_, 0))) {
       spec.fail("expected a vector of " + std::to_string(size_) + " values for each word");
     }
@@ -193,11 +191,12 @@ class FeatureHasher final : public ColumnStage {
  public:
   explicit FeatureHasher(StageSpec& spec)
       : ColumnStage(spec),
-        size_(spec.integer("size")),
-        whole_tail_(spec.integer("hashVersion") != 1),
-        categorical_(spec.integers("categorical")) {
+        size_(spec.integer(stages::feature_hasher::size)),
+        whole_tail_(spec.integer(stages::feature_hasher::hashVersion) != 1),
+        categorical_(spec.integers(stages::feature_hasher::categorical)) {
     spec.expect_outputs(1, 1);
-    for (const std::string_view name : spec.texts("names")) columns_.emplace_back(name);
+    for (const std::string_view name : spec.texts(stages::feature_hasher::names))
+      columns_.emplace_back(name);
     if (size_ < 1) spec.fail("expected 1 feature or more");
     if (columns_.size() != inputs_.size() || categorical_.size() != inputs_.size()) {
       spec.fail("expected a name for each input, and whether it is categorical");
@@ -246,10 +245,10 @@ class FeatureHasher final : public ColumnStage {
 };
 
 constexpr StageKind kCountsKinds[] = {
-    {"hashing_tf", make_stage<HashingTf>},
-    {"count_vectorizer", make_stage<CountVectorizer>},
-    {"word2vec", make_stage<Word2Vec>},
-    {"feature_hasher", make_stage<FeatureHasher>},
+    {stages::hashing_tf::kind, make_stage<HashingTf>},
+    {stages::count_vectorizer::kind, make_stage<CountVectorizer>},
+    {stages::word2vec::kind, make_stage<Word2Vec>},
+    {stages::feature_hasher::kind, make_stage<FeatureHasher>},
 };
 
 }  // namespace

@@ -24,10 +24,10 @@ bool total_less(double a, double b) {
 class Bucketizer final : public NumberStage {
  public:
   explicit Bucketizer(StageSpec& spec)
-      : NumberStage(spec, spec.flag("skip") ? Missing::Refused : Missing::Passes),
-        splits_(spec.reals("splits")),
-        keep_(spec.flag("keep")) {
-    if (keep_ && spec.flag("skip")) spec.fail("expected one of keep and skip");
+      : NumberStage(spec, spec.flag(stages::bucketizer::skip) ? Missing::Refused : Missing::Passes),
+        splits_(spec.reals(stages::bucketizer::splits)),
+        keep_(spec.flag(stages::bucketizer::keep)) {
+    if (keep_ && spec.flag(stages::bucketizer::skip)) spec.fail("expected one of keep and skip");
     const bool ascends = std::is_sorted(splits_.begin(), splits_.end(), std::less_equal<>()) &&
                          std::none_of(splits_.begin(), splits_.end(),
                                       [](double split) { return std::isnan(split); });
@@ -66,8 +66,8 @@ class Binarizer final : public ColumnStage {
  public:
   explicit Binarizer(StageSpec& spec)
       : ColumnStage(spec),
-        threshold_(spec.real("threshold")),
-        missing_is_zero_(spec.flag("missingIsZero")) {
+        threshold_(spec.real(stages::binarizer::threshold)),
+        missing_is_zero_(spec.flag(stages::binarizer::missingIsZero)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
   }
@@ -137,8 +137,8 @@ class Imputer final : public ColumnStage {
  public:
   explicit Imputer(StageSpec& spec)
       : ColumnStage(spec),
-        surrogate_(spec.real("surrogate")),
-        missing_value_(spec.real("missingValue")) {
+        surrogate_(spec.real(stages::imputer::surrogate)),
+        missing_value_(spec.real(stages::imputer::missingValue)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
   }
@@ -248,14 +248,7 @@ class Coalesce final : public ColumnStage {
   }
 };
 
-enum class Unary : uint8_t { Log, Exp, Sqrt, Sin, Cos, Tan, Abs, Logit, Floor, Ceil, Round, None };
-
-Unary unary_of(std::string_view name) {
-  constexpr std::string_view kNames[] = {"log", "exp",   "sqrt",  "sin",  "cos",     "tan",
-                                         "abs", "logit", "floor", "ceil", "round_of"};
-  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
-  return static_cast<Unary>(found - std::begin(kNames));
-}
+using Unary = stages::MathUnary;
 
 // Java's Math.round: to a 64-bit integer, halves upwards.
 double java_round(double value) {
@@ -269,9 +262,8 @@ double java_round(double value) {
 class MathUnary final : public NumberStage {
  public:
   explicit MathUnary(StageSpec& spec)
-      : NumberStage(spec, Missing::Refused), operation_(unary_of(spec.text("operation"))) {
-    if (operation_ == Unary::None) spec.fail("an unknown operation");
-  }
+      : NumberStage(spec, Missing::Refused),
+        operation_(spec.choice(stages::math_unary::operation)) {}
 
  private:
   std::string answer(double in, double& out) const override {
@@ -292,8 +284,7 @@ class MathUnary final : public NumberStage {
         break;
       case Unary::Floor: out = std::floor(in); break;
       case Unary::Ceil: out = std::ceil(in); break;
-      case Unary::Round: out = java_round(in); break;
-      case Unary::None: break;
+      case Unary::RoundOf: out = java_round(in); break;
     }
     return {};
   }
@@ -302,15 +293,16 @@ class MathUnary final : public NumberStage {
 
 class MathBinary final : public ColumnStage {
  public:
-  explicit MathBinary(StageSpec& spec) : ColumnStage(spec), operation_(of(spec.text("operation"))) {
-    const bool has_a = spec.flag("hasA"), has_b = spec.flag("hasB");
-    if (spec.has("da")) da_ = spec.real("da");
-    if (spec.has("db")) db_ = spec.real("db");
+  explicit MathBinary(StageSpec& spec)
+      : ColumnStage(spec), operation_(spec.choice(stages::math_binary::operation)) {
+    const bool has_a = spec.flag(stages::math_binary::hasA),
+               has_b = spec.flag(stages::math_binary::hasB);
+    if (spec.has(stages::math_binary::da)) da_ = spec.real(stages::math_binary::da);
+    if (spec.has(stages::math_binary::db)) db_ = spec.real(stages::math_binary::db);
     spec.expect_outputs(1, 1);
     const size_t count = size_t{has_a} + size_t{has_b};
     spec.expect_inputs(count, count);
     if ((!has_a && !da_) || (!has_b && !db_)) spec.fail("an operand is neither there nor given");
-    if (operation_ == Operation::None) spec.fail("an unknown operation");
     if (has_a) a_ = 0;
     if (has_b) b_ = has_a ? 1 : 0;
   }
@@ -330,13 +322,7 @@ class MathBinary final : public ColumnStage {
   }
 
  private:
-  enum class Operation : uint8_t { Add, Sub, Mul, Div, Rem, LogN, Pow, Min, Max, None };
-  static Operation of(std::string_view name) {
-    constexpr std::string_view kNames[] = {"add",   "sub", "mul", "div", "rem",
-                                           "log_n", "pow", "min", "max"};
-    const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
-    return static_cast<Operation>(found - std::begin(kNames));
-  }
+  using Operation = stages::MathBinary;
 
   std::optional<double> operand(const Run& run, std::optional<size_t> input,
                                 std::optional<double> fallback, uint32_t row) const {
@@ -356,7 +342,6 @@ class MathBinary final : public ColumnStage {
       case Operation::Pow: return java_pow(a, b);
       case Operation::Min: return std::isnan(a) || a < b ? a : b;
       case Operation::Max: return std::isnan(a) || a > b ? a : b;
-      case Operation::None: break;
     }
     return 0;
   }
@@ -373,9 +358,12 @@ class MathBinary final : public ColumnStage {
 };
 
 constexpr StageKind kNumbersKinds[] = {
-    {"bucketizer", make_stage<Bucketizer>}, {"binarizer", make_stage<Binarizer>},
-    {"imputer", make_stage<Imputer>},       {"coalesce", make_stage<Coalesce>},
-    {"math_unary", make_stage<MathUnary>},  {"math_binary", make_stage<MathBinary>},
+    {stages::bucketizer::kind, make_stage<Bucketizer>},
+    {stages::binarizer::kind, make_stage<Binarizer>},
+    {stages::imputer::kind, make_stage<Imputer>},
+    {stages::coalesce::kind, make_stage<Coalesce>},
+    {stages::math_unary::kind, make_stage<MathUnary>},
+    {stages::math_binary::kind, make_stage<MathBinary>},
 };
 
 }  // namespace

@@ -77,7 +77,8 @@ class Interaction final : public ColumnStage {
 
   // What is wrong, or null.
   const char* read(StageSpec& spec) {
-    const auto counts = spec.integers("counts"), features = spec.integers("features");
+    const auto counts = spec.integers(stages::interaction::counts),
+               features = spec.integers(stages::interaction::features);
     if (counts.size() != inputs_.size()) return "expected a count for each input";
     size_t at = 0;
     for (const int32_t count : counts) {
@@ -151,7 +152,7 @@ std::optional<size_t> polynomial_size(size_t n, size_t degree) {
 class PolynomialExpansion final : public VectorStage {
  public:
   explicit PolynomialExpansion(StageSpec& spec)
-      : VectorStage(spec, true), degree_(spec.integer("degree")) {
+      : VectorStage(spec, true), degree_(spec.integer(stages::polynomial_expansion::degree)) {
     if (degree_ < 1 || degree_ > kDegreeMax) {
       spec.fail("expected a degree of 1 to " + std::to_string(kDegreeMax));
     }
@@ -217,9 +218,9 @@ class FeatureProducts final : public VectorStage {
  public:
   explicit FeatureProducts(StageSpec& spec)
       : VectorStage(spec, false),
-        counts_(spec.integers("counts")),
-        indices_(spec.integers("indices")),
-        powers_(spec.integers("powers")) {
+        counts_(spec.integers(stages::feature_products::counts)),
+        indices_(spec.integers(stages::feature_products::indices)),
+        powers_(spec.integers(stages::feature_products::powers)) {
     size_t total = 0;
     for (const int32_t count : counts_) total += count < 0 ? SIZE_MAX / 4 : size_t(count);
     if (total != indices_.size() || indices_.size() != powers_.size()) {
@@ -255,9 +256,9 @@ class FeatureProducts final : public VectorStage {
 };
 
 constexpr StageKind kProductsKinds[] = {
-    {"interaction", make_stage<Interaction>},
-    {"polynomial_expansion", make_stage<PolynomialExpansion>},
-    {"feature_products", make_stage<FeatureProducts>},
+    {stages::interaction::kind, make_stage<Interaction>},
+    {stages::polynomial_expansion::kind, make_stage<PolynomialExpansion>},
+    {stages::feature_products::kind, make_stage<FeatureProducts>},
 };
 
 }  // namespace

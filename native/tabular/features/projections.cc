@@ -14,7 +14,8 @@ namespace {
 // Discrete cosine transform, orthonormal: from its definition, whose cosines come from a table.
 class Dct final : public VectorStage {
  public:
-  explicit Dct(StageSpec& spec) : VectorStage(spec, false), inverse_(spec.flag("inverse")) {}
+  explicit Dct(StageSpec& spec)
+      : VectorStage(spec, false), inverse_(spec.flag(stages::dct::inverse)) {}
 
  private:
   // cos(pi i / (2 n)) for i below 4 n; kept from row to row.
@@ -58,10 +59,10 @@ class Dct final : public VectorStage {
 // Rows of a matrix times the vector.
 class Rowwise : public DenseStage {
  protected:
-  Rowwise(StageSpec& spec, std::string_view matrix_name, std::string_view count,
+  Rowwise(StageSpec& spec, const RealsAttribute& values, const IntegerAttribute& count,
           bool has_steps = false)
       : DenseStage(spec) {
-    const auto matrix = spec.reals(matrix_name);
+    const auto matrix = spec.reals(values);
     const int32_t rows = spec.integer(count);
     if (rows < 1 || matrix.size() % static_cast<size_t>(rows) != 0) {
       spec.fail("expected a matrix of " + std::to_string(rows) + " rows");
@@ -78,15 +79,16 @@ class Rowwise : public DenseStage {
 
 class Pca final : public Rowwise {
  public:
-  explicit Pca(StageSpec& spec) : Rowwise(spec, "components", "k") {}
+  explicit Pca(StageSpec& spec) : Rowwise(spec, stages::pca::components, stages::pca::k) {}
 };
 
 class RandomProjection final : public Rowwise {
  public:
   explicit RandomProjection(StageSpec& spec)
-      : Rowwise(spec, "vectors", "tables", true),
-        length_(spec.real("bucketLength")),
-        divide_(spec.flag("divide")) {
+      : Rowwise(spec, stages::random_projection_lsh::vectors, stages::random_projection_lsh::tables,
+                true),
+        length_(spec.real(stages::random_projection_lsh::bucketLength)),
+        divide_(spec.flag(stages::random_projection_lsh::divide)) {
     if (!(length_ > 0)) spec.fail("expected a bucket length above 0");
   }
 
@@ -101,7 +103,9 @@ class RandomProjection final : public Rowwise {
 class MinHash final : public VectorStage {
  public:
   explicit MinHash(StageSpec& spec)
-      : VectorStage(spec, false), a_(spec.integers("a")), b_(spec.integers("b")) {
+      : VectorStage(spec, false),
+        a_(spec.integers(stages::min_hash_lsh::a)),
+        b_(spec.integers(stages::min_hash_lsh::b)) {
     if (a_.size() != b_.size() || a_.empty()) spec.fail("expected as many a as b");
   }
 
@@ -128,10 +132,10 @@ class MinHash final : public VectorStage {
 };
 
 constexpr StageKind kProjectionsKinds[] = {
-    {"dct", make_stage<Dct>},
-    {"pca", make_stage<Pca>},
-    {"random_projection_lsh", make_stage<RandomProjection>},
-    {"min_hash_lsh", make_stage<MinHash>},
+    {stages::dct::kind, make_stage<Dct>},
+    {stages::pca::kind, make_stage<Pca>},
+    {stages::random_projection_lsh::kind, make_stage<RandomProjection>},
+    {stages::min_hash_lsh::kind, make_stage<MinHash>},
 };
 
 }  // namespace

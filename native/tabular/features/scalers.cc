@@ -13,16 +13,17 @@ namespace {
 class Scale final : public VectorStage {
  public:
   explicit Scale(StageSpec& spec)
-      : VectorStage(spec, !spec.has("shift")),
-        shift_(spec.reals("shift")),
-        scale_(spec.reals("scale")),
-        clamp_(spec.flag("clamp")),
-        has_size_(spec.has("shift") || spec.has("scale")) {
-    if (spec.has("shift") && spec.has("scale") && shift_.size() != scale_.size()) {
+      : VectorStage(spec, !spec.has(stages::scale::shift)),
+        shift_(spec.reals(stages::scale::shift)),
+        scale_(spec.reals(stages::scale::scale)),
+        clamp_(spec.flag(stages::scale::clamp)),
+        has_size_(spec.has(stages::scale::shift) || spec.has(stages::scale::scale)) {
+    if (spec.has(stages::scale::shift) && spec.has(stages::scale::scale) &&
+        shift_.size() != scale_.size()) {
       spec.fail("expected as many shifts as scales");
     }
-    has_shift_ = spec.has("shift");
-    has_scale_ = spec.has("scale");
+    has_shift_ = spec.has(stages::scale::shift);
+    has_scale_ = spec.has(stages::scale::scale);
   }
 
  private:
@@ -61,10 +62,10 @@ class MinMaxScaler final : public VectorStage {
  public:
   explicit MinMaxScaler(StageSpec& spec)
       : VectorStage(spec, false),
-        low_(spec.reals("low")),
-        scale_(spec.reals("scale")),
-        min_(spec.real("min")),
-        middle_((min_ + spec.real("max")) / 2) {
+        low_(spec.reals(stages::min_max_scaler::low)),
+        scale_(spec.reals(stages::min_max_scaler::scale)),
+        min_(spec.real(stages::min_max_scaler::min)),
+        middle_((min_ + spec.real(stages::min_max_scaler::max)) / 2) {
     if (low_.size() != scale_.size()) spec.fail("expected as many lows as scales");
   }
 
@@ -87,7 +88,8 @@ class MinMaxScaler final : public VectorStage {
 
 class Normalizer final : public VectorStage {
  public:
-  explicit Normalizer(StageSpec& spec) : VectorStage(spec, true), p_(spec.real("p")) {
+  explicit Normalizer(StageSpec& spec)
+      : VectorStage(spec, true), p_(spec.real(stages::normalizer::p)) {
     if (!(p_ >= 1)) spec.fail("expected a norm of 1 or more");
   }
 
@@ -123,9 +125,9 @@ class Normalizer final : public VectorStage {
 };
 
 constexpr StageKind kScalersKinds[] = {
-    {"scale", make_stage<Scale>},
-    {"min_max_scaler", make_stage<MinMaxScaler>},
-    {"normalizer", make_stage<Normalizer>},
+    {stages::scale::kind, make_stage<Scale>},
+    {stages::min_max_scaler::kind, make_stage<MinMaxScaler>},
+    {stages::normalizer::kind, make_stage<Normalizer>},
 };
 
 }  // namespace

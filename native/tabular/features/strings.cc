@@ -19,10 +19,10 @@ class StringIndexer final : public ColumnStage {
   explicit StringIndexer(StageSpec& spec)
       : ColumnStage(spec),
         dictionary_(&spec.dictionary()),
-        index_(spec.text_ids("labels")),
-        unknown_(static_cast<double>(spec.texts("labels").size())),
-        keep_(spec.flag("keep")),
-        absent_(spec.flag("absent")) {
+        index_(spec.text_ids(stages::string_indexer::labels)),
+        unknown_(static_cast<double>(spec.texts(stages::string_indexer::labels).size())),
+        keep_(spec.flag(stages::string_indexer::keep)),
+        absent_(spec.flag(stages::string_indexer::absent)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
   }
@@ -68,7 +68,8 @@ class StringIndexer final : public ColumnStage {
 // Number -> String; Vector or List -> List of String.
 class IndexToString final : public ColumnStage {
  public:
-  explicit IndexToString(StageSpec& spec) : ColumnStage(spec), labels_(spec.text_ids("labels")) {
+  explicit IndexToString(StageSpec& spec)
+      : ColumnStage(spec), labels_(spec.text_ids(stages::index_to_string::labels)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
   }
@@ -124,11 +125,13 @@ class IndexToString final : public ColumnStage {
 class StringMap final : public ColumnStage {
  public:
   explicit StringMap(StageSpec& spec)
-      : ColumnStage(spec), index_(spec.text_ids("labels")), values_(spec.reals("values")) {
+      : ColumnStage(spec),
+        index_(spec.text_ids(stages::string_map::labels)),
+        values_(spec.reals(stages::string_map::values)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
-    if (spec.has("fallback")) fallback_ = spec.real("fallback");
-    if (spec.texts("labels").size() != values_.size()) {
+    if (spec.has(stages::string_map::fallback)) fallback_ = spec.real(stages::string_map::fallback);
+    if (spec.texts(stages::string_map::labels).size() != values_.size()) {
       spec.fail("expected a value for each label");
     }
   }
@@ -158,10 +161,11 @@ class StringMap final : public ColumnStage {
 // String -> Int32: of the first expression that is found in the text.
 class RegexIndexer final : public ColumnStage {
  public:
-  explicit RegexIndexer(StageSpec& spec) : ColumnStage(spec), indices_(spec.integers("indices")) {
+  explicit RegexIndexer(StageSpec& spec)
+      : ColumnStage(spec), indices_(spec.integers(stages::regex_indexer::indices)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
-    for (const std::string_view text : spec.texts("regexes")) {
+    for (const std::string_view text : spec.texts(stages::regex_indexer::regexes)) {
       Result<JavaRegex> made = JavaRegex::compile(text);
       if (made.ok()) regexes_.push_back(std::move(made.value()));
       else spec.fail(made.error().message);
@@ -169,7 +173,8 @@ class RegexIndexer final : public ColumnStage {
     if (!spec.failed() && regexes_.size() != indices_.size()) {
       spec.fail("expected an index for each expression");
     }
-    if (spec.has("fallback")) fallback_ = spec.integer("fallback");
+    if (spec.has(stages::regex_indexer::fallback))
+      fallback_ = spec.integer(stages::regex_indexer::fallback);
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -211,9 +216,10 @@ class NumberMap final : public ColumnStage {
   explicit NumberMap(StageSpec& spec) : ColumnStage(spec) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
-    const std::span<const double> keys = spec.reals("keys"), values = spec.reals("values");
-    if (spec.has("missing")) of_missing_ = spec.real("missing");
-    if (spec.has("other")) of_other_ = spec.real("other");
+    const std::span<const double> keys = spec.reals(stages::number_map::keys),
+                                  values = spec.reals(stages::number_map::values);
+    if (spec.has(stages::number_map::missing)) of_missing_ = spec.real(stages::number_map::missing);
+    if (spec.has(stages::number_map::other)) of_other_ = spec.real(stages::number_map::other);
     if (keys.size() != values.size()) spec.fail("expected a value for each key");
     for (size_t i = 0; i < std::min(keys.size(), values.size()); ++i)
       table_.push_back({keys[i], values[i]});
@@ -251,9 +257,11 @@ class NumberMap final : public ColumnStage {
 };
 
 constexpr StageKind kStringsKinds[] = {
-    {"string_indexer", make_stage<StringIndexer>}, {"index_to_string", make_stage<IndexToString>},
-    {"string_map", make_stage<StringMap>},         {"regex_indexer", make_stage<RegexIndexer>},
-    {"number_map", make_stage<NumberMap>},
+    {stages::string_indexer::kind, make_stage<StringIndexer>},
+    {stages::index_to_string::kind, make_stage<IndexToString>},
+    {stages::string_map::kind, make_stage<StringMap>},
+    {stages::regex_indexer::kind, make_stage<RegexIndexer>},
+    {stages::number_map::kind, make_stage<NumberMap>},
 };
 
 }  // namespace

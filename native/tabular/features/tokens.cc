@@ -74,10 +74,10 @@ class Tokenizer final : public TokenStage {
 class RegexTokenizer final : public TokenStage {
  public:
   explicit RegexTokenizer(StageSpec& spec)
-      : TokenStage(spec, spec.flag("toLowercase")),
-        gaps_(spec.flag("gaps")),
-        length_min_(spec.integer("minTokenLength")) {
-    Result<JavaRegex> made = JavaRegex::compile(spec.text("pattern"));
+      : TokenStage(spec, spec.flag(stages::regex_tokenizer::toLowercase)),
+        gaps_(spec.flag(stages::regex_tokenizer::gaps)),
+        length_min_(spec.integer(stages::regex_tokenizer::minTokenLength)) {
+    Result<JavaRegex> made = JavaRegex::compile(spec.text(stages::regex_tokenizer::pattern));
     if (made.ok()) regex_ = std::move(made.value());
     else spec.fail(made.error().message);
   }
@@ -162,9 +162,11 @@ class WordsStage : public ColumnStage {
 class StopWords final : public WordsStage {
  public:
   explicit StopWords(StageSpec& spec)
-      : WordsStage(spec), dictionary_(&spec.dictionary()), exact_(spec.flag("caseSensitive")) {
+      : WordsStage(spec),
+        dictionary_(&spec.dictionary()),
+        exact_(spec.flag(stages::stop_words::caseSensitive)) {
     std::vector<TextId> stops;
-    for (const std::string_view word : spec.texts("stopWords")) {
+    for (const std::string_view word : spec.texts(stages::stop_words::stopWords)) {
       std::string lowered;
       if (!exact_) append_lower_case(word, lowered);
       stops.push_back(spec.dictionary().add(exact_ ? word : lowered));
@@ -194,7 +196,7 @@ class StopWords final : public WordsStage {
 
 class Ngram final : public WordsStage {
  public:
-  explicit Ngram(StageSpec& spec) : WordsStage(spec), n_(spec.integer("n")) {
+  explicit Ngram(StageSpec& spec) : WordsStage(spec), n_(spec.integer(stages::ngram::n)) {
     if (n_ < 1) spec.fail("expected 1 word or more");
   }
 
@@ -219,7 +221,8 @@ class Ngram final : public WordsStage {
 // Character.isLetter(char).
 class WordFilter final : public WordsStage {
  public:
-  explicit WordFilter(StageSpec& spec) : WordsStage(spec), length_(spec.integer("length")) {
+  explicit WordFilter(StageSpec& spec)
+      : WordsStage(spec), length_(spec.integer(stages::word_filter::length)) {
     re2::RE2::Options options;
     options.set_log_errors(false);
     letters_ = std::make_unique<re2::RE2>("\\p{L}*", options);
@@ -244,9 +247,11 @@ class WordFilter final : public WordsStage {
 };
 
 constexpr StageKind kTokensKinds[] = {
-    {"tokenizer", make_stage<Tokenizer>},    {"regex_tokenizer", make_stage<RegexTokenizer>},
-    {"stop_words", make_stage<StopWords>},   {"ngram", make_stage<Ngram>},
-    {"word_filter", make_stage<WordFilter>},
+    {stages::tokenizer::kind, make_stage<Tokenizer>},
+    {stages::regex_tokenizer::kind, make_stage<RegexTokenizer>},
+    {stages::stop_words::kind, make_stage<StopWords>},
+    {stages::ngram::kind, make_stage<Ngram>},
+    {stages::word_filter::kind, make_stage<WordFilter>},
 };
 
 }  // namespace

@@ -12,7 +12,9 @@ namespace {
 class VectorIndexer final : public VectorStage {
  public:
   explicit VectorIndexer(StageSpec& spec)
-      : VectorStage(spec, true), size_(spec.integer("size")), keep_(spec.flag("keep")) {
+      : VectorStage(spec, true),
+        size_(spec.integer(stages::vector_indexer::size)),
+        keep_(spec.flag(stages::vector_indexer::keep)) {
     if (const char* fault = read(spec); fault != nullptr) spec.fail(fault);
   }
 
@@ -27,9 +29,10 @@ class VectorIndexer final : public VectorStage {
 
   // What is wrong, or null.
   const char* read(StageSpec& spec) {
-    const auto features = spec.integers("features"), counts = spec.integers("counts");
-    const auto values = spec.reals("values");
-    const auto indices = spec.integers("indices");
+    const auto features = spec.integers(stages::vector_indexer::features),
+               counts = spec.integers(stages::vector_indexer::counts);
+    const auto values = spec.reals(stages::vector_indexer::values);
+    const auto indices = spec.integers(stages::vector_indexer::indices);
     if (features.size() != counts.size()) return "expected a count of values for each feature";
     if (values.size() != indices.size()) return "expected an index for each value";
     size_t at = 0;
@@ -93,7 +96,7 @@ class VectorIndexer final : public VectorStage {
   std::vector<Map> maps_;  // by feature
 };
 
-constexpr StageKind kVectorIndexerKinds[] = {{"vector_indexer", make_stage<VectorIndexer>}};
+constexpr StageKind kVectorIndexerKinds[] = {{stages::vector_indexer::kind, make_stage<VectorIndexer>}};
 
 }  // namespace
 

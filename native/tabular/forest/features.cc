@@ -16,15 +16,17 @@ double rounded(double value) { return static_cast<double>(static_cast<float>(val
 }  // namespace
 
 ForestFeatures::ForestFeatures(StageSpec& spec, bool vector)
-    : place_(spec.place), vector_(vector), to_float_(spec.integers("round_to_float")) {
+    : place_(spec.place),
+      vector_(vector),
+      to_float_(spec.integers(stages::forest::round_to_float)) {
   if (vector) {
     spec.expect_inputs(1, 1);
-    vector_size_ = spec.integer("vector_size", -1);
+    vector_size_ = spec.integer(stages::forest::vector_size);
     count_ = vector_size_ > 0 ? static_cast<size_t>(vector_size_) : 0;
   } else {
     count_ = spec.inputs.size();
   }
-  nan_is_largest_ = spec.flag("nan_is_largest");
+  nan_is_largest_ = spec.flag(stages::forest::nan_is_largest);
   if (spec.failed()) return;
   inputs_.assign(spec.inputs.begin(), spec.inputs.end());
   for (const uint32_t input : inputs_) names_.emplace_back(spec.column_name(input));
@@ -36,8 +38,8 @@ ForestFeatures::ForestFeatures(StageSpec& spec, bool vector)
 }
 
 void ForestFeatures::read_codes(StageSpec& spec) {
-  const std::span<const int32_t> counts = spec.integers("category_counts");
-  const std::vector<TextId> words = spec.text_ids("categories");
+  const std::span<const int32_t> counts = spec.integers(stages::forest::category_counts);
+  const std::vector<TextId> words = spec.text_ids(stages::forest::categories);
   size_t at = 0;
   for (size_t i = 0; i + 1 < counts.size(); i += 2) {
     const auto feature = static_cast<size_t>(counts[i]);

@@ -14,11 +14,12 @@ namespace {
 constexpr size_t kBlockBytes = 32 * 1024;
 constexpr size_t kBlockRowsMin = 16, kBlockRowsMax = 256;
 
-enum class Sum : uint8_t { Sum, Mean, Each };
+using Sum = stages::ForestSum;
 
 class ForestStage final : public Stage {
  public:
-  explicit ForestStage(StageSpec& spec) : place_(spec.place), features_(spec, spec.flag("vector")) {
+  explicit ForestStage(StageSpec& spec)
+      : place_(spec.place), features_(spec, spec.flag(stages::forest::vector)) {
     read_trees(spec);
     read_sums(spec);
     if (spec.failed()) return;
@@ -71,18 +72,18 @@ class ForestStage final : public Stage {
 
 void ForestStage::read_trees(StageSpec& spec) {
   TreeNodes nodes;
-  nodes.feature = spec.integers("feature");
-  nodes.threshold = spec.reals("threshold");
-  nodes.left = spec.integers("left");
-  nodes.right = spec.integers("right");
-  nodes.test = spec.integers("test");
-  nodes.missing = spec.integers("missing");
-  nodes.roots = spec.integers("roots");
-  nodes.set_offsets = spec.integers("set_offsets");
-  nodes.set_members = spec.integers("set_members");
+  nodes.feature = spec.integers(stages::forest::feature);
+  nodes.threshold = spec.reals(stages::forest::threshold);
+  nodes.left = spec.integers(stages::forest::left);
+  nodes.right = spec.integers(stages::forest::right);
+  nodes.test = spec.integers(stages::forest::test);
+  nodes.missing = spec.integers(stages::forest::missing);
+  nodes.roots = spec.integers(stages::forest::roots);
+  nodes.set_offsets = spec.integers(stages::forest::set_offsets);
+  nodes.set_members = spec.integers(stages::forest::set_members);
   nodes.feature_count = features_.count();
-  leaves_ = spec.reals("leaves");
-  const int32_t width = spec.integer("width");
+  leaves_ = spec.reals(stages::forest::leaves);
+  const int32_t width = spec.integer(stages::forest::width);
   if (spec.failed()) return;
   if (width < 1 || leaves_.size() % static_cast<size_t>(width) != 0) {
     spec.fail(std::to_string(leaves_.size()) + " values of leaves that have " +
@@ -95,14 +96,11 @@ void ForestStage::read_trees(StageSpec& spec) {
 }
 
 void ForestStage::read_sums(StageSpec& spec) {
-  const std::string_view sum = spec.text("sum");
-  if (sum == "mean") sum_ = Sum::Mean;
-  else if (sum == "each") sum_ = Sum::Each;
-  else if (sum != "sum") spec.fail("there is no sum '" + std::string(sum) + "'");
-  weights_ = spec.reals("weights");
-  base_ = spec.reals("base");
-  float_sums_ = spec.flag("float_sums");
-  skip_ = spec.flag("skip_no_answer");
+  sum_ = spec.choice(stages::forest::sum);
+  weights_ = spec.reals(stages::forest::weights);
+  base_ = spec.reals(stages::forest::base);
+  float_sums_ = spec.flag(stages::forest::float_sums);
+  skip_ = spec.flag(stages::forest::skip_no_answer);
   if (spec.failed()) return;
   if (!weights_.empty() && weights_.size() != forest_.tree_count()) {
     spec.fail("expected " + std::to_string(forest_.tree_count()) + " weights, got " +
@@ -119,8 +117,8 @@ void ForestStage::read_sums(StageSpec& spec) {
 }
 
 void ForestStage::read_outputs(StageSpec& spec) {
-  has_values_ = spec.flag("has_values");
-  has_leaf_ = spec.flag("has_leaf");
+  has_values_ = spec.flag(stages::forest::has_values);
+  has_leaf_ = spec.flag(stages::forest::has_leaf);
   const size_t count = static_cast<size_t>(has_values_) + static_cast<size_t>(has_leaf_);
   spec.expect_outputs(std::max<size_t>(count, 1), count);
   if (spec.failed()) return;
@@ -315,7 +313,7 @@ Status ForestStage::run(Run& run, Rows rows) const {
 
 std::unique_ptr<Stage> make(StageSpec& spec) { return std::make_unique<ForestStage>(spec); }
 
-constexpr StageKind kKinds[] = {{"forest", make}};
+constexpr StageKind kKinds[] = {{stages::forest::kind, make}};
 
 }  // namespace
 

@@ -48,42 +48,27 @@ void normalize(std::span<double> values) {
 
 double sigmoid(double value) { return 1 / (1 + std::exp(-value)); }
 
-enum class Link : uint8_t {
-  None,
-  Sigmoid,
-  FirstSigmoid,
-  SecondSigmoid,
-  Gbt,
-  Softmax,
-  Normalize,
-  Unknown
-};
-
-Link link_of(std::string_view name) {
-  constexpr std::string_view kNames[] = {"none", "sigmoid", "first_sigmoid", "second_sigmoid",
-                                         "gbt",  "softmax", "normalize"};
-  return static_cast<Link>(std::find(std::begin(kNames), std::end(kNames), name) -
-                           std::begin(kNames));
-}
+using Link = stages::ScoreLink;
 
 // Scores -> probability, prediction.
 class Classify final : public ColumnStage {
  public:
   explicit Classify(StageSpec& spec)
       : ColumnStage(spec),
-        link_(link_of(spec.text("link"))),
-        thresholds_(spec.reals("thresholds")),
-        zero_infinity_(spec.flag("zeroInfinity")) {
-    const Roles roles(spec, {"probability", "prediction"});
-    probability_ = roles["probability"];
-    prediction_ = roles["prediction"];
+        link_(spec.choice(stages::classify::link)),
+        thresholds_(spec.reals(stages::classify::thresholds)),
+        zero_infinity_(spec.flag(stages::classify::zeroInfinity)) {
+    using Role = stages::ProbabilityRole;
+    const Roles<Role> roles(spec, stages::classify::roles);
+    probability_ = roles[Role::Probability];
+    prediction_ = roles[Role::Prediction];
     spec.expect_inputs(1, 1);
-    if (spec.has("rawThreshold")) raw_threshold_ = spec.real("rawThreshold");
-    if (spec.has("probabilityThreshold")) {
-      probability_threshold_ = spec.real("probabilityThreshold");
+    if (spec.has(stages::classify::rawThreshold))
+      raw_threshold_ = spec.real(stages::classify::rawThreshold);
+    if (spec.has(stages::classify::probabilityThreshold)) {
+      probability_threshold_ = spec.real(stages::classify::probabilityThreshold);
     }
-    if (link_ == Link::Unknown) spec.fail("an unknown link");
-    if (spec.has("thresholds") && thresholds_.empty()) spec.fail("no thresholds");
+    if (spec.has(stages::classify::thresholds) && thresholds_.empty()) spec.fail("no thresholds");
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -129,8 +114,7 @@ class Classify final : public ColumnStage {
 
   void link(std::span<double> values) const {
     switch (link_) {
-      case Link::None:
-      case Link::Unknown: break;
+      case Link::None: break;
       case Link::Sigmoid:
         for (double& value : values) value = sigmoid(value);
         break;
@@ -208,9 +192,10 @@ class OneVsRest final : public ColumnStage {
 class Greatest final : public ColumnStage {
  public:
   explicit Greatest(StageSpec& spec) : ColumnStage(spec) {
-    const Roles roles(spec, {"index", "value"});
-    index_ = roles["index"];
-    value_ = roles["value"];
+    using Role = stages::GreatestRole;
+    const Roles<Role> roles(spec, stages::greatest::roles);
+    index_ = roles[Role::Index];
+    value_ = roles[Role::Value];
     spec.expect_inputs(1, 1);
   }
 
@@ -241,10 +226,13 @@ class Greatest final : public ColumnStage {
 class MultinomialLabeler final : public ColumnStage {
  public:
   explicit MultinomialLabeler(StageSpec& spec)
-      : ColumnStage(spec), names_of_(spec.text_ids("names")), threshold_(spec.real("threshold")) {
-    const Roles roles(spec, {"probabilities", "labels"});
-    probabilities_ = roles["probabilities"];
-    labels_ = roles["labels"];
+      : ColumnStage(spec),
+        names_of_(spec.text_ids(stages::multinomial_labeler::names)),
+        threshold_(spec.real(stages::multinomial_labeler::threshold)) {
+    using Role = stages::LabelerRole;
+    const Roles<Role> roles(spec, stages::multinomial_labeler::roles);
+    probabilities_ = roles[Role::Probabilities];
+    labels_ = roles[Role::Labels];
     spec.expect_inputs(1, 1);
   }
 
@@ -280,10 +268,10 @@ class MultinomialLabeler final : public ColumnStage {
 };
 
 constexpr StageKind kClassifyKinds[] = {
-    {"classify", make_stage<Classify>},
-    {"one_vs_rest", make_stage<OneVsRest>},
-    {"greatest", make_stage<Greatest>},
-    {"multinomial_labeler", make_stage<MultinomialLabeler>},
+    {stages::classify::kind, make_stage<Classify>},
+    {stages::one_vs_rest::kind, make_stage<OneVsRest>},
+    {stages::greatest::kind, make_stage<Greatest>},
+    {stages::multinomial_labeler::kind, make_stage<MultinomialLabeler>},
 };
 
 }  // namespace

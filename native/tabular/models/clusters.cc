@@ -30,10 +30,8 @@ double dot(const double* a, const double* b, size_t n) {
 // Points, one of which is the nearest to a row's.
 class Centers {
  public:
-  Centers(StageSpec& spec, size_t count) : values_(spec.reals("centers")) {
-    const std::string_view distance = spec.text("distance");
-    cosine_ = distance == "cosine";
-    if (!cosine_ && distance != "euclidean") spec.fail("an unknown distance");
+  Centers(StageSpec& spec, size_t count) : values_(spec.reals(stages::centers::centers)) {
+    cosine_ = spec.choice(stages::centers::distance) == stages::Distance::Cosine;
     if (count == 0 || values_.size() % count != 0) {
       spec.fail("expected the values of " + std::to_string(count) + " centers");
       return;
@@ -95,17 +93,15 @@ class ClusterStage : public VectorToNumberStage {
   }
 };
 
-size_t count_of(StageSpec& spec, std::string_view name) {
-  const int32_t count = spec.integer(name);
+size_t count_of(StageSpec& spec) {
+  const int32_t count = spec.integer(stages::k_means::k);
   if (count < 1) spec.fail("expected 1 cluster or more");
   return static_cast<size_t>(std::max(count, 0));
 }
 
 class KMeans final : public ClusterStage {
  public:
-  explicit KMeans(StageSpec& spec) : ClusterStage(spec, count_of(spec, "k")) {
-    count_ = count_of(spec, "k");
-  }
+  explicit KMeans(StageSpec& spec) : ClusterStage(spec, count_of(spec)) { count_ = count_of(spec); }
 
  private:
   double cluster_of(const double* point) const override {
@@ -117,10 +113,10 @@ class KMeans final : public ClusterStage {
 class BisectingKMeans final : public ClusterStage {
  public:
   explicit BisectingKMeans(StageSpec& spec)
-      : ClusterStage(spec, spec.integers("indices").size()),
-        firsts_(spec.integers("firsts")),
-        counts_(spec.integers("counts")),
-        indices_(spec.integers("indices")) {
+      : ClusterStage(spec, spec.integers(stages::bisecting_k_means::indices).size()),
+        firsts_(spec.integers(stages::bisecting_k_means::firsts)),
+        counts_(spec.integers(stages::bisecting_k_means::counts)),
+        indices_(spec.integers(stages::bisecting_k_means::indices)) {
     if (firsts_.size() != indices_.size() || counts_.size() != indices_.size()) {
       spec.fail("expected children of each node");
       return;
@@ -152,13 +148,14 @@ class GaussianMixture final : public ColumnStage {
  public:
   explicit GaussianMixture(StageSpec& spec)
       : ColumnStage(spec),
-        weights_(spec.reals("weights")),
-        means_(spec.reals("means")),
-        roots_(spec.reals("roots")),
-        constants_(spec.reals("constants")) {
-    const Roles roles(spec, {"probability", "prediction"});
-    probability_ = roles["probability"];
-    prediction_ = roles["prediction"];
+        weights_(spec.reals(stages::gaussian_mixture::weights)),
+        means_(spec.reals(stages::gaussian_mixture::means)),
+        roots_(spec.reals(stages::gaussian_mixture::roots)),
+        constants_(spec.reals(stages::gaussian_mixture::constants)) {
+    using Role = stages::ProbabilityRole;
+    const Roles<Role> roles(spec, stages::gaussian_mixture::roles);
+    probability_ = roles[Role::Probability];
+    prediction_ = roles[Role::Prediction];
     spec.expect_inputs(1, 1);
     const size_t k = weights_.size();
     if (k == 0 || means_.size() % k != 0 || constants_.size() != k) {
@@ -220,9 +217,9 @@ class GaussianMixture final : public ColumnStage {
 };
 
 constexpr StageKind kClustersKinds[] = {
-    {"k_means", make_stage<KMeans>},
-    {"bisecting_k_means", make_stage<BisectingKMeans>},
-    {"gaussian_mixture", make_stage<GaussianMixture>},
+    {stages::k_means::kind, make_stage<KMeans>},
+    {stages::bisecting_k_means::kind, make_stage<BisectingKMeans>},
+    {stages::gaussian_mixture::kind, make_stage<GaussianMixture>},
 };
 
 }  // namespace

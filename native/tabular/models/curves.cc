@@ -24,9 +24,9 @@ class Isotonic final : public ColumnStage {
  public:
   explicit Isotonic(StageSpec& spec)
       : ColumnStage(spec),
-        boundaries_(spec.reals("boundaries")),
-        predictions_(spec.reals("predictions")),
-        index_(spec.integer("index", 0)) {
+        boundaries_(spec.reals(stages::isotonic::boundaries)),
+        predictions_(spec.reals(stages::isotonic::predictions)),
+        index_(spec.integer(stages::isotonic::index)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
     if (boundaries_.empty() || boundaries_.size() != predictions_.size()) {
@@ -89,13 +89,13 @@ class FactorizationMachine final : public ColumnStage {
  public:
   explicit FactorizationMachine(StageSpec& spec)
       : ColumnStage(spec),
-        intercept_(spec.real("intercept")),
-        linear_(spec.reals("linear")),
-        factors_(spec.reals("factors")),
-        mirror_(spec.flag("mirror")) {
+        intercept_(spec.real(stages::factorization_machine::intercept)),
+        linear_(spec.reals(stages::factorization_machine::linear)),
+        factors_(spec.reals(stages::factorization_machine::factors)),
+        mirror_(spec.flag(stages::factorization_machine::mirror)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
-    const int32_t size = spec.integer("size");
+    const int32_t size = spec.integer(stages::factorization_machine::size);
     size_ = static_cast<size_t>(std::max(size, 0));
     if (size < 1 || factors_.size() % size_ != 0) {
       spec.fail("expected factors of " + std::to_string(size) + " values");
@@ -153,8 +153,8 @@ class FactorizationMachine final : public ColumnStage {
 };
 
 constexpr StageKind kCurvesKinds[] = {
-    {"isotonic", make_stage<Isotonic>},
-    {"factorization_machine", make_stage<FactorizationMachine>},
+    {stages::isotonic::kind, make_stage<Isotonic>},
+    {stages::factorization_machine::kind, make_stage<FactorizationMachine>},
 };
 
 }  // namespace

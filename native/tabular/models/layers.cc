@@ -13,9 +13,9 @@ class GaussianBayes final : public VectorStage {
  public:
   explicit GaussianBayes(StageSpec& spec)
       : VectorStage(spec, false),
-        priors_(spec.reals("pi")),
-        means_(spec.reals("theta")),
-        variances_(spec.reals("sigma")) {
+        priors_(spec.reals(stages::gaussian_bayes::pi)),
+        means_(spec.reals(stages::gaussian_bayes::theta)),
+        variances_(spec.reals(stages::gaussian_bayes::sigma)) {
     if (priors_.empty() || means_.size() % priors_.size() != 0 ||
         means_.size() != variances_.size()) {
       spec.fail("expected as many means and variances for each class");
@@ -68,8 +68,8 @@ class Perceptron final : public DenseStage {
   // Of each layer the weights [inputs, outputs], then the biases.
   static std::vector<DenseLayer> read_layers(StageSpec& spec) {
     std::vector<DenseLayer> layers;
-    const auto sizes = spec.integers("layers");
-    const auto weights = spec.reals("weights");
+    const auto sizes = spec.integers(stages::perceptron::layers);
+    const auto weights = spec.reals(stages::perceptron::weights);
     size_t expected = 0;
     for (size_t l = 0; l < sizes.size(); ++l) {
       if (sizes[l] < 1) spec.fail("a layer of " + std::to_string(sizes[l]) + " values");
@@ -97,8 +97,8 @@ class Perceptron final : public DenseStage {
 };
 
 constexpr StageKind kLayersKinds[] = {
-    {"gaussian_bayes", make_stage<GaussianBayes>},
-    {"perceptron", make_stage<Perceptron>},
+    {stages::gaussian_bayes::kind, make_stage<GaussianBayes>},
+    {stages::perceptron::kind, make_stage<Perceptron>},
 };
 
 }  // namespace

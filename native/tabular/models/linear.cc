@@ -17,12 +17,11 @@ class LinearScores final : public DenseStage {
  public:
   explicit LinearScores(StageSpec& spec)
       : DenseStage(spec),
-        mirror_(spec.flag("mirror")),
-        minus_log_sum_exp_(spec.flag("minusLogSumExp")) {
-    const auto coefficients = spec.reals("coefficients"), intercepts = spec.reals("intercepts");
-    const std::string_view rule = spec.text("rule", "any");
-    rule_ = rule == "nonnegative" ? Rule::Nonnegative : rule == "binary" ? Rule::Binary : Rule::Any;
-    if (rule_ == Rule::Any && rule != "any") spec.fail("an unknown rule");
+        mirror_(spec.flag(stages::linear_scores::mirror)),
+        minus_log_sum_exp_(spec.flag(stages::linear_scores::minusLogSumExp)) {
+    const auto coefficients = spec.reals(stages::linear_scores::coefficients),
+               intercepts = spec.reals(stages::linear_scores::intercepts);
+    rule_ = spec.choice(stages::linear_scores::rule);
     const size_t classes = intercepts.size();
     if (classes == 0 || coefficients.size() % classes != 0) {
       spec.fail("expected as many coefficients for each intercept");
@@ -36,7 +35,7 @@ class LinearScores final : public DenseStage {
   }
 
  private:
-  enum class Rule : uint8_t { Any, Nonnegative, Binary };
+  using Rule = stages::FeatureRule;
 
   std::string fault_of(const VectorRow& in) const override {
     return rule_ == Rule::Any ? std::string() : against_rule(in);
@@ -77,8 +76,8 @@ class LinearRegression final : public VectorToNumberStage {
  public:
   explicit LinearRegression(StageSpec& spec)
       : VectorToNumberStage(spec, Type::Double),
-        coefficients_(spec.reals("coefficients")),
-        intercept_(spec.real("intercept")) {}
+        coefficients_(spec.reals(stages::linear_regression::coefficients)),
+        intercept_(spec.real(stages::linear_regression::intercept)) {}
 
  private:
   std::string answer(const VectorRow& in, double& out) const override {
@@ -96,19 +95,16 @@ class Glm final : public ColumnStage {
  public:
   explicit Glm(StageSpec& spec)
       : ColumnStage(spec),
-        coefficients_(spec.reals("coefficients")),
-        intercept_(spec.real("intercept")),
-        link_power_(spec.real("linkPower", 1)) {
-    const Roles roles(spec, {"prediction", "linkPrediction"});
-    prediction_ = roles["prediction"];
-    link_prediction_ = roles["linkPrediction"];
+        coefficients_(spec.reals(stages::glm::coefficients)),
+        intercept_(spec.real(stages::glm::intercept)),
+        link_power_(spec.real(stages::glm::linkPower)) {
+    using Role = stages::GlmRole;
+    const Roles<Role> roles(spec, stages::glm::roles);
+    prediction_ = roles[Role::Prediction];
+    link_prediction_ = roles[Role::LinkPrediction];
     spec.expect_inputs(1, 2);
-    constexpr std::string_view kLinks[] = {"identity", "log",     "inverse", "logit",
-                                           "probit",   "cloglog", "sqrt",    "power"};
-    constexpr std::string_view kFamilies[] = {"gaussian", "binomial", "poisson", "gamma",
-                                              "tweedie"};
-    link_ = static_cast<Link>(find(spec, kLinks, spec.text("link")));
-    family_ = static_cast<Family>(find(spec, kFamilies, spec.text("family")));
+    link_ = spec.choice(stages::glm::link);
+    family_ = spec.choice(stages::glm::family);
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -136,16 +132,8 @@ class Glm final : public ColumnStage {
   }
 
  private:
-  enum class Link : uint8_t { Identity, Log, Inverse, Logit, Probit, Cloglog, Sqrt, Power };
-  enum class Family : uint8_t { Gaussian, Binomial, Poisson, Gamma, Tweedie };
-
-  static size_t find(StageSpec& spec, std::span<const std::string_view> names,
-                     std::string_view name) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found != names.end()) return static_cast<size_t>(found - names.begin());
-    spec.fail("an unknown link or family '" + std::string(name) + "'");
-    return 0;
-  }
+  using Link = stages::GlmLink;
+  using Family = stages::GlmFamily;
 
   double mean_of(double eta) const {
     switch (link_) {
@@ -183,14 +171,15 @@ class Aft final : public ColumnStage {
  public:
   explicit Aft(StageSpec& spec)
       : ColumnStage(spec),
-        coefficients_(spec.reals("coefficients")),
-        intercept_(spec.real("intercept")) {
-    const Roles roles(spec, {"prediction", "quantiles"});
-    prediction_ = roles["prediction"];
-    quantiles_ = roles["quantiles"];
+        coefficients_(spec.reals(stages::aft::coefficients)),
+        intercept_(spec.real(stages::aft::intercept)) {
+    using Role = stages::AftRole;
+    const Roles<Role> roles(spec, stages::aft::roles);
+    prediction_ = roles[Role::Prediction];
+    quantiles_ = roles[Role::Quantiles];
     spec.expect_inputs(1, 1);
-    const double scale = spec.real("scale");
-    for (const double probability : spec.reals("probabilities")) {
+    const double scale = spec.real(stages::aft::scale);
+    for (const double probability : spec.reals(stages::aft::probabilities)) {
       factors_.push_back(std::exp(std::log(-std::log1p(-probability)) * scale));
     }
   }
@@ -223,10 +212,10 @@ class Aft final : public ColumnStage {
 };
 
 constexpr StageKind kLinearKinds[] = {
-    {"linear_scores", make_stage<LinearScores>},
-    {"linear_regression", make_stage<LinearRegression>},
-    {"glm", make_stage<Glm>},
-    {"aft", make_stage<Aft>},
+    {stages::linear_scores::kind, make_stage<LinearScores>},
+    {stages::linear_regression::kind, make_stage<LinearRegression>},
+    {stages::glm::kind, make_stage<Glm>},
+    {stages::aft::kind, make_stage<Aft>},
 };
 
 }  // namespace

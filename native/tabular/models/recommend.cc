@@ -14,9 +14,10 @@ namespace {
 // Floats by id.
 class Factors {
  public:
-  Factors(StageSpec& spec, std::string_view ids_name, std::string_view factors_name, size_t rank) {
-    const auto ids = spec.integers(ids_name);
-    const auto factors = spec.reals(factors_name);
+  Factors(StageSpec& spec, const IntegersAttribute& ids_attribute,
+          const RealsAttribute& factors_attribute, size_t rank) {
+    const auto ids = spec.integers(ids_attribute);
+    const auto factors = spec.reals(factors_attribute);
     if (factors.size() != ids.size() * rank) {
       spec.fail("expected " + std::to_string(rank) + " factors for each id");
       return;
@@ -37,7 +38,7 @@ class Factors {
 };
 
 size_t rank_of(StageSpec& spec) {
-  const int32_t rank = spec.integer("rank");
+  const int32_t rank = spec.integer(stages::als::rank);
   if (rank < 1) spec.fail("expected a rank of 1 or more");
   return static_cast<size_t>(std::max(rank, 0));
 }
@@ -48,9 +49,9 @@ class Als final : public ColumnStage {
   explicit Als(StageSpec& spec)
       : ColumnStage(spec),
         rank_(rank_of(spec)),
-        users_(spec, "userIds", "userFactors", rank_),
-        items_(spec, "itemIds", "itemFactors", rank_),
-        drop_(spec.flag("drop")) {
+        users_(spec, stages::als::userIds, stages::als::userFactors, rank_),
+        items_(spec, stages::als::itemIds, stages::als::itemFactors, rank_),
+        drop_(spec.flag(stages::als::drop)) {
     spec.expect_inputs(2, 2);
     spec.expect_outputs(1, 1);
   }
@@ -110,11 +111,11 @@ class Als final : public ColumnStage {
 class FpGrowth final : public ColumnStage {
  public:
   explicit FpGrowth(StageSpec& spec)
-      : ColumnStage(spec), consequents_(spec.text_ids("consequents")) {
+      : ColumnStage(spec), consequents_(spec.text_ids(stages::fp_growth::consequents)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(1, 1);
-    const auto counts = spec.integers("counts");
-    const std::vector<TextId> items = spec.text_ids("antecedents");
+    const auto counts = spec.integers(stages::fp_growth::counts);
+    const std::vector<TextId> items = spec.text_ids(stages::fp_growth::antecedents);
     if (counts.size() != consequents_.size()) spec.fail("expected a count for each consequent");
     size_t at = 0;
     for (const int32_t count : counts) {
@@ -169,8 +170,8 @@ class FpGrowth final : public ColumnStage {
 };
 
 constexpr StageKind kRecommendKinds[] = {
-    {"als", make_stage<Als>},
-    {"fp_growth", make_stage<FpGrowth>},
+    {stages::als::kind, make_stage<Als>},
+    {stages::fp_growth::kind, make_stage<FpGrowth>},
 };
 
 }  // namespace

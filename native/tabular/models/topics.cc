@@ -23,9 +23,9 @@ class Lda final : public VectorStage {
  public:
   explicit Lda(StageSpec& spec)
       : VectorStage(spec, false),
-        start_(spec.reals("start")),
-        concentration_(spec.reals("concentration")),
-        words_(spec.reals("words")) {
+        start_(spec.reals(stages::lda::start)),
+        concentration_(spec.reals(stages::lda::concentration)),
+        words_(spec.reals(stages::lda::words)) {
     const size_t k = start_.size();
     if (k == 0 || concentration_.size() != k || words_.size() % k != 0) {
       spec.fail("expected a start, a concentration and the words' likelihoods of each topic");
@@ -118,7 +118,7 @@ class Lda final : public VectorStage {
   size_t vocabulary_ = 0;
 };
 
-constexpr StageKind kTopicsKinds[] = {{"lda", make_stage<Lda>}};
+constexpr StageKind kTopicsKinds[] = {{stages::lda::kind, make_stage<Lda>}};
 
 }  // namespace
 

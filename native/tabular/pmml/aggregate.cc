@@ -9,17 +9,13 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class Function : uint8_t { Count, Sum, Average, Min, Max };
-constexpr std::string_view kNames[] = {"count", "sum", "average", "min", "max"};
+using Function = stages::AggregateFunction;
 
 // List -> its count, sum, average, least or largest value. NaN is left out.
 class Aggregate final : public OneOutput {
  public:
   explicit Aggregate(StageSpec& spec) : OneOutput(spec) {
-    const std::string_view name = spec.text("function");
-    const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
-    if (found == std::end(kNames)) spec.fail("function is '" + std::string(name) + "'");
-    else function_ = static_cast<Function>(found - std::begin(kNames));
+    function_ = spec.choice(stages::pmml_aggregate::function);
     const bool fits = function_ == Function::Count
                           ? type_ == Type::Int32
                           : is_real(type_) || (type_ == Type::Int32 && keeps_type());
@@ -63,7 +59,7 @@ class Aggregate final : public OneOutput {
       least = count == 1 ? number : std::min(least, number);
       most = count == 1 ? number : std::max(most, number);
     }
-    const std::string_view name = kNames[static_cast<size_t>(function_)];
+    const std::string_view name = stages::kAggregateFunctionWords[static_cast<size_t>(function_)];
     switch (function_) {
       case Function::Count: return number_of(eval, type_, static_cast<double>(count), name);
       case Function::Sum: return count == 0 ? Value() : number_of(eval, type_, sum, name);

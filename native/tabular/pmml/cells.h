@@ -100,9 +100,9 @@ inline bool fits(Type column, const Value& value) {
 }
 
 // The values of an attribute, `what` in words, which are written to a column of that type.
-inline std::vector<Value> values_of(StageSpec& spec, std::string_view name, Type type,
+inline std::vector<Value> values_of(StageSpec& spec, const ValuesAttribute& attribute, Type type,
                                     const char* what) {
-  std::vector<Value> values = spec.values(name);
+  std::vector<Value> values = spec.values(attribute);
   for (const Value& each : values) {
     if (!fits(type, each)) spec.fail(std::string(what) + " has another type than the output");
   }
@@ -122,11 +122,13 @@ inline int64_t index_of(std::span<const Value> values, const Column& column, uin
 }
 
 // The one value of an attribute, if it is there.
-inline std::optional<Value> one_value(StageSpec& spec, std::string_view name, Type type) {
-  if (!spec.has(name)) return std::nullopt;
-  const std::vector<Value> values = spec.values(name);
+inline std::optional<Value> one_value(StageSpec& spec, const ValuesAttribute& attribute,
+                                      Type type) {
+  if (!spec.has(attribute)) return std::nullopt;
+  const std::vector<Value> values = spec.values(attribute);
   if (values.size() != 1 || !fits(type, values.front())) {
-    spec.fail("attribute '" + std::string(name) + "' is not one value of the column's type");
+    spec.fail("attribute '" + std::string(attribute.name) +
+              "' is not one value of the column's type");
     return std::nullopt;
   }
   return values.front();
@@ -165,8 +167,8 @@ struct Interval {
 };
 
 // left, right, closed left, closed right; four numbers each.
-inline std::vector<Interval> intervals_of(StageSpec& spec, std::string_view name) {
-  const std::span<const double> flat = spec.reals(name);
+inline std::vector<Interval> intervals_of(StageSpec& spec, const RealsAttribute& attribute) {
+  const std::span<const double> flat = spec.reals(attribute);
   if (flat.size() % 4 != 0) spec.fail("intervals have four numbers each");
   std::vector<Interval> made;
   for (size_t i = 0; i + 4 <= flat.size(); i += 4) {

@@ -11,22 +11,25 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class OnMissing : uint8_t { Continue, Skip, Missing };
+using OnMissing = stages::SegmentMissing;
+using Method = stages::CombineMethod;
+
+bool is_weighted(Method method) {
+  return method == Method::WeightedSum || method == Method::WeightedAverage ||
+         method == Method::WeightedMedian || method == Method::WeightedMajorityVote;
+}
 
 // Which segments of a row count, with their weights.
 class Ensemble : public Stage {
  public:
   explicit Ensemble(StageSpec& spec)
       : place_(spec.place),
-        method_(spec.text("method")),
-        weights_(spec.reals("weights")),
-        mask_of_(spec.integers("mask_of")),
-        weight_of_(spec.integers("weight_of")),
-        threshold_(spec.real("threshold", 1)) {
-    const std::string_view treatment = spec.text("on_missing", "continue");
-    if (treatment == "skip") on_missing_ = OnMissing::Skip;
-    else if (treatment == "missing") on_missing_ = OnMissing::Missing;
-    else if (treatment != "continue") spec.fail("on_missing is '" + std::string(treatment) + "'");
+        method_(spec.choice(stages::pmml_ensemble::method)),
+        weights_(spec.reals(stages::pmml_ensemble::weights)),
+        mask_of_(spec.integers(stages::pmml_ensemble::mask_of)),
+        weight_of_(spec.integers(stages::pmml_ensemble::weight_of)),
+        threshold_(spec.real(stages::pmml_ensemble::threshold)) {
+    on_missing_ = spec.choice(stages::pmml_ensemble::on_missing);
     spec.expect_outputs(1, 2);
     count_ = weights_.size();
     inputs_.assign(spec.inputs.begin(), spec.inputs.end());
@@ -93,7 +96,7 @@ class Ensemble : public Stage {
   }
 
   bool no_weight(const std::vector<Part>& parts) const {
-    if (!method_.starts_with("weighted")) return false;
+    if (!is_weighted(method_)) return false;
     double all = 0;
     for (const Part& part : parts) all += part.weight;
     return all == 0;
@@ -103,7 +106,8 @@ class Ensemble : public Stage {
   }
   bool skips_missing() const { return on_missing_ == OnMissing::Skip; }
 
-  std::string place_, method_;
+  std::string place_;
+  Method method_;
   std::span<const double> weights_;
   std::span<const int32_t> mask_of_, weight_of_;
   double threshold_;
@@ -115,15 +119,12 @@ class Ensemble : public Stage {
 class Combine final : public Ensemble {
  public:
   explicit Combine(StageSpec& spec) : Ensemble(spec) {
-    static constexpr std::string_view kMethods[] = {
-        "sum", "weightedSum", "average", "weightedAverage", "median", "weightedMedian"};
-    const auto* found = std::find(std::begin(kMethods), std::end(kMethods), method_);
-    if (found == std::end(kMethods)) spec.fail("method is '" + method_ + "'");
-    weighted_ = method_.starts_with("weighted");
-    median_ = method_.ends_with("edian");
-    average_ = method_.ends_with("verage");
+    if (method_ > Method::WeightedMedian) spec.fail("the method does not combine numbers");
+    weighted_ = is_weighted(method_);
+    median_ = method_ == Method::Median || method_ == Method::WeightedMedian;
+    average_ = method_ == Method::Average || method_ == Method::WeightedAverage;
     sum_ = !median_ && !average_;
-    single_ = spec.flag("single");
+    single_ = spec.flag(stages::pmml_combine::single);
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -199,12 +200,14 @@ class Combine final : public Ensemble {
 class Vote final : public Ensemble {
  public:
   explicit Vote(StageSpec& spec) : Ensemble(spec) {
-    weighted_ = method_ == "weightedMajorityVote";
-    if (!weighted_ && method_ != "majorityVote") spec.fail("method is '" + method_ + "'");
+    weighted_ = method_ == Method::WeightedMajorityVote;
+    if (!weighted_ && method_ != Method::MajorityVote) {
+      spec.fail("the method does not count votes");
+    }
     spec.expect_outputs(2, 2);
     if (spec.failed()) return;
     type_ = spec.column_type(outputs_[1]);
-    labels_ = values_of(spec, "labels", type_, "a label");
+    labels_ = values_of(spec, stages::pmml_vote::labels, type_, "a label");
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -264,14 +267,14 @@ class Blend final : public Ensemble {
  public:
   explicit Blend(StageSpec& spec)
       : Ensemble(spec),
-        maps_(spec.integers("maps")),
-        order_(spec.integers("order")),
-        width_(static_cast<size_t>(std::max(spec.integer("width"), 0))) {
-    weighted_ = method_ == "weightedAverage";
-    median_ = method_ == "median";
-    max_ = method_ == "max";
-    if (!weighted_ && !median_ && !max_ && method_ != "average") {
-      spec.fail("method is '" + method_ + "'");
+        maps_(spec.integers(stages::pmml_blend::maps)),
+        order_(spec.integers(stages::pmml_blend::order)),
+        width_(static_cast<size_t>(std::max(spec.integer(stages::pmml_blend::width), 0))) {
+    weighted_ = method_ == Method::WeightedAverage;
+    median_ = method_ == Method::Median;
+    max_ = method_ == Method::Max;
+    if (!weighted_ && !median_ && !max_ && method_ != Method::Average) {
+      spec.fail("the method does not combine probabilities");
     }
     if (width_ == 0 || maps_.size() != count_ * width_) spec.fail("a map for each segment");
     const auto is_label = [&](int32_t at) { return at >= 0 && static_cast<size_t>(at) < width_; };
@@ -358,7 +361,9 @@ class Blend final : public Ensemble {
 class LeafVotes final : public Stage {
  public:
   explicit LeafVotes(StageSpec& spec)
-      : place_(spec.place), label_of_(spec.integers("label_of")), weights_(spec.reals("weights")) {
+      : place_(spec.place),
+        label_of_(spec.integers(stages::pmml_leaf_votes::label_of)),
+        weights_(spec.reals(stages::pmml_leaf_votes::weights)) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(2, 2);
     if (spec.failed()) return;
@@ -366,7 +371,7 @@ class LeafVotes final : public Stage {
     votes_ = spec.outputs[0];
     out_ = spec.outputs[1];
     type_ = spec.column_type(out_);
-    labels_ = values_of(spec, "labels", type_, "a label");
+    labels_ = values_of(spec, stages::pmml_leaf_votes::labels, type_, "a label");
     const auto count = static_cast<int64_t>(labels_.size());
     const bool fit = std::all_of(label_of_.begin(), label_of_.end(),
                                  [&](int32_t label) { return label >= 0 && label < count; });

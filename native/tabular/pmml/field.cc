@@ -9,14 +9,14 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class Invalid : uint8_t { Refuse, AsIs, AsMissing, Replace };
-enum class Outliers : uint8_t { AsIs, AsMissing, AsExtreme };
+using Invalid = stages::InvalidValues;
+using Outliers = stages::Outliers;
 
 // Values by their keys; few, so in order.
 class Set {
  public:
-  Set(StageSpec& spec, std::string_view name, Type type) {
-    for (const Value& value : spec.values(name)) {
+  Set(StageSpec& spec, const ValuesAttribute& attribute, Type type) {
+    for (const Value& value : spec.values(attribute)) {
       if (!fits(type, value) || value.missing())
         spec.fail("a value of the domain has another type");
       else keys_.push_back(is_real(type) ? key_of(as_real(value)) : key_of(value));
@@ -38,30 +38,23 @@ class Field final : public Stage {
   // `list`: lists of values of that type.
   Field(StageSpec& spec, Type type, bool list)
       : place_(spec.place),
-        field_(spec.text("field")),
+        field_(spec.text(stages::pmml_field::field)),
         in_(spec.inputs[0]),
         out_(spec.outputs[0]),
         type_(type),
         list_(list),
-        valid_(spec, "valid", type),
-        invalid_values_(spec, "invalid_values", type),
-        missing_values_(spec, "missing_values", type),
-        intervals_(intervals_of(spec, "intervals")),
-        missing_value_(one_value(spec, "missing_value", type)),
-        invalid_value_(one_value(spec, "invalid_value", type)),
-        refuse_missing_(spec.flag("refuse_missing")),
-        low_(spec.real("low", 0)),
-        high_(spec.real("high", 0)) {
-    const std::string_view invalid = spec.text("invalid", "refuse");
-    if (invalid == "as_is") invalid_ = Invalid::AsIs;
-    else if (invalid == "as_missing") invalid_ = Invalid::AsMissing;
-    else if (invalid == "replace") invalid_ = Invalid::Replace;
-    else if (invalid != "refuse") spec.fail("invalid is '" + std::string(invalid) + "'");
+        valid_(spec, stages::pmml_field::valid, type),
+        invalid_values_(spec, stages::pmml_field::invalid_values, type),
+        missing_values_(spec, stages::pmml_field::missing_values, type),
+        intervals_(intervals_of(spec, stages::pmml_field::intervals)),
+        missing_value_(one_value(spec, stages::pmml_field::missing_value, type)),
+        invalid_value_(one_value(spec, stages::pmml_field::invalid_value, type)),
+        refuse_missing_(spec.flag(stages::pmml_field::refuse_missing)),
+        low_(spec.real(stages::pmml_field::low)),
+        high_(spec.real(stages::pmml_field::high)) {
+    invalid_ = spec.choice(stages::pmml_field::invalid);
     if (invalid_ == Invalid::Replace && !invalid_value_) spec.fail("there is no invalid_value");
-    const std::string_view outliers = spec.text("outliers", "as_is");
-    if (outliers == "as_missing") outliers_ = Outliers::AsMissing;
-    else if (outliers == "as_extreme") outliers_ = Outliers::AsExtreme;
-    else if (outliers != "as_is") spec.fail("outliers is '" + std::string(outliers) + "'");
+    outliers_ = spec.choice(stages::pmml_field::outliers);
     const bool numbers = outliers_ != Outliers::AsIs || !intervals_.empty();
     if (numbers && !is_scalar_number(type)) spec.fail("intervals and outliers are of numbers");
   }

@@ -17,24 +17,22 @@ class Rules final : public Stage {
  public:
   explicit Rules(StageSpec& spec)
       : place_(spec.place),
-        predicates_(spec.expressions("predicates")),
-        label_of_(spec.integers("label_of")),
-        weights_(spec.reals("weights")),
-        confidences_(spec.reals("confidences")),
-        ids_(spec.text_ids("ids")),
-        default_label_(spec.integer("default_label", -1)) {
-    has_default_ = spec.has("default_confidence") && default_label_ >= 0;
-    default_confidence_ = spec.real("default_confidence", 0);
-    const std::string_view method = spec.text("method");
-    sums_ = method == "weightedSum";
-    max_ = method == "weightedMax";
-    if (!sums_ && !max_ && method != "firstHit")
-      spec.fail("method is '" + std::string(method) + "'");
+        predicates_(spec.expressions(stages::pmml_rules::predicates)),
+        label_of_(spec.integers(stages::pmml_rules::label_of)),
+        weights_(spec.reals(stages::pmml_rules::weights)),
+        confidences_(spec.reals(stages::pmml_rules::confidences)),
+        ids_(spec.text_ids(stages::pmml_rules::ids)),
+        default_label_(spec.integer(stages::pmml_rules::default_label)) {
+    has_default_ = spec.has(stages::pmml_rules::default_confidence) && default_label_ >= 0;
+    default_confidence_ = spec.real(stages::pmml_rules::default_confidence);
+    const stages::RulesMethod method = spec.choice(stages::pmml_rules::method);
+    sums_ = method == stages::RulesMethod::WeightedSum;
+    max_ = method == stages::RulesMethod::WeightedMax;
     spec.expect_outputs(3, 3);
     if (spec.failed()) return;
     outputs_.assign(spec.outputs.begin(), spec.outputs.end());
     type_ = spec.column_type(outputs_[0]);
-    labels_ = values_of(spec, "labels", type_, "a score");
+    labels_ = values_of(spec, stages::pmml_rules::labels, type_, "a score");
     const size_t count = predicates_.size();
     const auto in = [&](int32_t label) {
       return label >= 0 && label < static_cast<int64_t>(labels_.size());

@@ -14,15 +14,15 @@ class Scorecard final : public Stage {
  public:
   explicit Scorecard(StageSpec& spec)
       : place_(spec.place),
-        offsets_(spec.integers("offsets")),
-        predicates_(spec.expressions("predicates")),
-        partial_(spec.reals("partial")),
-        complex_of_(spec.integers("complex_of")),
-        complex_(spec.expressions("complex")),
-        reasons_(spec.text_ids("reasons")),
-        baselines_(spec.reals("baselines")),
-        initial_(spec.real("initial", 0)),
-        above_(spec.flag("points_above")) {
+        offsets_(spec.integers(stages::pmml_scorecard::offsets)),
+        predicates_(spec.expressions(stages::pmml_scorecard::predicates)),
+        partial_(spec.reals(stages::pmml_scorecard::partial)),
+        complex_of_(spec.integers(stages::pmml_scorecard::complex_of)),
+        complex_(spec.expressions(stages::pmml_scorecard::complex)),
+        reasons_(spec.text_ids(stages::pmml_scorecard::reasons)),
+        baselines_(spec.reals(stages::pmml_scorecard::baselines)),
+        initial_(spec.real(stages::pmml_scorecard::initial)),
+        above_(spec.flag(stages::pmml_scorecard::points_above)) {
     spec.expect_outputs(1, 2);
     outputs_.assign(spec.outputs.begin(), spec.outputs.end());
     const size_t count = predicates_.size();

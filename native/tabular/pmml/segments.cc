@@ -13,7 +13,9 @@ namespace {
 class Segment final : public Stage {
  public:
   explicit Segment(StageSpec& spec)
-      : place_(spec.place), predicate_(spec.expression("predicate")), block_(spec.block("block")) {
+      : place_(spec.place),
+        predicate_(spec.expression(stages::pmml_segment::predicate)),
+        block_(spec.block(stages::pmml_segment::block)) {
     spec.expect_inputs(0, 1);
     spec.expect_outputs(spec.inputs.empty() ? 1 : 2, spec.inputs.empty() ? 1 : 2);
     if (spec.failed()) return;
@@ -81,13 +83,14 @@ class Choose final : public Stage {
  public:
   explicit Choose(StageSpec& spec)
       : place_(spec.place),
-        last_(spec.flag("last")),
-        only_(spec.flag("only")),
-        column_of_(spec.integers("column_of")),
-        maps_(spec.integers("maps")),
-        width_(static_cast<size_t>(std::max(spec.integer("width", 0), 0))) {
+        last_(spec.flag(stages::pmml_choose::last)),
+        only_(spec.flag(stages::pmml_choose::only)),
+        column_of_(spec.integers(stages::pmml_choose::column_of)),
+        maps_(spec.integers(stages::pmml_choose::maps)),
+        width_(static_cast<size_t>(std::max(spec.integer(stages::pmml_choose::width), 0))) {
     spec.expect_outputs(1, 1);
-    for (const std::string_view reason : spec.texts("refused")) refused_.emplace_back(reason);
+    for (const std::string_view reason : spec.texts(stages::pmml_choose::refused))
+      refused_.emplace_back(reason);
     const size_t count = column_of_.size();
     const bool known = std::all_of(column_of_.begin(), column_of_.end(), [&](int32_t at) {
       return at == -1 ||

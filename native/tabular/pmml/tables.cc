@@ -14,7 +14,7 @@ namespace {
 class Table : public OneOutput {
  public:
   Table(StageSpec& spec, size_t most_inputs) : OneOutput(spec, 1, most_inputs) {
-    if (!spec.failed()) map_missing_ = one_value(spec, "map_missing", type_);
+    if (!spec.failed()) map_missing_ = one_value(spec, stages::pmml_table::map_missing, type_);
   }
   OnFailure on_failure() const override { return OnFailure::Pass; }
 
@@ -46,11 +46,12 @@ class Table : public OneOutput {
 class NormContinuous final : public Table {
  public:
   explicit NormContinuous(StageSpec& spec)
-      : Table(spec, 1), orig_(spec.reals("orig")), norm_(spec.reals("norm")) {
-    const std::string_view outliers = spec.text("outliers", "as_is");
-    missing_outliers_ = outliers == "as_missing";
-    clamps_ = outliers == "as_extreme";
-    if (!missing_outliers_ && !clamps_ && outliers != "as_is") spec.fail("unknown outliers");
+      : Table(spec, 1),
+        orig_(spec.reals(stages::pmml_norm_continuous::orig)),
+        norm_(spec.reals(stages::pmml_norm_continuous::norm)) {
+    const stages::Outliers outliers = spec.choice(stages::pmml_norm_continuous::outliers);
+    missing_outliers_ = outliers == stages::Outliers::AsMissing;
+    clamps_ = outliers == stages::Outliers::AsExtreme;
     if (orig_.size() < 2 || orig_.size() != norm_.size()) spec.fail("expected two points or more");
     if (!std::is_sorted(orig_.begin(), orig_.end())) spec.fail("its points are not in order");
     if (!is_real(type_)) spec.fail("its output is a real number");
@@ -87,7 +88,7 @@ class NormContinuous final : public Table {
 class NormDiscrete final : public Table {
  public:
   explicit NormDiscrete(StageSpec& spec) : Table(spec, 1) {
-    const std::vector<Value> values = spec.values("value");
+    const std::vector<Value> values = spec.values(stages::pmml_norm_discrete::value);
     if (values.size() != 1) spec.fail("expected one value");
     else value_ = values.front();
     if (!is_real(type_)) spec.fail("its output is a real number");
@@ -117,9 +118,9 @@ class Discretize final : public Table {
  public:
   explicit Discretize(StageSpec& spec)
       : Table(spec, 1),
-        intervals_(intervals_of(spec, "intervals")),
-        results_(values_of(spec, "results", type_, "a result")),
-        default_(one_value(spec, "default", type_)) {
+        intervals_(intervals_of(spec, stages::pmml_discretize::intervals)),
+        results_(values_of(spec, stages::pmml_discretize::results, type_, "a result")),
+        default_(one_value(spec, stages::pmml_discretize::otherwise, type_)) {
     if (results_.size() != intervals_.size()) spec.fail("expected a result for each interval");
   }
 
@@ -145,14 +146,17 @@ class MapValues final : public Table {
   explicit MapValues(StageSpec& spec)
       : Table(spec, kColumnsMax),
         inputs_(spec.inputs.begin(), spec.inputs.end()),
-        results_(values_of(spec, "results", type_, "a result")),
-        default_(one_value(spec, "default", type_)) {
-    std::vector<std::vector<Value>> columns;
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      columns.push_back(spec.values("keys_" + std::to_string(i)));
-      if (columns.back().size() != results_.size()) spec.fail("expected a key for each result");
+        results_(values_of(spec, stages::pmml_map_values::results, type_, "a result")),
+        default_(one_value(spec, stages::pmml_map_values::otherwise, type_)) {
+    const std::vector<Value> keys = spec.values(stages::pmml_map_values::keys);
+    if (keys.size() != inputs_.size() * results_.size()) {
+      spec.fail("expected a key of each input for each result");
     }
     if (spec.failed()) return;
+    std::vector<std::span<const Value>> columns;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      columns.push_back(std::span(keys).subspan(i * results_.size(), results_.size()));
+    }
     for (size_t row = 0; row < results_.size(); ++row) {
       uint64_t hash = 0;
       for (const auto& column : columns) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kWordsMax = 1 << 20;
 
-enum class Weight : uint8_t { Frequency, Binary, Logarithmic };
+using Weight = stages::TermWeights;
 
 // The general categories of Java: Pd, Ps, Pe, Pc, Po, Pi, Pf.
 bool is_punctuation(uint32_t c) {
@@ -72,17 +72,14 @@ class TextIndex final : public OneOutput {
  public:
   explicit TextIndex(StageSpec& spec)
       : OneOutput(spec, 2, 2),
-        best_hits_(spec.flag("best_hits")),
-        case_sensitive_(spec.flag("case_sensitive")),
-        tokenize_(spec.flag("tokenize")),
-        distance_(spec.integer("distance")) {
-    const std::string_view weights = spec.text("weights");
-    if (weights == "binary") weight_ = Weight::Binary;
-    else if (weights == "logarithmic") weight_ = Weight::Logarithmic;
-    else if (weights != "termFrequency") spec.fail("weights is '" + std::string(weights) + "'");
+        best_hits_(spec.flag(stages::pmml_text_index::best_hits)),
+        case_sensitive_(spec.flag(stages::pmml_text_index::case_sensitive)),
+        tokenize_(spec.flag(stages::pmml_text_index::tokenize)),
+        distance_(spec.integer(stages::pmml_text_index::distance)) {
+    weight_ = spec.choice(stages::pmml_text_index::weights);
     if (distance_ < 0) spec.fail("a distance is 0 or more");
-    const std::string_view word = spec.text("word", "");
-    const std::string_view separator = spec.text("separator");
+    const std::string_view word = spec.text(stages::pmml_text_index::word);
+    const std::string_view separator = spec.text(stages::pmml_text_index::separator);
     by_word_ = !word.empty();
     auto regex = compile_regex(by_word_ ? word : separator);
     if (regex.ok()) regex_ = std::move(regex.value());
@@ -214,7 +211,7 @@ class TextIndex final : public OneOutput {
 
   bool best_hits_, case_sensitive_, tokenize_;
   int32_t distance_;
-  Weight weight_ = Weight::Frequency;
+  Weight weight_ = Weight::TermFrequency;
   bool by_word_ = false;
   TextRules rules_;                         // applied to the text, not to the term
   std::shared_ptr<const JavaRegex> regex_;  // of words, or else of what separates them

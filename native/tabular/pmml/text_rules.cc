@@ -19,10 +19,11 @@ constexpr int kRoundsMax = 1000;
 TextRules::TextRules(StageSpec& spec) { read(spec); }
 
 void TextRules::read(StageSpec& spec) {
-  const std::vector<std::string_view> patterns = spec.texts("rule_patterns");
-  const std::vector<std::string_view> replacements = spec.texts("rule_replacements");
-  const std::span<const int32_t> rows = spec.integers("rule_rows");
-  const std::span<const int32_t> recursive = spec.integers("rule_recursive");
+  const std::vector<std::string_view> patterns = spec.texts(stages::pmml_text_index::rule_patterns);
+  const std::vector<std::string_view> replacements =
+      spec.texts(stages::pmml_text_index::rule_replacements);
+  const std::span<const int32_t> rows = spec.integers(stages::pmml_text_index::rule_rows);
+  const std::span<const int32_t> recursive = spec.integers(stages::pmml_text_index::rule_recursive);
   if (rows.empty() && patterns.empty()) return;
   const bool fits = rows.size() == recursive.size() + 1 && rows.front() == 0 &&
                     static_cast<size_t>(rows.back()) == patterns.size() &&

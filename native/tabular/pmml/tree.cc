@@ -34,7 +34,7 @@ enum class Test : uint8_t {
 constexpr int32_t kTests = 18;
 constexpr size_t kDepthMax = 4096;
 
-enum class OnMissingNode : uint8_t { None, Last, Null, Default, Weighted, Aggregate };
+using OnMissingNode = stages::TreeMissing;
 
 struct Node {
   int32_t first = -1, next = -1;  // child, sibling
@@ -56,23 +56,23 @@ class Tree final : public Stage {
       : place_(spec.place),
         inputs_(spec.inputs.begin(), spec.inputs.end()),
         outputs_(spec.outputs.begin(), spec.outputs.end()),
-        defaults_(spec.integers("default_child")),
-        counts_(spec.reals("counts")),
-        scores_(spec.reals("scores")),
-        blended_(spec.reals("blended")),
-        blended_scores_(spec.reals("blended_scores")),
-        answers_(spec.integers("answers")),
-        texts_(spec.text_ids("texts")),
-        text_offsets_(spec.integers("text_offsets")),
-        real_offsets_(spec.integers("real_offsets")),
-        set_reals_(spec.reals("set_reals")),
-        set_texts_(spec.text_ids("set_texts")),
-        expressions_(spec.expressions("expressions")),
-        surrogate_offsets_(spec.integers("surrogate_offsets")),
-        width_(static_cast<size_t>(std::max(spec.integer("width", 0), 0))),
-        penalty_(spec.real("penalty", 1)),
-        last_without_child_(spec.flag("no_child_last")) {
-    read_strategy(spec);
+        defaults_(spec.integers(stages::pmml_tree::default_child)),
+        counts_(spec.reals(stages::pmml_tree::counts)),
+        scores_(spec.reals(stages::pmml_tree::scores)),
+        blended_(spec.reals(stages::pmml_tree::blended)),
+        blended_scores_(spec.reals(stages::pmml_tree::blended_scores)),
+        answers_(spec.integers(stages::pmml_tree::answers)),
+        texts_(spec.text_ids(stages::pmml_tree::texts)),
+        text_offsets_(spec.integers(stages::pmml_tree::text_offsets)),
+        real_offsets_(spec.integers(stages::pmml_tree::real_offsets)),
+        set_reals_(spec.reals(stages::pmml_tree::set_reals)),
+        set_texts_(spec.text_ids(stages::pmml_tree::set_texts)),
+        expressions_(spec.expressions(stages::pmml_tree::expressions)),
+        surrogate_offsets_(spec.integers(stages::pmml_tree::surrogate_offsets)),
+        width_(static_cast<size_t>(std::max(spec.integer(stages::pmml_tree::width), 0))),
+        penalty_(spec.real(stages::pmml_tree::penalty)),
+        last_without_child_(spec.flag(stages::pmml_tree::no_child_last)) {
+    strategy_ = spec.choice(stages::pmml_tree::on_missing);
     read_nodes(spec);
     if (!spec.failed()) check(spec);
   }
@@ -101,20 +101,13 @@ class Tree final : public Stage {
   }
 
  private:
-  void read_strategy(StageSpec& spec) {
-    static constexpr std::string_view kStrategyNames[] = {"none",    "last",     "null",
-                                                          "default", "weighted", "aggregate"};
-    const std::string_view name = spec.text("on_missing", "none");
-    const auto* found = std::find(std::begin(kStrategyNames), std::end(kStrategyNames), name);
-    if (found == std::end(kStrategyNames)) spec.fail("on_missing is '" + std::string(name) + "'");
-    else strategy_ = static_cast<OnMissingNode>(found - std::begin(kStrategyNames));
-  }
-
   void read_nodes(StageSpec& spec) {
-    const auto first = spec.integers("first_child"), next = spec.integers("next_sibling"),
-               input = spec.integers("input"), test = spec.integers("test"),
-               scored = spec.integers("scored");
-    const auto number = spec.reals("number");
+    const auto first = spec.integers(stages::pmml_tree::first_child),
+               next = spec.integers(stages::pmml_tree::next_sibling),
+               input = spec.integers(stages::pmml_tree::input),
+               test = spec.integers(stages::pmml_tree::test),
+               scored = spec.integers(stages::pmml_tree::scored);
+    const auto number = spec.reals(stages::pmml_tree::number);
     const size_t count = first.size();
     const bool equal = next.size() == count && input.size() == count && test.size() == count &&
                        scored.size() == count && number.size() == count;

@@ -42,7 +42,8 @@ class Vector final : public OneOutput {
 class Classify final : public OneOutput {
  public:
   explicit Classify(StageSpec& spec)
-      : OneOutput(spec), labels_(values_of(spec, "labels", type_, "a label")) {}
+      : OneOutput(spec),
+        labels_(values_of(spec, stages::pmml_classify::labels, type_, "a label")) {}
 
   Status run(Run& run, Rows rows) const override {
     const Column& in = run.in(in_);
@@ -66,7 +67,9 @@ class Classify final : public OneOutput {
 class Pick final : public Stage {
  public:
   explicit Pick(StageSpec& spec)
-      : place_(spec.place), index_(spec.integers("index")), labels_(spec.values("labels")) {
+      : place_(spec.place),
+        index_(spec.integers(stages::pmml_pick::index)),
+        labels_(spec.values(stages::pmml_pick::labels)) {
     spec.expect_inputs(1, 2);
     if (spec.failed()) return;
     inputs_.assign(spec.inputs.begin(), spec.inputs.end());
@@ -119,9 +122,9 @@ class Ranked final : public OneOutput {
  public:
   explicit Ranked(StageSpec& spec)
       : OneOutput(spec),
-        labels_(spec.text_ids("labels")),
-        rank_(spec.integer("rank")),
-        largest_(spec.flag("largest")) {
+        labels_(spec.text_ids(stages::pmml_ranked::labels)),
+        rank_(spec.integer(stages::pmml_ranked::rank)),
+        largest_(spec.flag(stages::pmml_ranked::largest)) {
     if (rank_ < 1) spec.fail("a rank is 1 or more");
     if (type_ != Type::Double && type_ != Type::String) spec.fail("it gives a label or a number");
   }
@@ -165,7 +168,8 @@ class Ranked final : public OneOutput {
 // List of text, or Vector -> its element of that rank; missing where it is shorter.
 class Element final : public OneOutput {
  public:
-  explicit Element(StageSpec& spec) : OneOutput(spec), rank_(spec.integer("rank")) {
+  explicit Element(StageSpec& spec)
+      : OneOutput(spec), rank_(spec.integer(stages::pmml_element::rank)) {
     if (rank_ < 1) spec.fail("a rank is 1 or more");
   }
 

@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "support/plan_maker.h"
+#include "tabular/plan_reading.h"
 
 namespace serval {
 namespace {
@@ -306,13 +307,55 @@ TEST(TabularBackend, ARunThatNobodyWaitsForEnds) {
 
 TEST(TabularBackend, FilesThatAreNoPlans) {
   EXPECT_NE(load_error({}).find("is empty"), std::string::npos);
-  EXPECT_NE(load_error({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).find("is no plan"), std::string::npos);
+  EXPECT_NE(load_error({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).find("is not the plan"), std::string::npos);
   ModelSpec spec;
   spec.path = testing::TempDir() + "no-such-plan";
   EXPECT_FALSE(make_tabular_backend()->load(spec).ok());
   spec.path = testing::TempDir();
   EXPECT_NE(make_tabular_backend()->load(spec).error().message.find("is not a file"),
             std::string::npos);
+}
+
+std::string fault_of(PlanMaker& maker) {
+  const auto read = maker.read();
+  return read.ok() ? std::string() : read.error().message;
+}
+
+TEST(TabularBackend, RefusesPlansOfAnotherVersion) {
+  PlanMaker maker;
+  maker.version = tabular::kPlanVersion + 1;
+  const uint32_t x = maker.field("x", Type::Double);
+  maker.output("x", x, Type::Double);
+  EXPECT_NE(fault_of(maker).find("import the model again"), std::string::npos);
+}
+
+TEST(TabularBackend, NamesAttributesThatAreUnknownMissingOrTwice) {
+  const auto expect_fault = [](const char* kind, const tabular::MadeAttributes& attributes,
+                               const std::string& expected) {
+    PlanMaker maker;
+    const uint32_t x = maker.field("x", Type::Vector);
+    maker.only(kind, {x}, Type::Vector, attributes);
+    const std::string fault = fault_of(maker);
+    EXPECT_NE(fault.find(expected), std::string::npos) << fault;
+  };
+  expect_fault("normalizer", {}, "here (normalizer): required attribute 'p' is missing");
+  expect_fault("normalizer", {{"p", 2.0}, {"q", 2.0}}, "here (normalizer): unknown attribute 'q'");
+  expect_fault("normalizer", {{"p", 2.0}, {"p", 1.0}}, "attribute 'p' is given twice");
+  expect_fault("normaliser", {{"p", 2.0}}, "here (normaliser): unknown kind of stage");
+  expect_fault("linear_scores",
+               {{"coefficients", std::vector<double>{1}},
+                {"intercepts", std::vector<double>{1}},
+                {"rule", std::string("positive")}},
+               "unknown word 'positive', expected one of: any, nonnegative, binary");
+}
+
+TEST(TabularBackend, ImplementsEveryDeclaredKindAndFunction) {
+  for (const tabular::KindRule* rule : tabular::stages::kAll) {
+    EXPECT_NE(tabular::find_kind(rule->name), nullptr) << rule->name;
+  }
+  for (const tabular::FunctionName& function : tabular::fn::kAll) {
+    EXPECT_NE(tabular::find_function(function.name), nullptr) << function.name;
+  }
 }
 
 // A plan that is cut anywhere or has any byte changed is refused or runs, without a crash.

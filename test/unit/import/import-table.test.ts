@@ -17,6 +17,7 @@ import {
 import { importingEngine } from '../../../ts/importers/run/importing-engine.js';
 import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
 import { encodePlan } from '../../../ts/importers/plan/builder.js';
+import { PLAN_VERSION } from '../../../ts/base/generated/plan-version.js';
 import type { ImportedTable } from '../../../ts/importers/plan/imported.js';
 import { FakeEngine, loadedModel, quietLogger } from '../registry/fakes.js';
 import { archiveIn, tarGzOf, zipOf } from '../tabular/archive/archives.js';
@@ -169,6 +170,21 @@ test('kept plans: the key is that of model and schema, a damaged one is none', a
   assert.equal(readCached(cacheFolder, key), undefined);
   rmSync(kept.plan);
   assert.equal(readCached(cacheFolder, key), undefined);
+});
+
+test('imports a model again when the kept plan has another version', async (t) => {
+  const folder = filledFolder(t, { 'm.pmml': 'x' });
+  const cacheFolder = join(folder, 'cache');
+  const asked = request(join(folder, 'm.pmml'), { cacheFolder });
+  const old = cacheKey(asked, '1', Infinity, PLAN_VERSION - 1);
+  const building = beginEntry(cacheFolder);
+  finishEntry(cacheFolder, old, building, await importTable(asked, building, importers([])));
+  assert.ok(existsSync(join(cacheFolder, old, 'plan.bin')));
+  assert.equal(quicklyCached(asked, '1'), undefined);
+  const now = beginEntry(cacheFolder);
+  const key = cacheKey(asked, '1');
+  finishEntry(cacheFolder, key, now, await importTable(asked, now, importers([])));
+  assert.equal(quicklyCached<ImportedTable>(asked, '1')?.plan, join(cacheFolder, key, 'plan.bin'));
 });
 
 test('a load: the engine gets the plan, readers what was found', async (t) => {

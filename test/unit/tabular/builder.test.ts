@@ -9,6 +9,7 @@ import {
   encodePlan,
   PlanBuilder,
 } from '../../../ts/importers/plan/builder.js';
+import type { ClassifyAttributes } from '../../../ts/importers/plan/generated/stages.js';
 import { PLAN } from '../../../ts/importers/plan/generated/tables.js';
 import { addPick } from '../../../ts/importers/plan/forest.js';
 import { PlanError, runPlan } from './run-plan.js';
@@ -96,7 +97,7 @@ test('a column is filled once, and before it is read', () => {
   assert.throws(() => early.finish(), /derive at stage 1 reads column 'x' before it is filled/);
   const twice = new PlanBuilder('spark', '');
   const z = twice.field({ name: 'z', type: 'double' });
-  twice.stage('pick', [], [z], {}, 'stage 2');
+  twice.stage('coalesce', [], [z], {}, 'stage 2');
   assert.throws(() => twice.finish(), /stage 2 fills column 'z', which is filled already/);
   const same = new PlanBuilder('spark', '');
   same.field({ name: 'a', type: 'double' });
@@ -116,17 +117,46 @@ test('reports all errors of stages at once', () => {
   const x = builder.field({ name: 'x', type: 'double' });
   const y = builder.column('y', 'double');
   const z = builder.column('z', 'double');
+  // @ts-expect-error: proto/stages has no such kind.
   builder.stage('no_such_kind', [x], [y], {}, 'line 3');
-  builder.stage('pick', [x], [z], { reals: Float64Array.of(1), typo: 1 }, 'line 4');
+  const misspelt = { reals: Float64Array.of(1), typo: 1 };
+  // @ts-expect-error: the kind has no such attribute, also in a variable.
+  builder.stage('pick', [x], [z], misspelt, 'line 4');
+  // @ts-expect-error: the kind requires an attribute.
+  builder.stage('normalizer', [x], [builder.column('v', 'vector')], {}, 'line 5');
+  // @ts-expect-error: the attribute has no such word.
+  const link = { link: 'softmacks', roles: [] } satisfies ClassifyAttributes;
+  builder.stage('classify', [x], [], link as unknown as ClassifyAttributes, 'line 6');
   builder.output({ name: 'z', column: z, type: 'double' });
   assert.throws(
     () => runPlan(builder.finish(), { x: [1] }),
     (error: PlanError) => {
       assert.equal(error.code, 'ModelInvalid');
-      assert.match(error.message, /2 faults: line 3 \(no_such_kind\): there is no such kind/);
-      assert.match(error.message, /line 4 \(pick\): attribute 'typo' is not one of this kind's/);
+      assert.match(error.message, /4 faults: line 3 \(no_such_kind\): unknown kind of stage/);
+      assert.match(error.message, /line 4 \(pick\): unknown attribute 'typo'/);
+      assert.match(error.message, /line 5 \(normalizer\): required attribute 'p' is missing/);
+      const words =
+        /line 6 \(classify\): attribute 'link': unknown word 'softmacks', expected one of/;
+      assert.match(error.message, words);
       return true;
     },
+  );
+});
+
+test('refuses a function that proto/stages does not have', () => {
+  // @ts-expect-error: there is no such function.
+  const misspelt = call('sql.negatve', constant(1));
+  const builder = new PlanBuilder('spark', '');
+  const column = builder.derive('x', 'double', misspelt, 'line 1');
+  builder.output({ name: 'x', column, type: 'double' });
+  assert.throws(() => runPlan(builder.finish(), {}, { rows: 1 }), /sql\.negatve/);
+});
+
+test('refuses a plan of another version', () => {
+  const plan = { ...picking().finish(), version: 1 };
+  assert.throws(
+    () => runPlan(plan, { x: [1], i: [1] }),
+    /has plan version 1; this build reads version \d+: import the model again/,
   );
 });
 

@@ -4,7 +4,13 @@ import { test } from 'node:test';
 import { readDocument } from '../../../ts/importers/pmml/document.js';
 import { fieldExamples } from '../../../ts/importers/pmml/examples.js';
 import { readXml } from '../../../ts/importers/pmml/xml/reader.js';
-import { call, columnRef, PlanBuilder, type Column } from '../../../ts/importers/plan/builder.js';
+import {
+  call,
+  columnRef,
+  constant,
+  PlanBuilder,
+  type Column,
+} from '../../../ts/importers/plan/builder.js';
 import { exampleValue } from '../../../ts/importers/plan/example-value.js';
 import { describePlan } from '../../../ts/importers/plan/imported.js';
 import { stringIndexer } from '../../../ts/importers/plan/ops/strings.js';
@@ -44,8 +50,9 @@ test('a label that is looked up, escaped, also beside other stages and within bl
   });
   assert.equal(both, '"c"');
   const inside = exampleOf((plan, s) => {
-    const blocks = [plan.block(() => index(plan, s, ['within']))];
-    plan.stage('one_vs_rest', [], [], { blocks: { blocks } }, 'stage 0');
+    const block = { blocks: [plan.block(() => index(plan, s, ['within']))] };
+    const predicate = { expressions: [constant(true)] };
+    plan.stage('pmml.segment', [], [], { predicate, block }, 'stage 0');
   });
   assert.equal(inside, '"within"');
 });

@@ -1,24 +1,15 @@
 // Makes a plan (proto/plan.fbs): columns, stages and expressions, by the importers of tabular
 // models. Importer's worker thread; pure.
+import { PLAN_VERSION } from '../../base/generated/plan-version.js';
 import { writeTable } from '../../model/table-codec.js';
+import type { AttributeValue, Block, Exactly, StageKind } from './attributes.js';
 import { type Column, type Expression, flatten } from './expression.js';
-import type { Attribute, Field, Output, Plan, Stage, Type, Value, Zone } from './generated/plan.js';
+import type { Attribute, Field, Output, Plan, Stage, Type, Zone } from './generated/plan.js';
+import type { StageAttributes } from './generated/stages.js';
 import { PLAN } from './generated/tables.js';
 
+export type { Block, StageKind } from './attributes.js';
 export { call, type Column, columnRef, constant, type Expression } from './expression.js';
-
-/** Of one kind each; see the kind's own text in docs/reference/tabular-plan.md. */
-export type AttributeValue =
-  | number // integer or real, as the kind asks
-  | boolean
-  | string
-  | Float64Array // reals
-  | Int32Array // integers
-  | readonly string[] // texts
-  | { readonly real: number }
-  | { readonly values: readonly Value[] }
-  | { readonly expressions: readonly Expression[] }
-  | { readonly blocks: readonly Block[] };
 
 /** Properties of a column that a SQL statement derives, beside its expression. */
 export interface SqlDerivation {
@@ -30,15 +21,9 @@ export interface SqlDerivation {
   readonly element?: Type | undefined;
 }
 
-export interface Block {
-  readonly stages: readonly Stage[];
-}
-
 export type FieldOptions = Omit<Field, 'column'>;
 
 export type OutputOptions = Omit<Output, 'column'> & { readonly column: Column };
-
-export type Attributes = Readonly<Record<string, AttributeValue | undefined>>;
 
 interface ColumnEntry {
   readonly name: string;
@@ -121,19 +106,20 @@ export class PlanBuilder {
   }
 
   /**
-   * Appends to the innermost open block. `place`: where in the model, for errors. Attributes that
-   * are undefined are left out. Errors: RangeError where an expression is too large.
+   * Appends a stage of a kind that proto/stages declares to the innermost open block. `place`:
+   * where in the model, for errors. Attributes that are undefined are left out. Errors: RangeError
+   * if an expression is too large.
    */
-  stage(
-    kind: string,
+  stage<Kind extends StageKind, Given extends StageAttributes[Kind]>(
+    kind: Kind,
     inputs: readonly Column[],
     outputs: readonly Column[],
-    attributes: Attributes,
+    attributes: Exactly<Kind, Given>,
     place: string,
   ): void {
     const at = `${kind} at ${place}`;
     for (const column of inputs) this.#read(column, at);
-    const given = Object.entries(attributes)
+    const given = Object.entries<AttributeValue | undefined>(attributes)
       .filter((pair): pair is [string, AttributeValue] => pair[1] !== undefined)
       .map(([name, value]) => this.#attribute(name, value, at));
     for (const column of outputs) {
@@ -215,6 +201,7 @@ export class PlanBuilder {
       nanIsMissing: this.nanIsMissing,
       timezone: this.timezone,
       zones: [...this.#zones.values()],
+      version: PLAN_VERSION,
     };
   }
 

@@ -1,5 +1,6 @@
 // Expressions of a plan: how importers write them, and how they lie in it. Importer's worker
 // thread; pure.
+import type { FunctionName } from './generated/functions.js';
 import type { Node, Expression as PlanExpression, Value } from './generated/plan.js';
 
 /** A column's number. */
@@ -7,7 +8,7 @@ export type Column = number & { readonly column: unique symbol };
 
 /** An expression before it is flattened. One that stands in two places is there twice. */
 export type Expression =
-  | { readonly call: string; readonly args: readonly Expression[] }
+  | { readonly call: FunctionName; readonly args: readonly Expression[] }
   | { readonly column: Column }
   | { readonly value: Value };
 
@@ -16,7 +17,7 @@ export const EXPRESSION_DEPTH_MAX = 200;
 /** Of one expression, what stands there twice counted twice. */
 export const EXPRESSION_NODES_MAX = 1_000_000;
 
-export function call(name: string, ...args: readonly Expression[]): Expression {
+export function call(name: FunctionName, ...args: readonly Expression[]): Expression {
   return { call: name, args };
 }
 

@@ -1,6 +1,9 @@
 // Ensembles of decision trees, and single ones: the stage `forest`, which native/tabular/forest
 // runs. Importer's worker thread; pure.
 import type { Column, PlanBuilder } from './builder.js';
+import type { ForestSum } from './generated/stages.js';
+
+export type { ForestSum };
 
 /** How a node decides; true goes left. Of `value <op> threshold`. */
 export enum TreeTest {
@@ -50,14 +53,6 @@ export interface TreeSets {
   readonly members: Int32Array;
 }
 
-export type ForestSum =
-  /** Each tree's leaf values, times its weight. */
-  | 'sum'
-  /** The sum divided by the number of trees that answered (or by their weights). */
-  | 'mean'
-  /** One behind the other: a vector of trees * width. Not weighted. */
-  | 'each';
-
 export interface ForestOptions {
   /** Scalars, one per feature; or one vector, whose length must be vectorSize (absent: any length
    * that has all the features). Integers and Bools are read as numbers, missing ones as missing;
@@ -74,7 +69,8 @@ export interface ForestOptions {
   readonly width: number;
   readonly sets?: TreeSets;
   readonly weights?: Float64Array;
-  /** Default 'sum'. */
+  /** 'sum' (the default): the trees' leaf values times their weights; 'mean': the sum divided by
+   * the weights of the trees that answered; 'each': a vector of trees * width, not weighted. */
   readonly sum?: ForestSum;
   /** Added before the trees, one for each value of a leaf (boosting's first guess). */
   readonly base?: Float64Array;

@@ -1,5 +1,6 @@
 // PMML's predicates as a plan's expressions: a Bool, missing where PMML says unknown. Importer's
 // worker thread. Source: tabular.md 3.3
+import { functionName } from '../plan/attributes.js';
 import { type Expression, call, columnRef, constant } from '../plan/builder.js';
 import type { Value } from '../plan/generated/plan.js';
 import { arrayTexts } from './arrays.js';
@@ -140,7 +141,7 @@ function compound(element: XmlElement, fields: Fields, names: Names): Expression
     return TRUE;
   }
   const made = inner.map((each) => predicateExpression(each, fields, names));
-  return call(`pmml.p.${operator}`, ...made);
+  return call(functionName(`pmml.p.${operator}`), ...made);
 }
 
 /** A predicate element as an expression. What is wrong is noted in the problems. */
@@ -165,7 +166,7 @@ export function predicateExpression(element: XmlElement, fields: Fields, names: 
   if (comparison === undefined) return TRUE;
   const { operator, field, value, order } = comparison;
   const column = columnRef(fields.column(names, field, element));
-  if (value === undefined) return call(`pmml.p.${operator}`, column);
+  if (value === undefined) return call(functionName(`pmml.p.${operator}`), column);
   const { dataType } = fields.info(names, field);
   const asNumber = dataType === 'boolean' && value.type === 'double';
   const compared = asNumber ? call('pmml.cast', column, constant('double')) : column;
@@ -173,5 +174,5 @@ export function predicateExpression(element: XmlElement, fields: Fields, names: 
     order === undefined
       ? compared
       : call('pmml.ordinal', column, ...order.map((each) => constant(each)));
-  return call(`pmml.p.${operator}`, left, constant(value));
+  return call(functionName(`pmml.p.${operator}`), left, constant(value));
 }

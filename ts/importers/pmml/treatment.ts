@@ -1,6 +1,7 @@
 // What a MiningField does with missing, invalid and extreme values: one stage `pmml.field`, where
 // anything is done at all. Importer's worker thread. Source: tabular.md 3.3
-import type { Attributes, Column, PlanBuilder } from '../plan/builder.js';
+import type { Column, PlanBuilder } from '../plan/builder.js';
+import type { InvalidValues, Outliers, PmmlFieldAttributes } from '../plan/generated/stages.js';
 import type { Type, Value } from '../plan/generated/plan.js';
 import type { Problems } from '../plan/problems.js';
 import { type DataField, placeOf } from './document.js';
@@ -11,7 +12,7 @@ import type { XmlElement } from './xml/reader.js';
 export interface Treatment {
   /** Equal keys are equal treatments. */
   readonly key: string;
-  readonly attributes: Attributes;
+  readonly attributes: Omit<PmmlFieldAttributes, 'field'>;
 }
 
 const INVALID = new Set(['returnInvalid', 'asIs', 'asMissing', 'asValue']);
@@ -67,7 +68,18 @@ class Reader {
   }
 }
 
-function missingAttributes(reader: Reader): Record<string, Value[] | boolean> {
+/** What a treatment does, before it is written as attributes. */
+interface Actions {
+  readonly refuse_missing?: boolean;
+  readonly missing_value?: readonly Value[];
+  readonly outliers?: Outliers;
+  readonly low?: number;
+  readonly high?: number;
+  readonly invalid?: InvalidValues;
+  readonly invalid_value?: readonly Value[];
+}
+
+function missingAttributes(reader: Reader): Actions {
   const treatment = reader.choice('missingValueTreatment', 'asIs', MISSING);
   const replacement = reader.mining.attributes['missingValueReplacement'];
   if (treatment === 'returnInvalid') {
@@ -81,7 +93,7 @@ function missingAttributes(reader: Reader): Record<string, Value[] | boolean> {
   return { missing_value: reader.value(replacement, 'missingValueReplacement') };
 }
 
-function outlierAttributes(reader: Reader): Record<string, string | number> {
+function outlierAttributes(reader: Reader): Actions {
   const treatment = reader.choice('outliers', 'asIs', OUTLIERS);
   if (treatment === 'asIs') return {};
   const low = reader.number('lowValue');
@@ -102,7 +114,7 @@ function outlierAttributes(reader: Reader): Record<string, string | number> {
   };
 }
 
-function invalidAttributes(reader: Reader): Record<string, string | Value[]> {
+function invalidAttributes(reader: Reader): Actions {
   const treatment = reader.choice('invalidValueTreatment', 'returnInvalid', INVALID);
   const replacement = extended(reader.mining, 'invalidValueReplacement');
   const wanted = treatment === 'asValue' || (treatment === 'asIs' && replacement !== undefined);
@@ -111,8 +123,8 @@ function invalidAttributes(reader: Reader): Record<string, string | Value[]> {
       const reason = `has an invalidValueReplacement and invalidValueTreatment="${treatment}"`;
       reader.problems.add(placeOf(reader.mining), reason);
     }
-    const native = { asIs: 'as_is', asMissing: 'as_missing' }[treatment];
-    return { invalid: native ?? 'refuse' };
+    if (treatment === 'asIs') return { invalid: 'as_is' };
+    return { invalid: treatment === 'asMissing' ? 'as_missing' : 'refuse' };
   }
   if (replacement === undefined) {
     reader.problems.add(placeOf(reader.mining), 'has no invalidValueReplacement');
@@ -159,19 +171,25 @@ export function treatmentOf(
   const domain = domainAttributes(reader, field);
   const { valid = [], invalid_values = [], missing_values = [], intervals = [] } = domain;
   const checks = valid.length + invalid_values.length + intervals.length > 0;
-  const kept = invalid['invalid'] === 'as_is' && !(asksValidity && checks);
-  const passes = kept && outliers['outliers'] === undefined;
+  const kept = invalid.invalid === 'as_is' && !(asksValidity && checks);
+  const passes = kept && outliers.outliers === undefined;
   const nothing = Object.keys(missing).length === 0 && missing_values.length === 0;
-  if (nothing && (passes || (!checks && outliers['outliers'] === undefined))) return undefined;
+  if (nothing && (passes || (!checks && outliers.outliers === undefined))) return undefined;
   const all = { ...missing, ...outliers, ...invalid, ...domain };
-  const attributes: Record<string, Attributes[string]> = {};
-  for (const [name, value] of Object.entries(all)) {
-    if (name === 'intervals') attributes[name] = Float64Array.from(value as number[]);
-    else if (typeof value === 'number') attributes[name] = { real: value };
-    else if (Array.isArray(value)) {
-      if (value.length > 0) attributes[name] = { values: value as Value[] };
-    } else attributes[name] = value;
-  }
+  const listed = (values: readonly Value[] = []) => (values.length > 0 ? { values } : undefined);
+  const attributes = {
+    valid: listed(valid),
+    invalid_values: listed(invalid_values),
+    missing_values: listed(missing_values),
+    intervals: domain.intervals === undefined ? undefined : Float64Array.from(intervals),
+    missing_value: listed(all.missing_value),
+    invalid_value: listed(all.invalid_value),
+    refuse_missing: all.refuse_missing,
+    invalid: all.invalid,
+    outliers: all.outliers,
+    low: all.low === undefined ? undefined : { real: all.low },
+    high: all.high === undefined ? undefined : { real: all.high },
+  };
   const key = JSON.stringify(all, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
   return { key, attributes };
 }

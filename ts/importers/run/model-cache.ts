@@ -23,6 +23,7 @@ import {
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
+import { PLAN_VERSION } from '../../base/generated/plan-version.js';
 import { MODEL_FILE_DEPTH_MAX, MODEL_FILES_MAX } from '../../base/limits.js';
 import { isTable, type ImportRequest } from './importer.js';
 import type { ImportedTable } from '../plan/imported.js';
@@ -47,18 +48,24 @@ const CHECKSUMMED = /\.data-\d{5}-of-\d{5}$/;
 const READ_BYTES_MAX = 2 ** 31 - 1;
 
 /**
- * A key that differs whenever the import could. Errors: ModelInvalid: unreadable, more than
- * `bytesMax` bytes to read, too many files.
+ * A key that differs whenever the import could. `planVersion`: the version of tabular models'
+ * plans. Errors: ModelInvalid: unreadable, more than `bytesMax` bytes to read, too many files.
  */
 export function cacheKey(
   request: ImportRequest,
   programVersion: string,
   bytesMax = Infinity,
+  planVersion = PLAN_VERSION,
 ): string {
   const hash = createHash('sha256');
   const { format, path } = request;
   const { filesMax, depthMax } = format === 'tensorflow' ? GRAPH_FILES : TABLE_FILES;
-  hash.update(JSON.stringify([CACHE_FORMAT, programVersion, format, ...askedOf(request), path]));
+  const versions = [
+    CACHE_FORMAT,
+    programVersion,
+    ...(format === 'tensorflow' ? [] : [planVersion]),
+  ];
+  hash.update(JSON.stringify([...versions, format, ...askedOf(request), path]));
   let files = 0;
   let bytes = 0;
   const visit = (at: string, name: string, depth: number): void => {

@@ -130,17 +130,17 @@ Value median_of(Eval& eval, std::span<const Value> arguments, const void*) {
 }
 
 constexpr Function kArithmeticFunctions[] = {
-    {"pmml.+", 2, 2, add, nullptr, nullptr},
-    {"pmml.-", 2, 2, subtract, nullptr, nullptr},
-    {"pmml.*", 2, 2, multiply, nullptr, nullptr},
-    {"pmml./", 2, 2, divide, nullptr, nullptr},
-    {"pmml.modulo", 2, 2, modulo, nullptr, nullptr},
-    {"pmml.min", 1, -1, min_of, nullptr, nullptr, true},
-    {"pmml.max", 1, -1, max_of, nullptr, nullptr, true},
-    {"pmml.sum", 1, -1, sum_of, nullptr, nullptr, true},
-    {"pmml.avg", 1, -1, average_of, nullptr, nullptr, true},
-    {"pmml.product", 1, -1, product_of, nullptr, nullptr, true},
-    {"pmml.median", 1, -1, median_of, nullptr, nullptr, true},
+    {fn::pmml_plus, add, nullptr, nullptr},
+    {fn::pmml_minus, subtract, nullptr, nullptr},
+    {fn::pmml_times, multiply, nullptr, nullptr},
+    {fn::pmml_over, divide, nullptr, nullptr},
+    {fn::pmml_modulo, modulo, nullptr, nullptr},
+    {fn::pmml_min, min_of, nullptr, nullptr, true},
+    {fn::pmml_max, max_of, nullptr, nullptr, true},
+    {fn::pmml_sum, sum_of, nullptr, nullptr, true},
+    {fn::pmml_avg, average_of, nullptr, nullptr, true},
+    {fn::pmml_product, product_of, nullptr, nullptr, true},
+    {fn::pmml_median, median_of, nullptr, nullptr, true},
 };
 
 }  // namespace

@@ -41,9 +41,9 @@ Value seconds_since_midnight(Eval& eval, std::span<const Value> arguments, const
 }
 
 constexpr Function kDatesFunctions[] = {
-    {"pmml.dateDaysSinceYear", 2, 2, days_since_year, nullptr, nullptr, true},
-    {"pmml.dateSecondsSinceYear", 2, 2, seconds_since_year, nullptr, nullptr, true},
-    {"pmml.dateSecondsSinceMidnight", 1, 1, seconds_since_midnight, nullptr, nullptr, true},
+    {fn::pmml_dateDaysSinceYear, days_since_year, nullptr, nullptr, true},
+    {fn::pmml_dateSecondsSinceYear, seconds_since_year, nullptr, nullptr, true},
+    {fn::pmml_dateSecondsSinceMidnight, seconds_since_midnight, nullptr, nullptr, true},
 };
 
 }  // namespace

@@ -288,8 +288,8 @@ Value format_datetime(Eval& eval, std::span<const Value> arguments, const void*)
 }
 
 constexpr Function kFormatFunctions[] = {
-    {"pmml.formatNumber", 2, 2, format_number, nullptr, nullptr, true},
-    {"pmml.formatDatetime", 2, 2, format_datetime, nullptr, nullptr, true},
+    {fn::pmml_formatNumber, format_number, nullptr, nullptr, true},
+    {fn::pmml_formatDatetime, format_datetime, nullptr, nullptr, true},
 };
 
 }  // namespace

@@ -93,21 +93,21 @@ Value all_true(Eval& eval, const CallNode& call) {
 }
 
 constexpr Function kPredicatesFunctions[] = {
-    {"pmml.p.equal", 2, 2, compared<same>, nullptr, nullptr},
-    {"pmml.p.notEqual", 2, 2, compared<differs>, nullptr, nullptr},
-    {"pmml.p.lessThan", 2, 2, compared<less>, nullptr, nullptr},
-    {"pmml.p.lessOrEqual", 2, 2, compared<less_equal>, nullptr, nullptr},
-    {"pmml.p.greaterThan", 2, 2, compared<greater>, nullptr, nullptr},
-    {"pmml.p.greaterOrEqual", 2, 2, compared<greater_equal>, nullptr, nullptr},
-    {"pmml.p.isIn", 1, -1, value_is_in, nullptr, nullptr},
-    {"pmml.p.isNotIn", 1, -1, value_is_not_in, nullptr, nullptr},
-    {"pmml.p.isMissing", 1, 1, value_is_missing, nullptr, nullptr, true},
-    {"pmml.p.isNotMissing", 1, 1, value_is_not_missing, nullptr, nullptr, true},
-    {"pmml.p.and", 1, -1, nullptr, and_of, nullptr},
-    {"pmml.p.or", 1, -1, nullptr, or_of, nullptr},
-    {"pmml.p.xor", 1, -1, xor_of, nullptr, nullptr},
-    {"pmml.p.surrogate", 1, -1, nullptr, surrogate, nullptr},
-    {"pmml.p.all_true", 1, -1, nullptr, all_true, nullptr},
+    {fn::pmml_p_equal, compared<same>, nullptr, nullptr},
+    {fn::pmml_p_notEqual, compared<differs>, nullptr, nullptr},
+    {fn::pmml_p_lessThan, compared<less>, nullptr, nullptr},
+    {fn::pmml_p_lessOrEqual, compared<less_equal>, nullptr, nullptr},
+    {fn::pmml_p_greaterThan, compared<greater>, nullptr, nullptr},
+    {fn::pmml_p_greaterOrEqual, compared<greater_equal>, nullptr, nullptr},
+    {fn::pmml_p_isIn, value_is_in, nullptr, nullptr},
+    {fn::pmml_p_isNotIn, value_is_not_in, nullptr, nullptr},
+    {fn::pmml_p_isMissing, value_is_missing, nullptr, nullptr, true},
+    {fn::pmml_p_isNotMissing, value_is_not_missing, nullptr, nullptr, true},
+    {fn::pmml_p_and, nullptr, and_of, nullptr},
+    {fn::pmml_p_or, nullptr, or_of, nullptr},
+    {fn::pmml_p_xor, xor_of, nullptr, nullptr},
+    {fn::pmml_p_surrogate, nullptr, surrogate, nullptr},
+    {fn::pmml_p_all_true, nullptr, all_true, nullptr},
 };
 
 }  // namespace

@@ -154,14 +154,14 @@ Value matches(Eval& eval, std::span<const Value> arguments, const void* state) {
 }
 
 constexpr Function kTextFunctions[] = {
-    {"pmml.uppercase", 1, 1, uppercase, nullptr, nullptr, true},
-    {"pmml.lowercase", 1, 1, lowercase, nullptr, nullptr, true},
-    {"pmml.trimBlanks", 1, 1, trim_blanks, nullptr, nullptr, true},
-    {"pmml.stringLength", 1, 1, string_length, nullptr, nullptr, true},
-    {"pmml.substring", 3, 3, substring, nullptr, nullptr, true},
-    {"pmml.concat", 1, -1, concat, nullptr, nullptr, true},
-    {"pmml.replace", 3, 3, replace, nullptr, prepare_regex, true},
-    {"pmml.matches", 2, 2, matches, nullptr, prepare_regex, true},
+    {fn::pmml_uppercase, uppercase, nullptr, nullptr, true},
+    {fn::pmml_lowercase, lowercase, nullptr, nullptr, true},
+    {fn::pmml_trimBlanks, trim_blanks, nullptr, nullptr, true},
+    {fn::pmml_stringLength, string_length, nullptr, nullptr, true},
+    {fn::pmml_substring, substring, nullptr, nullptr, true},
+    {fn::pmml_concat, concat, nullptr, nullptr, true},
+    {fn::pmml_replace, replace, nullptr, prepare_regex, true},
+    {fn::pmml_matches, matches, nullptr, prepare_regex, true},
 };
 
 }  // namespace

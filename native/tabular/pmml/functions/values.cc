@@ -139,8 +139,8 @@ Value rescale(Eval& eval, std::span<const Value> arguments, const void*) {
 }
 
 constexpr Function kValuesFunctions[] = {
-    {"pmml.cast", 2, 2, cast_call, nullptr, prepare_cast},
-    {"pmml.rescale", 6, 6, rescale, nullptr, nullptr},
+    {fn::pmml_cast, cast_call, nullptr, prepare_cast},
+    {fn::pmml_rescale, rescale, nullptr, nullptr},
 };
 
 }  // namespace

@@ -24,16 +24,12 @@ class Anomaly final : public Stage {
   explicit Anomaly(StageSpec& spec)
       : input_(spec.inputs.empty() ? 0 : spec.inputs[0]),
         output_(spec.outputs.empty() ? 0 : spec.outputs[0]) {
-    const std::string_view algorithm = spec.text("algorithm");
-    forest_ = algorithm == "iforest";
-    if (!forest_ && algorithm != "clusterMeanDist") {
-      spec.fail("algorithm '" + std::string(algorithm) + "' is not one");
-    }
+    forest_ = spec.choice(stages::pmml_anomaly::algorithm) == stages::AnomalyAlgorithm::Iforest;
     if (forest_) {
-      mean_path_ = mean_path(spec.real("sample_size"));
+      mean_path_ = mean_path(spec.real(stages::pmml_anomaly::sample_size));
       if (!(mean_path_ > 0)) spec.fail("the sample has fewer than two instances");
     } else {
-      means_ = spec.reals("means");
+      means_ = spec.reals(stages::pmml_anomaly::means);
       if (means_.empty()) spec.fail("there are no mean distances");
     }
   }

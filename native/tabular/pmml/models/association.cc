@@ -11,7 +11,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class Algorithm : uint8_t { Recommendation, ExclusiveRecommendation, RuleAssociation };
+using Algorithm = stages::AssociationAlgorithm;
 
 struct Rule {
   uint32_t antecedent, consequent;
@@ -32,15 +32,10 @@ class Association final : public Stage {
       : inputs_(spec),
         outputs_(spec.outputs.begin(), spec.outputs.end()),
         place_(spec.place),
-        list_(spec.flag("list")) {
-    const auto names = spec.texts("algorithms");
-    if (names.size() != outputs_.size()) spec.fail("algorithms and outputs do not fit each other");
-    for (const std::string_view name : names) {
-      if (name == "recommendation") algorithms_.push_back(Algorithm::Recommendation);
-      else if (name == "exclusiveRecommendation") {
-        algorithms_.push_back(Algorithm::ExclusiveRecommendation);
-      } else if (name == "ruleAssociation") algorithms_.push_back(Algorithm::RuleAssociation);
-      else spec.fail("algorithm '" + std::string(name) + "' is not one");
+        list_(spec.flag(stages::pmml_association::list)) {
+    algorithms_ = spec.choices(stages::pmml_association::algorithms);
+    if (algorithms_.size() != outputs_.size()) {
+      spec.fail("algorithms and outputs do not fit each other");
     }
     read_items(spec);
     read_rules(spec);
@@ -75,10 +70,10 @@ class Association final : public Stage {
 
  private:
   void read_items(StageSpec& spec) {
-    const int32_t count = spec.integer("items");
-    const auto items = spec.integers("pair_items");
-    const auto inputs = spec.integers("pair_inputs");
-    const auto values = spec.values("pair_values");
+    const int32_t count = spec.integer(stages::pmml_association::items);
+    const auto items = spec.integers(stages::pmml_association::pair_items);
+    const auto inputs = spec.integers(stages::pmml_association::pair_inputs);
+    const auto values = spec.values(stages::pmml_association::pair_values);
     item_count_ = static_cast<size_t>(std::max(count, 0));
     if (items.size() != values.size() || inputs.size() != values.size() ||
         !good_indices(items, -1, item_count_) || !good_indices(inputs, 0, inputs_.count()) ||
@@ -95,7 +90,7 @@ class Association final : public Stage {
       pairs_.push_back({static_cast<uint32_t>(inputs[i]), code_of(values[i]), items[i]});
     }
     strict_.resize(inputs_.count(), 0);
-    for (const int32_t flag : spec.integers("flag_inputs")) {
+    for (const int32_t flag : spec.integers(stages::pmml_association::flag_inputs)) {
       if (flag < 0 || static_cast<size_t>(flag) >= strict_.size()) {
         return spec.fail("there is no input " + std::to_string(flag));
       }
@@ -104,10 +99,10 @@ class Association final : public Stage {
   }
 
   void read_rules(StageSpec& spec) {
-    set_rows_ = spec.integers("set_rows");
-    set_items_ = spec.integers("set_items");
-    const auto antecedents = spec.integers("antecedents");
-    const auto consequents = spec.integers("consequents");
+    set_rows_ = spec.integers(stages::pmml_association::set_rows);
+    set_items_ = spec.integers(stages::pmml_association::set_items);
+    const auto antecedents = spec.integers(stages::pmml_association::antecedents);
+    const auto consequents = spec.integers(stages::pmml_association::consequents);
     const size_t sets = set_rows_.empty() ? 0 : set_rows_.size() - 1;
     if (!good_offsets(set_rows_, sets, set_items_.size()) ||
         !good_indices(set_items_, 0, item_count_) || antecedents.size() != consequents.size() ||
@@ -190,14 +185,14 @@ class RuleValue final : public Stage {
   explicit RuleValue(StageSpec& spec)
       : input_(spec.inputs.empty() ? 0 : spec.inputs[0]),
         output_(spec.outputs.empty() ? 0 : spec.outputs[0]),
-        many_(spec.flag("many")),
-        numbers_(spec.reals("numbers")),
-        texts_(spec.text_ids("texts")),
-        rows_(spec.integers("text_rows")) {
-    const int32_t rank = spec.integer("rank");
+        many_(spec.flag(stages::pmml_rule_value::many)),
+        numbers_(spec.reals(stages::pmml_rule_value::numbers)),
+        texts_(spec.text_ids(stages::pmml_rule_value::texts)),
+        rows_(spec.integers(stages::pmml_rule_value::text_rows)) {
+    const int32_t rank = spec.integer(stages::pmml_rule_value::rank);
     if (rank < (many_ ? 0 : 1)) spec.fail("rank " + std::to_string(rank) + " is not one");
     rank_ = static_cast<uint32_t>(std::max(rank, 0));
-    const auto keys = spec.reals("keys");
+    const auto keys = spec.reals(stages::pmml_rule_value::keys);
     const size_t count = keys.size();
     const bool fits = !numbers_.empty() ? numbers_.size() == count
                       : rows_.empty()   ? texts_.size() == count
@@ -206,7 +201,7 @@ class RuleValue final : public Stage {
       spec.fail("the rules' parts do not fit each other");
       return;
     }
-    const bool descending = spec.flag("descending");
+    const bool descending = spec.flag(stages::pmml_rule_value::descending);
     std::vector<uint32_t> order(count);
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {

@@ -17,9 +17,9 @@ class Clustering final : public Stage {
         outputs_(spec.outputs.begin(), spec.outputs.end()),
         place_(spec.place),
         measure_(spec, inputs_.count()),
-        ids_(spec.text_ids("ids")),
-        names_(spec.text_ids("names")),
-        centers_(spec.reals("centers")) {
+        ids_(spec.text_ids(stages::pmml_clustering::ids)),
+        names_(spec.text_ids(stages::pmml_clustering::names)),
+        centers_(spec.reals(stages::pmml_clustering::centers)) {
     for (size_t i = 0; i < inputs_.count(); ++i) inputs_.number(spec, static_cast<int32_t>(i));
     if (ids_.empty() || centers_.size() != ids_.size() * inputs_.count() ||
         names_.size() != (outputs_.size() == 3 ? ids_.size() : 0)) {

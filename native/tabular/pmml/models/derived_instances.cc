@@ -67,13 +67,16 @@ Taken take(StageSpec& spec, const Frame& frame, uint32_t at) {
 }  // namespace
 
 std::vector<DerivedField> derived_instances(StageSpec& spec, size_t count) {
-  if (!spec.has("derive")) return {};
+  if (!spec.has(stages::pmml_nearest_neighbor::derive)) return {};
   const std::vector<uint32_t> before = filled_columns(spec);
-  const Block block = spec.block("derive");
-  const std::span<const int32_t> given = spec.integers("given_columns");
-  const std::vector<Value> values = spec.values("given_values");
-  const std::span<const int32_t> inputs = spec.integers("derived_inputs");
-  const std::span<const int32_t> columns = spec.integers("derived_columns");
+  const Block block = spec.block(stages::pmml_nearest_neighbor::derive);
+  const std::span<const int32_t> given =
+      spec.integers(stages::pmml_nearest_neighbor::given_columns);
+  const std::vector<Value> values = spec.values(stages::pmml_nearest_neighbor::given_values);
+  const std::span<const int32_t> inputs =
+      spec.integers(stages::pmml_nearest_neighbor::derived_inputs);
+  const std::span<const int32_t> columns =
+      spec.integers(stages::pmml_nearest_neighbor::derived_columns);
   const auto is_column = [&](int32_t at) {
     return at >= 0 && static_cast<size_t>(at) < spec.column_count();
   };

@@ -11,7 +11,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class Kernel : uint8_t { SquaredExponential, AbsoluteExponential, GeneralizedExponential };
+using Kernel = stages::GaussianKernel;
 
 // Instances that can be solved for: n^3 / 3 steps at load, n^2 numbers of memory.
 constexpr size_t kInstancesMax = 4096;
@@ -22,18 +22,14 @@ class GaussianProcess final : public Stage {
   explicit GaussianProcess(StageSpec& spec)
       : inputs_(spec),
         outputs_(spec.outputs.begin(), spec.outputs.end()),
-        instances_(spec.reals("instances")),
-        lambdas_(spec.reals("lambdas")),
-        gamma_(spec.real("gamma")),
-        noise_(spec.real("noise_variance")),
-        degree_(spec.real("degree", 1)) {
-    const std::string_view kernel = spec.text("kernel");
-    if (kernel == "squaredExponential") kernel_ = Kernel::SquaredExponential;
-    else if (kernel == "absoluteExponential") kernel_ = Kernel::AbsoluteExponential;
-    else if (kernel == "generalizedExponential") kernel_ = Kernel::GeneralizedExponential;
-    else spec.fail("kernel '" + std::string(kernel) + "' is not one");
+        instances_(spec.reals(stages::pmml_gaussian_process::instances)),
+        lambdas_(spec.reals(stages::pmml_gaussian_process::lambdas)),
+        gamma_(spec.real(stages::pmml_gaussian_process::gamma)),
+        noise_(spec.real(stages::pmml_gaussian_process::noise_variance)),
+        degree_(spec.real(stages::pmml_gaussian_process::degree)) {
+    kernel_ = spec.choice(stages::pmml_gaussian_process::kernel);
     for (size_t i = 0; i < inputs_.count(); ++i) inputs_.number(spec, static_cast<int32_t>(i));
-    const auto targets = spec.reals("targets");
+    const auto targets = spec.reals(stages::pmml_gaussian_process::targets);
     count_ = targets.size();
     if (count_ == 0 || inputs_.count() == 0 || instances_.size() != count_ * inputs_.count() ||
         lambdas_.size() != inputs_.count()) {

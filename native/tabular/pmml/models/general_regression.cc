@@ -11,7 +11,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class Kind : uint8_t { Linear, Generalized, Multinomial, Ordinal, Cox };
+using Kind = stages::RegressionModel;
 
 // 1 where the input equals code, else 0; or, with a contrast, the number of the input's category.
 struct FactorCell {
@@ -52,19 +52,19 @@ class GeneralRegression final : public Stage {
       : inputs_(spec),
         place_(spec.place),
         output_(spec.outputs.empty() ? 0 : spec.outputs[0]),
-        classification_(spec.flag("classification")) {
+        classification_(spec.flag(stages::pmml_general_regression::classification)) {
     read_kind(spec);
     read_designs(spec);
     read_equations(spec);
     if (kind_ == Kind::Cox) read_baselines(spec);
-    offset_value_ = spec.real("offset_value", 0);
-    offset_ = input(spec, "offset_input");
-    trials_value_ = spec.real("trials_value", 1);
-    trials_ = input(spec, "trials_input");
+    offset_value_ = spec.real(stages::pmml_general_regression::offset_value);
+    offset_ = input(spec, stages::pmml_general_regression::offset_input);
+    trials_value_ = spec.real(stages::pmml_general_regression::trials_value);
+    trials_ = input(spec, stages::pmml_general_regression::trials_input);
     for (const int32_t number : {offset_, trials_, time_}) {
       if (number >= 0) inputs_.number(spec, number);
     }
-    reference_ = spec.real("reference", 0);
+    reference_ = spec.real(stages::pmml_general_regression::reference);
   }
 
   OnFailure on_failure() const override { return OnFailure::Own; }
@@ -99,41 +99,32 @@ class GeneralRegression final : public Stage {
   }
 
   void read_kind(StageSpec& spec) {
-    const std::string_view name = spec.text("model");
-    if (name == "linear") kind_ = Kind::Linear;
-    else if (name == "generalized") kind_ = Kind::Generalized;
-    else if (name == "multinomial") kind_ = Kind::Multinomial;
-    else if (name == "ordinal") kind_ = Kind::Ordinal;
-    else if (name == "cox") kind_ = Kind::Cox;
-    else spec.fail("model '" + std::string(name) + "' is not one");
+    kind_ = spec.choice(stages::pmml_general_regression::model);
     const bool classes = kind_ == Kind::Multinomial || kind_ == Kind::Ordinal;
     if (classification_ ? !classes && kind_ != Kind::Generalized : classes) {
-      spec.fail("model '" + std::string(name) + "' does not fit the mining function");
+      spec.fail("the model does not fit the mining function");
     }
-    const std::string_view link = spec.text("link", "identity");
-    const auto found = link_named(link);
-    if (!found.has_value()) return spec.fail("link '" + std::string(link) + "' is not one");
-    link_ = *found;
-    link_parameter_ = spec.real("link_parameter", 0);
+    link_ = spec.choice(stages::pmml_general_regression::link);
+    link_parameter_ = spec.real(stages::pmml_general_regression::link_parameter);
   }
 
-  int32_t input(StageSpec& spec, std::string_view name) {
-    const int32_t at = spec.integer(name, -1);
+  int32_t input(StageSpec& spec, const IntegerAttribute& attribute) {
+    const int32_t at = spec.integer(attribute);
     if (at < -1 || (at >= 0 && static_cast<size_t>(at) >= inputs_.count())) {
-      spec.fail(std::string(name) + " names no input");
+      spec.fail("attribute '" + std::string(attribute.name) + "' names no input");
       return -1;
     }
     return at;
   }
 
   void read_designs(StageSpec& spec) {
-    const auto rows = spec.integers("factor_rows");
-    const auto at = spec.integers("factor_inputs");
-    const auto values = spec.values("factor_values");
-    const auto contrasts = spec.integers("factor_contrasts");
-    const auto covariate_rows = spec.integers("covariate_rows");
-    const auto covariates = spec.integers("covariate_inputs");
-    const auto exponents = spec.reals("covariate_exponents");
+    const auto rows = spec.integers(stages::pmml_general_regression::factor_rows);
+    const auto at = spec.integers(stages::pmml_general_regression::factor_inputs);
+    const auto values = spec.values(stages::pmml_general_regression::factor_values);
+    const auto contrasts = spec.integers(stages::pmml_general_regression::factor_contrasts);
+    const auto covariate_rows = spec.integers(stages::pmml_general_regression::covariate_rows);
+    const auto covariates = spec.integers(stages::pmml_general_regression::covariate_inputs);
+    const auto exponents = spec.reals(stages::pmml_general_regression::covariate_exponents);
     const size_t count = rows.empty() ? 0 : rows.size() - 1;
     read_contrasts(spec);
     if (!good_offsets(rows, count, at.size()) || values.size() != at.size() ||
@@ -159,9 +150,9 @@ class GeneralRegression final : public Stage {
   }
 
   void read_contrasts(StageSpec& spec) {
-    const auto rows = spec.integers("contrast_rows");
-    const auto values = spec.values("contrast_values");
-    const auto numbers = spec.reals("contrast_numbers");
+    const auto rows = spec.integers(stages::pmml_general_regression::contrast_rows);
+    const auto values = spec.values(stages::pmml_general_regression::contrast_values);
+    const auto numbers = spec.reals(stages::pmml_general_regression::contrast_numbers);
     if (rows.empty()) return;
     if (!good_offsets(rows, rows.size() - 1, values.size()) || numbers.size() != values.size()) {
       return spec.fail("the contrasts' parts do not fit each other");
@@ -176,9 +167,9 @@ class GeneralRegression final : public Stage {
   }
 
   void read_equations(StageSpec& spec) {
-    const auto rows = spec.integers("equation_rows");
-    const auto at = spec.integers("equation_designs");
-    const auto betas = spec.reals("equation_betas");
+    const auto rows = spec.integers(stages::pmml_general_regression::equation_rows);
+    const auto at = spec.integers(stages::pmml_general_regression::equation_designs);
+    const auto betas = spec.reals(stages::pmml_general_regression::equation_betas);
     const size_t count = rows.empty() ? 0 : rows.size() - 1;
     if (count == 0 || (count > 1 && !classification_) || !good_offsets(rows, count, at.size()) ||
         betas.size() != at.size() || !good_indices(at, -1, designs_.size())) {
@@ -193,13 +184,13 @@ class GeneralRegression final : public Stage {
   }
 
   void read_baselines(StageSpec& spec) {
-    const auto rows = spec.integers("baseline_rows");
-    const auto times = spec.reals("baseline_times");
-    const auto hazards = spec.reals("baseline_hazards");
-    const auto most = spec.reals("baseline_max_times");
-    const auto strata = spec.values("baseline_strata");
-    time_ = input(spec, "time_input");
-    stratum_ = input(spec, "stratum_input");
+    const auto rows = spec.integers(stages::pmml_general_regression::baseline_rows);
+    const auto times = spec.reals(stages::pmml_general_regression::baseline_times);
+    const auto hazards = spec.reals(stages::pmml_general_regression::baseline_hazards);
+    const auto most = spec.reals(stages::pmml_general_regression::baseline_max_times);
+    const auto strata = spec.values(stages::pmml_general_regression::baseline_strata);
+    time_ = input(spec, stages::pmml_general_regression::time_input);
+    stratum_ = input(spec, stages::pmml_general_regression::stratum_input);
     if (time_ < 0 || most.empty() || !good_offsets(rows, most.size(), times.size()) ||
         hazards.size() != times.size() ||
         (stratum_ < 0 ? most.size() != 1 : strata.size() != most.size())) {

@@ -5,17 +5,17 @@ namespace serval::tabular {
 
 std::span<const StageKind> pmml_model_kinds() {
   static constexpr StageKind kKinds[] = {
-      {"pmml.anomaly", pmml::make_anomaly},
-      {"pmml.association", pmml::make_association},
-      {"pmml.clustering", pmml::make_clustering},
-      {"pmml.gaussian_process", pmml::make_gaussian_process},
-      {"pmml.general_regression", pmml::make_general_regression},
-      {"pmml.naive_bayes", pmml::make_naive_bayes},
-      {"pmml.nearest_neighbor", pmml::make_nearest_neighbor},
-      {"pmml.neural_network", pmml::make_neural_network},
-      {"pmml.regression", pmml::make_regression},
-      {"pmml.rule_value", pmml::make_rule_value},
-      {"pmml.support_vectors", pmml::make_support_vectors},
+      {stages::pmml_anomaly::kind, pmml::make_anomaly},
+      {stages::pmml_association::kind, pmml::make_association},
+      {stages::pmml_clustering::kind, pmml::make_clustering},
+      {stages::pmml_gaussian_process::kind, pmml::make_gaussian_process},
+      {stages::pmml_general_regression::kind, pmml::make_general_regression},
+      {stages::pmml_naive_bayes::kind, pmml::make_naive_bayes},
+      {stages::pmml_nearest_neighbor::kind, pmml::make_nearest_neighbor},
+      {stages::pmml_neural_network::kind, pmml::make_neural_network},
+      {stages::pmml_regression::kind, pmml::make_regression},
+      {stages::pmml_rule_value::kind, pmml::make_rule_value},
+      {stages::pmml_support_vectors::kind, pmml::make_support_vectors},
   };
   return kKinds;
 }

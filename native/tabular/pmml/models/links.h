@@ -8,41 +8,13 @@
 #include <span>
 #include <string_view>
 
+#include "tabular/generated/stages.h"
 #include "tabular/java/doubles.h"
 
 namespace serval::tabular::pmml {
 
 // Named by the inverse that is meant: Logit makes 1 / (1 + e^-x) of x.
-enum class Link : uint8_t {
-  Identity,
-  Logit,
-  Probit,
-  Cloglog,
-  Loglog,
-  Cauchit,
-  Log,
-  Logc,
-  Negbin,
-  Oddspower,
-  Power
-};
-
-// By PMML's name in linkFunction, cumulativeLink and normalizationMethod ("none" and "identity",
-// "exp" and "log", are the same); nothing: there is none.
-inline std::optional<Link> link_named(std::string_view name) {
-  if (name == "none" || name == "identity") return Link::Identity;
-  if (name == "logit") return Link::Logit;
-  if (name == "probit") return Link::Probit;
-  if (name == "cloglog") return Link::Cloglog;
-  if (name == "loglog") return Link::Loglog;
-  if (name == "cauchit") return Link::Cauchit;
-  if (name == "exp" || name == "log") return Link::Log;
-  if (name == "logc") return Link::Logc;
-  if (name == "negbin") return Link::Negbin;
-  if (name == "oddspower") return Link::Oddspower;
-  if (name == "power") return Link::Power;
-  return std::nullopt;
-}
+using Link = stages::PmmlLink;
 
 inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 

@@ -10,46 +10,28 @@ namespace serval::tabular::pmml {
 
 Measure::Measure(StageSpec& spec, size_t fields) {
   read_kind(spec);
-  const auto functions = spec.texts("compare");
-  const auto weights = spec.reals("field_weights");
-  const auto scales = spec.reals("similarity_scales");
-  const auto missing = spec.reals("missing_weights");
+  const auto functions = spec.choices(stages::pmml_comparison::compare);
+  const auto weights = spec.reals(stages::pmml_comparison::field_weights);
+  const auto scales = spec.reals(stages::pmml_comparison::similarity_scales);
+  const auto missing = spec.reals(stages::pmml_comparison::missing_weights);
   if (functions.size() != fields || weights.size() != fields || scales.size() != fields ||
       missing.size() != fields) {
     spec.fail("the comparison's fields do not fit each other");
     return;
   }
   for (size_t i = 0; i < fields; ++i) {
-    Function function = Function::AbsDiff;
-    if (functions[i] == "gaussSim") function = Function::GaussSim;
-    else if (functions[i] == "delta") function = Function::Delta;
-    else if (functions[i] == "equal") function = Function::Equal;
-    else if (functions[i] != "absDiff") {
-      spec.fail("compare function '" + std::string(functions[i]) + "' is not one");
-      return;
-    }
-    fields_.push_back({function, weights[i], scales[i], missing[i]});
+    fields_.push_back({functions[i], weights[i], scales[i], missing[i]});
   }
 }
 
 void Measure::read_kind(StageSpec& spec) {
-  const std::string_view name = spec.text("measure");
-  if (name == "euclidean") kind_ = Kind::Euclidean;
-  else if (name == "squaredEuclidean") kind_ = Kind::SquaredEuclidean;
-  else if (name == "chebychev") kind_ = Kind::Chebychev;
-  else if (name == "cityBlock") kind_ = Kind::CityBlock;
-  else if (name == "minkowski") kind_ = Kind::Minkowski;
-  else if (name == "simpleMatching") kind_ = Kind::SimpleMatching;
-  else if (name == "jaccard") kind_ = Kind::Jaccard;
-  else if (name == "tanimoto") kind_ = Kind::Tanimoto;
-  else if (name == "binarySimilarity") kind_ = Kind::BinarySimilarity;
-  else return spec.fail("measure '" + std::string(name) + "' is not one");
+  kind_ = spec.choice(stages::pmml_comparison::measure);
   if (kind_ == Kind::Minkowski) {
-    p_ = spec.real("minkowski_p");
+    p_ = spec.real(stages::pmml_comparison::minkowski_p);
     if (!(p_ > 0)) spec.fail("minkowski has no positive p-parameter");
   }
   if (kind_ == Kind::BinarySimilarity) {
-    const auto parameters = spec.reals("binary_parameters");
+    const auto parameters = spec.reals(stages::pmml_comparison::binary_parameters);
     parameters_.assign(parameters.begin(), parameters.end());
     if (parameters_.size() != 8) spec.fail("binarySimilarity has not its 8 parameters");
   }

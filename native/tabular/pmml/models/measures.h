@@ -9,9 +9,7 @@
 
 namespace serval::tabular::pmml {
 
-// A comparison measure with its fields, as attributes of a stage: "measure", "minkowski_p",
-// "binary_parameters" (c11 c10 c01 c00 d11 d10 d01 d00), "compare", "field_weights",
-// "similarity_scales" and "missing_weights" by field.
+// A comparison measure with its fields: the attributes of stages::pmml_comparison.
 class Measure {
  public:
   // Notes in `spec` what does not fit; `fields` in number.
@@ -30,18 +28,8 @@ class Measure {
   static size_t first_not_binary(std::span<const double> x);
 
  private:
-  enum class Kind : uint8_t {
-    Euclidean,
-    SquaredEuclidean,
-    Chebychev,
-    CityBlock,
-    Minkowski,
-    SimpleMatching,
-    Jaccard,
-    Tanimoto,
-    BinarySimilarity
-  };
-  enum class Function : uint8_t { AbsDiff, GaussSim, Delta, Equal };
+  using Kind = stages::Measure;
+  using Function = stages::CompareFunction;
   struct Field {
     Function function;
     double weight, scale, missing_weight;

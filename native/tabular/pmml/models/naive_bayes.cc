@@ -32,8 +32,9 @@ class NaiveBayes final : public Stage {
       : inputs_(spec),
         place_(spec.place),
         output_(spec.outputs.empty() ? 0 : spec.outputs[0]),
-        threshold_(spec.real("threshold")) {
-    for (const double count : spec.reals("prior_counts")) priors_.push_back(std::log(count));
+        threshold_(spec.real(stages::pmml_naive_bayes::threshold)) {
+    for (const double count : spec.reals(stages::pmml_naive_bayes::prior_counts))
+      priors_.push_back(std::log(count));
     predictors_.resize(inputs_.count());
     if (priors_.empty()) {
       spec.fail("there is no target value");
@@ -73,10 +74,10 @@ class NaiveBayes final : public Stage {
 
  private:
   void read_continuous(StageSpec& spec) {
-    const auto continuous = spec.integers("continuous");
-    const auto kinds = spec.integers("distributions");
-    const auto means = spec.reals("means");
-    const auto variances = spec.reals("variances");
+    const auto continuous = spec.integers(stages::pmml_naive_bayes::continuous);
+    const auto kinds = spec.integers(stages::pmml_naive_bayes::distributions);
+    const auto means = spec.reals(stages::pmml_naive_bayes::means);
+    const auto variances = spec.reals(stages::pmml_naive_bayes::variances);
     const size_t labels = priors_.size();
     const size_t cells = predictors_.size() * labels;
     if (continuous.size() != predictors_.size() || kinds.size() != cells || means.size() != cells ||
@@ -98,9 +99,9 @@ class NaiveBayes final : public Stage {
 
   // A count of 0 has the threshold as its share; NaN says nothing of the label.
   void read_pairs(StageSpec& spec) {
-    const auto rows = spec.integers("pair_rows");
-    const auto values = spec.values("pair_values");
-    const auto counts = spec.reals("pair_counts");
+    const auto rows = spec.integers(stages::pmml_naive_bayes::pair_rows);
+    const auto values = spec.values(stages::pmml_naive_bayes::pair_values);
+    const auto counts = spec.reals(stages::pmml_naive_bayes::pair_counts);
     const size_t labels = priors_.size();
     if (!good_offsets(rows, predictors_.size(), values.size()) ||
         counts.size() != values.size() * labels) {

@@ -14,22 +14,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class Scoring : uint8_t {
-  Average,
-  WeightedAverage,
-  Median,
-  MajorityVote,
-  WeightedMajorityVote
-};
-
-std::optional<Scoring> scoring_named(std::string_view name) {
-  if (name == "average") return Scoring::Average;
-  if (name == "weightedAverage") return Scoring::WeightedAverage;
-  if (name == "median") return Scoring::Median;
-  if (name == "majorityVote") return Scoring::MajorityVote;
-  if (name == "weightedMajorityVote") return Scoring::WeightedMajorityVote;
-  return std::nullopt;
-}
+using Scoring = stages::Scoring;
 
 // Of a categorical target, numbers[instance] is a place in `values`; those are in the order that
 // ties are broken in: the ones with more instances first, then the smaller ones.
@@ -58,11 +43,11 @@ class NearestNeighbor final : public Stage {
         outputs_(spec.outputs.begin(), spec.outputs.end()),
         place_(spec.place),
         measure_(spec, inputs_.count()),
-        threshold_(spec.real("threshold", 0.001)) {
+        threshold_(spec.real(stages::pmml_nearest_neighbor::threshold)) {
     read_instances(spec);
     read_targets(spec);
-    const int32_t neighbors = spec.integer("neighbors");
-    const int32_t ranked = spec.integer("ranked", 0);
+    const int32_t neighbors = spec.integer(stages::pmml_nearest_neighbor::neighbors);
+    const int32_t ranked = spec.integer(stages::pmml_nearest_neighbor::ranked);
     const auto most =
         static_cast<int32_t>(instances_.size() / std::max<size_t>(inputs_.count(), 1));
     if (neighbors < 1 || neighbors > most || ranked < 0 || ranked > most) {
@@ -72,7 +57,7 @@ class NearestNeighbor final : public Stage {
     }
     neighbors_ = static_cast<uint32_t>(neighbors);
     ranked_ = static_cast<uint32_t>(ranked);
-    ids_ = spec.text_ids("ids");
+    ids_ = spec.text_ids(stages::pmml_nearest_neighbor::ids);
     if (ids_.size() != (ranked_ > 0 ? count_ : 0) ||
         outputs_.size() != targets_.size() + (ranked_ > 0 ? 2 : 0)) {
       spec.fail("the outputs do not fit");
@@ -118,9 +103,9 @@ class NearestNeighbor final : public Stage {
  private:
   // Codes of text fields are places in "categories".
   void read_instances(StageSpec& spec) {
-    const auto given = spec.reals("instances");
-    const auto texts = spec.integers("text_fields");
-    const auto categories = spec.text_ids("categories");
+    const auto given = spec.reals(stages::pmml_nearest_neighbor::instances);
+    const auto texts = spec.integers(stages::pmml_nearest_neighbor::text_fields);
+    const auto categories = spec.text_ids(stages::pmml_nearest_neighbor::categories);
     const size_t fields = inputs_.count();
     if (fields == 0 || given.empty() || given.size() % fields != 0 || texts.size() != fields) {
       return spec.fail("the instances' parts do not fit each other");
@@ -154,20 +139,16 @@ class NearestNeighbor final : public Stage {
   }
 
   void read_targets(StageSpec& spec) {
-    const auto scorings = spec.texts("target_scorings");
-    const auto numbers = spec.reals("target_numbers");
-    const auto values = spec.values("target_values");
-    const auto rows = spec.integers("target_value_rows");
+    const auto scorings = spec.choices(stages::pmml_nearest_neighbor::target_scorings);
+    const auto numbers = spec.reals(stages::pmml_nearest_neighbor::target_numbers);
+    const auto values = spec.values(stages::pmml_nearest_neighbor::target_values);
+    const auto rows = spec.integers(stages::pmml_nearest_neighbor::target_value_rows);
     if (numbers.size() != scorings.size() * count_ ||
         !good_offsets(rows, scorings.size(), values.size())) {
       return spec.fail("the targets' parts do not fit each other");
     }
     for (size_t t = 0; t < scorings.size(); ++t) {
-      const auto scoring = scoring_named(scorings[t]);
-      if (!scoring.has_value()) {
-        return spec.fail("scoring method '" + std::string(scorings[t]) + "' is not one");
-      }
-      Target target{*scoring, numbers.subspan(t * count_, count_), {}, {}};
+      Target target{scorings[t], numbers.subspan(t * count_, count_), {}, {}};
       if (target.weighted() && measure_.similarity()) {
         spec.fail("weights are of distances, and the measure is a similarity");
       }

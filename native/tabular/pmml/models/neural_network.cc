@@ -13,45 +13,8 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class Activation : uint8_t {
-  Threshold,
-  Logistic,
-  Tanh,
-  Identity,
-  Exponential,
-  Reciprocal,
-  Square,
-  Gauss,
-  Sine,
-  Cosine,
-  Elliott,
-  Arctan,
-  Rectifier,
-  RadialBasis
-};
-enum class Normalization : uint8_t { None, Simplemax, Softmax };
-
-std::optional<Activation> activation_named(std::string_view name) {
-  static constexpr std::pair<std::string_view, Activation> kNames[] = {
-      {"threshold", Activation::Threshold},
-      {"logistic", Activation::Logistic},
-      {"tanh", Activation::Tanh},
-      {"identity", Activation::Identity},
-      {"exponential", Activation::Exponential},
-      {"reciprocal", Activation::Reciprocal},
-      {"square", Activation::Square},
-      {"Gauss", Activation::Gauss},
-      {"sine", Activation::Sine},
-      {"cosine", Activation::Cosine},
-      {"Elliott", Activation::Elliott},
-      {"arctan", Activation::Arctan},
-      {"rectifier", Activation::Rectifier},
-      {"radialBasis", Activation::RadialBasis}};
-  for (const auto& [known, activation] : kNames) {
-    if (known == name) return activation;
-  }
-  return std::nullopt;
-}
+using Activation = stages::Activation;
+using stages::LayerNormalization;
 
 double activate(Activation function, double x, double threshold, double leakage) {
   constexpr double kPi = 3.14159265358979323846;
@@ -76,7 +39,7 @@ double activate(Activation function, double x, double threshold, double leakage)
 
 struct Layer {
   Activation activation;
-  Normalization normalization;
+  LayerNormalization normalization;
   double threshold, leakage;
   uint32_t begin, end;  // neurons
 };
@@ -106,7 +69,7 @@ class NeuralNetwork final : public Stage {
       : inputs_(spec),
         place_(spec.place),
         outputs_(spec.outputs.begin(), spec.outputs.end()),
-        classification_(spec.flag("classification")) {
+        classification_(spec.flag(stages::pmml_neural_network::classification)) {
     read_neurons(spec);
     read_layers(spec);
     read_outputs(spec);
@@ -122,12 +85,12 @@ class NeuralNetwork final : public Stage {
 
  private:
   void read_neurons(StageSpec& spec) {
-    biases_ = spec.reals("biases");
-    widths_ = spec.reals("widths");
-    altitudes_ = spec.reals("altitudes");
-    connections_ = spec.integers("connection_rows");
-    sources_ = spec.integers("connection_sources");
-    weights_ = spec.reals("connection_weights");
+    biases_ = spec.reals(stages::pmml_neural_network::biases);
+    widths_ = spec.reals(stages::pmml_neural_network::widths);
+    altitudes_ = spec.reals(stages::pmml_neural_network::altitudes);
+    connections_ = spec.integers(stages::pmml_neural_network::connection_rows);
+    sources_ = spec.integers(stages::pmml_neural_network::connection_sources);
+    weights_ = spec.reals(stages::pmml_neural_network::connection_weights);
     if (!good_offsets(connections_, biases_.size(), sources_.size()) ||
         weights_.size() != sources_.size() || widths_.size() != biases_.size() ||
         altitudes_.size() != biases_.size()) {
@@ -139,11 +102,11 @@ class NeuralNetwork final : public Stage {
   }
 
   void read_layers(StageSpec& spec) {
-    const auto rows = spec.integers("layer_rows");
-    const auto activations = spec.texts("activations");
-    const auto normalizations = spec.texts("normalizations");
-    const auto thresholds = spec.reals("thresholds");
-    const auto leakages = spec.reals("leakages");
+    const auto rows = spec.integers(stages::pmml_neural_network::layer_rows);
+    const auto activations = spec.choices(stages::pmml_neural_network::activations);
+    const auto normalizations = spec.choices(stages::pmml_neural_network::normalizations);
+    const auto thresholds = spec.reals(stages::pmml_neural_network::thresholds);
+    const auto leakages = spec.reals(stages::pmml_neural_network::leakages);
     const size_t count = activations.size();
     if (!good_offsets(rows, count, biases_.size()) || normalizations.size() != count ||
         thresholds.size() != count || connections_.size() != biases_.size() + 1 ||
@@ -151,18 +114,8 @@ class NeuralNetwork final : public Stage {
       return spec.fail("the layers' parts do not fit each other");
     }
     for (size_t i = 0; i < count; ++i) {
-      const auto activation = activation_named(activations[i]);
-      if (!activation.has_value()) {
-        return spec.fail("activation function '" + std::string(activations[i]) + "' is not one");
-      }
-      Normalization normalization = Normalization::None;
-      if (normalizations[i] == "simplemax") normalization = Normalization::Simplemax;
-      else if (normalizations[i] == "softmax") normalization = Normalization::Softmax;
-      else if (normalizations[i] != "none") {
-        return spec.fail("normalization '" + std::string(normalizations[i]) + "' is not one");
-      }
       const double leakage = leakages.empty() ? 0 : leakages[i];
-      layers_.push_back({*activation, normalization, thresholds[i], leakage,
+      layers_.push_back({activations[i], normalizations[i], thresholds[i], leakage,
                          static_cast<uint32_t>(rows[i]), static_cast<uint32_t>(rows[i + 1])});
       check_sources(spec, layers_.back());
     }
@@ -179,10 +132,10 @@ class NeuralNetwork final : public Stage {
   }
 
   void read_outputs(StageSpec& spec) {
-    neurons_ = spec.integers("output_neurons");
-    const auto rows = spec.integers("output_rows");
-    const auto norms = spec.reals("output_norms");
-    const auto origs = spec.reals("output_origs");
+    neurons_ = spec.integers(stages::pmml_neural_network::output_neurons);
+    const auto rows = spec.integers(stages::pmml_neural_network::output_rows);
+    const auto norms = spec.reals(stages::pmml_neural_network::output_norms);
+    const auto origs = spec.reals(stages::pmml_neural_network::output_origs);
     if (neurons_.empty() || !good_indices(neurons_, 0, inputs_.count() + biases_.size())) {
       return spec.fail("an output comes from nowhere");
     }
@@ -227,9 +180,9 @@ class NeuralNetwork final : public Stage {
 
   static std::optional<tabular::Activation> dense_activation(const Layer& layer) {
     using Of = tabular::Activation;
-    if (layer.normalization == Normalization::Softmax && layer.begin < layer.end) {
+    if (layer.normalization == LayerNormalization::Softmax && layer.begin < layer.end) {
       if (layer.activation == Activation::Identity) return Of::Softmax;
-    } else if (layer.normalization == Normalization::None) {
+    } else if (layer.normalization == LayerNormalization::None) {
       switch (layer.activation) {
         case Activation::Identity: return Of::Identity;
         case Activation::Logistic: return Of::Logistic;
@@ -344,8 +297,8 @@ class NeuralNetwork final : public Stage {
       }
       const std::span<double> all(neurons + layer.begin, neurons + layer.end);
       if (all.empty()) continue;
-      if (layer.normalization == Normalization::Simplemax && !simplemax(all)) return false;
-      if (layer.normalization == Normalization::Softmax && !softmax(all)) return false;
+      if (layer.normalization == LayerNormalization::Simplemax && !simplemax(all)) return false;
+      if (layer.normalization == LayerNormalization::Softmax && !softmax(all)) return false;
     }
     return true;
   }

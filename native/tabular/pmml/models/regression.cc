@@ -42,17 +42,35 @@ struct Table {
   }
 };
 
+using Normalization = stages::RegressionNormalization;
+
+// The link whose inverse the normalization of one table's number is; nothing: simplemax.
+std::optional<Link> link_of(Normalization normalization) {
+  switch (normalization) {
+    case Normalization::None: return Link::Identity;
+    case Normalization::Simplemax: return std::nullopt;
+    case Normalization::Softmax:
+    case Normalization::Logit: return Link::Logit;
+    case Normalization::Probit: return Link::Probit;
+    case Normalization::Cloglog: return Link::Cloglog;
+    case Normalization::Exp: return Link::Log;
+    case Normalization::Loglog: return Link::Loglog;
+    case Normalization::Cauchit: return Link::Cauchit;
+  }
+  return std::nullopt;
+}
+
 class Regression final : public Stage {
  public:
   explicit Regression(StageSpec& spec)
       : inputs_(spec),
         place_(spec.place),
-        classification_(spec.flag("classification")),
-        ordinal_(spec.flag("ordinal")),
-        single_(spec.flag("single")),
-        normalization_(spec.text("normalization", "none")),
+        classification_(spec.flag(stages::pmml_regression::classification)),
+        ordinal_(spec.flag(stages::pmml_regression::ordinal)),
+        single_(spec.flag(stages::pmml_regression::single)),
+        normalization_(spec.choice(stages::pmml_regression::normalization)),
         output_(spec.outputs.empty() ? 0 : spec.outputs[0]) {
-    const auto intercepts = spec.reals("intercepts");
+    const auto intercepts = spec.reals(stages::pmml_regression::intercepts);
     tables_.resize(intercepts.size());
     for (size_t t = 0; t < tables_.size(); ++t) tables_[t].intercept = intercepts[t];
     read_factors(spec);
@@ -97,10 +115,10 @@ class Regression final : public Stage {
 
  private:
   void read_factors(StageSpec& spec) {
-    const auto offsets = spec.integers("numeric_rows");
-    const auto at = spec.integers("numeric_inputs");
-    const auto exponents = spec.reals("numeric_exponents");
-    const auto coefficients = spec.reals("numeric_coefficients");
+    const auto offsets = spec.integers(stages::pmml_regression::numeric_rows);
+    const auto at = spec.integers(stages::pmml_regression::numeric_inputs);
+    const auto exponents = spec.reals(stages::pmml_regression::numeric_exponents);
+    const auto coefficients = spec.reals(stages::pmml_regression::numeric_coefficients);
     if (!good_offsets(offsets, tables_.size(), at.size()) || exponents.size() != at.size() ||
         coefficients.size() != at.size() || !good_indices(at, 0, inputs_.count())) {
       return spec.fail("numeric predictors do not fit each other");
@@ -114,10 +132,10 @@ class Regression final : public Stage {
   }
 
   void read_categories(StageSpec& spec) {
-    const auto offsets = spec.integers("category_rows");
-    const auto at = spec.integers("category_inputs");
-    const auto values = spec.values("category_values");
-    const auto coefficients = spec.reals("category_coefficients");
+    const auto offsets = spec.integers(stages::pmml_regression::category_rows);
+    const auto at = spec.integers(stages::pmml_regression::category_inputs);
+    const auto values = spec.values(stages::pmml_regression::category_values);
+    const auto coefficients = spec.reals(stages::pmml_regression::category_coefficients);
     if (!good_offsets(offsets, tables_.size(), at.size()) || values.size() != at.size() ||
         coefficients.size() != at.size() || !good_indices(at, 0, inputs_.count())) {
       return spec.fail("categorical predictors do not fit each other");
@@ -145,10 +163,10 @@ class Regression final : public Stage {
   }
 
   void read_products(StageSpec& spec) {
-    const auto offsets = spec.integers("product_rows");
-    const auto coefficients = spec.reals("product_coefficients");
-    const auto parts = spec.integers("product_parts");
-    const auto at = spec.integers("product_inputs");
+    const auto offsets = spec.integers(stages::pmml_regression::product_rows);
+    const auto coefficients = spec.reals(stages::pmml_regression::product_coefficients);
+    const auto parts = spec.integers(stages::pmml_regression::product_parts);
+    const auto at = spec.integers(stages::pmml_regression::product_inputs);
     if (!good_offsets(offsets, tables_.size(), coefficients.size()) ||
         !good_offsets(parts, coefficients.size(), at.size()) ||
         !good_indices(at, 0, inputs_.count())) {
@@ -167,30 +185,30 @@ class Regression final : public Stage {
   }
 
   void check_normalization(StageSpec& spec) {
-    const std::string_view name = normalization_;
-    const bool shares = name == "softmax" || name == "simplemax";
+    const bool shares =
+        normalization_ == Normalization::Softmax || normalization_ == Normalization::Simplemax;
     if (classification_ ? tables_.size() < 2 : tables_.size() != 1) {
       return spec.fail("there are " + std::to_string(tables_.size()) + " regression tables");
     }
     if (shares && classification_) {
-      simplemax_ = name == "simplemax";
+      simplemax_ = normalization_ == Normalization::Simplemax;
       // A second table that says nothing: the first one's logit, as JPMML has it.
       if (!simplemax_ && tables_.size() == 2 && tables_[1].empty()) {
         link_ = Link::Logit;
       } else {
         shares_ = true;
       }
-      if (ordinal_) spec.fail(std::string(name) + " has no meaning for an ordinal target");
+      if (ordinal_) spec.fail("softmax and simplemax do not fit an ordinal target");
       return;
     }
-    const auto link = name == "softmax" ? std::optional(Link::Logit) : link_named(name);
-    if (!link.has_value() || *link > Link::Log || (classification_ && *link == Link::Log)) {
-      return spec.fail("normalization '" + normalization_ + "' is not one that fits");
+    const std::optional<Link> link = link_of(normalization_);
+    if (!link.has_value() || (classification_ && *link == Link::Log)) {
+      return spec.fail("the normalization does not fit the model");
     }
     link_ = *link;
     if (classification_ && !ordinal_ && tables_.size() > 2 && link_ != Link::Identity &&
         link_ != Link::Logit) {
-      spec.fail("normalization '" + normalization_ + "' with more than two categories");
+      spec.fail("the normalization does not fit more than two categories");
     }
   }
 
@@ -315,7 +333,7 @@ class Regression final : public Stage {
   std::string place_;
   bool classification_, ordinal_, single_;
   bool shares_ = false, simplemax_ = false;
-  std::string normalization_;
+  Normalization normalization_;
   uint32_t output_;
   Link link_ = Link::Identity;
   std::vector<Table> tables_;

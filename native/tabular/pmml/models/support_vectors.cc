@@ -12,8 +12,8 @@
 namespace serval::tabular::pmml {
 namespace {
 
-enum class KernelKind : uint8_t { Linear, Polynomial, RadialBasis, Sigmoid };
-enum class Method : uint8_t { Regression, OneAgainstAll, OneAgainstOne };
+using KernelKind = stages::SvmKernel;
+using Method = stages::SvmMethod;
 
 struct Machine {
   size_t begin, end;  // of its vectors and coefficients
@@ -34,9 +34,9 @@ class SupportVectors final : public Stage {
       : inputs_(spec),
         outputs_(spec.outputs.begin(), spec.outputs.end()),
         place_(spec.place),
-        labels_(spec.values("labels")),
-        rounded_(spec.flag("rounded")),
-        max_wins_(spec.flag("max_wins")) {
+        labels_(spec.values(stages::pmml_support_vectors::labels)),
+        rounded_(spec.flag(stages::pmml_support_vectors::rounded)),
+        max_wins_(spec.flag(stages::pmml_support_vectors::max_wins)) {
     read_kernel(spec);
     read_vectors(spec);
     read_machines(spec);
@@ -52,28 +52,19 @@ class SupportVectors final : public Stage {
 
  private:
   void read_kernel(StageSpec& spec) {
-    const std::string_view name = spec.text("kernel");
-    if (name == "linear") kernel_ = KernelKind::Linear;
-    else if (name == "polynomial") kernel_ = KernelKind::Polynomial;
-    else if (name == "radialBasis") kernel_ = KernelKind::RadialBasis;
-    else if (name == "sigmoid") kernel_ = KernelKind::Sigmoid;
-    else spec.fail("kernel '" + std::string(name) + "' is not one");
-    gamma_ = spec.real("gamma", 1);
-    coef0_ = spec.real("coef0", 1);
-    degree_ = spec.real("degree", 1);
-    const std::string_view method = spec.text("method");
-    if (method == "regression") method_ = Method::Regression;
-    else if (method == "oneAgainstAll") method_ = Method::OneAgainstAll;
-    else if (method == "oneAgainstOne") method_ = Method::OneAgainstOne;
-    else spec.fail("method '" + std::string(method) + "' is not one");
+    kernel_ = spec.choice(stages::pmml_support_vectors::kernel);
+    gamma_ = spec.real(stages::pmml_support_vectors::gamma);
+    coef0_ = spec.real(stages::pmml_support_vectors::coef0);
+    degree_ = spec.real(stages::pmml_support_vectors::degree);
+    method_ = spec.choice(stages::pmml_support_vectors::method);
     spec.expect_outputs(method_ == Method::Regression ? 1 : 2,
                         method_ == Method::Regression ? 1 : 2);
   }
 
   void read_vectors(StageSpec& spec) {
-    const auto at = spec.integers("vector_inputs");
-    const auto values = spec.values("vector_values");
-    vectors_ = spec.reals("vectors");
+    const auto at = spec.integers(stages::pmml_support_vectors::vector_inputs);
+    const auto values = spec.values(stages::pmml_support_vectors::vector_values);
+    vectors_ = spec.reals(stages::pmml_support_vectors::vectors);
     if (at.empty() || values.size() != at.size() || !good_indices(at, 0, inputs_.count()) ||
         vectors_.size() % at.size() != 0) {
       return spec.fail("the vectors' parts do not fit each other");
@@ -88,10 +79,10 @@ class SupportVectors final : public Stage {
   }
 
   void read_machines(StageSpec& spec) {
-    const auto rows = spec.integers("machine_rows");
-    machine_vectors_ = spec.integers("machine_vectors");
-    coefficients_ = spec.reals("machine_coefficients");
-    const auto intercepts = spec.reals("machine_intercepts");
+    const auto rows = spec.integers(stages::pmml_support_vectors::machine_rows);
+    machine_vectors_ = spec.integers(stages::pmml_support_vectors::machine_vectors);
+    coefficients_ = spec.reals(stages::pmml_support_vectors::machine_coefficients);
+    const auto intercepts = spec.reals(stages::pmml_support_vectors::machine_intercepts);
     const size_t count = intercepts.size();
     if (count == 0 || !good_offsets(rows, count, machine_vectors_.size()) ||
         coefficients_.size() != machine_vectors_.size() ||
@@ -106,9 +97,9 @@ class SupportVectors final : public Stage {
       if (count != 1) spec.fail("a regression has " + std::to_string(count) + " machines");
       return;
     }
-    const auto targets = spec.integers("machine_targets");
-    const auto alternates = spec.integers("machine_alternates");
-    const auto thresholds = spec.reals("machine_thresholds");
+    const auto targets = spec.integers(stages::pmml_support_vectors::machine_targets);
+    const auto alternates = spec.integers(stages::pmml_support_vectors::machine_alternates);
+    const auto thresholds = spec.reals(stages::pmml_support_vectors::machine_thresholds);
     const int32_t least = method_ == Method::OneAgainstOne ? 0 : -1;
     if (targets.size() != count || alternates.size() != count || thresholds.size() != count ||
         !good_indices(targets, 0, labels_.size()) ||

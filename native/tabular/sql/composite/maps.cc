@@ -158,15 +158,15 @@ Value named_struct(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kMapsFunctions[] = {
-    function("sql.map", 0, -1, make_map),
-    function("sql.map_from_arrays", 2, 2, map_from_arrays),
-    function("sql.map_from_entries", 1, 1, map_from_entries),
-    function("sql.map_concat", 0, -1, map_concat),
-    function("sql.map_keys", 1, 1, map_part<0>),
-    function("sql.map_values", 1, 1, map_part<1>),
-    function("sql.map_entries", 1, 1, map_entries),
-    function("sql.map_contains_key", 2, 2, map_contains_key),
-    function("sql.named_struct", 2, -1, named_struct),
+    function(fn::sql_map, make_map),
+    function(fn::sql_map_from_arrays, map_from_arrays),
+    function(fn::sql_map_from_entries, map_from_entries),
+    function(fn::sql_map_concat, map_concat),
+    function(fn::sql_map_keys, map_part<0>),
+    function(fn::sql_map_values, map_part<1>),
+    function(fn::sql_map_entries, map_entries),
+    function(fn::sql_map_contains_key, map_contains_key),
+    function(fn::sql_named_struct, named_struct),
 };
 
 }  // namespace

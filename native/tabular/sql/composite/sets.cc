@@ -197,12 +197,12 @@ Value sequence(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kSetsFunctions[] = {
-    function("sql.array_distinct", 1, 1, array_distinct),
-    function("sql.array_union", 2, 2, array_union),
-    function("sql.array_intersect", 2, 2, array_filter<true>),
-    function("sql.array_except", 2, 2, array_filter<false>),
-    function("sql.arrays_overlap", 2, 2, arrays_overlap),
-    function("sql.sequence", 2, 3, sequence),
+    function(fn::sql_array_distinct, array_distinct),
+    function(fn::sql_array_union, array_union),
+    function(fn::sql_array_intersect, array_filter<true>),
+    function(fn::sql_array_except, array_filter<false>),
+    function(fn::sql_arrays_overlap, arrays_overlap),
+    function(fn::sql_sequence, sequence),
 };
 
 }  // namespace

@@ -348,29 +348,29 @@ Value factorial(Eval& eval, Arguments arguments, const void*) {
   return Value::of_integer(product);
 }
 
-constexpr Function division(std::string_view name, CallStrict call, Prepare prepare = nullptr) {
-  return reading(Reads::LastFirst, function(name, 2, 2, call, prepare));
+constexpr Function division(const FunctionName& name, CallStrict call, Prepare prepare = nullptr) {
+  return reading(Reads::LastFirst, function(name, call, prepare));
 }
 
 constexpr Function kArithmeticFunctions[] = {
-    function("sql.add", 2, 2, binary<Op::Add>, prepare_literals),
-    function("sql.subtract", 2, 2, binary<Op::Subtract>, prepare_literals),
-    function("sql.multiply", 2, 2, binary<Op::Multiply>, prepare_literals),
-    division("sql.divide", binary<Op::Divide>, prepare_literals),
-    division("sql.mod", binary<Op::Remainder>, prepare_literals),
-    division("sql.pmod", binary<Op::PositiveRemainder>, prepare_literals),
-    division("sql.div", whole_quotient),
-    function("sql.negative", 1, 1, negative),
-    function("sql.positive", 1, 1, positive),
-    function("sql.abs", 1, 1, absolute),
-    function("sql.bit_and", 2, 2, bits<Bits::And>),
-    function("sql.bit_or", 2, 2, bits<Bits::Or>),
-    function("sql.bit_xor", 2, 2, bits<Bits::Xor>),
-    function("sql.bit_not", 1, 1, bit_not),
-    function("sql.shiftleft", 2, 2, shift<Shift::Left>),
-    function("sql.shiftright", 2, 2, shift<Shift::Right>),
-    function("sql.shiftrightunsigned", 2, 2, shift<Shift::RightUnsigned>),
-    function("sql.factorial", 1, 1, factorial),
+    function(fn::sql_add, binary<Op::Add>, prepare_literals),
+    function(fn::sql_subtract, binary<Op::Subtract>, prepare_literals),
+    function(fn::sql_multiply, binary<Op::Multiply>, prepare_literals),
+    division(fn::sql_divide, binary<Op::Divide>, prepare_literals),
+    division(fn::sql_mod, binary<Op::Remainder>, prepare_literals),
+    division(fn::sql_pmod, binary<Op::PositiveRemainder>, prepare_literals),
+    division(fn::sql_div, whole_quotient),
+    function(fn::sql_negative, negative),
+    function(fn::sql_positive, positive),
+    function(fn::sql_abs, absolute),
+    function(fn::sql_bit_and, bits<Bits::And>),
+    function(fn::sql_bit_or, bits<Bits::Or>),
+    function(fn::sql_bit_xor, bits<Bits::Xor>),
+    function(fn::sql_bit_not, bit_not),
+    function(fn::sql_shiftleft, shift<Shift::Left>),
+    function(fn::sql_shiftright, shift<Shift::Right>),
+    function(fn::sql_shiftrightunsigned, shift<Shift::RightUnsigned>),
+    function(fn::sql_factorial, factorial),
 };
 
 }  // namespace

@@ -251,11 +251,11 @@ Value regexp_replace(Eval& eval, Arguments arguments, const void* state) {
 }
 
 constexpr Function kPatternsFunctions[] = {
-    function("sql.like", 2, 3, like<false>, prepare_like<false>),
-    function("sql.ilike", 2, 3, like<true>, prepare_like<true>),
-    function("sql.rlike", 2, 2, rlike, prepare_pattern),
-    function("sql.regexp_extract", 2, 3, regexp_extract, prepare_extract),
-    function("sql.regexp_replace", 3, 3, regexp_replace, prepare_replace),
+    function(fn::sql_like, like<false>, prepare_like<false>),
+    function(fn::sql_ilike, like<true>, prepare_like<true>),
+    function(fn::sql_rlike, rlike, prepare_pattern),
+    function(fn::sql_regexp_extract, regexp_extract, prepare_extract),
+    function(fn::sql_regexp_replace, regexp_replace, prepare_replace),
 };
 
 }  // namespace

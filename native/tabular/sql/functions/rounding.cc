@@ -25,7 +25,7 @@ Value cast_value(Eval& eval, Arguments arguments, const void* state) {
   return cast(eval, arguments[0], *static_cast<const SqlType*>(state));
 }
 
-constexpr Function kCasts[] = {function("sql.cast", 2, 2, cast_value, prepare_cast)};
+constexpr Function kCasts[] = {function(fn::sql_cast, cast_value, prepare_cast)};
 
 // Digits behind the point that stay; 0 where there is no second argument.
 Result<std::shared_ptr<const void>> prepare_digits(std::span<const Value* const> constants,
@@ -159,10 +159,10 @@ Value whole(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kRoundingFunctions[] = {
-    function("sql.round", 1, 2, rounded<Rounding::HalfUp>, prepare_digits),
-    function("sql.bround", 1, 2, rounded<Rounding::HalfEven>, prepare_digits),
-    function("sql.ceil", 1, 1, whole<Rounding::Ceiling>),
-    function("sql.floor", 1, 1, whole<Rounding::Floor>),
+    function(fn::sql_round, rounded<Rounding::HalfUp>, prepare_digits),
+    function(fn::sql_bround, rounded<Rounding::HalfEven>, prepare_digits),
+    function(fn::sql_ceil, whole<Rounding::Ceiling>),
+    function(fn::sql_floor, whole<Rounding::Floor>),
 };
 
 }  // namespace

@@ -30,9 +30,8 @@ std::span<const Function> json_functions();      // ../json
 std::span<const Function> format_functions();    // ../texts
 
 // All of them see missing values: those have types too.
-constexpr Function function(std::string_view name, int least, int most, CallStrict call,
-                            Prepare prepare = nullptr) {
-  return {name, least, most, call, nullptr, prepare, true};
+constexpr Function function(const FunctionName& name, CallStrict call, Prepare prepare = nullptr) {
+  return {name, call, nullptr, prepare, true};
 }
 
 // The same function, which Spark reads the arguments of in another way.

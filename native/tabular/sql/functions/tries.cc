@@ -1,6 +1,7 @@
 // try_add(), try_cast() and their like: an operation as in ANSI mode, and NULL where it raises. Hot
 // path; any thread.
 // Source: Spark's TryEval and EvalMode.TRY.
+#include <algorithm>
 #include <array>
 
 #include "tabular/sql/functions/tables.h"
@@ -12,10 +13,10 @@ namespace {
 constexpr size_t kArgumentsMax = 8;
 
 bool is_arithmetic(std::string_view name) {
-  for (const std::string_view each : {"sql.add", "sql.subtract", "sql.multiply", "sql.divide"}) {
-    if (name == each) return true;
-  }
-  return name == "sql.mod";
+  constexpr FunctionName kNames[] = {fn::sql_add, fn::sql_subtract, fn::sql_multiply,
+                                     fn::sql_divide, fn::sql_mod};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [name](const FunctionName& each) { return each.name == name; });
 }
 
 // sql.try(call): errors of the call's own are NULL, those of its arguments count: unless they have
@@ -48,7 +49,7 @@ Value attempt(Eval& eval, const CallNode& call) {
   return has_none ? missing_of(type_of(made)) : made;
 }
 
-constexpr Function kTriesFunctions[] = {{"sql.try", 1, 1, nullptr, attempt}};
+constexpr Function kTriesFunctions[] = {{fn::sql_try, nullptr, attempt}};
 
 }  // namespace
 

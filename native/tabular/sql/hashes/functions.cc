@@ -229,9 +229,9 @@ Value crc32(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kHashesFunctions[] = {
-    function("sql.hash", 1, -1, hash), function("sql.xxhash64", 1, -1, xxhash64),
-    function("sql.md5", 1, 1, md5),    function("sql.sha1", 1, 1, sha1),
-    function("sql.sha2", 2, 2, sha2),  function("sql.crc32", 1, 1, crc32),
+    function(fn::sql_hash, hash), function(fn::sql_xxhash64, xxhash64),
+    function(fn::sql_md5, md5),   function(fn::sql_sha1, sha1),
+    function(fn::sql_sha2, sha2), function(fn::sql_crc32, crc32),
 };
 
 }  // namespace

@@ -417,11 +417,11 @@ Value parse_url(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kJsonFunctions[] = {
-    function("sql.get_json_object", 2, 2, get_json_object),
-    function("sql.json_array_length", 1, 1, json_array_length),
-    function("sql.json_object_keys", 1, 1, json_object_keys),
-    function("sql.to_json", 1, 1, to_json),
-    function("sql.parse_url", 2, 3, parse_url),
+    function(fn::sql_get_json_object, get_json_object),
+    function(fn::sql_json_array_length, json_array_length),
+    function(fn::sql_json_object_keys, json_object_keys),
+    function(fn::sql_to_json, to_json),
+    function(fn::sql_parse_url, parse_url),
 };
 
 }  // namespace

@@ -162,16 +162,16 @@ Value bitmap_count(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kBitsFunctions[] = {
-    function("sql.bit_count", 1, 1, bit_count),
-    function("sql.bit_get", 2, 2, bit_get),
-    function("sql.bin", 1, 1, bin),
-    function("sql.conv", 3, 3, conv),
-    function("sql.width_bucket", 4, 4, width_bucket),
-    function("sql.csc", 1, 1, reciprocal<true>),
-    function("sql.sec", 1, 1, reciprocal<false>),
-    function("sql.bitmap_bit_position", 1, 1, bitmap_bit_position),
-    function("sql.bitmap_bucket_number", 1, 1, bitmap_bucket_number),
-    function("sql.bitmap_count", 1, 1, bitmap_count),
+    function(fn::sql_bit_count, bit_count),
+    function(fn::sql_bit_get, bit_get),
+    function(fn::sql_bin, bin),
+    function(fn::sql_conv, conv),
+    function(fn::sql_width_bucket, width_bucket),
+    function(fn::sql_csc, reciprocal<true>),
+    function(fn::sql_sec, reciprocal<false>),
+    function(fn::sql_bitmap_bit_position, bitmap_bit_position),
+    function(fn::sql_bitmap_bucket_number, bitmap_bucket_number),
+    function(fn::sql_bitmap_count, bitmap_count),
 };
 
 }  // namespace

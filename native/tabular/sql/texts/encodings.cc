@@ -317,21 +317,21 @@ Value validate_utf8(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kEncodingsFunctions[] = {
-    function("sql.hex", 1, 1, hex),
-    function("sql.unhex", 1, 1, unhex),
-    function("sql.base64", 1, 1, base64),
-    function("sql.unbase64", 1, 1, unbase64),
-    function("sql.to_binary", 1, 2, to_binary<false>),
-    function("sql.try_to_binary", 1, 2, to_binary<true>),
-    function("sql.encode", 2, 2, encode),
-    function("sql.decode", 2, 2, decode),
-    function("sql.url_encode", 1, 1, url_encode),
-    function("sql.url_decode", 1, 1, url_decode<false>),
-    function("sql.try_url_decode", 1, 1, url_decode<true>),
-    function("sql.is_valid_utf8", 1, 1, is_valid_utf8),
-    function("sql.make_valid_utf8", 1, 1, make_valid_utf8),
-    function("sql.validate_utf8", 1, 1, validate_utf8<false>),
-    function("sql.try_validate_utf8", 1, 1, validate_utf8<true>),
+    function(fn::sql_hex, hex),
+    function(fn::sql_unhex, unhex),
+    function(fn::sql_base64, base64),
+    function(fn::sql_unbase64, unbase64),
+    function(fn::sql_to_binary, to_binary<false>),
+    function(fn::sql_try_to_binary, to_binary<true>),
+    function(fn::sql_encode, encode),
+    function(fn::sql_decode, decode),
+    function(fn::sql_url_encode, url_encode),
+    function(fn::sql_url_decode, url_decode<false>),
+    function(fn::sql_try_url_decode, url_decode<true>),
+    function(fn::sql_is_valid_utf8, is_valid_utf8),
+    function(fn::sql_make_valid_utf8, make_valid_utf8),
+    function(fn::sql_validate_utf8, validate_utf8<false>),
+    function(fn::sql_try_validate_utf8, validate_utf8<true>),
 };
 
 }  // namespace

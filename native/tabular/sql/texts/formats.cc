@@ -368,8 +368,8 @@ Value format_string(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kFormatsFunctions[] = {
-    function("sql.format_number", 2, 2, format_number),
-    function("sql.format_string", 1, -1, format_string),
+    function(fn::sql_format_number, format_number),
+    function(fn::sql_format_string, format_string),
 };
 
 }  // namespace

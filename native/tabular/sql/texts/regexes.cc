@@ -200,12 +200,12 @@ Value str_to_map(Eval& eval, Arguments arguments, const void* state) {
 }
 
 constexpr Function kRegexesFunctions[] = {
-    function("sql.split", 2, 3, split, prepare),
-    function("sql.regexp_extract_all", 2, 3, regexp_extract_all, prepare),
-    function("sql.regexp_count", 2, 2, regexp_count, prepare),
-    function("sql.regexp_instr", 2, 3, regexp_instr, prepare),
-    function("sql.regexp_substr", 2, 2, regexp_substr, prepare),
-    function("sql.str_to_map", 1, 3, str_to_map, prepare_map),
+    function(fn::sql_split, split, prepare),
+    function(fn::sql_regexp_extract_all, regexp_extract_all, prepare),
+    function(fn::sql_regexp_count, regexp_count, prepare),
+    function(fn::sql_regexp_instr, regexp_instr, prepare),
+    function(fn::sql_regexp_substr, regexp_substr, prepare),
+    function(fn::sql_str_to_map, str_to_map, prepare_map),
 };
 
 }  // namespace

@@ -203,17 +203,17 @@ Value raise_error(Eval& eval, Arguments arguments, const void*) {
 }
 
 constexpr Function kWordsFunctions[] = {
-    function("sql.space", 1, 1, space),
-    function("sql.elt", 2, -1, elt),
-    function("sql.find_in_set", 2, 2, find_in_set),
-    function("sql.overlay", 3, 4, overlay),
-    function("sql.soundex", 1, 1, soundex),
-    function("sql.luhn_check", 1, 1, luhn_check),
-    function("sql.mask", 1, 5, mask),
-    function("sql.quote", 1, 1, quote),
-    function("sql.typeof", 1, 1, type_of_value),
-    function("sql.assert_true", 1, 2, assert_true),
-    function("sql.raise_error", 1, 1, raise_error),
+    function(fn::sql_space, space),
+    function(fn::sql_elt, elt),
+    function(fn::sql_find_in_set, find_in_set),
+    function(fn::sql_overlay, overlay),
+    function(fn::sql_soundex, soundex),
+    function(fn::sql_luhn_check, luhn_check),
+    function(fn::sql_mask, mask),
+    function(fn::sql_quote, quote),
+    function(fn::sql_typeof, type_of_value),
+    function(fn::sql_assert_true, assert_true),
+    function(fn::sql_raise_error, raise_error),
 };
 
 }  // namespace

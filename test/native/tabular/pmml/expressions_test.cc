@@ -188,19 +188,23 @@ TEST(PmmlTables, TakesTheFirstIntervalAndTheFirstRow) {
   const MadeAttributes bins{
       {"intervals", Reals{0, 5, 1, 0, 5, 9, 0, 1, 4, 6, 1, 1}},
       {"results", Values{{Type::Double, 1}, {Type::Double, 2}, {Type::Double, 3}}},
-      {"default", Values{{Type::Double, 9}}}};
+      {"otherwise", Values{{Type::Double, 9}}}};
   expect_equal(numbers("pmml.discretize", bins, {0, 4.5, 5, 9, 10, kNan}), {1, 1, 3, 2, 9, kNan});
   Given map(
       "pmml.map_values", 2, {{Type::String}},
-      {{"keys_0", Values{{Type::Double, 1}, {Type::Double, 1}, {Type::Double, -0.0}}},
-       {"keys_1", Values{{Type::Double, 2}, {Type::Double, 2}, {Type::Double, 3}}},
+      {{"keys", Values{{Type::Double, 1},
+                       {Type::Double, 1},
+                       {Type::Double, -0.0},
+                       {Type::Double, 2},
+                       {Type::Double, 2},
+                       {Type::Double, 3}}},
        {"results", Values{{Type::String, 0, "a"}, {Type::String, 0, "b"}, {Type::String, 0, "c"}}},
-       {"default", Values{{Type::String, 0, "other"}}},
+       {"otherwise", Values{{Type::String, 0, "other"}}},
        {"map_missing", Values{{Type::String, 0, "none"}}}});
   ASSERT_EQ(map.run({{1, 2}, {0, 3}, {2, 1}, {1, kNan}}), "");
   const Texts want{"a", "c", "other", "none"};
   for (uint32_t row = 0; row < 4; ++row) EXPECT_EQ(map.text(0, row), want[row]);
-  const MadeAttributes uneven{{"keys_0", Values{{Type::Double, 1}}}, {"results", Values{}}};
+  const MadeAttributes uneven{{"keys", Values{{Type::Double, 1}}}, {"results", Values{}}};
   EXPECT_NE(Given("pmml.map_values", 1, {{Type::String}}, uneven).fault(), "");
 }
 

@@ -126,4 +126,6 @@ export interface Plan {
   readonly lazy?: boolean;
   /** The zones that stages use, including `timezone`: timestamps are then instants, which requests and responses contain as wall-clock times. */
   readonly zones: readonly Zone[];
+  /** of proto/stages and this file: kPlanVersion, PLAN_VERSION */
+  readonly version: number;
 }

@@ -94,4 +94,5 @@ export const PLAN: Table<plan.Plan> = { name: 'Plan', members: [
   { name: 'timezone', kind: 'string' },
   { name: 'lazy', kind: 'bool', optional: true },
   { name: 'zones', kind: ZONE, many: true },
+  { name: 'version', kind: 'uint' },
 ] };

@@ -1,6 +1,7 @@
 // What follows a classifier's scores: probabilities and the predicted class. Importer's worker
 // thread; pure.
 import type { Column, PlanBuilder } from '../builder.js';
+import type { ScoreLink } from '../generated/stages.js';
 import { chosen, vectorColumn } from './common.js';
 
 /** Columns to fill: raw and probability are Vectors, prediction is a Double. */
@@ -16,14 +17,7 @@ export interface ClassifierOutputs {
  * 'first_sigmoid' so for class 0, the rest for class 1; 'second_sigmoid' the other way round; 'gbt'
  * so of 2 raw; 'softmax'; 'normalize' over their sum (where it is not 0).
  */
-export type Link =
-  | 'none'
-  | 'sigmoid'
-  | 'first_sigmoid'
-  | 'second_sigmoid'
-  | 'gbt'
-  | 'softmax'
-  | 'normalize';
+export type Link = ScoreLink;
 
 /**
  * How the class is chosen: the first greatest score, unless one of these is there. `thresholds`:

@@ -11,13 +11,13 @@ import type { Column, PlanBuilder } from '../builder.js';
 export type HandleInvalid = 'error' | 'skip' | 'keep';
 
 /** The columns of `wanted` that are asked for, and which ones they are: the attribute `roles`. */
-export function chosen(wanted: Readonly<Record<string, Column | undefined>>): {
-  readonly columns: readonly Column[];
-  readonly roles: readonly string[];
-} {
+export function chosen<Role extends string>(
+  wanted: Readonly<Record<Role, Column | undefined>>,
+): { readonly columns: readonly Column[]; readonly roles: readonly Role[] } {
   const columns: Column[] = [];
-  const roles: string[] = [];
-  for (const [role, column] of Object.entries(wanted)) {
+  const roles: Role[] = [];
+  for (const role of Object.keys(wanted) as Role[]) {
+    const column = wanted[role];
     if (column === undefined) continue;
     columns.push(column);
     roles.push(role);

@@ -10,3 +10,15 @@ export * from './text.js';
 export { lda, SPARK_LDA_SEED } from './topics.js';
 export * from './vectors.js';
 export type { HandleInvalid } from './common.js';
+export {
+  type Distance,
+  type FeatureRule,
+  GLM_FAMILY as GLM_FAMILIES,
+  GLM_LINK as GLM_LINKS,
+  type GlmFamily,
+  type GlmLink,
+  MATH_BINARY,
+  MATH_UNARY,
+  type MathBinary,
+  type MathUnary,
+} from '../generated/stages.js';

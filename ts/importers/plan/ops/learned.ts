@@ -1,6 +1,7 @@
 // Naive Bayes, multilayer perceptrons and clusters. `features` is a Vector (or a List of numbers);
 // one of another size is refused. Importer's worker thread; pure.
 import type { Column, PlanBuilder } from '../builder.js';
+import type { Distance } from '../generated/stages.js';
 import { type ClassifierOutputs, classify } from './classify.js';
 import { chosen, vectorColumn } from './common.js';
 import { gaussianDensities } from './gaussian.js';
@@ -79,8 +80,6 @@ export function multilayerPerceptron(
   const { probability, prediction, thresholds } = op;
   classify(builder, { raw, probability, prediction, link: 'softmax', thresholds }, place);
 }
-
-export type Distance = 'euclidean' | 'cosine';
 
 /** Vector -> Int32, the first nearest of `centers` [k, features]. */
 export function kMeans(

@@ -2,12 +2,10 @@
 // numbers) of as many values as there are coefficients; another size is refused. Importer's worker
 // thread; pure.
 import type { Column, PlanBuilder } from '../builder.js';
+import type { FeatureRule, GlmFamily, GlmLink } from '../generated/stages.js';
 import type { ClassifierOutputs, Decision, Link } from './classify.js';
 import { classify, rawThresholdOf } from './classify.js';
 import { chosen, vectorColumn } from './common.js';
-
-/** What a feature must be: any number, >= 0, 0 or 1. */
-export type FeatureRule = 'any' | 'nonnegative' | 'binary';
 
 /**
  * Vector -> Vector of scores: coefficients [classes, features] · x + intercepts. One class with
@@ -102,21 +100,6 @@ export function linearSvc(
   const { prediction } = op;
   classify(builder, { raw: scores, prediction, link: 'none', rawThreshold: threshold }, place);
 }
-
-export const GLM_LINKS = [
-  'identity',
-  'log',
-  'inverse',
-  'logit',
-  'probit',
-  'cloglog',
-  'sqrt',
-  'power',
-] as const;
-export type GlmLink = (typeof GLM_LINKS)[number];
-
-export const GLM_FAMILIES = ['gaussian', 'binomial', 'poisson', 'gamma', 'tweedie'] as const;
-export type GlmFamily = (typeof GLM_FAMILIES)[number];
 
 /** `linkPower`: of the link 'power' (0 = log). `offset`: a number added to the linear part. */
 export function generalizedLinearRegression(

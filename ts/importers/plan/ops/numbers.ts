@@ -1,5 +1,6 @@
 // Operators on one number of a row. Importer's worker thread; pure.
 import type { Column, PlanBuilder } from '../builder.js';
+import type { MathBinary, MathUnary } from '../generated/stages.js';
 import type { HandleInvalid } from './common.js';
 
 /**
@@ -77,21 +78,6 @@ export function coalesce(
   builder.stage('coalesce', op.inputs, [op.output], {}, place);
 }
 
-export const MATH_UNARY = [
-  'log',
-  'exp',
-  'sqrt',
-  'sin',
-  'cos',
-  'tan',
-  'abs',
-  'logit',
-  'floor',
-  'ceil',
-  'round_of',
-] as const;
-export type MathUnary = (typeof MATH_UNARY)[number];
-
 /** MLeap: Double -> Double. A missing one is refused. */
 export function mathUnary(
   builder: PlanBuilder,
@@ -101,19 +87,6 @@ export function mathUnary(
   const attributes = { operation: op.operation };
   builder.stage('math_unary', [op.input], [op.output], attributes, place);
 }
-
-export const MATH_BINARY = [
-  'add',
-  'sub',
-  'mul',
-  'div',
-  'rem',
-  'log_n',
-  'pow',
-  'min',
-  'max',
-] as const;
-export type MathBinary = (typeof MATH_BINARY)[number];
 
 /**
  * MLeap: two Doubles -> Double. `da`, `db`: what stands for a missing or left out a or b; without

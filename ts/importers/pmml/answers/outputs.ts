@@ -153,7 +153,7 @@ class OutputLowering {
     const keys = [...shown.keys()].map((each) => context.value(each, made.dataType, field));
     const results = [...shown.values()].map((each): Value => ({ type: 'string', text: each }));
     const column = context.plan.column('display', 'string');
-    const attributes = { keys_0: { values: keys }, results: { values: results } };
+    const attributes = { keys: { values: keys }, results: { values: results } };
     context.plan.stage('pmml.map_values', [predicted], [column], attributes, placeOf(field));
     const text = castTo({ expression: columnRef(predicted), dataType: made.dataType }, 'string');
     const either = call('pmml.default', columnRef(column), text);

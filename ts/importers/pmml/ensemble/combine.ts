@@ -2,6 +2,12 @@
 // Source: tabular.md 3.2
 import type { Column } from '../../plan/builder.js';
 import type { LabelledVector, ModelResult } from '../context.js';
+import { isWord } from '../../plan/attributes.js';
+import {
+  COMBINE_METHOD,
+  type CombineMethod,
+  type SegmentMissing,
+} from '../../plan/generated/stages.js';
 import { placeOf } from '../document.js';
 import type { Context, Lowered } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
@@ -22,7 +28,7 @@ export interface Segment {
   readonly column?: Column;
 }
 
-const TREATMENTS: Readonly<Record<string, string>> = {
+const TREATMENTS: Readonly<Record<string, SegmentMissing>> = {
   continue: 'continue',
   skipSegment: 'skip',
   returnMissing: 'missing',
@@ -89,7 +95,7 @@ function predictions(segments: readonly Segment[], context: Context): Column[] |
 function ensembleOf(
   segments: readonly Segment[],
   columns: readonly Column[],
-  method: string,
+  method: CombineMethod,
   context: Context,
   at: XmlElement,
 ) {
@@ -121,7 +127,7 @@ function ensembleOf(
 
 function vote(
   segments: readonly Segment[],
-  method: string,
+  method: CombineMethod,
   context: Context,
   at: XmlElement,
 ): ModelResult {
@@ -152,7 +158,7 @@ function vote(
 
 function blend(
   segments: readonly Segment[],
-  method: string,
+  method: CombineMethod,
   context: Context,
   at: XmlElement,
 ): ModelResult {
@@ -180,7 +186,7 @@ function blend(
   });
 }
 
-const FOR_NUMBERS = new Set([
+const FOR_NUMBERS: ReadonlySet<CombineMethod> = new Set<CombineMethod>([
   'sum',
   'weightedSum',
   'average',
@@ -188,7 +194,15 @@ const FOR_NUMBERS = new Set([
   'median',
   'weightedMedian',
 ]);
-const FOR_LABELS = new Set(['average', 'weightedAverage', 'median', 'max']);
+const FOR_LABELS: ReadonlySet<CombineMethod> = new Set<CombineMethod>([
+  'average',
+  'weightedAverage',
+  'median',
+  'max',
+]);
+
+const unfit = (method: string, functionName: string): string =>
+  `multipleModelMethod="${method}" does not fit functionName="${functionName}"`;
 
 /** One result of all segments that ran. */
 export function combineResults(
@@ -198,6 +212,10 @@ export function combineResults(
   at: XmlElement,
 ): ModelResult {
   const { functionName, plan } = context;
+  if (!isWord(COMBINE_METHOD, method)) {
+    context.problems.add(placeOf(at), unfit(method, functionName));
+    return {};
+  }
   if (isFloat(context.element) && (functionName !== 'regression' || method.endsWith('edian'))) {
     const reason = `x-mathContext="float" with multipleModelMethod="${method}" is not supported`;
     context.problems.add(placeOf(context.element), reason);
@@ -210,8 +228,7 @@ export function combineResults(
     return blend(segments, method, context, at);
   }
   if (functionName !== 'regression' || !FOR_NUMBERS.has(method)) {
-    const reason = `multipleModelMethod="${method}" does not fit functionName="${functionName}"`;
-    context.problems.add(placeOf(at), reason);
+    context.problems.add(placeOf(at), unfit(method, functionName));
     return {};
   }
   const columns = predictions(segments, context);

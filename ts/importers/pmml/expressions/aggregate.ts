@@ -1,12 +1,12 @@
 // Aggregate: one number of the list that a row has in a field. The standard aggregates over the
 // rows of a table; as JPMML has it, who asks gives the values of a row together. Importer's worker
 // thread. Source: tabular.md 3.3
+import { isWord } from '../../plan/attributes.js';
+import { AGGREGATE_FUNCTION } from '../../plan/generated/stages.js';
 import { placeOf } from '../document.js';
 import { isNumeric } from '../types.js';
 import type { XmlElement } from '../xml/reader.js';
 import { type Filled, type TableContext, fillBy } from './tables.js';
-
-const FUNCTIONS = new Set(['count', 'sum', 'average', 'min', 'max']);
 
 function resultType(name: string, dataType: string): string {
   if (name === 'count') return 'integer';
@@ -21,7 +21,7 @@ export function aggregate(element: XmlElement, context: TableContext): Filled {
   const dataType = context.dataType(field);
   const column = context.list(field, element);
   if (name === 'multiset') problem('function="multiset" is not supported: it is no number');
-  else if (!FUNCTIONS.has(name)) problem(`function="${name}" is unknown`);
+  else if (!isWord(AGGREGATE_FUNCTION, name)) problem(`function="${name}" is unknown`);
   else if (name !== 'count' && !isNumeric(dataType)) {
     problem(`function="${name}" of field '${field}', which is no number`);
   }
@@ -29,7 +29,7 @@ export function aggregate(element: XmlElement, context: TableContext): Filled {
     problem('groupField is not supported: the values of a row are one group');
   }
   if (sqlWhere !== undefined) problem('sqlWhere is not supported');
-  const attributes = { function: name };
+  const attributes = { function: isWord(AGGREGATE_FUNCTION, name) ? name : 'count' } as const;
   return fillBy(
     'pmml.aggregate',
     [column],

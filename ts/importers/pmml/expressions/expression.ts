@@ -1,5 +1,6 @@
 // PMML's expression elements as a plan's expressions. Tables (NormContinuous, MapValues and so on)
 // become stages of their own. Importer's worker thread. Source: tabular.md 3.3
+import { functionName } from '../../plan/attributes.js';
 import { type Expression, call, columnRef, constant } from '../../plan/builder.js';
 import type { Value } from '../../plan/generated/plan.js';
 import { placeOf } from '../document.js';
@@ -240,7 +241,7 @@ export class Expressions {
       return { expression: call('pmml.treat', how, otherwise ?? none, chosen), dataType };
     }
     if (mapped === undefined && plain) {
-      const made = call(`pmml.${name}`, ...args);
+      const made = call(functionName(`pmml.${name}`), ...args);
       const expression = otherwise === undefined ? made : call('pmml.default', made, otherwise);
       return { expression, dataType };
     }

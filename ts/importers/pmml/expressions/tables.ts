@@ -1,6 +1,8 @@
 // Expressions that are tables: each fills a column by a stage of its own. Importer's worker thread.
 // Source: tabular.md 3.3
-import type { Attributes, Column } from '../../plan/builder.js';
+import type { Exactly } from '../../plan/attributes.js';
+import type { Column, StageKind } from '../../plan/builder.js';
+import type { Outliers, StageAttributes } from '../../plan/generated/stages.js';
 import type { Type, Value } from '../../plan/generated/plan.js';
 import { placeOf, readInterval } from '../document.js';
 import type { Problems } from '../../plan/problems.js';
@@ -38,11 +40,11 @@ export function numberOf(element: XmlElement, name: string, fields: Fields): num
 }
 
 /** Adds a stage that fills a new column. */
-export function fillBy(
-  kind: string,
+export function fillBy<Kind extends StageKind, Given extends StageAttributes[Kind]>(
+  kind: Kind,
   inputs: readonly Column[],
   dataType: string,
-  attributes: Attributes,
+  attributes: Exactly<Kind, Given>,
   element: XmlElement,
   { fields: { plan } }: TableContext,
 ): Filled {
@@ -52,8 +54,8 @@ export function fillBy(
   return { column, dataType };
 }
 
-function values(value: Value | undefined): { values: Value[] } | undefined {
-  return value === undefined ? undefined : { values: [value] };
+function values(value: Value): { values: Value[] } {
+  return { values: [value] };
 }
 
 // An optional value of the result's type.
@@ -70,7 +72,7 @@ function fieldOf(element: XmlElement, context: TableContext): string {
   return name ?? '';
 }
 
-const OUTLIERS: Readonly<Record<string, string>> = {
+const OUTLIERS: Readonly<Record<string, Outliers>> = {
   asIs: 'as_is',
   asMissingValues: 'as_missing',
   asExtremeValues: 'as_extreme',
@@ -130,7 +132,7 @@ const discretize: Table = (element, context) => {
   const attributes = {
     intervals: Float64Array.from(intervals),
     results: { values: results },
-    default: optional(element, 'defaultValue', dataType, context),
+    otherwise: optional(element, 'defaultValue', dataType, context),
     map_missing: optional(element, 'mapMissingTo', dataType, context),
   };
   const input = context.column(fieldOf(element, context), element);
@@ -190,12 +192,12 @@ const mapValues: Table = (element, context) => {
     for (const [i, value] of read.entries()) keys[i]?.push(value);
     results.push(context.value(element, result, dataType));
   }
-  const attributes: Record<string, Attributes[string]> = {
+  const attributes = {
+    keys: { values: keys.flat() },
     results: { values: results },
-    default: optional(element, 'defaultValue', dataType, context),
+    otherwise: optional(element, 'defaultValue', dataType, context),
     map_missing: optional(element, 'mapMissingTo', dataType, context),
   };
-  for (const [i, column] of keys.entries()) attributes[`keys_${i}`] = { values: column };
   const inputs = pairs.map((each, i) => context.column(names[i] as string, each));
   return fillBy('pmml.map_values', inputs, dataType, attributes, element, context);
 };

@@ -1,15 +1,10 @@
 // TextIndex: how often a term stands in a text. Importer's worker thread. Source: tabular.md 3.3
+import { isWord } from '../../plan/attributes.js';
+import { TERM_WEIGHTS } from '../../plan/generated/stages.js';
 import type { Problems } from '../../plan/problems.js';
 import { placeOf } from '../document.js';
 import { type XmlElement, children, localName } from '../xml/reader.js';
 import { type Filled, type TableContext, fillBy, inlineRows } from './tables.js';
-
-const WEIGHTS = new Set([
-  'termFrequency',
-  'binary',
-  'logarithmic',
-  'augmentedNormalizedTermFrequency',
-]);
 
 function isTrue(text: string | undefined, fallback: boolean): boolean {
   return text === undefined ? fallback : text === 'true' || text === '1';
@@ -83,9 +78,10 @@ export function textIndex(element: XmlElement, context: TableContext): Filled {
   const { problems, plan } = context.fields;
   const field = element.attributes['textField'];
   if (field === undefined) problems.add(placeOf(element), 'has no textField');
-  const weights = element.attributes['localTermWeights'] ?? 'termFrequency';
-  if (!WEIGHTS.has(weights) || weights === 'augmentedNormalizedTermFrequency') {
-    problems.add(placeOf(element), `localTermWeights="${weights}" is not supported`);
+  const said = element.attributes['localTermWeights'] ?? 'termFrequency';
+  const weights = isWord(TERM_WEIGHTS, said) ? said : 'termFrequency';
+  if (weights !== said) {
+    problems.add(placeOf(element), `localTermWeights="${said}" is not supported`);
   }
   const { countHits = 'allHits' } = element.attributes;
   if (countHits !== 'allHits' && countHits !== 'bestHits') {

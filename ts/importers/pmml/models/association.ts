@@ -1,12 +1,12 @@
 // Lowers AssociationModel to the stages pmml.association and, for each output that asks for a rule,
 // pmml.rule_value. Importer's worker thread. Source: tabular.md 3.2
+import { ASSOCIATION_ALGORITHM, type AssociationAlgorithm } from '../../plan/generated/stages.js';
 import type { Column } from '../../plan/builder.js';
 import type { Value } from '../../plan/generated/plan.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { type XmlElement, child, children } from '../xml/reader.js';
 import { InputList, Rows, needed, oneOf, real, valueOf } from './reading.js';
 
-const ALGORITHMS = ['recommendation', 'exclusiveRecommendation', 'ruleAssociation'];
 const BASES = ['confidence', 'support', 'lift', 'leverage', 'affinity'];
 const FEATURES = ['antecedent', 'consequent', 'rule', 'ruleId', ...BASES];
 const TRUE = ['true', 'T', '1'];
@@ -240,10 +240,10 @@ export const lowerAssociation: LowerModel = (model, context): ModelResult => {
     context.problems.add(context.place(model), 'there are no rules or no items');
     return {};
   }
-  const made = new Map<string, Column>();
+  const made = new Map<AssociationAlgorithm, Column>();
   const selected = (output: XmlElement): Column => {
     const fallback = 'exclusiveRecommendation';
-    const algorithm = oneOf(context, output, 'algorithm', ALGORITHMS, fallback);
+    const algorithm = oneOf(context, output, 'algorithm', ASSOCIATION_ALGORITHM, fallback);
     const known = made.get(algorithm);
     if (known !== undefined) return known;
     const column = context.plan.column(`rules of ${algorithm}`, 'list', 'int32');

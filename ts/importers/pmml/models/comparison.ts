@@ -1,23 +1,33 @@
 // ComparisonMeasure with the fields that it compares, as attributes of the stages that have one.
 // Importer's worker thread. Source: tabular.md 3.2
+import { isWord } from '../../plan/attributes.js';
+import {
+  COMPARE_FUNCTION,
+  type CompareFunction,
+  MEASURE,
+  type Measure,
+} from '../../plan/generated/stages.js';
 import type { ModelContext } from '../context.js';
 import type { XmlElement } from '../xml/reader.js';
 import { neededChild, oneOf, real } from './reading.js';
 
-const DISTANCES = ['euclidean', 'squaredEuclidean', 'chebychev', 'cityBlock', 'minkowski'];
-const SIMILARITIES = ['simpleMatching', 'jaccard', 'tanimoto', 'binarySimilarity'];
-const FUNCTIONS = ['absDiff', 'gaussSim', 'delta', 'equal'] as const;
+const SIMILARITIES: readonly Measure[] = [
+  'simpleMatching',
+  'jaccard',
+  'tanimoto',
+  'binarySimilarity',
+];
 const PARAMETERS = ['c11', 'c10', 'c01', 'c00', 'd11', 'd10', 'd01', 'd00'];
 
 export interface Comparison {
   readonly similarity: boolean;
   /** By field. */
-  readonly functions: readonly string[];
+  readonly functions: readonly CompareFunction[];
   readonly attributes: {
-    readonly measure: string;
+    readonly measure: Measure;
     readonly minkowski_p: { readonly real: number } | undefined;
     readonly binary_parameters: Float64Array | undefined;
-    readonly compare: readonly string[];
+    readonly compare: readonly CompareFunction[];
     readonly field_weights: Float64Array;
     readonly similarity_scales: Float64Array;
     readonly missing_weights: Float64Array;
@@ -32,20 +42,19 @@ export function readComparison(
   missingWeights: Float64Array = new Float64Array(fields.length).fill(1),
 ): Comparison | undefined {
   const element = neededChild(context, model, 'ComparisonMeasure');
-  const measure = element?.children.find(
-    ({ name }) => DISTANCES.includes(name) || SIMILARITIES.includes(name),
-  );
-  if (element === undefined || measure === undefined) {
+  const measure = element?.children.find(({ name }) => isWord(MEASURE, name));
+  const kind = measure?.name ?? '';
+  if (element === undefined || measure === undefined || !isWord(MEASURE, kind)) {
     if (element !== undefined) {
       context.problems.add(context.place(element), 'there is no measure that is supported');
     }
     return undefined;
   }
-  const similarity = SIMILARITIES.includes(measure.name);
+  const similarity = SIMILARITIES.includes(kind);
   const functions = fields.map((field) => {
     const own = field.attributes['compareFunction'] !== undefined;
     const holder = own ? field : element;
-    const function_ = oneOf(context, holder, 'compareFunction', FUNCTIONS, 'absDiff');
+    const function_ = oneOf(context, holder, 'compareFunction', COMPARE_FUNCTION, 'absDiff');
     if (!own && function_ === 'gaussSim') {
       context.problems.add(context.place(field), 'gaussSim is of single fields alone');
     }
@@ -60,7 +69,7 @@ export function readComparison(
     similarity,
     functions,
     attributes: {
-      measure: measure.name,
+      measure: kind,
       minkowski_p: minkowski ? { real: p } : undefined,
       binary_parameters:
         measure.name === 'binarySimilarity'

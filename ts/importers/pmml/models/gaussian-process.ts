@@ -1,5 +1,6 @@
 // Lowers GaussianProcessModel to the stage pmml.gaussian_process. Importer's worker thread.
 // Source: tabular.md 3.2
+import type { GaussianKernel } from '../../plan/generated/stages.js';
 import type { Column } from '../../plan/builder.js';
 import { arrayNumbers, toNumber } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
@@ -7,7 +8,7 @@ import { type XmlElement, child, children } from '../xml/reader.js';
 import { readInstances } from './instances.js';
 import { InputList, attempt, neededChild, real } from './reading.js';
 
-const KERNELS: Readonly<Record<string, string>> = {
+const KERNELS: Readonly<Record<string, GaussianKernel>> = {
   RadialBasisKernel: 'squaredExponential',
   ARDSquaredExponentialKernel: 'squaredExponential',
   AbsoluteExponentialKernel: 'absoluteExponential',
@@ -67,7 +68,7 @@ export const lowerGaussianProcess: LowerModel = (model, context): ModelResult =>
   const predicted = plan.column('predicted', 'double');
   const error = asksForError(model) ? [plan.column('standard error', 'double')] : [];
   const attributes = {
-    kernel: KERNELS[kernel.name] as string,
+    kernel: KERNELS[kernel.name] as GaussianKernel,
     gamma: { real: real(context, kernel, 'gamma', 1) },
     noise_variance: { real: real(context, kernel, 'noiseVariance', 1) },
     degree: { real: real(context, kernel, 'degree', 1) },

@@ -1,5 +1,6 @@
 // Lowers GeneralRegressionModel to the stage pmml.general_regression. Importer's worker thread.
 // Source: tabular.md 3.2
+import type { PmmlLink, RegressionModel } from '../../plan/generated/stages.js';
 import type { Value } from '../../plan/generated/plan.js';
 import { matrixRows } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
@@ -7,7 +8,7 @@ import { type XmlElement, child, children } from '../xml/reader.js';
 import { type Baselines, baselines } from './cox.js';
 import { InputList, Rows, attempt, needed, neededChild, oneOf, real, valueOf } from './reading.js';
 
-const LINKS = [
+const LINKS: readonly PmmlLink[] = [
   'cloglog',
   'identity',
   'log',
@@ -19,8 +20,8 @@ const LINKS = [
   'power',
   'probit',
 ];
-const CUMULATIVE = ['logit', 'probit', 'cloglog', 'loglog', 'cauchit'];
-const KINDS: Readonly<Record<string, string>> = {
+const CUMULATIVE: readonly PmmlLink[] = ['logit', 'probit', 'cloglog', 'loglog', 'cauchit'];
+const KINDS: Readonly<Record<string, RegressionModel>> = {
   regression: 'linear',
   generalLinear: 'linear',
   generalizedLinear: 'generalized',
@@ -260,7 +261,7 @@ function coxOf(
 
 export const lowerGeneralRegression: LowerModel = (model, context): ModelResult => {
   const modelType = oneOf(context, model, 'modelType', Object.keys(KINDS));
-  const kind = KINDS[modelType] as string;
+  const kind = KINDS[modelType] as RegressionModel;
   const classification = context.functionName === 'classification';
   const classes = kind === 'multinomial' || kind === 'ordinal';
   if (classification ? !classes && kind !== 'generalized' : classes) {

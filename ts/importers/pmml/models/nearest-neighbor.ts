@@ -1,5 +1,6 @@
 // Lowers NearestNeighborModel to the stage pmml.nearest_neighbor. Importer's worker thread.
 // Source: tabular.md 3.2
+import type { Scoring } from '../../plan/generated/stages.js';
 import type { Column } from '../../plan/builder.js';
 import type { Type, Value } from '../../plan/generated/plan.js';
 import { toNumber } from '../arrays.js';
@@ -10,8 +11,8 @@ import { readComparison } from './comparison.js';
 import { type Instances, readInstances } from './instances.js';
 import { Rows, attempt, isNumber, needed, neededChild, oneOf, real, valueOf } from './reading.js';
 
-const CONTINUOUS = ['average', 'weightedAverage', 'median'];
-const CATEGORICAL = ['majorityVote', 'weightedMajorityVote'];
+const CONTINUOUS: readonly Scoring[] = ['average', 'weightedAverage', 'median'];
+const CATEGORICAL: readonly Scoring[] = ['majorityVote', 'weightedMajorityVote'];
 const RANKED = new Set(['entityId', 'affinity', 'entityAffinity', 'clusterId', 'clusterAffinity']);
 
 function numbers(context: ModelContext, at: XmlElement, texts: readonly string[]): Float64Array {
@@ -117,7 +118,7 @@ function derivedOf(context: ModelContext, inputs: readonly XmlElement[], instanc
 interface Targets {
   readonly names: string[];
   readonly types: Type[];
-  readonly scorings: string[];
+  readonly scorings: Scoring[];
   readonly numbers: number[];
   readonly values: Value[];
   readonly valueRows: Rows;

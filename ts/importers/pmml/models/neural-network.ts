@@ -1,28 +1,16 @@
 // Lowers NeuralNetwork to the stage pmml.neural_network. Importer's worker thread.
 // Source: tabular.md 3.2
+import {
+  ACTIVATION,
+  type Activation,
+  LAYER_NORMALIZATION,
+  type LayerNormalization,
+} from '../../plan/generated/stages.js';
 import type { Column } from '../../plan/builder.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { type XmlElement, child, children } from '../xml/reader.js';
 import { lazyResult } from '../answers/results.js';
 import { Rows, derivedExpression, isNumber, needed, neededChild, oneOf, real } from './reading.js';
-
-const ACTIVATIONS = [
-  'threshold',
-  'logistic',
-  'tanh',
-  'identity',
-  'exponential',
-  'reciprocal',
-  'square',
-  'Gauss',
-  'sine',
-  'cosine',
-  'Elliott',
-  'arctan',
-  'rectifier',
-  'radialBasis',
-];
-const NORMALIZATIONS = ['none', 'simplemax', 'softmax'];
 
 /** Neurons as they are numbered: inputs first, then layer by layer. */
 type Numbers = Map<string, number>;
@@ -62,8 +50,8 @@ function inputsOf(model: XmlElement, context: ModelContext, numbers: Numbers): C
 
 class Network {
   readonly layerRows = new Rows();
-  readonly activations: string[] = [];
-  readonly normalizations: string[] = [];
+  readonly activations: Activation[] = [];
+  readonly normalizations: LayerNormalization[] = [];
   readonly thresholds: number[] = [];
   readonly leakages: number[] = [];
   readonly biases: number[] = [];
@@ -91,12 +79,12 @@ class Network {
       context,
       holder('activationFunction'),
       'activationFunction',
-      ACTIVATIONS,
+      ACTIVATION,
     );
     this.activations.push(activation);
     const normalization = holder('normalizationMethod');
     this.normalizations.push(
-      oneOf(context, normalization, 'normalizationMethod', NORMALIZATIONS, 'none'),
+      oneOf(context, normalization, 'normalizationMethod', LAYER_NORMALIZATION, 'none'),
     );
     this.leakages.push(real(context, holder('x-leakage'), 'x-leakage', 0));
     this.thresholds.push(real(context, holder('threshold'), 'threshold', 0));

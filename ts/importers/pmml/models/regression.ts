@@ -1,13 +1,23 @@
 // Lowers RegressionModel to the stage pmml.regression. Importer's worker thread.
 // Source: tabular.md 3.2
+import type { RegressionNormalization } from '../../plan/generated/stages.js';
 import type { Value } from '../../plan/generated/plan.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { isFloat } from '../vendor.js';
 import { type XmlElement, children } from '../xml/reader.js';
 import { InputList, Rows, needed, oneOf, real } from './reading.js';
 
-const REGRESSION = ['none', 'softmax', 'logit', 'exp', 'probit', 'cloglog', 'loglog', 'cauchit'];
-const CLASSIFICATION = [
+const REGRESSION: readonly RegressionNormalization[] = [
+  'none',
+  'softmax',
+  'logit',
+  'exp',
+  'probit',
+  'cloglog',
+  'loglog',
+  'cauchit',
+];
+const CLASSIFICATION: readonly RegressionNormalization[] = [
   'none',
   'simplemax',
   'softmax',

@@ -1,12 +1,13 @@
 // Lowers SupportVectorMachineModel to the stage pmml.support_vectors. Importer's worker thread.
 // Source: tabular.md 3.2
+import type { SvmKernel, SvmMethod } from '../../plan/generated/stages.js';
 import type { Value } from '../../plan/generated/plan.js';
 import { arrayNumbers } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { type XmlElement, children } from '../xml/reader.js';
 import { InputList, Rows, attempt, needed, neededChild, oneOf, real, valueOf } from './reading.js';
 
-const KERNELS: Readonly<Record<string, string>> = {
+const KERNELS: Readonly<Record<string, SvmKernel>> = {
   LinearKernelType: 'linear',
   PolynomialKernelType: 'polynomial',
   RadialBasisKernelType: 'radialBasis',
@@ -125,9 +126,9 @@ function kernelOf(model: XmlElement, context: ModelContext, byFields: boolean) {
   const element = model.children.find((each) => Object.hasOwn(KERNELS, each.name));
   if (element === undefined) {
     context.problems.add(context.place(model), 'there is no kernel');
-    return { kernel: 'linear' };
+    return { kernel: 'linear' as const };
   }
-  const kernel = KERNELS[element.name] as string;
+  const kernel = KERNELS[element.name] as SvmKernel;
   if (byFields && kernel !== 'linear') {
     const reason = `svmRepresentation="Coefficients" with <${element.name}> is not supported`;
     context.problems.add(context.place(element), reason);
@@ -179,7 +180,7 @@ function classification(model: XmlElement, context: ModelContext, machines: read
     labels,
     voting: method === 'OneAgainstOne',
     attributes: {
-      method: method === 'OneAgainstOne' ? 'oneAgainstOne' : 'oneAgainstAll',
+      method: (method === 'OneAgainstOne' ? 'oneAgainstOne' : 'oneAgainstAll') as SvmMethod,
       labels: { values },
       rounded: method === 'OneAgainstOne' && binary !== undefined,
       max_wins: method === 'OneAgainstAll' && model.attributes['maxWins'] === 'true',
@@ -235,7 +236,13 @@ export const lowerSupportVectors: LowerModel = (model, context): ModelResult => 
   const { plan } = context;
   if (!classes) {
     const predicted = plan.column('predicted', 'double');
-    plan.stage(kind, inputs.columns, [predicted], { method: 'regression', ...attributes }, place);
+    plan.stage(
+      kind,
+      inputs.columns,
+      [predicted],
+      { method: 'regression' as const, ...attributes },
+      place,
+    );
     return { predicted };
   }
   const { labels, voting, attributes: more } = classification(model, context, machines);

@@ -1,5 +1,7 @@
 // RuleSetModel: flattened to simple rules, each with all predicates around it. Importer's worker
 // thread. Source: tabular.md 3.2
+import { isWord } from '../../plan/attributes.js';
+import { RULES_METHOD } from '../../plan/generated/stages.js';
 import { type Expression, call } from '../../plan/builder.js';
 import type { LowerModel } from '../context.js';
 import { placeOf } from '../document.js';
@@ -12,8 +14,6 @@ interface Rule {
   readonly element: XmlElement;
   readonly predicate: Expression;
 }
-
-const METHODS = new Set(['firstHit', 'weightedSum', 'weightedMax']);
 
 // The rules in an element, in document order.
 function rulesIn(element: XmlElement, context: Context, around: readonly Expression[]): Rule[] {
@@ -46,8 +46,9 @@ export const lowerRuleSet: LowerModel = (model, outer) => {
     context.problems.add(placeOf(element), `${name}="${text}" is not a number`);
     return fallback;
   };
-  const method = children(set, 'RuleSelectionMethod')[0]?.attributes['criterion'] ?? 'firstHit';
-  if (!METHODS.has(method)) context.problems.add(placeOf(set), `criterion="${method}" is unknown`);
+  const said = children(set, 'RuleSelectionMethod')[0]?.attributes['criterion'] ?? 'firstHit';
+  const method = isWord(RULES_METHOD, said) ? said : 'firstHit';
+  if (method !== said) context.problems.add(placeOf(set), `criterion="${said}" is unknown`);
   const rules = rulesIn(set, context, []);
   const scores = rules.map(({ element }) => {
     if (element.attributes['score'] === undefined) {

@@ -1,6 +1,7 @@
 // A tree's nodes as the stage `pmml.tree` takes them. Importer's worker thread.
 // Source: tabular.md 3.3
-import type { Attributes, Column, Expression } from '../../plan/builder.js';
+import { functionName } from '../../plan/attributes.js';
+import type { Column, Expression } from '../../plan/builder.js';
 import type { Value } from '../../plan/generated/plan.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
@@ -134,8 +135,9 @@ export class NodeAttributes {
     if (order !== undefined) {
       const column = { column: this.inputs[input] as Column };
       const values = order.map((each) => ({ value: { type: 'string', text: each } as const }));
-      const ranked = { call: 'pmml.ordinal', args: [column, ...values] };
-      return this.#expression(node, { call: `pmml.p.${operator}`, args: [ranked, { value }] });
+      const ranked: Expression = { call: 'pmml.ordinal', args: [column, ...values] };
+      const compare = functionName(`pmml.p.${operator}`);
+      return this.#expression(node, { call: compare, args: [ranked, { value }] });
     }
     if (value.type !== 'string') return this.#set(node, test, input, realOf(value));
     const text = value.text ?? '';
@@ -182,7 +184,7 @@ export class NodeAttributes {
   }
 
   /** Of the stage. */
-  attributes(): Attributes {
+  attributes() {
     const offsets = (sets: readonly (readonly unknown[])[]) => {
       let end = 0;
       return Int32Array.from([0, ...sets.map((each) => (end += each.length))]);

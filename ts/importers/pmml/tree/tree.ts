@@ -1,7 +1,8 @@
 // TreeModel: which node a row ends in (stage `pmml.tree`), and what hangs on that node. Importer's
 // worker thread. Source: tabular.md 3.2
+import type { TreeMissing } from '../../plan/generated/stages.js';
 import { type PickTable, addPick } from '../../plan/forest.js';
-import { type Attributes, type Column, call, columnRef } from '../../plan/builder.js';
+import { type Column, call, columnRef } from '../../plan/builder.js';
 import type { LabelledVector, LowerModel, ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
@@ -12,7 +13,7 @@ import { isFloat, keptNumber } from '../vendor.js';
 import { NodeAttributes } from './nodes.js';
 import { type TreeTable, cellOf, treeTable } from './table.js';
 
-const STRATEGIES: Readonly<Record<string, string>> = {
+const STRATEGIES: Readonly<Record<string, TreeMissing>> = {
   none: 'none',
   lastPrediction: 'last',
   nullPrediction: 'null',
@@ -108,7 +109,7 @@ class TreeLowering {
     const outputs = [this.#node];
     if (scored) outputs.push((this.#scores = context.plan.column('scores', 'vector')));
     if (blends) outputs.push((this.#blended = context.plan.column('blended', 'vector')));
-    const attributes: Attributes = {
+    const attributes = {
       ...nodes.attributes(),
       default_child: this.#defaultChildren(strategy),
       on_missing: strategy,
@@ -123,7 +124,7 @@ class TreeLowering {
     context.plan.stage('pmml.tree', nodes.inputs, outputs, attributes, this.#place);
   }
 
-  #strategy(): string {
+  #strategy(): TreeMissing {
     const said = this.model.attributes['missingValueStrategy'] ?? 'none';
     const strategy = STRATEGIES[said];
     if (strategy !== undefined) return strategy;
@@ -179,7 +180,7 @@ class TreeLowering {
 
   // Of rows that end in several leaves: record counts are added up, or probabilities by the leaves'
   // weights; a label without a confidence has its probability as one.
-  #blendedMatrices(strategy: string): Attributes {
+  #blendedMatrices(strategy: TreeMissing) {
     const { table } = this;
     const width = this.#labels.length;
     const blended = new Float64Array(table.count * width);

@@ -152,7 +152,7 @@ function lowerCall(sql: Call, context: LowerContext): Lowered {
   }
   for (const at of ZONE_ARGUMENTS[sql.name] ?? []) useZone(sql, at, context);
   const args = sql.args.map((argument) => lowerExpression(argument, context));
-  const expression = call(`sql.${sql.name}`, ...args.map((each) => each.expression));
+  const expression = call(known.call, ...args.map((each) => each.expression));
   if (known.result === 'strings') return { expression, type: 'list', element: 'string' };
   return {
     expression,
@@ -215,10 +215,11 @@ function lowerChain(sql: Call, context: LowerContext): Lowered {
     else parts.push(lowerExpression(part, context).expression);
   };
   collect(sql);
+  const name = sql.name === 'and' ? 'sql.and' : 'sql.or';
   const join = (from: number, to: number): Expression => {
     if (to - from === 1) return parts[from] ?? NULL_OF_ANY;
     const middle = Math.floor((from + to) / 2);
-    return call(`sql.${sql.name}`, join(from, middle), join(middle, to));
+    return call(name, join(from, middle), join(middle, to));
   };
   return { expression: join(0, parts.length), type: 'bool' };
 }

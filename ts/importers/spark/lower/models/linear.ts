@@ -13,7 +13,7 @@ import {
   linearRegression,
   linearSvc,
   logisticRegression,
-} from '../../../plan/ops/linear.js';
+} from '../../../plan/ops/index.js';
 import { flagCell, matrixCell, numberCell, numbersCell, vectorCell } from '../../read/cells.js';
 import { StageProblem } from '../../read/problem.js';
 import type { Table } from '../../read/table.js';
