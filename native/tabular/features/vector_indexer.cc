@@ -96,7 +96,8 @@ class VectorIndexer final : public VectorStage {
   std::vector<Map> maps_;  // by feature
 };
 
-constexpr StageKind kVectorIndexerKinds[] = {{stages::vector_indexer::kind, make_stage<VectorIndexer>}};
+constexpr StageKind kVectorIndexerKinds[] = {
+    {stages::vector_indexer::kind, make_stage<VectorIndexer>}};
 
 }  // namespace
 

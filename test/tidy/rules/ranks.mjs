@@ -31,6 +31,8 @@ const FOLDERS = {
   ],
   transport: [{ apart: ['socket', 'grpc'] }, { knot: ['.', 'loop', 'http1', 'http2'] }],
   tabular: [
+    'contract',
+    'generated',
     { knot: ['.', 'dense', 'features', 'java', 'lazy', 'sql'] },
     { apart: ['forest', 'models', 'pmml'] },
   ],

@@ -372,11 +372,11 @@ TEST(Forest, RefusesTreesThatAreNone) {
   expect("width", 3, "values of leaves");
   expect("weights", Reals{1, 2}, "expected 1 weights, got 2");
   expect("base", Reals{1, 2}, "expected 1 first values, got 2");
-  expect("sum", std::string("product"), "there is no sum 'product'");
+  expect("sum", std::string("product"), "attribute 'sum': unknown word 'product'");
   expect("set_offsets", Ints{0, 5}, "the sets do not lie one behind the other");
   expect("category_counts", Ints{0, 3}, "the categories of feature 0 are not there");
   expect("round_to_float", Ints{1, 1}, "round_to_float: expected 1, got 2");
-  expect("surprise", 1, "attribute 'surprise' is not one of this kind's");
+  expect("surprise", 1, "unknown attribute 'surprise'");
 }
 
 }  // namespace

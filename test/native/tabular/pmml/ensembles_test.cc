@@ -169,9 +169,13 @@ Reals blended(const std::string& method, const Reals& first, const Reals& second
   PlanMaker maker;
   const uint32_t left = maker.field("left", Type::Vector);
   const uint32_t right = maker.field("right", Type::Vector);
-  const MadeAttributes attributes{
-      {"method", method},          {"weights", Reals{1, 3}},          {"mask_of", Ints{-1, -1}},
-      {"weight_of", Ints{-1, -1}}, {"maps", Ints{0, 1, 2, 1, 0, -1}}, {"width", 3}};
+  const MadeAttributes attributes{{"method", method},
+                                  {"weights", Reals{1, 3}},
+                                  {"mask_of", Ints{-1, -1}},
+                                  {"weight_of", Ints{-1, -1}},
+                                  {"maps", Ints{0, 1, 2, 1, 0, -1}},
+                                  {"width", 3},
+                                  {"order", Ints{}}};
   const uint32_t out = maker.only("pmml.blend", {left, right}, Type::Vector, attributes);
   PlanRun run(maker);
   run.begin(1);
