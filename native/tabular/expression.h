@@ -1,5 +1,5 @@
-// Expressions of a plan: trees of calls, columns and constants, answered row by row. Made at load,
-// immutable, shared; run on any thread.
+// Expressions of a plan: trees of calls, columns and constants, evaluated row by row. Made at load,
+// immutable and shared; run on any thread.
 #pragma once
 
 #include <memory>
@@ -18,36 +18,37 @@ struct Node;
 
 namespace serval::tabular {
 
-// What a function sees of the run. `fail` (the first one counts) makes the row refused: see
+// The part of a run that functions see. `fail` makes the row refused (the first call counts): see
 // Run::refuse.
 struct Eval {
   Run& run;
   uint32_t row = 0;
   std::string failure;
-  std::string_view place = {};  // of the failure, where it is not the stage's own
-  bool undefined = false;   // the failure is a result that is not defined: PMML's Apply may take it
-  bool keeps_nan = false;   // an Apply that treats NaN and undefined results is around a function
-  bool ansi = false;        // Spark's ANSI mode: what has no answer raises
-  bool ansi_types = false;  // and text beside a number is a number
-  std::string raised = {};  // why the value that was computed last has no answer
+  std::string_view place = {};  // place of the failure, if it differs from the stage's
+  bool undefined = false;   // the failure is an undefined result, which PMML's Apply may replace
+  bool keeps_nan = false;   // an enclosing Apply handles NaN and undefined results
+  bool ansi = false;        // Spark's ANSI mode: an undefined result raises an error
+  // Spark's ANSI types: text combined with a number is converted to a number
+  bool ansi_types = false;
+  std::string raised = {};  // why the value computed last is undefined
   bool failed() const { return !failure.empty(); }
   // A missing value, for `return eval.fail(...)`.
   Value fail(std::string what) {
     if (failure.empty()) failure = std::move(what);
     return {};
   }
-  // The row of a column that is read could not be computed.
+  // Fails because the row that is read could not be computed.
   Value fail(const Failure& of) {
     if (!failed()) place = of.place;
     return fail(of.what);
   }
-  // An error that counts only where the value is used: CASE, COALESCE, AND and OR do not use all of
-  // their arguments, and their types follow from all. `missing`: of the type that the value has.
+  // Records an error that counts only if the value is used: CASE, COALESCE, AND and OR don't use
+  // all of their arguments, but their types follow from all. `missing` has the type of the value.
   Value raise(const Value& missing, std::string what) {
     if (raised.empty()) raised = std::move(what);
     return missing;
   }
-  // The failure, taken out; `own`: the place of the stage that evaluates.
+  // Moves the failure out; `own` is the place of the stage that evaluates.
   Failure take_failure(std::string_view own) {
     Failure made{row, place.empty() ? own : place, std::move(failure)};
     failure.clear();
@@ -55,92 +56,92 @@ struct Eval {
     undefined = false;
     return made;
   }
-  // Of String, Binary.
+  // The text of a String or Binary value.
   std::string_view text(const Value& value) const { return run.frame.strings.text(value.text); }
-  // Interns.
+  // Interns the text and returns it as a value.
   Value of_text(std::string_view text) { return Value::of_text(run.frame.strings.intern(text)); }
 };
 
 struct CallNode;
 
-// A strict function: its arguments are evaluated, left to right, and none of them is missing: where
-// one is, the call is missing (of type Any) and the function is not called, unless it
-// `takes_missing`. `state`: what `prepare` made.
+// A strict function: its arguments are evaluated from left to right. If one is missing, the call is
+// missing (of type Any) and the function is not called, unless it has `takes_missing`. `state` is
+// the result of `prepare`.
 using CallStrict = Value (*)(Eval& eval, std::span<const Value> arguments, const void* state);
-// A lazy one (if, and, coalesce) asks for those it wants: call.argument(eval, i).
+// A lazy function (if, and, coalesce) evaluates the arguments it needs: call.argument(eval, i).
 using CallLazy = Value (*)(Eval& eval, const CallNode& call);
-// What can be made of constant arguments at load (a compiled regular expression). constants[i] is
-// null where the argument is none. May be null. Errors: its text.
+// Precomputes state from constant arguments at load (a compiled regular expression). constants[i]
+// is null if the argument is not constant. May be null. The error is a text.
 using Prepare = Result<std::shared_ptr<const void>> (*)(std::span<const Value* const> constants,
                                                         const Dictionary& dictionary);
 
-// Which arguments of a strict call Spark computes: those that it does not compute raise nothing.
+// The arguments of a strict call that Spark evaluates; the others raise no errors.
 enum class Reads : uint8_t {
-  UntilMissing,  // from the left, up to the first that is missing
-  LastFirst,     // the same from the right: divisions
+  UntilMissing,  // from the left, up to the first missing one
+  LastFirst,     // from the right, up to the first missing one: divisions
   All,
-  Branches,    // c1, v1, c2, v2, ... [, else]: up to the value of the first condition that is true
-  UntilFound,  // up to the first that is not missing
+  Branches,    // c1, v1, c2, v2, ... [, else]: up to the value of the first true condition
+  UntilFound,  // up to the first one that is not missing
   UntilFalse,  // AND
   UntilTrue,   // OR
   UntilEqual,  // IN
-  WhereNan,    // the second one where the first is NaN
+  WhereNan,    // the second one only if the first is NaN
 };
 
 struct Function : FunctionName {
   CallStrict strict = nullptr;
   CallLazy lazy = nullptr;
   Prepare prepare = nullptr;
-  bool takes_missing = false;  // of strict
+  bool takes_missing = false;  // for strict functions
   Reads reads = Reads::UntilMissing;
 };
 
 std::span<const Function> pmml_functions();  // pmml/functions/
 std::span<const Function> sql_functions();   // sql/
 
-// One node of an expression; what a lazy function sees of its call.
+// A node of an expression; lazy functions receive it as their call.
 struct CallNode {
   const Function* function = nullptr;  // null: a column or a constant
   int32_t column = -1;
-  Value constant;  // where there is neither function nor column
+  Value constant;  // used if there is neither a function nor a column
   std::vector<const CallNode*> arguments;
-  std::shared_ptr<const void> state;  // what `prepare` made
+  std::shared_ptr<const void> state;  // result of `prepare`
 
   size_t count() const { return arguments.size(); }
   Value argument(Eval& eval, size_t i) const { return arguments[i]->value(eval); }
-  // Its value for eval.row, or a missing one after eval.failed().
+  // The node's value for eval.row, or a missing one after eval.failed().
   Value value(Eval& eval) const;
 };
 
 class Expression {
  public:
-  // Notes what is wrong in `spec`; the expression is none then.
+  // Records faults in `spec`; the expression is empty then.
   Expression(StageSpec& spec, const plan::Expression& from);
   Expression(const Expression&) = delete;
   Expression& operator=(const Expression&) = delete;
 
   // The value for `row`, or a missing one after eval.failed().
   Value value(Eval& eval) const { return nodes_.back().value(eval); }
-  // Fills `out` (a column of run.frame) for rows. The column's type: `type`, to which values must
-  // already belong (an integer also to a real one); Any: that of the first value that is not
-  // missing (where all are: the type that a missing one has, or Double). A row that fails is
-  // refused, or `deferred`: it is among the column's failures.
+  // Fills `out` (a column of run.frame) for rows. The column's type is `type`, to which values must
+  // already belong (integers also fit a real type). With Any it is the type of the first value that
+  // is not missing, or if all are missing, the type of a missing one or Double. A row that fails is
+  // refused or, with `deferred`, added to the column's failures.
   struct Filled {
     uint32_t out = 0;
     Type type = Type::Any;
     Type element = Type::Any;
     bool deferred = false;
-    bool ansi = false;              // as Eval's
-    std::string_view written = {};  // the expression, for errors that it raises
+    bool ansi = false;              // see Eval
+    std::string_view written = {};  // source of the expression, for the errors it raises
   };
   Status fill(Run& run, Rows rows, const Filled& to, std::string_view place) const;
-  // Where the expression is a constant.
+  // Returns the constant if the expression is one, else null.
   const Value* constant() const;
 
  private:
   bool read_node(StageSpec& spec, const plan::Node& from, CallNode& made);
   bool read_call(StageSpec& spec, const plan::Node& from, CallNode& made);
-  std::vector<CallNode> nodes_;  // arguments before their calls; the last one is the root
+  std::vector<CallNode> nodes_;  // arguments precede their calls; the last node is the root
   std::vector<uint16_t> depths_;
   std::vector<bool> used_;
 };

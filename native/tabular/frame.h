@@ -1,4 +1,4 @@
-// The columns of one run. One thread at a time; keeps its memory from run to run.
+// The columns of one run. Used by one thread at a time; keeps its memory from run to run.
 #pragma once
 
 #include <deque>
@@ -11,11 +11,11 @@
 
 namespace serval::tabular {
 
-// The items of lists that expressions make: a Value of List whose column is null names one by its
-// row. They last until the row's expression is answered.
+// Items of lists that expressions create: a List Value whose column is null names one by its row.
+// They live until the row's expression is evaluated.
 struct Items {
   std::deque<std::vector<Value>> lists;
-  size_t held = 0;  // of all lists
+  size_t held = 0;  // over all lists
   void clear() {
     if (held == 0) return;
     lists.clear();
@@ -24,17 +24,17 @@ struct Items {
 };
 
 struct Frame {
-  // Of a plan with so many columns.
+  // Creates the frame of a plan with `column_count` columns.
   Frame(const Dictionary& dictionary, size_t column_count)
       : columns(column_count), strings(dictionary) {}
-  // For a run of so many rows; its field columns are filled next.
+  // Starts a run of `row_count` rows; the caller fills the field columns next.
   void begin(uint32_t row_count) {
     rows = row_count;
     refused.clear();
     strings.clear();
     items.clear();
   }
-  // Between runs: gives back what a large one took.
+  // Call between runs: releases the memory of a large run.
   void shrink() {
     if (rows <= kRowsKept) return;
     for (Column& column : columns) {
@@ -48,11 +48,11 @@ struct Frame {
   static constexpr size_t kColumnBytesKept = 64 * 1024;
 
   uint32_t rows = 0;
-  std::vector<Column> columns;   // the plan's, by number
-  std::vector<uint8_t> refused;  // by row, where RunOptions::null_for_invalid; empty = none
+  std::vector<Column> columns;   // the plan's columns by number
+  std::vector<uint8_t> refused;  // by row, with RunOptions::null_for_invalid; empty = none
   Strings strings;
   Items items;
-  std::vector<double> scratch;  // anybody's, for the length of one stage's run
+  std::vector<double> scratch;  // free for any stage while it runs
   std::vector<std::unique_ptr<BackendScratch>> islands;  // by number; see dense/island.h
 };
 

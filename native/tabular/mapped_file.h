@@ -1,5 +1,5 @@
-// A file as bytes that the system reads when they are looked at. Load thread; the bytes: any
-// thread.
+// A memory-mapped file, which the system reads on access. Mapped on the load thread; its bytes may
+// be read on any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace serval::tabular {
 
-// Files of models are replaced by renaming, never written again: what is mapped stays.
+// Model files are replaced by renaming and never rewritten, so that a mapping stays valid.
 class MappedFile {
  public:
   MappedFile(const uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {}
@@ -20,7 +20,8 @@ class MappedFile {
   ~MappedFile();
   std::span<const uint8_t> bytes() const { return {bytes_, size_}; }
 
-  // Errors: model_invalid naming the file: it is missing, empty, no file, or over `bytes_max`.
+  // Errors: model_invalid naming the file if it is missing, empty, not a regular file, or over
+  // `bytes_max`.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, size_t bytes_max);
 
  private:

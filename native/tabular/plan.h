@@ -1,5 +1,5 @@
-// A plan that was read: fields, outputs and the stages between them. Made on a load thread,
-// immutable then; any thread.
+// A loaded plan: fields, outputs and the stages between them. Made on a load thread, immutable
+// then; any thread.
 #pragma once
 
 #include <memory>
@@ -19,18 +19,18 @@ class Plan {
 
  public:
   explicit Plan(Private) {}
-  // `runtime` runs ONNX graphs, those of large numeric parts (dense/island.h); null: there are
-  // none. Errors: model_invalid naming the file and what is wrong in it, all at once.
+  // `runtime` runs the ONNX graphs of large numeric parts (dense/island.h); null: none are used.
+  // Errors: model_invalid naming the file and all of its faults.
   static Result<std::shared_ptr<const Plan>> load(const std::string& path,
                                                   Backend* runtime = nullptr);
-  // Of bytes that `owner` keeps, aligned to 8. `name`: for errors.
+  // Reads bytes that `owner` keeps alive, aligned to 8. `name` is for errors.
   static Result<std::shared_ptr<const Plan>> read(std::span<const uint8_t> bytes,
                                                   std::shared_ptr<const void> owner,
                                                   const std::string& name,
                                                   Backend* runtime = nullptr);
 
   const TableSchema& schema() const { return schema_; }
-  // The columns of schema().fields and .outputs.
+  // Columns of schema().fields and .outputs.
   const std::vector<uint32_t>& field_columns() const { return field_columns_; }
   const std::vector<uint32_t>& output_columns() const { return output_columns_; }
   size_t column_count() const { return column_count_; }
@@ -40,10 +40,10 @@ class Plan {
   size_t bytes() const { return bytes_; }
   const Dictionary& dictionary() const { return dictionary_; }
 
-  // Runs stages over the frame, whose field columns are filled: frame.rows of them each. Fills the
-  // columns of `outputs` (indices of schema().outputs, empty: all); of a lazy plan it runs no stage
-  // that these do not need, and other columns hold anything.
-  // Errors: those of Block::run.
+  // Runs stages over the frame, whose field columns hold frame.rows rows each. Fills the columns of
+  // `outputs` (indices of schema().outputs; empty: all). A lazy plan skips stages that these
+  // outputs do not need, and the contents of other columns are undefined. Errors: those of
+  // Block::run.
   Status run(Frame& frame, const RunOptions& options, const CancelFlag* cancel,
              std::span<const uint32_t> outputs = {}) const;
 
@@ -52,13 +52,13 @@ class Plan {
   void find_needs(const plan::Block& block);
   std::vector<uint32_t> columns_of(std::span<const uint32_t> outputs) const;
 
-  std::shared_ptr<const void> owner_;  // of the bytes that stages look at
+  std::shared_ptr<const void> owner_;  // owner of the bytes that stages read
   TableSchema schema_;
   std::vector<uint32_t> field_columns_, output_columns_;
   size_t column_count_ = 0, bytes_ = 0;
   bool lazy_ = false;
-  Needs needs_;                     // of a lazy plan
-  std::vector<uint32_t> defaults_;  // the outputs that are no extra ones
+  Needs needs_;                     // for a lazy plan
+  std::vector<uint32_t> defaults_;  // outputs that are not extra
   std::vector<bool> default_stages_;
   std::string format_, producer_;
   Zones zones_;

@@ -1,5 +1,4 @@
-// What reading a plan needs and finds: shared by the stages and expressions that are being made.
-// Load thread.
+// State of reading a plan, shared by the stages and expressions being made. Load thread.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace serval::tabular {
 
-// Of a name, null where there is none.
+// Returns the stage kind of a name, or null.
 const StageKind* find_kind(std::string_view name);
 const Function* find_function(std::string_view name);
 
@@ -23,17 +22,17 @@ inline std::string_view view_of(const flatbuffers::String* text) {
 struct PlanReading {
   const plan::Plan& plan;
   Dictionary& dictionary;
-  Backend* runtime;                      // of numeric parts; may be null
-  uint32_t islands = 0;                  // on it
+  Backend* runtime;                      // runs numeric parts; may be null
+  uint32_t islands = 0;                  // number of islands on it
   std::vector<std::string> faults = {};  // the first kPlanFaultsMax
   size_t fault_count = 0;
-  size_t depth = 0;               // of blocks
-  std::vector<bool> filled = {};  // by column: by a field, or a stage read so far
+  size_t depth = 0;               // nesting depth of blocks
+  std::vector<bool> filled = {};  // by column: whether a field or a stage read so far fills it
 
   size_t column_count() const { return plan.columns() == nullptr ? 0 : plan.columns()->size(); }
   void fault(std::string what);
   Block block(const plan::Block& from);
-  // A constant; text is interned.
+  // Converts a constant; text is interned.
   Value value(const plan::Value& from);
 };
 

@@ -1,5 +1,5 @@
-// What a stage of a plan is, and how its kind makes one. Stages are immutable and shared; what a
-// run needs is in the Run. Made at load (load thread), run on any thread.
+// Stages of a plan, and how their kinds make them. Stages are immutable and shared; the state of a
+// run is in Run. Made at load (load thread), run on any thread.
 #pragma once
 
 #include <memory>
@@ -38,8 +38,8 @@ struct Rows {
 };
 
 struct RunOptions {
-  bool null_for_invalid = false;  // a row that a stage refuses is answered as missing, not refused
-  size_t column_values_max = kTableElementsMax;  // of a Vector or List, all rows together
+  bool null_for_invalid = false;  // a row that a stage refuses becomes missing instead of an error
+  size_t column_values_max = kTableElementsMax;  // for a Vector or List, over all rows
 };
 
 // One run of a plan.
@@ -50,48 +50,47 @@ class Run {
       : frame(run_frame), options(run_options), cancel(run_cancel), zones(run_zones) {}
   Frame& frame;
   const RunOptions& options;
-  const CancelFlag* cancel;  // may be null; long loops look at it
+  const CancelFlag* cancel;  // may be null; long loops check it
   const Zones& zones;
 
   const Column& in(uint32_t column) const { return frame.columns[column]; }
-  // The output column, reset to all rows of the frame; those that are not in `rows` are missing.
-  // Of a Vector or List: no row yet, see Column::start_row.
+  // Returns the output column, reset to all rows of the frame; rows that are not in `rows` are
+  // missing. A Vector or List has no rows yet: see Column::start_row.
   Column& out(uint32_t column, Type type, Rows rows, Type element = Type::Any);
-  // What to do of a row that cannot be answered: ok (the row was marked, go on with the next one)
-  // with null_for_invalid, else an invalid_argument "<place>: row <row>: <what>".
+  // Handles a row that cannot be computed: with null_for_invalid marks it and returns ok (continue
+  // with the next row), else returns an invalid_argument "<place>: row <row>: <what>".
   Status refuse(uint32_t row, std::string_view place, std::string what);
   Status refuse(const Failure& failure) { return refuse(failure.row, failure.place, failure.what); }
-  // Of a column that would have more values than options.column_values_max.
+  // Error for a column that would exceed options.column_values_max.
   Error too_many(uint64_t values, std::string_view place) const;
 };
 
-// What a stage does with rows of its inputs that could not be computed (Column::failures).
+// Handling of input rows that could not be computed (Column::failures).
 enum class OnFailure : uint8_t {
-  Refuse,  // it reads all inputs of its rows: such a row is refused before it runs
-  Pass,    // its outputs cannot be computed either, in such a row
-  Own,     // it looks at the failures of what it reads
+  Refuse,  // the stage reads all inputs of its rows: such a row is refused before it runs
+  Pass,    // the stage's outputs cannot be computed for such a row either
+  Own,     // the stage checks the failures of what it reads
 };
 
 class Stage {
  public:
   virtual ~Stage() = default;
   virtual OnFailure on_failure() const { return OnFailure::Refuse; }
-  // Fills its output columns for `rows`. Inputs may be of any type where the plan's fields are
-  // (Type::Any): a stage checks what it gets.
-  // Errors: invalid_argument naming the row and the column; backend_failed; cancelled.
+  // Fills the stage's output columns for `rows`. Inputs may have any type if the plan's fields do
+  // (Type::Any), so a stage checks its input types. Errors: invalid_argument naming the row and the
+  // column; backend_failed; cancelled.
   virtual Status run(Run& run, Rows rows) const = 0;
 };
 
 class Expression;  // expression.h
 
-// A list of stages, which fill columns that stages behind may read.
+// A list of stages; later stages read the columns that earlier ones fill.
 class Block {
  public:
-  // Errors: those of the stages; cancelled.
-  // `wanted`: by stage, those that are run; null: all. The columns of the others keep what an
-  // earlier run left in them.
+  // Errors: those of the stages; cancelled. `wanted` tells by stage whether to run it; null: all.
+  // Columns of skipped stages keep the contents of an earlier run.
   Status run(Run& run, Rows rows, const std::vector<bool>* wanted = nullptr) const;
-  // Instead of run(): all its columns, missing in all rows.
+  // Call instead of run(): makes all of its columns missing in all rows.
   void skip(Run& run) const;
   std::vector<std::unique_ptr<Stage>> stages;
 
@@ -104,16 +103,16 @@ class Block {
   };
   Status run_stage(Run& run, Rows rows, size_t at) const;
   Status run_without_failures(Run& run, Rows rows, size_t at) const;
-  std::vector<Filled> filled_;                      // by its stages and theirs
-  std::vector<std::pair<uint32_t, uint32_t>> own_;  // by stage: its own ones of filled_
+  std::vector<Filled> filled_;                      // columns filled by its stages and their blocks
+  std::vector<std::pair<uint32_t, uint32_t>> own_;  // by stage: its part of filled_
   std::vector<std::span<const uint32_t>> inputs_;   // by stage
 };
 
-// A stage as the plan has it, read by the constants of generated/stages.h. Before a kind's `make`
-// runs, the attributes' names are checked: an unknown one, and a required one that is missing, are
-// faults. Getters record what is wrong and return a default; if anything was recorded the load
-// fails afterwards, so `make` reads its attributes and checks what they mean, and may return null
-// once it called fail(). Spans and views refer to the plan's bytes, which outlive the stages.
+// A stage in the plan, read through the constants of generated/stages.h. Before a kind's `make`
+// runs, the attribute names are checked: unknown and missing required ones are faults. Getters
+// record faults and return a default. If any fault was recorded the load fails afterwards, so
+// `make` reads its attributes, checks their meaning, and may return null once it called fail().
+// Spans and views refer to the plan's bytes, which outlive the stages.
 class StageSpec {
  public:
   StageSpec(PlanReading& reading, const plan::Stage& stage);
@@ -124,11 +123,11 @@ class StageSpec {
   std::string_view kind, place;
   std::span<const uint32_t> inputs, outputs;
 
-  // An absent attribute: its fallback, or an empty list.
+  // Returns whether the attribute is present. Getters return the fallback or an empty list if not.
   bool has(const Attribute& attribute) const;
   double real(const RealAttribute& attribute);
   int32_t integer(const IntegerAttribute& attribute);
-  bool flag(const FlagAttribute& attribute);  // in the plan, the integer 0 or 1
+  bool flag(const FlagAttribute& attribute);  // in the plan: the integer 0 or 1
   std::string_view text(const TextAttribute& attribute);
   std::span<const double> reals(const RealsAttribute& attribute);
   std::span<const int32_t> integers(const IntegersAttribute& attribute);
@@ -152,25 +151,26 @@ class StageSpec {
     }
     return made;
   }
-  // The column's name in the plan, for error texts, and its type: Any where the plan does not say.
+  // The column's name in the plan, for error texts, and its type: Any if the plan does not declare
+  // it.
   std::string_view column_name(uint32_t column);
   Type column_type(uint32_t column);
   Type column_element(uint32_t column);
-  // Whether a field or a stage before this one fills it (one of this stage's blocks, once read).
+  // Whether a field or an earlier stage fills it (or a stage of this stage's blocks, once read).
   bool is_filled(uint32_t column) const;
   size_t column_count() const;  // of the plan
   Dictionary& dictionary();
-  // The layers on the runtime that the plan was read with: null where there is none, or they are
-  // not worth it. They fit each other.
+  // Loads layers that fit each other into the runtime that the plan was read with. Null if there is
+  // no runtime or they are not worth it.
   std::unique_ptr<Island> island(std::span<const DenseLayer> layers);
-  // A constant of the plan; its text is interned.
+  // Converts a constant of the plan; text is interned.
   Value constant(const plan::Value& from);
-  // Notes that an attribute is not what the kind wants: "<place>: <what>".
+  // Records a fault of an attribute: "<place>: <what>".
   void fail(std::string what);
   void expect_inputs(size_t least, size_t most);
   void expect_outputs(size_t least, size_t most);
 
-  // Whether anything was noted of this stage.
+  // Whether a fault of this stage was recorded.
   bool failed() const { return failed_; }
 
  private:
@@ -178,7 +178,7 @@ class StageSpec {
   const plan::Attribute* find(std::string_view name) const;
   template <typename List>
   const List* one_of(std::string_view name, const List* list, const char* what);
-  // The index of an attribute's word; -1: it is absent or unknown.
+  // The index of an attribute's word; -1: absent or unknown.
   int word(const Attribute& attribute, std::span<const std::string_view> known);
   std::vector<int> words(const Attribute& attribute, std::span<const std::string_view> known);
   int word_index(const Attribute& attribute, std::string_view text,
@@ -188,7 +188,7 @@ class StageSpec {
 
   PlanReading& reading_;
   const plan::Stage& stage_;
-  std::vector<Block::Filled> inner_;  // by its blocks
+  std::vector<Block::Filled> inner_;  // columns filled by its blocks
   bool failed_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Interned text: comparisons of strings are comparisons of integers. Ids below Dictionary::size()
-// are the plan's own texts, the others those of one frame. Hot path; threads stand at each class.
+// Interned text, so that comparing strings is comparing integers. Ids below Dictionary::size() are
+// the plan's texts, the others belong to one frame. Hot path; each class names its thread.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace serval::tabular {
 
-// Texts by number, and numbers by text: what both below are made of. Its hash has a seed of the
-// process, so that no request can choose texts that collide.
+// Maps numbers to texts and texts to numbers, for both classes below. Its hash has a per-process
+// seed, so that no request can choose colliding texts.
 class TextTable {
  public:
   static uint64_t hash_of(std::string_view text);
   // The text's number, or -1.
   TextId find(std::string_view text, uint64_t hash) const;
-  // Copies the text, which is not there yet.
+  // Copies the text, which must not be in the table yet.
   TextId add(std::string_view text, uint64_t hash);
   std::string_view text(TextId number) const { return texts_[static_cast<size_t>(number)]; }
   TextId size() const { return static_cast<TextId>(texts_.size()); }
-  // Keeps what memory a usual request needs.
+  // Clears the table but keeps the memory that a usual request needs.
   void clear();
 
  private:
@@ -37,18 +37,18 @@ class TextTable {
   const char* keep(std::string_view text);
   void grow();
 
-  std::vector<Slot> slots_;  // a power of two of them, at most half of them taken
+  std::vector<Slot> slots_;  // the size is a power of two; at most half of the slots are used
   std::vector<std::string_view> texts_;
   std::vector<uint32_t> slot_of_;  // by number
   std::vector<Block> blocks_;
-  size_t block_ = 0, used_ = 0;  // the block that is being filled, and how far
+  size_t block_ = 0, used_ = 0;  // the block being filled, and its used bytes
 };
 
-// The texts of a plan. Filled while its stages are made, then immutable: any thread.
+// The texts of a plan. Filled while the stages are made, then immutable: any thread.
 class Dictionary {
  public:
   TextId add(std::string_view text);
-  TextId find(std::string_view text) const;  // -1: not there
+  TextId find(std::string_view text) const;  // -1: not found
   std::string_view text(TextId id) const { return table_.text(id); }
   TextId size() const { return table_.size(); }
 
@@ -57,18 +57,18 @@ class Dictionary {
   TextTable table_;
 };
 
-// The texts of one frame. One thread at a time. Keeps its memory when cleared. The dictionary is
-// complete by then.
+// The texts of one frame. Used by one thread at a time. Keeps its memory when cleared. The
+// dictionary must be complete.
 class Strings {
  public:
   explicit Strings(const Dictionary& dictionary) : dictionary_(dictionary) {}
-  // Copies what is new.
+  // Copies new texts.
   TextId intern(std::string_view text);
   std::string_view text(TextId id) const {
     const TextId known = dictionary_.size();
     return id < known ? dictionary_.text(id) : own_.text(id - known);
   }
-  // Rows without a value have ids that may be none.
+  // The ids of rows without a value may be invalid.
   bool has(TextId id) const { return id < dictionary_.size() + own_.size(); }
   void clear() { own_.clear(); }
 

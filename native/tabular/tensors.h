@@ -1,5 +1,5 @@
-// Between tensors (base/tensor.h: fields and outputs of a tabular model) and columns. Hot path; one
-// thread at a time.
+// Conversion between tensors (base/tensor.h: fields and outputs of a tabular model) and columns.
+// Hot path; one thread at a time.
 #pragma once
 
 #include <span>
@@ -12,19 +12,19 @@
 
 namespace serval::tabular {
 
-// Makes the column of a request's tensor, which has frame.rows rows. Copies.
-// Errors: internal, where the tensor is none of a field's.
+// Fills the column from a request's tensor, which has frame.rows rows. Copies. Errors: internal if
+// the tensor does not fit a field.
 Status fill_column(Frame& frame, Column& column, const FieldSpec& field, const TensorView& tensor);
 
-// What a run answers: views of the frame's columns where those lie as tensors do, else of memory
-// that is kept from run to run.
+// Output tensors of a run: views of the frame's columns if their layout allows it, else views of
+// memory that is kept from run to run.
 class OutputTensors {
  public:
   std::span<const TensorView> views() const { return {views_.data(), views_.size()}; }
-  // `bytes_max`: of what add() makes in all.
+  // `bytes_max` limits the total memory that add() allocates.
   void begin(size_t count, uint64_t bytes_max = UINT64_MAX);
-  // The column's tensor. Rows that were refused are missing in it.
-  // Errors: body_too_large (what sparse vectors come to is over what is left of bytes_max), before.
+  // Adds the column's tensor. Refused rows are missing in it. Errors: body_too_large, before
+  // allocation, if the dense form of sparse vectors exceeds the rest of bytes_max.
   Status add(const Frame& frame, Column& column, const FieldSpec& spec);
   void release();
 

@@ -1,4 +1,4 @@
-// What values of a tabular model are, and the constants of a column's rows. Any thread.
+// Value types of a tabular model, and constants for a column's rows. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ using Type = plan::Type;
 // An interned text: see strings.h. Equal ids are equal texts.
 using TextId = int32_t;
 
-// Of one value. Invalid: PMML's, a value that a field's domain has not and that was left as it is.
+// State of a value. Invalid: a PMML value outside its field's domain that was kept.
 enum class State : uint8_t { Valid = 0, Missing = 1, Invalid = 2 };
 
-// Where a column keeps its values.
+// The member in which a column stores its values.
 enum class Storage : uint8_t { Real, Integer, Text, Decimal };
 
-// Of a scalar type, or of what a Vector or List holds.
+// Storage of a scalar type, or of the elements of a Vector or List.
 constexpr Storage storage_of(Type type) {
   if (is_real(type) || type == Type::Vector) return Storage::Real;
   if (is_text(type)) return Storage::Text;

@@ -1,4 +1,4 @@
-// One value: what expressions work with. Any thread.
+// A single value, used by expressions. Any thread.
 #pragma once
 
 #include "tabular/types.h"
@@ -14,7 +14,7 @@ struct Value {
     int64_t integer;  // Bool, Int8 to Int64, Date, Time, Timestamp
     TextId text;      // String, Binary
     Int128 decimal;
-    // Vector, List: row `row` of a column (only as arguments of functions on them)
+    // Vector, List: row `row` of a column (only as an argument of functions on them)
     struct {
       const struct Column* column;
       uint32_t row;

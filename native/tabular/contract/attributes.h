@@ -1,5 +1,5 @@
-// What generated/stages.h and generated/functions.h are made of: the names and types of a stage's
-// attributes, and the names of functions. Data only; any thread.
+// Types used by generated/stages.h and generated/functions.h: names and types of a stage's
+// attributes, and function names. Data only; any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct Attribute {
   bool required = true;
 };
 
-// One struct for each type, so that StageSpec's getters accept only attributes of their type.
-// `fallback`: what a getter returns where the plan does not have the attribute.
+// One struct per type, so that StageSpec's getters accept only attributes of their type. `fallback`
+// is the value a getter returns if the plan lacks the attribute.
 struct RealAttribute : Attribute {
   double fallback = 0;
 };
@@ -31,7 +31,7 @@ struct TextsAttribute : Attribute {};
 struct ValuesAttribute : Attribute {};
 struct ExpressionsAttribute : Attribute {};
 struct BlocksAttribute : Attribute {};
-// One of the words of an enum, or a list of them; words[i] is the enumerator i.
+// A word of an enum, or a list of them; words[i] names the enumerator i.
 template <typename Enum>
 struct ChoiceAttribute : Attribute {
   std::span<const std::string_view> words;
@@ -48,7 +48,7 @@ struct KindRule {
   std::span<const Attribute> attributes;
 };
 
-// A function's name with its dialect (pmml.if) and its count of arguments.
+// A function's name including its dialect (pmml.if), and its argument count.
 struct FunctionName {
   std::string_view name;
   int arguments_min = 0, arguments_max = 0;  // -1: any number

@@ -1,4 +1,4 @@
-// Layers as an ONNX graph of doubles. Control plane, the loading thread; pure.
+// Writes layers as an ONNX graph of doubles. Control plane, on the loading thread; pure.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace serval::tabular {
 inline constexpr const char* kGraphInput = "values";    // [rows, inputs]
 inline constexpr const char* kGraphOutput = "answers";  // [rows, outputs]
 
-// A ModelProto, weights included. There is a layer or more.
+// Returns a ModelProto with its weights included. `layers` must not be empty.
 std::vector<uint8_t> write_graph(std::span<const DenseLayer> layers);
 
 }  // namespace serval::tabular

@@ -1,5 +1,5 @@
-// Layers as a graph on ONNX Runtime: for many rows at once, where that is faster than row by row.
-// Made at load; run() on any thread. Why, and from which size on: docs/decisions/0014.
+// Layers as an ONNX Runtime graph, for large batches where that is faster than row by row. Made at
+// load; run() may be called on any thread. docs/decisions/0014 gives the reason and the size limit.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,17 @@ namespace serval::tabular {
 
 class Island {
  public:
-  // Whether the layers are large enough to be worth a graph, and not too large for one.
+  // Returns whether the layers are large enough to be worth a graph, yet not too large for one.
   static bool is_worth(std::span<const DenseLayer> layers);
-  // Number `number` of its plan's.
-  // Errors: runtime_unavailable; model_invalid.
+  // `number` is the island's index in its plan. Errors: runtime_unavailable; model_invalid.
   static Result<std::unique_ptr<Island>> load(Backend& runtime, uint32_t number,
                                               std::span<const DenseLayer> layers);
-  // load() makes it.
+  // Called by load() only.
   Island(std::shared_ptr<BackendModel> model, uint32_t number, std::span<const DenseLayer> layers);
 
-  // Whether so many rows are worth a run.
+  // Returns whether a run of `rows` rows is worth it.
   bool is_worth(size_t rows) const;
-  // Rows that a run takes at most, so that what is between layers stays small.
+  // Maximum rows per run, which keeps the buffers between layers small.
   size_t rows_max() const { return rows_max_; }
   // Hot path. values [rows, inputs] -> out [rows, outputs]. `cancel` may be null.
   // Errors: cancelled; backend_failed.

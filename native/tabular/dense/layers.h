@@ -1,6 +1,6 @@
-// Layers of products with matrices: what models of Spark, MLeap and PMML have in common where they
-// are large. One description, answered row by row here or, of many rows, by a graph on ONNX Runtime
-// (island.h). Made at load; immutable then; any thread.
+// Dense layers (matrix products), which large models of Spark, MLeap and PMML have in common. One
+// description is computed row by row here or, for many rows, by a graph on ONNX Runtime (island.h).
+// Made at load; immutable then; any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace serval::tabular {
 
 enum class Activation : uint8_t { Identity, Logistic, Tanh, Rectifier, Softmax };
 
-// `inputs` values x weights [inputs, outputs] + biases (as many as outputs, or none), activated.
-// Borrows the numbers.
+// activation(values [inputs] x weights [inputs, outputs] + biases); `biases` has one value per
+// output or is empty. Borrows the numbers.
 struct DenseLayer {
   size_t inputs = 0, outputs = 0;
   std::span<const double> weights, biases;
   Activation activation = Activation::Identity;
 };
 
-// Of all layers: multiplications of a row.
+// Multiplications per row, over all layers.
 size_t products_of(std::span<const DenseLayer> layers);
 
-// Hot path. `in` has as many values as the first layer's inputs; `out` gets the last one's outputs.
-// Sums are in the order of the inputs, the bias last, each rounded.
+// Hot path. `in` has the first layer's inputs; `out` receives the last layer's outputs. Sums run in
+// the order of the inputs, the bias last, each step rounded.
 void run_layers(std::span<const DenseLayer> layers, const VectorRow& in, double* out);
 
-// A matrix [rows, columns] -> [columns, rows].
+// Transposes a matrix [rows, columns] to [columns, rows].
 std::vector<double> transposed(std::span<const double> matrix, size_t rows);
 
 }  // namespace serval::tabular

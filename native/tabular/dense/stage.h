@@ -1,4 +1,4 @@
-// Stages whose answer is a row of layers: Vector -> Vector. Hot path; any thread.
+// Stages whose result is one row of layer outputs: Vector -> Vector. Hot path; any thread.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ class DenseStage : public VectorStage {
 
  protected:
   explicit DenseStage(StageSpec& spec) : VectorStage(spec, false) {}
-  // Once, while it is made, of layers that fit each other; puts them on the runtime where that is
-  // worth it. `width`: of an answer, more than the last one's outputs where finish() adds to them.
-  // `has_steps`: finish() does not go on smoothly, so that the last bit of a sum may decide; then
-  // it is always answered the one way.
+  // Call once, while the stage is made, with layers that fit each other; loads them into the
+  // runtime if that is worth it. `width` is the length of a result row, larger than the last
+  // layer's outputs if finish() adds values. `has_steps` means that finish() is not continuous, so
+  // the last bit of a sum may decide; all rows are then computed the same way.
   void use(StageSpec& spec, std::vector<DenseLayer> layers, size_t width, bool has_steps = false);
-  // What is wrong with a row of the right length, or nothing.
+  // Returns what is wrong with a row of the right length; empty if it is valid.
   virtual std::string fault_of(const VectorRow&) const { return {}; }
-  // What is to be done with a row's answer, whose first values are those of the layers.
+  // Post-processes a result row, whose first values are the layers' outputs.
   virtual void finish(std::span<double>) const {}
 
  private:

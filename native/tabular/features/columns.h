@@ -1,5 +1,5 @@
-// How stages of Spark's and MLeap's pipelines read and write columns. Hot path. Readers are of
-// one run and one thread.
+// Reading and writing columns in stages of Spark's and MLeap's pipelines. Hot path. A reader
+// belongs to one run and one thread.
 #pragma once
 
 #include <initializer_list>
@@ -15,7 +15,7 @@ namespace serval::tabular {
 
 struct VectorRow;
 
-// A stage's columns, and what they are called in errors.
+// A stage's input columns and their names in errors.
 class ColumnStage : public Stage {
  protected:
   explicit ColumnStage(StageSpec& spec);
@@ -23,36 +23,36 @@ class ColumnStage : public Stage {
   Error mismatch(size_t input, const Column& column, std::string_view wanted) const;
   // "column 'x' is missing"
   std::string missing(size_t input) const;
-  // "column 'x': expected a vector of 4 values, got 3"; empty where it is so.
+  // "column 'x': expected a vector of 4 values, got 3"; empty if the size is right.
   std::string wrong_size(size_t expected, const VectorRow& row, size_t input = 0) const;
   Status refuse(Run& run, uint32_t row, std::string what) const {
     return run.refuse(row, place_, std::move(what));
   }
 
-  // Fills `out` row by row. fill(row) sets its value, or of a Vector or List appends and ends it (a
-  // row that it does not end is missing), and answers what is wrong with the row, or nothing: such
-  // rows are refused.
-  // Errors: invalid_argument; body_too_large where the column would have too many values.
+  // Fills `out` row by row. fill(row) sets the row's value, or for a Vector or List appends values
+  // and ends the row (a row that it does not end is missing). It returns what is wrong with the
+  // row, or an empty text; faulty rows are refused. Errors: invalid_argument; body_too_large if the
+  // column would have too many values.
   template <typename Fill>
   Status each_row(Run& run, Rows rows, Column& out, Fill&& fill) const;
 
-  // each(row, vector) for the rows of input 0, a Vector; it answers what is wrong with one, or
-  // nothing. none(row): of those that are refused or have no vector.
+  // Calls each(row, vector) for the rows of input 0, a Vector; it returns what is wrong with the
+  // row, or an empty text. Calls none(row) for rows that are refused or have no vector.
   template <typename Each, typename None>
   Status each_vector(Run& run, Rows rows, Each&& each, None&& none) const;
 
   std::string place_;
   std::vector<uint32_t> inputs_, outputs_;
-  std::vector<std::string> names_;  // of inputs
+  std::vector<std::string> names_;  // names of the inputs
 };
 
-// Whether no row of `rows` has a value.
+// Returns whether no row of `rows` has a value.
 bool all_missing(const Column& column, Rows rows);
 
 // A column of numbers, read as doubles.
 class Numbers {
  public:
-  // Bool, Int8 to Int64, Float, Double, Decimal.
+  // Accepts Bool, Int8 to Int64, Float, Double and Decimal.
   static bool reads(const Column& column);
   explicit Numbers(const Column& column) : column_(column), storage_(storage_of(column.type)) {}
   bool valid(uint32_t row) const { return column_.valid(row); }
@@ -68,17 +68,17 @@ class Numbers {
   Storage storage_;
 };
 
-// The row's value, no text, as Spark casts it to a string.
+// Appends the row's value (not a text) as Spark casts it to a string.
 void append_java_scalar(const Column& column, uint32_t row, std::string& out);
 
-// A vector of one row. `indices`: null where it is dense.
+// The vector of one row. `indices` is null if it is dense.
 struct VectorRow {
   const double* values = nullptr;
   const int32_t* indices = nullptr;
-  size_t count = 0;  // of values
-  size_t size = 0;   // of the vector
+  size_t count = 0;  // number of stored values
+  size_t size = 0;   // length of the vector
 
-  // In order: of a dense vector all values, of a sparse one those that it holds.
+  // Visits all values of a dense vector, or the stored values of a sparse one, in order.
   template <typename Each>
   void for_each(Each&& each) const {
     if (indices == nullptr) {
@@ -88,7 +88,7 @@ struct VectorRow {
     }
   }
   double at(size_t index) const;
-  // values * weights, summed in order.
+  // Dot product with `weights`, summed in order.
   double dot(const double* weights) const;
 };
 
@@ -99,36 +99,37 @@ class Vectors {
   explicit Vectors(const Column& column) : column_(column) {}
   bool valid(uint32_t row) const { return column_.valid(row); }
   bool sparse() const { return column_.sparse; }
-  // Until the next call. The row is valid.
+  // Valid until the next call. The row must be valid.
   VectorRow operator[](uint32_t row);
 
  private:
   const Column& column_;
-  std::vector<double> converted_;  // of a List of integers
+  std::vector<double> converted_;  // values of a List of integers
 };
 
-// The values of a row at their places: its own where it is dense, else in `room`.
+// The row's values at their positions: its own memory if it is dense, else `room`.
 const double* dense_values(const VectorRow& row, std::vector<double>& room);
 
-// Room for the values of a dense vector, zeros, of the row that is started; ended by end_row().
+// Appends space for a dense vector (zeros) to the row that was started; end it with end_row().
 inline double* append_dense(Column& out, size_t size) {
   const size_t begin = out.reals.size();
   out.reals.resize(begin + size);
   return out.reals.data() + begin;
 }
 
-// Vector -> Vector, row by row. `keeps_sparse`: of a sparse column the answers are sparse too.
+// Vector -> Vector, row by row. With `keeps_sparse`, sparse input gives sparse output.
 class VectorStage : public ColumnStage {
  public:
   Status run(Run& run, Rows rows) const override;
 
  protected:
   VectorStage(StageSpec& spec, bool keeps_sparse);
-  // Appends the row's values to out.reals (of a sparse one, indices and values, ascending, and sets
-  // `size`, which is that of the input before). Answers what is wrong with the row, or nothing.
+  // Appends the row's values to out.reals (for a sparse column also ascending indices; `size` holds
+  // the input's length on entry and the result's on return). Returns what is wrong with the row, or
+  // an empty text.
   virtual std::string answer(const VectorRow& in, Column& out, size_t& size) const = 0;
 
-  bool passes_missing_ = false;  // else a row without a vector is refused
+  bool passes_missing_ = false;  // false: a row without a vector is refused
 
  private:
   bool keeps_sparse_;
@@ -153,7 +154,7 @@ class NumberStage : public ColumnStage {
   Status run(Run& run, Rows rows) const final;
 
  protected:
-  // What a missing input gives.
+  // Result for a missing input.
   enum class Missing : uint8_t { Passes, Refused };
   NumberStage(StageSpec& spec, Missing missing);
   virtual std::string answer(double in, double& out) const = 0;
@@ -194,7 +195,7 @@ Status ColumnStage::each_vector(Run& run, Rows rows, Each&& each, None&& none) c
   return {};
 }
 
-// The outputs by their role in the attribute `roles`; a role without an output is not wanted.
+// Outputs by their role in the attribute `roles`; a role without an output is not computed.
 template <typename Role>
 class Roles {
  public:

@@ -25,8 +25,8 @@ constexpr uint32_t finish(uint32_t h, uint32_t bytes) {
 
 }  // namespace murmur
 
-// `whole_tail`: the bytes behind the last four are one word (the algorithm, Spark since 3.0); else
-// each of them is a word of its own, with its sign (Spark before).
+// `whole_tail`: the bytes after the last full group of four form one word (the algorithm, and Spark
+// since 3.0). Otherwise each of them is a separate, sign-extended word (earlier Spark).
 inline int32_t murmur3(std::string_view bytes, bool whole_tail) {
   uint32_t h = murmur::kSeed;
   const size_t words = bytes.size() / 4;
@@ -56,7 +56,7 @@ inline int32_t murmur3_long(int64_t value) {
       murmur::finish(murmur::mix(low, static_cast<uint32_t>(bits >> 32)), 8));
 }
 
-// hash mod size, not negative.
+// hash modulo size, never negative.
 inline int32_t hash_slot(int32_t hash, int32_t size) {
   const int32_t rest = hash % size;
   return rest < 0 ? rest + size : rest;

@@ -1,4 +1,5 @@
-// Numbers of texts: labels, vocabularies. Made at load; lookup: hot path, pure, any thread.
+// Indices of texts: labels and vocabularies. Made at load; lookup is on the hot path, pure, any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ namespace serval::tabular {
 class TextIndex {
  public:
   TextIndex() = default;
-  // texts[i] is i; of a text that is there twice, the last one.
+  // texts[i] has index i; a duplicate has the index of its last occurrence.
   explicit TextIndex(std::span<const TextId> texts);
-  // -1: not there.
+  // -1: not found.
   int32_t operator[](TextId text) const {
     const auto at = static_cast<size_t>(static_cast<int64_t>(text) - first_);
     if (!dense_.empty()) return text >= first_ && at < dense_.size() ? dense_[at] : -1;
@@ -32,8 +33,8 @@ class TextIndex {
   int32_t search(TextId text) const;
 
   TextId first_ = 0;
-  std::vector<int32_t> dense_;  // by text, where they lie close together
-  std::vector<Entry> entries_;  // else
+  std::vector<int32_t> dense_;  // by text, if their ids are close together
+  std::vector<Entry> entries_;  // otherwise
   bool has_duplicates_ = false;
 };
 

@@ -1,4 +1,4 @@
-// A frame's columns as the rows that forests take. Made at load, immutable; any thread.
+// Converts a frame's columns to the rows that forests read. Made at load, immutable; any thread.
 #pragma once
 
 #include <string>
@@ -11,23 +11,24 @@ namespace serval::tabular {
 
 class ForestFeatures {
  public:
-  // Of the stage's inputs: scalars, one per feature, or one vector.
+  // Reads the stage's inputs: one scalar per feature, or one vector.
   ForestFeatures(StageSpec& spec, bool vector);
-  // How many there are; 0: what the vector has.
+  // Number of features; 0: the vector's length.
   size_t count() const { return count_; }
-  // The trees are built: which features they look at. Notes those that are not there in `spec`.
+  // Call after the trees are built: binds the features that they use. Records missing ones in
+  // `spec`.
   void bind(StageSpec& spec, const Forest& forest);
 
-  // Whether the columns are what is expected. Errors: invalid_argument naming the column.
+  // Checks the columns' types. Errors: invalid_argument naming the column.
   Status check(const Run& run) const;
-  // Of scalars, by slot: why the row's value could not be computed, null: it could. False: all
-  // could.
+  // Scalars: fills by_slot with the reason why the row's value could not be computed, or null.
+  // Returns false if all values could be computed.
   bool failures(const Run& run, uint32_t row, std::vector<const Failure*>& by_slot) const;
   bool any_failures(const Run& run) const;
   bool is_vector() const { return vector_; }
-  // Writes rows [first, first + count) of `rows`, stride() doubles each, to `out`. Of a vector that
-  // is missing all is missing. Errors: a vector's wrong length, by Run::refuse; the row is marked
-  // in `lost` then, as one that has no vector is.
+  // Writes rows [first, first + count) of `rows` to `out`, stride() doubles each. All values of a
+  // missing vector are missing. A vector of the wrong length is an error by Run::refuse; its row is
+  // then marked in `lost`, like a row without a vector.
   Status read(Run& run, Rows rows, uint32_t first, uint32_t count, double* out,
               uint8_t* lost) const;
 
@@ -47,7 +48,7 @@ class ForestFeatures {
   void read_vector(const Column& column, uint32_t row, double* out) const;
   void read_codes(StageSpec& spec);
 
-  std::string place_, name_;  // of the vector
+  std::string place_, name_;  // for a vector
   std::vector<uint32_t> inputs_;
   std::vector<std::string> names_;
   bool vector_;
@@ -55,11 +56,11 @@ class ForestFeatures {
   size_t count_ = 0, needed_ = 0;
   size_t stride_ = 1;
   std::span<const int32_t> to_float_;
-  bool nan_is_largest_ = false;  // of scalars; else it is missing
+  bool nan_is_largest_ = false;  // scalars: NaN is the largest value; otherwise it is missing
   std::vector<Codes> codes_;
-  std::vector<uint32_t> coded_;  // features of codes_
+  std::vector<uint32_t> coded_;  // features that have codes_
   std::vector<Slot> slots_;
-  std::vector<int32_t> slot_of_;  // vectors: by feature, -1: nobody looks at it
+  std::vector<int32_t> slot_of_;  // vectors: slot by feature; -1: unused
 };
 
 }  // namespace serval::tabular

@@ -1,5 +1,5 @@
-// Decision trees in memory, and the walk down them: what the stage `forest` is made of. Made at
-// load, immutable; any thread.
+// Decision trees in memory and their traversal, used by the stage `forest`. Made at load,
+// immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace serval::tabular {
 
-// As a plan has the trees: see ts/importers/plan/forest.ts, whose numbers these are.
+// The trees' arrays in the plan; ts/importers/plan/forest.ts defines their encoding.
 struct TreeNodes {
   std::span<const int32_t> feature, left, right, test, missing, roots;
   std::span<const double> threshold;
@@ -20,33 +20,32 @@ struct TreeNodes {
 enum class TreeTest : int32_t { LessOrEqual, Less, Equal, InSet, IsMissing };
 enum class TreeMissing : int32_t { Right, Left, NoAnswer };
 
-// A row to a forest is one double for each feature that its trees look at ("slots"), NaN where it
-// is missing, and a zero behind them.
+// Reads each row as one double per used feature ("slot"), NaN if missing, followed by a zero.
 class Forest {
  public:
-  // What is wrong with the trees, or nothing.
+  // Returns what is wrong with the trees; empty if they are valid.
   std::string build(const TreeNodes& from);
 
   size_t tree_count() const { return roots_.size(); }
-  // Of slots: the feature that it holds.
+  // Maps a slot to the feature that it holds.
   const std::vector<uint32_t>& features() const { return features_; }
   size_t stride() const { return features_.size() + 1; }
 
-  // leaves[r]: the leaf of `tree` for row r of `rows`, that are stride() doubles each; -1: the tree
-  // has no answer.
+  // Sets leaves[r] to the leaf of `tree` for row r of `rows`, which have stride() doubles each; -1:
+  // the tree has no result.
   void walk_rows(size_t tree, const double* rows, size_t row_count, int32_t* leaves) const;
-  // leaves[t]: the leaf of each tree for one row.
+  // Sets leaves[t] to the leaf of each tree t for one row.
   void walk_trees(const double* row, int32_t* leaves) const;
-  // The first slot of those that are `lost` which a tree looks at for the row; -1: none does. Slow.
+  // Returns the first `lost` slot that a tree reads for the row; -1: none. Slow.
   int64_t first_lost(const double* row, const std::vector<bool>& lost) const;
 
  private:
-  // 16 bytes. The children stand beside each other. A leaf is its own left child: it compares the
-  // zero with the leaf's number, which stands in `threshold`, so that walks of one depth go on
-  // without asking whether they are there.
+  // 16 bytes. The children are adjacent. A leaf is its own left child: it compares the trailing
+  // zero with the leaf's number, which is in `threshold`, so that traversals of equal depth need no
+  // end test.
   struct Node {
-    double threshold;  // of InSet: where the set lies, and of how many bits it is
-    uint32_t feature;  // slot, and the flags below
+    double threshold;  // InSet: the offset of the set and its size in bits
+    uint32_t feature;  // slot and the flags below
     uint32_t left;
   };
   static constexpr uint32_t kSlotMask = (1u << 26) - 1;
@@ -55,9 +54,9 @@ class Forest {
   static constexpr uint32_t kEqual = 1u << 28;
   static constexpr uint32_t kInSet = 1u << 29;
   static constexpr uint32_t kLeaf = 1u << 30;
-  // Plain: all tests are `<=`, and what is missing goes right, as every comparison with NaN fails.
-  // Directed: it may go left. Staying: a node may have no answer to it, and the walk ends there.
-  // General: all there is.
+  // Plain: all tests are `<=`, and missing values go right, because every comparison with NaN
+  // fails. Directed: missing values may go left. Staying: a traversal may end at a node that has no
+  // branch for a missing value. General: every kind of test.
   enum class Mode : uint8_t { Plain, Directed, Staying, General };
 
   struct Placing;
@@ -85,7 +84,7 @@ class Forest {
   Mode mode_ = Mode::Plain;
   std::vector<Node> nodes_;
   std::vector<uint32_t> roots_, depths_;    // by tree
-  std::vector<uint32_t> features_, slots_;  // feature of a slot, slot of a feature
+  std::vector<uint32_t> features_, slots_;  // feature by slot, slot by feature
   struct Set {
     uint32_t first = 0, bits = 0;
   };

@@ -1,5 +1,5 @@
-// What each output of a plan needs: of stages and of fields. Made at load; a lazy plan's runs are
-// cut to it. Immutable then; any thread.
+// Stages and fields that each output of a plan needs. Made at load; runs of a lazy plan execute
+// only these. Immutable then; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace serval::tabular {
 class Needs {
  public:
   Needs() = default;
-  // Of the plan's outermost block. Columns are below `column_count`.
+  // Analyses the plan's outermost block. All columns are below `column_count`.
   Needs(const plan::Block& block, size_t column_count);
 
   struct Answer {
     std::vector<bool> stages;   // by stage of the block
-    std::vector<bool> columns;  // by column: those that are needed, fields among them
+    std::vector<bool> columns;  // needed columns, fields included
   };
-  // Of these columns.
+  // Returns what these columns need.
   Answer of(std::span<const uint32_t> columns) const;
 
  private:

@@ -1,4 +1,4 @@
-// The tables of this folder's files, which kinds.cc joins. Load thread.
+// Tables of this folder's files, which kinds.cc joins. Load thread.
 #pragma once
 
 #include "tabular/stage.h"
