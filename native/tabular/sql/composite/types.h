@@ -45,7 +45,7 @@ inline SqlType element_of(SqlType array) { return part_of(array, 0); }
 
 // "array<int>", "map<string,double>", "struct<a:int>", "interval day to second".
 std::string composite_text(SqlType type);
-// Of "array<int>" and "map<string,int>"; nullopt where it is neither.
+// Parses "array<int>" and "map<string,int>"; nullopt if it is neither.
 std::optional<SqlType> composite_named(std::string_view name);
 
 using CommonType = std::optional<SqlType> (*)(SqlType a, SqlType b);
