@@ -1,4 +1,4 @@
-// See plan.h. Load thread; run: any thread.
+// Loading and running a plan. Load thread; run: any thread.
 #include "tabular/plan.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See strings.h. Hot path, any thread.
+// Text tables of plans and frames. Hot path, any thread.
 #include "tabular/strings.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// See tensors.h. Hot path; one thread at a time.
+// Conversion of tensors to columns and back. Hot path; one thread at a time.
 #include "tabular/tensors.h"
 
 #include <algorithm>
@@ -97,7 +97,7 @@ bool make_offsets(Column& column, const TensorView& tensor) {
   return end == element_count(tensor);
 }
 
-// Narrower elements than a column's.
+// Widens elements that are narrower than the column's.
 template <typename To, typename From>
 void narrow(std::span<const From> from, std::vector<uint8_t>& bytes, TensorView& out) {
   bytes.resize(from.size() * sizeof(To));
@@ -150,8 +150,8 @@ void append_row(const std::vector<T>& from, const Column& column, uint32_t row, 
   if (held < length) to.resize(to.size() + length - held);
 }
 
-// The column's values with rows of these lengths: sparse ones dense, and zeros where a row is
-// missing.
+// Spreads the column's values to rows of these lengths: sparse ones become dense, and missing rows
+// become zeros.
 void spread(const Column& column, const std::vector<uint32_t>& lengths, Column& to) {
   to.reset(column.type, 0, column.element);
   for (uint32_t row = 0; row < lengths.size(); ++row) {

@@ -44,7 +44,7 @@ class Centers {
   }
 
   size_t width() const { return width_; }
-  // What of the point makes it impossible to compare.
+  // Returns why the point cannot be compared, or an empty text.
   std::string fault_of(const double* point) const {
     if (!cosine_ || dot(point, point, width_) > 0) return {};
     return "a vector of zeros has no cosine distance";

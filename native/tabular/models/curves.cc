@@ -63,7 +63,7 @@ class Isotonic final : public ColumnStage {
 
  private:
   double predict(double x) const {
-    // As Java's binary search, which may find any of several equal boundaries.
+    // Java's binary search, which may find any of several equal boundaries.
     int64_t low = 0, high = static_cast<int64_t>(boundaries_.size()) - 1;
     while (low <= high) {
       const int64_t middle = (low + high) >> 1;

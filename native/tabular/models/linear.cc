@@ -90,7 +90,7 @@ class LinearRegression final : public VectorToNumberStage {
   double intercept_;
 };
 
-// What a generalized linear model makes of its linear part.
+// A generalized linear model: applies the link to its linear part.
 class Glm final : public ColumnStage {
  public:
   explicit Glm(StageSpec& spec)

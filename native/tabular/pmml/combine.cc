@@ -1,6 +1,5 @@
-// What a MiningModel makes of its segments' results: one number (combine), votes (vote), blended
-// probabilities (blend). Sums run in document order. Hot path, any thread.
-// Source: tabular.md 3.3
+// Combines the segments' results of a MiningModel: one number (combine), votes (vote), blended
+// probabilities (blend). Sums run in document order. Hot path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -196,7 +195,7 @@ class Combine final : public Ensemble {
   bool weighted_ = false, median_ = false, average_ = false, sum_ = false, single_ = false;
 };
 
-// Of the labels, as texts or numbers; a segment's column has one of them per row.
+// Votes for labels, which are texts or numbers; a segment's column has one label per row.
 class Vote final : public Ensemble {
  public:
   explicit Vote(StageSpec& spec) : Ensemble(spec) {
@@ -262,7 +261,8 @@ class Vote final : public Ensemble {
   Type type_ = Type::Any;
 };
 
-// Vectors of probabilities; `maps` says where each label stands in each segment's (-1: zero).
+// Blends vectors of probabilities; `maps` holds each label's position in each segment's vector (-1:
+// zero).
 class Blend final : public Ensemble {
  public:
   explicit Blend(StageSpec& spec)

@@ -10,7 +10,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// What all of them have: what the output is where an input is missing.
+// Base of all tables: holds the output for a missing input.
 class Table : public OneOutput {
  public:
   Table(StageSpec& spec, size_t most_inputs) : OneOutput(spec, 1, most_inputs) {
@@ -23,7 +23,7 @@ class Table : public OneOutput {
     if (value) put(out, row, *value);
     else out.set_missing(row);
   }
-  // Of an input that is a number: `put_number(number, out, row)` where it is there.
+  // Calls `put_number(number, out, row)` for each row whose numeric input is present.
   template <typename PutNumber>
   Status each_number(Run& run, Rows rows, PutNumber put_number) const {
     const Column& in = run.in(in_);

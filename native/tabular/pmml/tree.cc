@@ -9,7 +9,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// How a node's predicate is told in the attribute `test`; ts/importers/pmml/tree/native.ts has the
+// Encoding of a node's predicate in the attribute `test`; ts/importers/pmml/tree/native.ts has the
 // same.
 enum class Test : uint8_t {
   True,
@@ -44,7 +44,7 @@ struct Node {
   double number = 0;  // threshold; of texts, sets, expressions: which one
 };
 
-// What a walk through the tree found.
+// Result of a traversal of the tree.
 struct Found {
   int32_t node = -1;
   int32_t levels = 0;  // of missing values
@@ -328,7 +328,7 @@ class Tree final : public Stage {
     eval.fail("node " + std::to_string(found.node + 1) + ", where it ends, has no score");
   }
 
-  // What a walk that a missing value splits adds up.
+  // Sums of a traversal that a missing value splits.
   struct Blend {
     std::vector<double> sums, scores;
     bool single = true;  // nothing was missing

@@ -121,7 +121,7 @@ std::optional<int64_t> date_of_text(std::string_view text) {
   bool whole = false;
   const auto date = date_at(text, at, whole);
   if (!date) return std::nullopt;
-  // What follows a whole date after a blank or a T is not looked at.
+  // After a whole date, anything that follows a blank or a T is ignored.
   if (at != text.size() && !(whole && (text[at] == ' ' || text[at] == 'T'))) return std::nullopt;
   return days_of(*date);
 }

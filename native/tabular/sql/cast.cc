@@ -18,7 +18,7 @@ constexpr std::string_view kOverflow = "CAST_OVERFLOW";
 constexpr std::string_view kInvalid = "CAST_INVALID_INPUT";
 constexpr std::string_view kOutOfRange = "NUMERIC_VALUE_OUT_OF_RANGE";
 
-// As Java's (int) and (long): NaN is 0, what is too large the largest number.
+// Java's (int) and (long): NaN becomes 0, and values out of range are clamped.
 int64_t saturated(double value, int64_t least, int64_t most) {
   if (std::isnan(value)) return 0;
   if (value <= static_cast<double>(least)) return least;

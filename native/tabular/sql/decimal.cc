@@ -123,7 +123,8 @@ Wide product(const Wide& a, Int128 b) {
   return low;
 }
 
-// Of the magnitudes: the quotient; `rest` gets the remainder. Bit by bit: rare.
+// Divides the magnitudes: returns the quotient and sets `rest` to the remainder. Bit by bit,
+// because it is rare.
 Wide divided(const Wide& value, const Wide& divisor, Wide& rest) {
   Wide quotient;
   rest = Wide{};

@@ -26,7 +26,8 @@ enum class Step : uint8_t {
   Behind,        // the same, min to max characters before
   Atomic,        // the same, without going back into them
   Back,          // the text of group a; `fold`
-  Accept,        // the end of the expression, or of the steps of a Look, Behind, Atomic
+  // end of the expression, or of the steps of a Behind, an Atomic or another lookaround
+  Accept,
   AcceptBehind,  // where it began only
   Begin,
   End,

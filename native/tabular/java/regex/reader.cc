@@ -378,7 +378,7 @@ Set Reader::class_item() {
   return class_range(c, last);
 }
 
-// What follows && up to the end of the class or another &.
+// Reads what follows && up to the end of the class or another &.
 Set Reader::intersected(Set left, const Set& last, bool has_left) {
   bool has_right = false;
   Set right;

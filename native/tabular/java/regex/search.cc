@@ -1,6 +1,7 @@
-// The matcher that goes back, as Java's does: it tries what comes first, and where that fails the
-// next. What it may go back to is a stack of its own, so that no text makes the thread's overflow;
-// steps are limited, since some expressions take exponentially many. Hot path; any thread.
+// A backtracking matcher like Java's: it tries the first alternative, and the next one if that
+// fails. Its backtracking positions are on an explicit stack, so that no text overflows the
+// thread's stack; steps are limited, because some expressions take exponentially many. Hot path;
+// any thread.
 #include <algorithm>
 
 #include "base/unicode/letters.h"

@@ -134,7 +134,8 @@ Treatment treatment_of(const Value& number) {
   return known ? static_cast<Treatment>(number.integer) : Treatment::ReturnInvalid;
 }
 
-// What Apply makes of what a function answered. `otherwise`: its defaultValue, or a missing value.
+// Applies Apply's treatments to a function's result. `otherwise`: its defaultValue, or a missing
+// value.
 Value treated(Eval& eval, const Value& result, Treatment treatment, const Value& otherwise) {
   if (eval.failed()) {
     if (!eval.undefined || treatment == Treatment::AsIs) return {};

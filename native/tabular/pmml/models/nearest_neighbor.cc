@@ -16,8 +16,8 @@ namespace {
 
 using Scoring = stages::Scoring;
 
-// Of a categorical target, numbers[instance] is a place in `values`; those are in the order that
-// ties are broken in: the ones with more instances first, then the smaller ones.
+// For a categorical target, numbers[instance] is an index in `values`, which are in the order in
+// which ties are broken: labels with more instances first, then smaller ones.
 struct Target {
   Scoring scoring;
   std::span<const double> numbers;

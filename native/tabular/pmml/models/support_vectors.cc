@@ -211,7 +211,7 @@ class SupportVectors final : public Stage {
     return target ? machines_[m].target : machines_[m].alternate;
   }
 
-  // Of equal numbers of votes, the label that was voted for first.
+  // Ties go to the label that was voted for first.
   int32_t vote(const double* numbers, std::span<double> votes) const {
     double most = 0;
     for (size_t m = 0; m < machines_.size(); ++m) {

@@ -129,7 +129,7 @@ Value array_add(Eval& eval, Arguments arguments, const void*) {
   return of_items(eval, array.type(), std::move(items));
 }
 
-// array_insert(array, position, value): NULL fills up what lies between.
+// array_insert(array, position, value): fills a gap before the position with NULL.
 Value array_insert(Eval& eval, Arguments arguments, const void*) {
   constexpr std::string_view kName = "array_insert";
   Array array;

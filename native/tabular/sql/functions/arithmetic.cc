@@ -318,7 +318,7 @@ Value bit_not(Eval& eval, Arguments arguments, const void*) {
 
 enum class Shift { Left, Right, RightUnsigned };
 
-// Of an int by the low 5 bits of the count, of a bigint by 6.
+// Shifts an int by the low 5 bits of the count, a bigint by 6.
 template <Shift kOp>
 Value shift(Eval& eval, Arguments arguments, const void*) {
   const bool wide = arguments[0].type == Type::Int64;

@@ -40,7 +40,7 @@ double exp_of(double x) { return std::exp(x); }
 double expm1_of(double x) { return std::expm1(x); }
 double log_of(double x) { return std::log(x); }
 double log10_of(double x) { return std::log10(x); }
-// As Spark: by natural logarithms.
+// Spark's formula, by natural logarithms.
 double log2_of(double x) { return std::log(x) / std::log(2.0); }
 double log1p_of(double x) { return std::log1p(x); }
 double sign_of(double x) { return x > 0 ? 1.0 : (x < 0 ? -1.0 : x); }

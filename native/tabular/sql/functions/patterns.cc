@@ -1,6 +1,5 @@
-// LIKE, and Java's regular expressions. Patterns are constants, made ready at load. Hot path;
-// any thread.
-// Source: tabular.md 10
+// LIKE, and Java's regular expressions. Patterns are constants, prepared at load. Hot path; any
+// thread. Source: tabular.md 10
 #include <optional>
 #include <vector>
 
@@ -18,7 +17,7 @@ using Prepared = Result<std::shared_ptr<const void>>;
 
 Error invalid(std::string what) { return make_error(ErrorCode::ModelInvalid, std::move(what)); }
 
-// Of a constant argument; none where it is no text.
+// The text of a constant argument; empty if it is not a text.
 std::optional<std::string> constant_text(std::span<const Value* const> constants, size_t index,
                                          const Dictionary& dictionary) {
   if (index >= constants.size()) return std::nullopt;

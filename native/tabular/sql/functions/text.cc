@@ -12,7 +12,7 @@ namespace serval::tabular::sql {
 
 namespace {
 
-// What a function may make of one text; more is refused.
+// Maximum bytes of a text that a function makes; a larger one is refused.
 constexpr size_t kMadeTextBytesMax = 64 << 20;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
@@ -21,7 +21,7 @@ int64_t count_characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), begins_character);
 }
 
-// The byte where character `index` begins; the length where there are not so many.
+// Byte offset of character `index`; the length if there are fewer characters.
 size_t byte_of(std::string_view text, int64_t index) {
   size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -329,7 +329,8 @@ Value split_part(Eval& eval, Arguments arguments, const void*) {
   return text_value(eval, there ? parts[static_cast<size_t>(index)] : std::string_view());
 }
 
-// What lies before the count-th delimiter, or behind it from the end where count is below 0.
+// The part before the count-th delimiter; for a negative count, the part after it, counted from the
+// end.
 Value substring_index(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kTypes[3] = {kString, kString, kInt32};
   Value made[3];
