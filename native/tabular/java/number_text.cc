@@ -1,4 +1,4 @@
-// See number_text.h. Hot path.
+// Java's texts of doubles, floats and decimals. Hot path.
 #include "tabular/java/number_text.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See zone.h. Hot path; any thread.
+// Conversion between wall-clock times and instants. Hot path; any thread.
 #include "tabular/java/zone.h"
 
 #include <algorithm>

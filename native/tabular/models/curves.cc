@@ -10,7 +10,7 @@
 namespace serval::tabular {
 namespace {
 
-// Java's order of doubles, for Arrays.binarySearch: -0.0 before 0.0, NaN behind all.
+// Java's order of doubles, for Arrays.binarySearch: -0.0 before 0.0, NaN last.
 int compare(double a, double b) {
   if (a < b) return -1;
   if (a > b) return 1;

@@ -188,7 +188,7 @@ class MapValues final : public Table {
     return hash ^ (hash >> 32);
   }
 
-  // The first row of the table whose keys the row has.
+  // The first row of the table whose keys match.
   void look_up(Run& run, uint32_t row, Column& out) const {
     std::array<int64_t, kColumnsMax> keys;
     uint64_t hash = 0;
@@ -216,7 +216,7 @@ class MapValues final : public Table {
   std::vector<uint32_t> inputs_;
   std::vector<Value> results_;
   std::optional<Value> default_;
-  std::vector<int64_t> keys_;  // of all rows, one behind the other
+  std::vector<int64_t> keys_;  // of all rows, consecutive
   std::vector<Storage> storages_;
   std::unordered_multimap<uint64_t, uint32_t> index_;
 };

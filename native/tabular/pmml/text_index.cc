@@ -136,7 +136,7 @@ class TextIndex final : public OneOutput {
   }
 
  private:
-  // None where the expression takes too many steps. Case is folded after the text is split.
+  // Empty if the expression takes too many steps. Case is folded after the text is split.
   std::optional<std::vector<std::string>> words_of(std::string_view text) const {
     if (!tokenize_) return std::vector<std::string>{folded_of(text)};
     std::vector<std::string> words;

@@ -121,7 +121,7 @@ class Tree final : public Stage {
       nodes_[i] = {first[i],       next[i],  input[i], static_cast<Test>(test[i]),
                    scored[i] != 0, number[i]};
       const auto at = static_cast<int64_t>(i);
-      // Children and siblings stand behind: there are no circles.
+      // Children and siblings come after the node, so there are no cycles.
       const auto fits = [&](int32_t other) {
         return other == -1 || (other > at && other < static_cast<int64_t>(count));
       };
@@ -321,7 +321,7 @@ class Tree final : public Stage {
     return scores_.subspan(static_cast<size_t>(node) * width_, width_);
   }
 
-  // A row that ends in a node without anything to answer is refused.
+  // Refuses a row that ends in a node without a result.
   void check_answer(Eval& eval, const Found& found) const {
     if (found.node < 0 || answers_.empty() || answers_[static_cast<size_t>(found.node)] != 0)
       return;

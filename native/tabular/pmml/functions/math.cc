@@ -33,7 +33,7 @@ double std_normal_idf(double p) {
   for (int i = 0; i < 60; ++i) {
     const double density = std_normal_pdf(x);
     if (density == 0) break;
-    // The error of the smaller tail, whose difference keeps its digits.
+    // Computed in the smaller tail, where the difference keeps its digits.
     const double error = p < 0.5 ? std_normal_cdf(x) - p : (1 - p) - 0.5 * std::erfc(x / kSqrt2);
     const double step = error / density;
     const double next = x - step / (1 + x * step / 2);

@@ -93,7 +93,7 @@ Value concat(Eval& eval, std::span<const Value> arguments, const void*) {
   return eval.of_text(made);
 }
 
-// A regular expression that is a constant; null where it is not.
+// Compiles a constant regular expression; null if it is not constant.
 Result<std::shared_ptr<const void>> prepare_regex(std::span<const Value* const> constants,
                                                   const Dictionary& dictionary) {
   if (constants.size() < 2 || constants[1] == nullptr || constants[1]->missing() ||

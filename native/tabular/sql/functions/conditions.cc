@@ -58,7 +58,7 @@ Value comparison(Eval& eval, Arguments arguments, const void*) {
   return compare(eval, kTest, arguments[0], arguments[1]);
 }
 
-// -1 unknown, 0 false, 1 true; fails where it is no boolean.
+// -1 unknown, 0 false, 1 true; fails if the value is not a boolean.
 int truth(Eval& eval, const Value& value) {
   if (value.type != Type::Bool && value.type != Type::String && value.type != Type::Any) {
     eval.fail("expected boolean, got " + type_text(type_of(value)));

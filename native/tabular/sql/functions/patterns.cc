@@ -44,7 +44,7 @@ std::optional<size_t> skip_characters(std::string_view text, size_t at, size_t c
   return at;
 }
 
-// Like a shell's pattern: what a stretch takes grows only as far as what follows needs.
+// Matches like a shell pattern: a wildcard grows only as far as the rest needs.
 bool matches(const LikePattern& pattern, std::string_view text) {
   size_t part = 0, at = 0;
   std::optional<size_t> retry_part;
@@ -74,7 +74,7 @@ bool matches(const LikePattern& pattern, std::string_view text) {
       continue;
     }
     if (!retry_part) return false;
-    // The last stretch takes one character more.
+    // The last wildcard matches one more character.
     part = *retry_part;
     const std::string& wanted = pattern.parts[part].text;
     const size_t next =
@@ -202,7 +202,7 @@ Prepared prepare_replace(std::span<const Value* const> constants, const Dictiona
   return std::shared_ptr<const void>(std::move(made.value()));
 }
 
-// The row's text; false where it has none.
+// The row's text; false if it has none.
 bool pattern_text(Eval& eval, const Value& argument, std::string_view& text) {
   const Value value = convert(eval, argument, kString);
   if (!value.valid()) return false;

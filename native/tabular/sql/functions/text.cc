@@ -40,7 +40,7 @@ std::string_view characters(std::string_view text, int64_t from, int64_t to) {
 
 using Texts = std::span<const std::string_view>;
 
-// All arguments are texts: the function of a row's texts, none missing.
+// Calls the function with a row's texts if all arguments are texts and none is missing.
 template <Value (*kFunction)(Eval&, Texts)>
 Value of_texts(Eval& eval, Arguments arguments, const void*) {
   std::string_view texts[4];
@@ -137,7 +137,7 @@ Value initcap(Eval& eval, Texts texts) {
   return text_value(eval, made);
 }
 
-// Whether `set` (a blank where it is not given) has the character.
+// Whether `set` (a blank by default) contains the character.
 bool is_in(std::string_view set, std::string_view character) {
   for (std::string_view rest = set; !rest.empty();) {
     const size_t bytes = front_character(rest).bytes;
@@ -273,7 +273,8 @@ Value replace(Eval& eval, Texts texts) {
   return text_value(eval, made);
 }
 
-// Characters of texts[1] by those at the same places of texts[2]; those behind its end are dropped.
+// Replaces characters of texts[1] with those at the same positions of texts[2]; drops those beyond
+// its end.
 Value translate(Eval& eval, Texts texts) {
   if (texts.empty()) return missing_of(kString);
   std::vector<std::string_view> from, to;

@@ -1,6 +1,5 @@
-// try_add(), try_cast() and their like: an operation as in ANSI mode, and NULL where it raises. Hot
-// path; any thread.
-// Source: Spark's TryEval and EvalMode.TRY.
+// try_add(), try_cast() and similar functions: run an operation in ANSI mode and return NULL if it
+// raises an error. Hot path; any thread. Source: Spark's TryEval and EvalMode.TRY.
 #include <algorithm>
 #include <array>
 
