@@ -49,7 +49,7 @@ std::string composite_text(SqlType type);
 std::optional<SqlType> composite_named(std::string_view name);
 
 using CommonType = std::optional<SqlType> (*)(SqlType a, SqlType b);
-// The type that two composites have in common, where `common` says so of their parts.
+// The common type of two composites; `common` decides it for their parts.
 std::optional<SqlType> common_composite(SqlType a, SqlType b, CommonType common);
 
 }  // namespace serval::tabular::sql

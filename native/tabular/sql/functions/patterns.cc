@@ -26,7 +26,7 @@ std::optional<std::string> constant_text(std::span<const Value* const> constants
   return std::string(dictionary.text(value->text));
 }
 
-// A LIKE pattern: texts, with what may stand before each.
+// A LIKE pattern: texts, and the wildcards before each.
 struct LikePattern {
   struct Part {
     size_t skip = 0;       // characters, any

@@ -237,7 +237,7 @@ std::string padded(std::string text, const Directive& by) {
   return text;
 }
 
-// Digits with the sign and zeros that the flags ask for.
+// Adds the sign and the zeros that the flags request to the digits.
 std::string signed_text(bool negative, std::string digits, const Directive& by) {
   std::string front = negative ? (by.parentheses ? "(" : "-") : by.plus ? "+" : by.blank ? " " : "";
   const std::string back = negative && by.parentheses ? ")" : "";
