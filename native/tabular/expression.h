@@ -25,9 +25,9 @@ struct Eval {
   uint32_t row = 0;
   std::string failure;
   std::string_view place = {};  // place of the failure, if it differs from the stage's
-  bool undefined = false;   // the failure is an undefined result, which PMML's Apply may replace
-  bool keeps_nan = false;   // an enclosing Apply handles NaN and undefined results
-  bool ansi = false;        // Spark's ANSI mode: an undefined result raises an error
+  bool undefined = false;  // the failure is an undefined result, which PMML's Apply may replace
+  bool keeps_nan = false;  // an enclosing Apply handles NaN and undefined results
+  bool ansi = false;       // Spark's ANSI mode: an undefined result raises an error
   // Spark's ANSI types: text combined with a number is converted to a number
   bool ansi_types = false;
   std::string raised = {};  // why the value computed last is undefined

@@ -52,7 +52,7 @@ struct Frame {
   std::vector<uint8_t> refused;  // by row, with RunOptions::null_for_invalid; empty = none
   Strings strings;
   Items items;
-  std::vector<double> scratch;  // free for any stage while it runs
+  std::vector<double> scratch;                           // free for any stage while it runs
   std::vector<std::unique_ptr<BackendScratch>> islands;  // by number; see dense/island.h
 };
 

@@ -44,7 +44,7 @@ class ForestStage final : public Stage {
     double* weights;  // per row: the weight of the trees that had a result
     // all rows of each tree; of one tree at a time if the leaves are not an output
     int32_t* leaves;
-    uint8_t* lost;    // rows without a result
+    uint8_t* lost;  // rows without a result
   };
   void read_trees(StageSpec& spec);
   void read_sums(StageSpec& spec);

@@ -46,7 +46,7 @@ class Zone {
   std::vector<int64_t> transitions_;  // seconds, instants
   // seconds: the wall-clock time from which the next offset holds
   std::vector<int64_t> walls_;
-  std::vector<int64_t> offsets_;      // seconds; one more
+  std::vector<int64_t> offsets_;  // seconds; one more
 };
 
 // The zones of a plan.

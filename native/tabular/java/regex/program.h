@@ -14,18 +14,18 @@ inline constexpr uint64_t kRegexStepsMax = 20'000'000;
 inline constexpr size_t kRegexPlacesMax = 1'000'000;
 
 enum class Step : uint8_t {
-  Set,           // a character of sets[a]
-  RepeatSet,     // of sets[a], min to max times, by `mode`
-  Split,         // at a; and if that fails, at b
-  Jump,          // to a
-  Save,          // the place, in slot a
-  LoopInit,      // of loop a
-  LoopTest,      // of loop a: once more from b, or on at c; min to max times, by `mode`
-  LoopEnter,     // of loop a: counts, and notes the place
-  Look,          // runs steps up to their Accept, then continues at a; `negated`
-  Behind,        // the same, min to max characters before
-  Atomic,        // the same, without going back into them
-  Back,          // the text of group a; `fold`
+  Set,        // a character of sets[a]
+  RepeatSet,  // of sets[a], min to max times, by `mode`
+  Split,      // at a; and if that fails, at b
+  Jump,       // to a
+  Save,       // the place, in slot a
+  LoopInit,   // of loop a
+  LoopTest,   // of loop a: once more from b, or on at c; min to max times, by `mode`
+  LoopEnter,  // of loop a: counts, and notes the place
+  Look,       // runs steps up to their Accept, then continues at a; `negated`
+  Behind,     // the same, min to max characters before
+  Atomic,     // the same, without going back into them
+  Back,       // the text of group a; `fold`
   // end of the expression, or of the steps of a Behind, an Atomic or another lookaround
   Accept,
   AcceptBehind,  // where it began only

@@ -21,7 +21,7 @@ struct Density {
 // One predictor: rows of logarithms of shares by value, or densities.
 struct Predictor {
   bool continuous = false;
-  std::vector<double> codes;       // of its values
+  std::vector<double> codes;  // of its values
   // [codes, labels]; 0 if a value carries no information on a label
   std::vector<double> logs;
   std::vector<Density> densities;  // [labels]
