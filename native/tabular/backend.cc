@@ -1,5 +1,5 @@
-// The backend "tabular": models that are plans. Loads on a load thread; run() on any. What a
-// request gives becomes the columns of a frame, which lives in the scratch and keeps its memory.
+// The backend "tabular", whose models are plans. Loads on a load thread; run() on any. Request
+// tensors become the columns of a frame, which is part of the scratch and keeps its memory.
 #include "backend/backend.h"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ Status TabularModel::run(uint32_t signature, std::span<const TensorView> inputs,
   }
   Frame& frame = scratch.frame();
   const int64_t rows = inputs.empty() || inputs[0].shape.rank() == 0 ? 1 : inputs[0].shape[0];
-  // Fields that are left out, and what stages make, have rows too.
+  // Fields that are absent and columns of stages have rows too.
   const auto values = static_cast<uint64_t>(rows) * plan_->column_count();
   if (values > kTableElementsMax) {
     return make_error(ErrorCode::BodyTooLarge,

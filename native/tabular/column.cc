@@ -1,4 +1,4 @@
-// See column.h. Hot path, any thread.
+// Column: reading, writing and ending rows. Hot path, any thread.
 #include "tabular/column.h"
 
 #include <algorithm>

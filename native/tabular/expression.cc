@@ -1,4 +1,4 @@
-// See expression.h. Hot path, any thread.
+// Building and evaluating expressions. Hot path, any thread.
 #include "tabular/expression.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ size_t raise_of_branches(std::span<const Value> values, const Raises& raises) {
   return kNoRaise;
 }
 
-// The list up to the first one that raises may have what is looked for.
+// An item before the first one that raises an error may already match.
 size_t raise_of_list(Eval& eval, const CallNode& call, std::span<const Value> values,
                      const Raises& raises) {
   if (raises.at(0)) return 0;
@@ -67,7 +67,7 @@ size_t raise_of_list(Eval& eval, const CallNode& call, std::span<const Value> va
   return first;
 }
 
-// The first one that ends the reading, and whether that is because it raises.
+// The first argument that ends the evaluation, and whether it does so by raising an error.
 template <typename Ends>
 size_t raise_until(std::span<const Value> values, const Raises& raises, Ends ends) {
   for (size_t i = 0; i < values.size(); ++i) {
@@ -77,7 +77,7 @@ size_t raise_until(std::span<const Value> values, const Raises& raises, Ends end
   return kNoRaise;
 }
 
-// Spark's optimizer knows what FALSE makes of AND, wherever it is.
+// Spark's optimizer folds AND with a FALSE argument in any position.
 bool has_constant(const CallNode& call, bool (*holds)(const Value&)) {
   for (const CallNode* each : call.arguments) {
     if (each->function == nullptr && each->column < 0 && holds(each->constant)) return true;
@@ -132,7 +132,7 @@ Value call_with(Eval& eval, const CallNode& call, std::span<Value> values) {
   return call.function->strict(eval, values, call.state.get());
 }
 
-// Strict calls, with their arguments on the stack.
+// Evaluates strict calls, with their arguments on the stack.
 template <size_t N>
 Value call_strict(Eval& eval, const CallNode& call) {
   std::array<Value, N> values;
@@ -144,12 +144,12 @@ Value call_many(Eval& eval, const CallNode& call) {
   return call_with(eval, call, values);
 }
 
-// A list whose items have no type.
+// Whether a list's items have no type.
 bool is_shapeless(const Value& value) {
   return is_list(value.type) && (value.type == Type::Vector || value.precision == 0);
 }
 
-// Row by row into one column, whose type may become known with the first value.
+// Fills a column row by row; the first value may determine its type.
 class Filling {
  public:
   Filling(Run& run, Rows rows, uint32_t out, Type element)
@@ -168,7 +168,7 @@ class Filling {
     if (!is_list(column_->type)) column_->set_missing(row);
   }
 
-  // False where the value does not belong to the column's type.
+  // Returns false if the value does not belong to the column's type.
   bool set(uint32_t row, Value value) {
     if (value.missing()) {
       skip(row);
@@ -199,7 +199,7 @@ class Filling {
     return sql::element_of({value.type, value.precision, value.scale}).type;
   }
 
-  // A list that an expression made; its items are known to be valid.
+  // Sets a list made by an expression, whose items are known to be valid.
   bool set_items(uint32_t row, const Value& value) {
     if (value.type != column_->type || element_of_items(value) != column_->element) return false;
     column_->start_row(row);

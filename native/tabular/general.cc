@@ -8,9 +8,9 @@
 namespace serval::tabular {
 namespace {
 
-// outputs[i] = expressions[i], of the column's type in the plan. `deferred`: a row that fails is
-// refused where it is read, and not here. `ansi`: as in Spark's ANSI mode; `written`: the
-// expressions as SQL, for errors.
+// outputs[i] = expressions[i], of the column's type in the plan. `deferred`: a failing row is
+// refused where it is read, not here. `ansi`: Spark's ANSI mode; `written`: the expressions as SQL,
+// for errors.
 class Derive final : public Stage {
  public:
   explicit Derive(StageSpec& spec)
@@ -55,7 +55,7 @@ class Derive final : public Stage {
   std::vector<Output> outputs_;
 };
 
-// The index of a row, or -1: missing, or none of `count`.
+// The index of a row; -1: missing, or not below `count`.
 int64_t index_at(const Column& index, uint32_t row, int64_t count) {
   if (!index.valid(row)) return -1;
   const int64_t at = index.integers[row];

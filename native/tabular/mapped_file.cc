@@ -1,4 +1,4 @@
-// See mapped_file.h. Load thread.
+// Opening and mapping of model files. Load thread.
 #include "tabular/mapped_file.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ Error bad_file(const std::string& path, const std::string& what) {
   return make_error(ErrorCode::ModelInvalid, "'" + path + "': " + what);
 }
 
-// Closes what was opened.
+// Closes the descriptor on destruction.
 struct Descriptor {
   int number = -1;
   ~Descriptor() {

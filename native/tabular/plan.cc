@@ -1,4 +1,4 @@
-// See plan.h. Load thread; run: any thread.
+// Loading and running a plan. Load thread; run: any thread.
 #include "tabular/plan.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ FieldSpec spec_of(const List& from) {
   return made;
 }
 
-// Notes names that are there twice.
+// Records duplicate names.
 void check_names(PlanReading& reading, const std::vector<FieldSpec>& specs, const char* what) {
   std::vector<std::string_view> names;
   for (const FieldSpec& spec : specs) names.push_back(spec.name);
@@ -92,7 +92,7 @@ void read_outputs(PlanReading& reading, TableSchema& schema, std::vector<uint32_
   check_names(reading, schema.outputs, "output");
 }
 
-// A plan in UTC has no zone of its own.
+// A plan in UTC stores no zone.
 void read_zones(PlanReading& reading, const std::string& timezone, Zones& zones) {
   if (reading.plan.zones() != nullptr) {
     for (const plan::Zone* from : *reading.plan.zones()) {
@@ -113,8 +113,8 @@ void read_zones(PlanReading& reading, const std::string& timezone, Zones& zones)
   if (zones.session == nullptr) reading.fault("nothing says the clocks of zone '" + timezone + "'");
 }
 
-// PMML's fields, as JPMML-Evaluator reads them: NaN is missing, and -0.0 is 0.0. The NaN of a list
-// stays: who reads the list leaves it out.
+// Prepares PMML's fields like JPMML-Evaluator: NaN becomes missing, and -0.0 becomes 0.0. NaN in a
+// list stays; readers of the list skip it.
 void prepare_reals(Column& column) {
   const bool list = column.type == Type::List;
   if (!is_real(list ? column.element : column.type)) return;
@@ -124,7 +124,7 @@ void prepare_reals(Column& column) {
   }
 }
 
-// An answer reads its columns.
+// Outputs read their columns, so their failures refuse the rows.
 Status refuse_failures(Run& run, const Column& column) {
   for (const Failure& failure : column.failures) {
     if (Status refused = run.refuse(failure); !refused.ok()) return refused;
@@ -197,7 +197,7 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   return true;
 }
 
-// Of a lazy plan.
+// Finds what the outputs of a lazy plan need.
 void Plan::find_needs(const plan::Block& block) {
   needs_ = Needs(block, column_count_);
   for (uint32_t i = 0; i < schema_.outputs.size(); ++i) {
@@ -221,7 +221,7 @@ void Plan::find_needs(const plan::Block& block) {
   }
 }
 
-// Each once; of all outputs where `outputs` is empty.
+// Columns of `outputs` without duplicates; of all outputs if it is empty.
 std::vector<uint32_t> Plan::columns_of(std::span<const uint32_t> outputs) const {
   std::vector<uint32_t> made;
   if (outputs.empty()) made = output_columns_;

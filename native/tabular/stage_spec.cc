@@ -1,4 +1,4 @@
-// A stage as the plan has it: attributes, blocks, expressions. Load thread.
+// A stage in the plan: attributes, blocks, expressions. Load thread.
 #include <algorithm>
 #include <bit>
 
@@ -64,7 +64,7 @@ const plan::Attribute* StageSpec::find(std::string_view name) const {
 
 bool StageSpec::has(const Attribute& attribute) const { return find(attribute.name) != nullptr; }
 
-// Records attributes that the kind does not have, are there twice, or are missing.
+// Records attributes that are unknown, duplicate or missing.
 void StageSpec::check_attributes(const KindRule& rule) {
   std::vector<std::string_view> names;
   if (stage_.attributes() != nullptr) {
@@ -106,7 +106,7 @@ int StageSpec::word(const Attribute& attribute, std::span<const std::string_view
   return list == nullptr ? -1 : word_index(attribute, view_of(list->Get(0)), known);
 }
 
-// Unknown words are 0 in the list, so that it keeps its length.
+// Unknown words become 0, so that the list keeps its length.
 std::vector<int> StageSpec::words(const Attribute& attribute,
                                   std::span<const std::string_view> known) {
   std::vector<int> made;
@@ -116,7 +116,7 @@ std::vector<int> StageSpec::words(const Attribute& attribute,
   return made;
 }
 
-// The list, where it holds exactly one.
+// Returns the list if it holds exactly one value.
 template <typename List>
 const List* StageSpec::one_of(std::string_view name, const List* list, const char* what) {
   if (list != nullptr && list->size() == 1) return list;
@@ -294,7 +294,7 @@ std::unique_ptr<Island> StageSpec::island(std::span<const DenseLayer> layers) {
     ++reading_.islands;
     return std::move(made.value());
   }
-  // Without a library all is answered row by row.
+  // Without the runtime library all rows are computed one by one.
   if (made.error().code != ErrorCode::RuntimeUnavailable) fail(std::move(made.error().message));
   return nullptr;
 }
@@ -349,7 +349,7 @@ Block PlanReading::block(const plan::Block& from) {
   for (const plan::Stage* one : *from.stages()) {
     StageSpec spec(*this, *one);
     std::unique_ptr<Stage> stage = spec.make();
-    if (stage == nullptr) continue;  // noted
+    if (stage == nullptr) continue;  // fault already recorded
     made.stages.push_back(std::move(stage));
     made.inputs_.push_back(spec.inputs);
     made.filled_.insert(made.filled_.end(), spec.inner_.begin(), spec.inner_.end());

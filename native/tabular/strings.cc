@@ -1,4 +1,4 @@
-// See strings.h. Hot path, any thread.
+// Text tables of plans and frames. Hot path, any thread.
 #include "tabular/strings.h"
 
 #include <cstring>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kBlockBytes = 16 * 1024;
 constexpr size_t kSlotsAtFirst = 64;
-// What a frame keeps from run to run.
+// Memory that a frame keeps from run to run.
 constexpr size_t kKeptBlocks = 16;
 constexpr size_t kKeptTexts = 65'536;
 

@@ -1,4 +1,4 @@
-// See tensors.h. Hot path; one thread at a time.
+// Conversion of tensors to columns and back. Hot path; one thread at a time.
 #include "tabular/tensors.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace serval::tabular {
 namespace {
 
-// What one output keeps from run to run.
+// Memory that an output keeps from run to run.
 constexpr size_t kKeptBytes = 1u << 20;
 
 Type scalar_type(const TensorView& tensor, const FieldSpec& field) {
@@ -31,7 +31,7 @@ Type scalar_type(const TensorView& tensor, const FieldSpec& field) {
   }
 }
 
-// A tensor's elements, as a column keeps them.
+// Copies a tensor's elements into a column's storage.
 template <typename From, typename To>
 void copy_as(const TensorView& tensor, std::vector<To>& to) {
   const size_t count = tensor.bytes / sizeof(From);
@@ -83,7 +83,7 @@ size_t element_count(const TensorView& tensor) {
   return tensor.bytes / std::max<size_t>(dtype_bytes(tensor.dtype), 1);
 }
 
-// Where the rows of [R,D] or, with lengths, [R,-1] end.
+// Sets the row ends of [R,D] or, with lengths, [R,-1].
 bool make_offsets(Column& column, const TensorView& tensor) {
   const bool ragged = is_ragged(tensor);
   if (!ragged && tensor.shape[1] < 0) return false;
@@ -97,7 +97,7 @@ bool make_offsets(Column& column, const TensorView& tensor) {
   return end == element_count(tensor);
 }
 
-// Narrower elements than a column's.
+// Widens elements that are narrower than the column's.
 template <typename To, typename From>
 void narrow(std::span<const From> from, std::vector<uint8_t>& bytes, TensorView& out) {
   bytes.resize(from.size() * sizeof(To));
@@ -115,7 +115,7 @@ void view(std::span<const T> from, TensorView& out) {
   out.bytes = from.size_bytes();
 }
 
-// A column that holds all elements of a tensor, one behind the other.
+// Writes all elements of a tensor from a column, consecutively.
 void set_elements(const Frame& frame, const Column& column, Type type, std::vector<uint8_t>& bytes,
                   std::vector<std::string_view>& strings, TensorView& out) {
   out.dtype = dtype_of(type);
@@ -150,8 +150,8 @@ void append_row(const std::vector<T>& from, const Column& column, uint32_t row, 
   if (held < length) to.resize(to.size() + length - held);
 }
 
-// The column's values with rows of these lengths: sparse ones dense, and zeros where a row is
-// missing.
+// Spreads the column's values to rows of these lengths: sparse ones become dense, and missing rows
+// become zeros.
 void spread(const Column& column, const std::vector<uint32_t>& lengths, Column& to) {
   to.reset(column.type, 0, column.element);
   for (uint32_t row = 0; row < lengths.size(); ++row) {
@@ -229,7 +229,7 @@ void OutputTensors::release() {
 }
 
 Status OutputTensors::add(const Frame& frame, Column& column, const FieldSpec& spec) {
-  if (column.type == Type::Any) {  // a field that nobody gave, of a type that nobody says
+  if (column.type == Type::Any) {  // a field that no request fills and whose type is not declared
     column.reset(spec.type == Type::Any ? Type::Double : spec.type, frame.rows, spec.element);
     if (is_list(column.type)) column.end_rows(frame.rows);
     else column.states.assign(frame.rows, static_cast<uint8_t>(State::Missing));
@@ -263,8 +263,8 @@ void OutputTensors::add_scalars(const Frame& frame, const Column& column, Memory
   (void)out.shape.push_back(frame.rows);
 }
 
-// Rows of one length, missing ones left out, are [R,D]; others [R,-1]. A model may declare vectors
-// of 2^31 elements, which sparse ones do not hold: their bytes are counted before there is room.
+// Rows of one length, ignoring missing ones, are [R,D]; others [R,-1]. A model may declare vectors
+// of 2^31 elements whose sparse form is small, so bytes are counted before allocation.
 Status OutputTensors::add_cells(const Frame& frame, const Column& column, const FieldSpec& spec,
                                 Memory& memory, TensorView& out) {
   const Type type = column.type == Type::List ? column.element : Type::Vector;

@@ -1,4 +1,4 @@
-// See types.h. Any thread.
+// Names of value types. Any thread.
 #include "tabular/types.h"
 
 namespace serval::tabular {

@@ -1,4 +1,5 @@
-// See graph.h. Source: onnx.proto3 (field numbers), IR version 8, opset 17.
+// Writer of an ONNX ModelProto for layers. Load thread. Source: onnx.proto3 (field numbers), IR
+// version 8, opset 17.
 #include "tabular/dense/graph.h"
 
 #include <initializer_list>
@@ -13,7 +14,7 @@ namespace {
 constexpr uint64_t kDouble = 11;  // TensorProto.DataType
 constexpr uint64_t kIrVersion = 8, kOpset = 17;
 
-// A message that grows.
+// A protobuf message being written.
 class Message {
  public:
   Message& number(uint32_t field, uint64_t value) {
@@ -31,7 +32,7 @@ class Message {
     bytes_.insert(bytes_.end(), value.bytes_.begin(), value.bytes_.end());
     return *this;
   }
-  // A TensorProto, whose numbers go straight to their place.
+  // A TensorProto whose numbers are written directly to their final position.
   Message& tensor(uint32_t field, std::string_view name, std::initializer_list<size_t> dims,
                   std::span<const double> values) {
     Message start;
@@ -70,7 +71,7 @@ const char* operator_of(Activation activation) {
     case Activation::Logistic: return "Sigmoid";
     case Activation::Tanh: return "Tanh";
     case Activation::Rectifier: return "Relu";
-    case Activation::Softmax: return "Softmax";  // along the last dim
+    case Activation::Softmax: return "Softmax";  // along the last dimension
     case Activation::Identity: break;
   }
   return nullptr;

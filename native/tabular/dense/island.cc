@@ -1,4 +1,4 @@
-// See island.h. Hot path.
+// Loading and running layers as a graph on ONNX Runtime. Hot path.
 #include "tabular/dense/island.h"
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 namespace serval::tabular {
 namespace {
 
-// Measured, docs/decisions/0014.
+// Thresholds measured in docs/decisions/0014.
 constexpr size_t kProductsMin = 1u << 10;     // of a row
 constexpr size_t kRunProductsMin = 1u << 18;  // of all rows
 constexpr size_t kRowsMin = 16;
-// A graph has its weights a second time, beside the plan's.
+// The graph holds a second copy of the weights, besides the plan's.
 constexpr size_t kProductsMax = 1u << 26;
 constexpr size_t kRunRowsMax = 1024;
 constexpr size_t kRunValuesMax = 1u << 20;  // of a run's rows, into or out of a layer

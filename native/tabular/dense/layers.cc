@@ -1,4 +1,4 @@
-// See layers.h. Hot path; any thread.
+// Computation of layers row by row. Hot path; any thread.
 #include "tabular/dense/layers.h"
 
 #include <algorithm>

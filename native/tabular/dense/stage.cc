@@ -1,4 +1,4 @@
-// See stage.h. Hot path.
+// Running a stage's layers, row by row or as a graph. Hot path.
 #include "tabular/dense/stage.h"
 
 #include <utility>
@@ -31,12 +31,12 @@ std::string DenseStage::answer(const VectorRow& in, Column& out, size_t& size) c
 
 Status DenseStage::run(Run& run, Rows rows) const {
   const Column& in = run.in(inputs_[0]);
-  // Sparse rows have little to multiply.
+  // Sparse rows need few multiplications.
   const bool many = island_ != nullptr && !in.sparse && island_->is_worth(rows.count);
   return many && Vectors::reads(in) ? run_island(run, rows) : VectorStage::run(run, rows);
 }
 
-// The rows that can be answered are gathered; their answers lie one behind the other too.
+// Gathers the rows that can be computed; their results are consecutive too.
 Status DenseStage::run_island(Run& run, Rows rows) const {
   const size_t width = layers_.front().inputs, size = width_;
   const Column& in = run.in(inputs_[0]);

@@ -103,7 +103,7 @@ class VectorAssembler final : public ColumnStage {
   }
 
  private:
-  // As Spark chooses, where a dense vector would be large.
+  // Spark's choice for vectors that would be large if dense.
   bool wants_sparse(const Run& run, Rows rows) const {
     size_t size = 0, held = 0;
     bool any = false;
@@ -124,8 +124,8 @@ class VectorAssembler final : public ColumnStage {
            1.5 * static_cast<double>(held + rows.count) < static_cast<double>(size);
   }
 
-  // The row's values of one input, from position `size` of the vector on. -0.0 becomes 0.0, as in
-  // Spark, where zeros are left out and come back.
+  // Appends a row's values of one input, from position `size` of the vector on. -0.0 becomes 0.0,
+  // as in Spark, which drops zeros and restores them.
   std::string append(const Column& in, size_t input, uint32_t row, Column& out,
                      size_t& size) const {
     if (!in.valid(row)) return append_missing(in, input, out, size);

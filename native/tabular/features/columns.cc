@@ -1,4 +1,4 @@
-// See columns.h. Hot path.
+// Reading and writing columns for feature stages. Hot path.
 #include "tabular/features/columns.h"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ VectorRow Vectors::operator[](uint32_t row) {
   }
   const std::span<const double> values = column_.row_reals(row);
   if (!column_.sparse) return {values.data(), nullptr, values.size(), values.size()};
-  // A sparse vector says so by its indices, those of a column without any value too.
+  // Non-null indices mark a vector as sparse, even in a column without values.
   static constexpr int32_t kNoIndex = 0;
   const int32_t* indices = column_.indices.empty() ? &kNoIndex : column_.row_indices(row).data();
   return {values.data(), indices, values.size(), column_.sizes[row]};

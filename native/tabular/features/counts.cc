@@ -1,5 +1,5 @@
-// Kinds that make vectors of words: hashing_tf, count_vectorizer, word2vec; feature_hasher, of
-// whole columns. Hot path; any thread. Source: tabular.md 5.3
+// Kinds that make vectors from words (hashing_tf, count_vectorizer, word2vec) or from whole columns
+// (feature_hasher). Hot path; any thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -17,8 +17,8 @@ struct Slot {
   double value;
 };
 
-// Adds the slots of one row to a sparse column, in ascending order, those of one index summed in
-// the order they came.
+// Adds the slots of one row to a sparse column in ascending order; slots of equal index are summed
+// in the order of arrival.
 void append_slots(std::vector<Slot>& slots, Column& out, int32_t size) {
   std::stable_sort(slots.begin(), slots.end(),
                    [](const Slot& a, const Slot& b) { return a.index < b.index; });

@@ -75,7 +75,7 @@ class Interaction final : public ColumnStage {
     size_t size;
   };
 
-  // What is wrong, or null.
+  // Returns what is wrong, or null.
   const char* read(StageSpec& spec) {
     const auto counts = spec.integers(stages::interaction::counts),
                features = spec.integers(stages::interaction::features);

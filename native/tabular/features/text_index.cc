@@ -1,4 +1,4 @@
-// See text_index.h.
+// Building of the text index: a dense table or sorted entries.
 #include "tabular/features/text_index.h"
 
 #include <algorithm>

@@ -50,7 +50,7 @@ class TokenStage : public ColumnStage {
   bool lower_;
 };
 
-// Java's String.split: empty texts at the end are left out; without any separator the whole text.
+// Java's String.split: drops empty texts at the end; without a separator it returns the whole text.
 class Tokenizer final : public TokenStage {
  public:
   explicit Tokenizer(StageSpec& spec) : TokenStage(spec, true) {}
@@ -95,7 +95,7 @@ class RegexTokenizer final : public TokenStage {
     }
   }
 
-  // Both: false where the expression takes too many steps.
+  // Both functions return false if the expression takes too many steps.
   bool matches(std::string_view text, Strings& strings, std::vector<TextId>& words) const {
     RegexRun run;
     RegexFound found = regex_->find(text, run);
@@ -106,7 +106,7 @@ class RegexTokenizer final : public TokenStage {
     return found == RegexFound::No;
   }
 
-  // Java's Pattern.split: nothing in front of an empty match at the begin, no empty texts at the
+  // Java's Pattern.split: no empty text before an empty match at the beginning, and none at the
   // end.
   bool between(std::string_view text, Strings& strings, std::vector<TextId>& words) const {
     std::vector<std::string_view> parts;

@@ -27,7 +27,7 @@ class VectorIndexer final : public VectorStage {
     std::vector<Entry> entries;  // by value
   };
 
-  // What is wrong, or null.
+  // Returns what is wrong, or null.
   const char* read(StageSpec& spec) {
     const auto features = spec.integers(stages::vector_indexer::features),
                counts = spec.integers(stages::vector_indexer::counts);
@@ -64,7 +64,7 @@ class VectorIndexer final : public VectorStage {
       }
       return {};
     }
-    // A category of 0 has the index 0, so that what is not held stays as it is.
+    // A category of 0 has the index 0, so values that are not stored stay unchanged.
     out.indices.insert(out.indices.end(), in.indices, in.indices + in.count);
     auto map = maps_.begin();
     for (size_t i = 0; i < in.count && map != maps_.end(); ++i) {

@@ -1,5 +1,5 @@
-// From a plan's trees to those that are walked: checked, and each tree's nodes in the order of
-// their levels. Load thread.
+// Converts a plan's trees to the traversed form: checks them and orders each tree's nodes by level.
+// Load thread.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,9 +10,9 @@
 namespace serval::tabular {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::quiet_NaN();  // nothing is <= to it
+constexpr double kNever = std::numeric_limits<double>::quiet_NaN();  // no value is <= it
 
-// value < threshold, as value <= the result.
+// The bound for which value <= bound equals value < threshold.
 double below(double threshold) {
   if (threshold == -std::numeric_limits<double>::infinity()) return kNever;
   return std::nextafter(threshold, -std::numeric_limits<double>::infinity());
@@ -39,7 +39,7 @@ bool is_set(double threshold, size_t sets) {
 
 }  // namespace
 
-// Nodes of one tree that were given their place, level by level.
+// Nodes of one tree that have a position, level by level.
 struct Forest::Placing {
   struct Place {
     int32_t from;  // a node, or ~leaf
@@ -132,7 +132,7 @@ Forest::Node Forest::inner(const TreeNodes& from, size_t number, uint32_t left) 
   return made;
 }
 
-// Places the level, and makes room for the next one.
+// Places one level, and reserves space for the next one.
 void Forest::place(const TreeNodes& from, Placing& placing) {
   placing.next.clear();
   for (const Placing::Place& one : placing.level) {
@@ -185,7 +185,7 @@ std::string Forest::build(const TreeNodes& from) {
     }
     depths_.push_back(depth);
   }
-  // Only walks that look at flags may find some.
+  // Only traversals that check flags may meet flags.
   if (mode_ == Mode::Plain) {
     for (Node& node : nodes_) node.feature &= kSlotMask;
   }

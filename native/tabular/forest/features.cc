@@ -1,4 +1,4 @@
-// See features.h. Hot path, any thread.
+// Reading a frame's columns as rows of features. Hot path, any thread.
 #include "tabular/forest/features.h"
 
 #include <algorithm>

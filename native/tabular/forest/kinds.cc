@@ -1,4 +1,4 @@
-// The kind of stage `forest`: sums of what trees say, and the leaves that rows come to. Hot path,
+// The stage kind `forest`: sums of the trees' results, and the leaves that rows reach. Hot path,
 // any thread.
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 namespace serval::tabular {
 namespace {
 
-// Rows are read and summed so many at a time: what they take stays near the processor.
+// Bytes of a block of rows, read and summed together so that its data stays in the cache.
 constexpr size_t kBlockBytes = 32 * 1024;
 constexpr size_t kBlockRowsMin = 16, kBlockRowsMax = 256;
 
@@ -37,13 +37,14 @@ class ForestStage final : public Stage {
 
  private:
   Status refuse_lost(Run& run, Rows rows) const;
-  // What one block works with: parts of Frame::scratch.
+  // Working memory of one block: parts of Frame::scratch.
   struct Work {
     double* features;
     double* sums;     // sum_width_ of each row
-    double* weights;  // of each row: how much answered
-    int32_t* leaves;  // of each tree all rows; of one tree at a time where nobody wants them
-    uint8_t* lost;    // rows that have no answer
+    double* weights;  // per row: the weight of the trees that had a result
+    // all rows of each tree; of one tree at a time if the leaves are not an output
+    int32_t* leaves;
+    uint8_t* lost;  // rows without a result
   };
   void read_trees(StageSpec& spec);
   void read_sums(StageSpec& spec);
@@ -179,7 +180,7 @@ void ForestStage::add_row(const Work& work, size_t tree, uint32_t row, int32_t l
   }
 }
 
-// What `tree` says of all rows: leaves[row].
+// Adds the result of `tree` for all rows: leaves[row].
 void ForestStage::add(const Work& work, size_t tree, uint32_t rows, const int32_t* leaves) const {
   const bool simple = width_ == 1 && sum_ != Sum::Each && weights_.empty() && !float_sums_;
   if (!simple) {
@@ -196,7 +197,7 @@ void ForestStage::add(const Work& work, size_t tree, uint32_t rows, const int32_
   }
 }
 
-// All trees, in their order: sums are what the original system adds.
+// Adds all trees in order, so that sums equal the original system's.
 void ForestStage::walk(const Work& work, uint32_t rows) const {
   const size_t trees = forest_.tree_count();
   if (rows == 1) {
@@ -215,14 +216,14 @@ void ForestStage::walk(const Work& work, uint32_t rows) const {
 void ForestStage::finish(const Work& work, uint32_t rows) const {
   if (sum_ == Sum::Each) return;
   for (uint32_t row = 0; row < rows; ++row) {
-    // Where nothing answered: only possible if answers are skipped.
+    // Only possible if trees without a result are skipped: none had one.
     if (skip_ && work.weights[row] == 0) work.lost[row] = 1;
     if (sum_ != Sum::Mean) continue;
     for (size_t i = 0; i < width_; ++i) work.sums[row * width_ + i] /= work.weights[row];
   }
 }
 
-// Leaves lie tree by tree.
+// Leaves are stored tree by tree.
 void ForestStage::write(const Work& work, Rows rows, uint32_t first, uint32_t count, Column* values,
                         Column* leaf) const {
   const size_t trees = forest_.tree_count();
@@ -253,7 +254,7 @@ void ForestStage::write(const Work& work, Rows rows, uint32_t first, uint32_t co
   }
 }
 
-// Refuses rows of which a tree looks at a value that could not be computed.
+// Refuses rows for which a tree reads a value that could not be computed.
 Status ForestStage::refuse_lost(Run& run, Rows rows) const {
   std::vector<const Failure*> failures;
   std::vector<double> values(forest_.stride());

@@ -1,4 +1,4 @@
-// The walk down the trees. Hot path, any thread.
+// Traversal of the trees. Hot path, any thread.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,9 +9,9 @@
 namespace serval::tabular {
 namespace {
 
-// Walks at a time: each waits for memory at every level, so several go side by side.
+// Traversals at a time: each waits for memory at every level, so several are interleaved.
 constexpr size_t kLanes = 8;
-// Levels between two looks at whether all have arrived, in trees that are deeper than this.
+// Levels between checks whether all have reached a leaf, in trees deeper than this.
 constexpr uint32_t kLevelsAtOnce = 8;
 
 }  // namespace
@@ -56,14 +56,14 @@ inline uint32_t Forest::step(uint32_t at, const double* row) const {
   }
 }
 
-// Whether a walk goes no further from here.
+// Whether a traversal ends here.
 template <Forest::Mode mode>
 inline bool Forest::arrived(uint32_t at, const double* row) const {
   if constexpr (mode == Mode::Staying) return step<mode>(at, row) == at;
   return nodes_[at].left == at;
 }
 
-// The leaf that a walk ended at; -1: at a node that has no answer.
+// The leaf at which a traversal ended; -1: a node without a result.
 template <Forest::Mode mode>
 inline int32_t Forest::leaf_at(uint32_t at) const {
   const Node& node = nodes_[at];

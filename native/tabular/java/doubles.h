@@ -1,4 +1,4 @@
-// Doubles as Java compares, rounds and raises them. Hot path; pure, any thread.
+// Java's comparing, rounding and power of doubles. Hot path; pure, any thread.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline int java_order(double left, double right) {
   return static_cast<int>(std::signbit(right)) - static_cast<int>(std::signbit(left));
 }
 
-// Math.max and Math.min: NaN where one of them is.
+// Math.max and Math.min: NaN if either is NaN.
 inline double java_max(double left, double right) {
   if (std::isnan(left) || std::isnan(right)) return std::numeric_limits<double>::quiet_NaN();
   return java_order(left, right) >= 0 ? left : right;
@@ -38,7 +38,7 @@ inline double java_pow(double base, double exponent) {
   return std::pow(base, exponent);
 }
 
-// Math.round: halves upwards, NaN to 0, and what a long cannot hold to the nearest long.
+// Math.round: halves round upwards, NaN becomes 0, and values beyond a long are clamped.
 inline double java_round(double value) {
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   if (std::isnan(value)) return 0;
@@ -50,7 +50,7 @@ inline double java_round(double value) {
 // -0.0 becomes 0.0, as in every value of a field that JPMML-Evaluator makes.
 inline double without_sign_of_zero(double value) { return value + 0.0; }
 
-// Index of the largest number by Double.compare, the first one of equals; 0 where there is none.
+// Index of the largest number by Double.compare, the first of equal ones; 0 for an empty list.
 inline size_t java_largest(std::span<const double> values) {
   size_t best = 0;
   for (size_t i = 1; i < values.size(); ++i) {
@@ -59,8 +59,8 @@ inline size_t java_largest(std::span<const double> values) {
   return best;
 }
 
-// The 50th percentile as Commons Math estimates it: NaNs are the largest, and between two numbers
-// of which the upper one is infinite it is NaN. Sorts the values. NaN where there is none.
+// The 50th percentile as Commons Math estimates it: NaNs are the largest, and the result between
+// two numbers is NaN if the upper one is infinite. Sorts the values. NaN for an empty list.
 inline double java_median(std::vector<double>& values) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   if (values.size() == 1) return values[0];

@@ -1,4 +1,4 @@
-// See number_text.h. Hot path.
+// Java's texts of doubles, floats and decimals. Hot path.
 #include "tabular/java/number_text.h"
 
 #include <algorithm>
@@ -73,7 +73,8 @@ void append_number(Number value, std::string& out) {
     char text[40];
     const auto end = std::to_chars(text, text + sizeof text, size, std::chars_format::scientific);
     Digits number = digits_of({text, end.ptr});
-    // Of one digit Java has two, those nearest to the value: 4.9E-324, where 5E-324 reads back too.
+    // Java writes at least two digits for one-digit subnormals, those nearest to the value:
+    // 4.9E-324, although 5E-324 reads back too.
     if (number.count == 1 && size < std::numeric_limits<Number>::min()) {
       char two[40];
       const auto near =

@@ -23,7 +23,7 @@ bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// Null where RE2 does not take it.
+// Null if RE2 rejects the expression.
 std::unique_ptr<const re2::RE2> made_re2(const std::string& text) {
   re2::RE2::Options options;
   options.set_log_errors(false);

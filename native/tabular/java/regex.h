@@ -1,5 +1,5 @@
-// Java's regular expressions as Java 17 has them, on which Spark runs. Made at load; matching: hot
-// path, pure, any thread.
+// Java 17's regular expressions, which Spark uses. Made at load; matching is on the hot path, pure,
+// any thread.
 #pragma once
 
 #include <memory>
@@ -15,19 +15,19 @@ namespace serval::tabular {
 
 using RegexFound = regex::Found;
 
-// The matches in one text, one after the other: Matcher. Its memory may serve for many texts.
+// The successive matches in one text (Matcher). Its memory can be reused for many texts.
 struct RegexRun {
   struct Match {
     size_t begin = 0, end = 0;
   };
   Match match() const { return {places[0], places[1]}; }
-  // None where the group was not in the match.
+  // Empty if the group did not take part in the match.
   std::optional<Match> group(int number) const {
     const auto at = static_cast<size_t>(number) * 2;
     if (places[at] == regex::kNoPlace || places[at + 1] == regex::kNoPlace) return std::nullopt;
     return Match{places[at], places[at + 1]};
   }
-  // For another text.
+  // Restarts for another text.
   void start(size_t at = 0) {
     from = last_end = at;
     steps = 0;
@@ -35,17 +35,18 @@ struct RegexRun {
 
   size_t from = 0, last_end = 0;  // where the next match may begin; where the last one ended
   uint64_t steps = 0;
-  std::vector<size_t> places;  // of the last match: begin and end of each group, itself first
+  // begin and end of each group of the last match, the whole match first
+  std::vector<size_t> places;
 };
 
-// Expressions that RE2 has an equal for, on texts where both mean the same, are run by RE2; the
-// others by a matcher that goes back (regex/), whose steps are limited. Differences from Java are
-// on purpose: a match begins and ends between characters, never between the two halves of one
-// beyond U+FFFF; a look behind may be of any length; \N{name} is not supported.
+// RE2 runs the expressions that it can express, on texts for which both engines agree. A
+// backtracking matcher with limited steps (regex/) runs the others. Deliberate differences from
+// Java: a match begins and ends between characters, never between the two halves of one beyond
+// U+FFFF; lookbehind may have any length; \N{name} is not supported.
 class JavaRegex {
  public:
-  // `text` of java.util.regex.Pattern, without flags.
-  // Errors: model_invalid saying what of the expression is wrong, and where.
+  // `text` of java.util.regex.Pattern, without flags. Errors: model_invalid naming the fault and
+  // its position in the expression.
   static Result<JavaRegex> compile(std::string_view text);
 
   // Matcher.find(): the next match. TooLong: see too_long().
@@ -53,9 +54,9 @@ class JavaRegex {
   // Matcher.matches(): the whole text.
   RegexFound matches(std::string_view text, RegexRun& run) const;
   int groups() const;
-  // Of a name; -1: there is none.
+  // Number of a named group; -1: there is none.
   int group_of(std::string_view name) const;
-  // For errors of a row.
+  // Text for a row's error.
   static std::string too_long();
 
  private:
@@ -63,7 +64,7 @@ class JavaRegex {
   std::shared_ptr<const State> state_;
 };
 
-// What a match is replaced by: Matcher.appendReplacement().
+// The replacement of a match: Matcher.appendReplacement().
 class JavaReplacement {
  public:
   // $1 and ${name} are groups, \ makes the next character plain.

@@ -1,4 +1,4 @@
-// See zone.h. Hot path; any thread.
+// Conversion between wall-clock times and instants. Hot path; any thread.
 #include "tabular/java/zone.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int64_t kCycle = 146'097 * kDaySeconds;
 constexpr int64_t kEnd = 16'725'225'600;  // 2500-01-01
 constexpr int64_t kOffsetMax = 26 * 3600;
 
-// Seconds that the table knows: behind its end those that many cycles before.
+// Seconds that the table covers; later times are moved back by whole cycles.
 int64_t in_table(int64_t micros) {
   const int64_t seconds = floor_divide(micros, kSecondMicros);
   return seconds < kEnd ? seconds : seconds - ((seconds - kEnd) / kCycle + 1) * kCycle;

@@ -1,5 +1,5 @@
-// What follows a classifier's scores: classify, one_vs_rest, greatest, multinomial_labeler. Hot
-// path: run; any thread. Source: tabular.md 5.3
+// Kinds that post-process a classifier's scores: classify, one_vs_rest, greatest,
+// multinomial_labeler. Hot path: run; any thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -188,7 +188,7 @@ class OneVsRest final : public ColumnStage {
   }
 };
 
-// Of a vector's first greatest value: where it stands (index), and itself (value).
+// The first greatest value of a vector: its position (index) and the value itself (value).
 class Greatest final : public ColumnStage {
  public:
   explicit Greatest(StageSpec& spec) : ColumnStage(spec) {

@@ -44,7 +44,7 @@ class Centers {
   }
 
   size_t width() const { return width_; }
-  // What of the point makes it impossible to compare.
+  // Returns why the point cannot be compared, or an empty text.
   std::string fault_of(const double* point) const {
     if (!cosine_ || dot(point, point, width_) > 0) return {};
     return "a vector of zeros has no cosine distance";
@@ -122,7 +122,7 @@ class BisectingKMeans final : public ClusterStage {
       return;
     }
     for (size_t i = 0; i < indices_.size(); ++i) {
-      // Children behind their parents: a walk down comes to an end.
+      // Children come after their parents, so every traversal ends.
       const int64_t end = int64_t{firsts_[i]} + counts_[i];
       const bool within = counts_[i] >= 0 && end <= static_cast<int64_t>(indices_.size());
       if (!within || (counts_[i] > 0 && firsts_[i] <= static_cast<int64_t>(i))) {

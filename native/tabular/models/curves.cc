@@ -10,7 +10,7 @@
 namespace serval::tabular {
 namespace {
 
-// Java's order of doubles, for Arrays.binarySearch: -0.0 before 0.0, NaN behind all.
+// Java's order of doubles, for Arrays.binarySearch: -0.0 before 0.0, NaN last.
 int compare(double a, double b) {
   if (a < b) return -1;
   if (a > b) return 1;
@@ -63,7 +63,7 @@ class Isotonic final : public ColumnStage {
 
  private:
   double predict(double x) const {
-    // As Java's binary search, which may find any of several equal boundaries.
+    // Java's binary search, which may find any of several equal boundaries.
     int64_t low = 0, high = static_cast<int64_t>(boundaries_.size()) - 1;
     while (low <= high) {
       const int64_t middle = (low + high) >> 1;

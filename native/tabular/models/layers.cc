@@ -65,7 +65,7 @@ class Perceptron final : public DenseStage {
   }
 
  private:
-  // Of each layer the weights [inputs, outputs], then the biases.
+  // Reads for each layer the weights [inputs, outputs], then the biases.
   static std::vector<DenseLayer> read_layers(StageSpec& spec) {
     std::vector<DenseLayer> layers;
     const auto sizes = spec.integers(stages::perceptron::layers);

@@ -67,7 +67,7 @@ class LinearScores final : public DenseStage {
     for (double& score : scores) score -= log_sum;
   }
 
-  std::vector<double> by_feature_;  // [features, classes], where there are several classes
+  std::vector<double> by_feature_;  // [features, classes], if there are several classes
   Rule rule_ = Rule::Any;
   bool mirror_, minus_log_sum_exp_;
 };
@@ -90,7 +90,7 @@ class LinearRegression final : public VectorToNumberStage {
   double intercept_;
 };
 
-// What a generalized linear model makes of its linear part.
+// A generalized linear model: applies the link to its linear part.
 class Glm final : public ColumnStage {
  public:
   explicit Glm(StageSpec& spec)
@@ -149,7 +149,7 @@ class Glm final : public ColumnStage {
     return eta;
   }
 
-  // Into the range of the family's means, as Spark does.
+  // Clamps to the range of the family's means, as Spark does.
   double within(double mean) const {
     constexpr double kLeast = 1e-16, kMax = std::numeric_limits<double>::max();
     switch (family_) {

@@ -8,7 +8,7 @@
 namespace serval::tabular {
 namespace {
 
-// Logarithmic derivative of the gamma function, as Commons Math has it (to about 1e-8).
+// Logarithmic derivative of the gamma function, computed like Commons Math (to about 1e-8).
 double digamma(double x) {
   if (x > 0 && x <= 1e-5) return -0.577215664901532860606512090082 - 1 / x;
   if (!(x < 49)) {

@@ -1,5 +1,5 @@
-// PMML's Aggregate: one number of the list that a row has in a field. Hot path, any thread.
-// Source: tabular.md 3.3; JPMML
+// PMML's Aggregate: reduces the list in a row's field to one number. Hot path, any thread. Source:
+// tabular.md 3.3; JPMML
 #include <algorithm>
 
 #include "tabular/pmml/cells.h"

@@ -1,4 +1,4 @@
-// Single values of columns, as PMML's stages read and write them. Hot path, any thread.
+// Reads and writes single values of columns for PMML's stages. Hot path, any thread.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace serval::tabular::pmml {
 
-// A value as 64 bits: equal ones are equal values of the same type.
+// A value as 64 bits; equal keys are equal values of one type.
 inline int64_t key_of(const Value& value) {
   if (storage_of(value.type) == Storage::Text) return value.text;
   if (!is_real(value.type)) return value.integer;
@@ -32,12 +32,12 @@ inline int64_t key_at(const Column& column, uint32_t row) {
   return column.integers[row];
 }
 
-// NaN is a number, as it is in JPMML. What a request gives as NaN is missing already: Plan::run.
+// NaN is a number, as in JPMML. Plan::run has already made a request's NaN missing.
 inline bool missing_at(const Column& column, uint32_t row) {
   return column.state(row) == State::Missing;
 }
 
-// Of a number or Bool.
+// The value of a number or Bool as a double.
 inline double real_at(const Column& column, uint32_t row) {
   return is_real(column.type) ? column.reals[row] : static_cast<double>(column.integers[row]);
 }
@@ -46,7 +46,7 @@ inline bool is_scalar_number(Type type) {
   return is_real(type) || is_integer(type) || type == Type::Bool;
 }
 
-// Writes a value of the same storage; an integer becomes a double where the column is one.
+// Writes a value of the same storage; an integer becomes a double in a real column.
 inline void put(Column& column, uint32_t row, const Value& value) {
   if (value.missing()) {
     column.set_missing(row);
@@ -63,7 +63,7 @@ inline void put(Column& column, uint32_t row, const Value& value) {
   column.integers[row] = value.integer;
 }
 
-// Value `at` of all that a List's rows hold.
+// Element `at` of all elements in a List's rows.
 inline Value element_at(const Column& list, uint64_t at) {
   const auto index = static_cast<size_t>(at);
   switch (storage_of(list.element)) {
@@ -79,7 +79,7 @@ inline Value element_at(const Column& list, uint64_t at) {
   return Value::of_integer(list.integers[index], list.element);
 }
 
-// Behind the values of a List's open row; a value of the elements' storage.
+// Appends a value of the elements' storage to a List's open row.
 inline void append(Column& list, const Value& value) {
   switch (storage_of(list.element)) {
     case Storage::Text: list.texts.push_back(value.text); return;
@@ -90,7 +90,7 @@ inline void append(Column& list, const Value& value) {
   list.integers.push_back(value.integer);
 }
 
-// Can a column of that type have the value?
+// Returns whether a column of that type can hold the value.
 inline bool fits(Type column, const Value& value) {
   if (value.missing()) return true;
   if (column == Type::Vector || column == Type::List || column == Type::Decimal) return false;
@@ -99,7 +99,7 @@ inline bool fits(Type column, const Value& value) {
          (storage == Storage::Real && storage_of(value.type) == Storage::Integer);
 }
 
-// The values of an attribute, `what` in words, which are written to a column of that type.
+// Reads an attribute's values for a column of that type; `what` describes them in errors.
 inline std::vector<Value> values_of(StageSpec& spec, const ValuesAttribute& attribute, Type type,
                                     const char* what) {
   std::vector<Value> values = spec.values(attribute);
@@ -109,7 +109,7 @@ inline std::vector<Value> values_of(StageSpec& spec, const ValuesAttribute& attr
   return values;
 }
 
-// Which of the values a column has in a row; -1: none.
+// Index of a row's value in `values`; -1: not found.
 inline int64_t index_of(std::span<const Value> values, const Column& column, uint32_t row) {
   const Storage storage = storage_of(column.type);
   const int64_t key = key_at(column, row);
@@ -121,7 +121,7 @@ inline int64_t index_of(std::span<const Value> values, const Column& column, uin
   return -1;
 }
 
-// The one value of an attribute, if it is there.
+// The single value of an attribute, if present.
 inline std::optional<Value> one_value(StageSpec& spec, const ValuesAttribute& attribute,
                                       Type type) {
   if (!spec.has(attribute)) return std::nullopt;
@@ -134,12 +134,12 @@ inline std::optional<Value> one_value(StageSpec& spec, const ValuesAttribute& at
   return values.front();
 }
 
-// What the row of `eval` failed with, to be refused as Run::refuse has it; `eval` goes on.
+// Refuses a row by Run::refuse with the failure of `eval`, which can then continue.
 inline Status refuse_failed(Run& run, std::string_view place, Eval& eval) {
   return run.refuse(eval.take_failure(place));
 }
 
-// What stages share that make one column of one other, or of several.
+// Base of stages that compute one column from one or more others.
 class OneOutput : public Stage {
  public:
   explicit OneOutput(StageSpec& spec, size_t least = 1, size_t most = 1) : place_(spec.place) {

@@ -1,6 +1,5 @@
-// What a MiningModel makes of its segments' results: one number (combine), votes (vote), blended
-// probabilities (blend). Sums run in document order. Hot path, any thread.
-// Source: tabular.md 3.3
+// Combines the segments' results of a MiningModel: one number (combine), votes (vote), blended
+// probabilities (blend). Sums run in document order. Hot path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -59,7 +58,8 @@ class Ensemble : public Stage {
     bool all_skipped = false;  // there is none, and that is within the threshold
   };
 
-  // False: the result is missing. A vote goes on beside missing predictions, others do not.
+  // Returns false if the result is missing. A vote ignores missing predictions, other methods do
+  // not.
   bool parts_of(const Run& run, uint32_t row, bool votes, Parts& parts) const {
     parts.given.clear();
     parts.missing = 0;
@@ -140,7 +140,7 @@ class Combine final : public Ensemble {
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
       if (!parts_of(run, row, false, parts)) {
-        // The sum of no predictions is zero where those that are missing may be skipped.
+        // The sum of no predictions is zero if missing ones may be skipped.
         if (sum_ && parts.all_skipped) out.reals[row] = 0;
         else out.set_missing(row);
         continue;
@@ -160,7 +160,7 @@ class Combine final : public Ensemble {
     return real_at(run.in(inputs_[part.segment]), row);
   }
 
-  // A number as the model keeps it: a float where it computes with floats.
+  // Rounds a number to the model's precision: a float if it computes with floats.
   double kept(double value) const {
     return single_ ? static_cast<double>(static_cast<float>(value)) : value;
   }
@@ -196,7 +196,7 @@ class Combine final : public Ensemble {
   bool weighted_ = false, median_ = false, average_ = false, sum_ = false, single_ = false;
 };
 
-// Of the labels, as texts or numbers; a segment's column has one of them per row.
+// Votes for labels, which are texts or numbers; a segment's column has one label per row.
 class Vote final : public Ensemble {
  public:
   explicit Vote(StageSpec& spec) : Ensemble(spec) {
@@ -262,7 +262,8 @@ class Vote final : public Ensemble {
   Type type_ = Type::Any;
 };
 
-// Vectors of probabilities; `maps` says where each label stands in each segment's (-1: zero).
+// Blends vectors of probabilities; `maps` holds each label's position in each segment's vector (-1:
+// zero).
 class Blend final : public Ensemble {
  public:
   explicit Blend(StageSpec& spec)
@@ -325,8 +326,8 @@ class Blend final : public Ensemble {
     return values[static_cast<size_t>(at)];
   }
 
-  // Keeps the segments that gave the winning label its number, or came closest to it; none where
-  // the winner's median is NaN.
+  // Keeps the segments that gave the winning label its number, or came closest to it; none if the
+  // winner's median is NaN.
   void choose(const Run& run, uint32_t row, std::vector<Part>& parts) const {
     std::vector<double> bests, values;
     for (size_t i = 0; i < width_; ++i) {
@@ -356,8 +357,8 @@ class Blend final : public Ensemble {
   bool weighted_ = false, median_ = false, max_ = false;
 };
 
-// A forest's leaves (List, one per tree, -1: none) -> votes by label, and the winner: of equals the
-// one that the first tree voted for. Trees without a leaf vote for "missing".
+// A forest's leaves (List, one per tree, -1: none) -> votes by label, and the winner: among equals
+// the one that the first tree voted for. Trees without a leaf vote for "missing".
 class LeafVotes final : public Stage {
  public:
   explicit LeafVotes(StageSpec& spec)

@@ -144,7 +144,7 @@ class Field final : public Stage {
     return !valid_.empty();
   }
 
-  // Of a value that is missing.
+  // The value that replaces a missing one.
   Value replacement() const { return missing_value_ ? *missing_value_ : Value::missing_of(type_); }
 
   Status treat_missing(Run& run, uint32_t row, Value& value) const {

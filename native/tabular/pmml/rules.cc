@@ -77,7 +77,7 @@ class Rules final : public Stage {
   struct Answer {
     int32_t label = -1, rule = -1;
     std::vector<double> confidences;
-    std::vector<int32_t> heaviest;  // by label: its rule so far; -1: none fired
+    std::vector<int32_t> heaviest;  // by label: its current rule; -1: none fired
     std::vector<int32_t> fired;     // labels, in the order of their first rules
   };
 

@@ -8,8 +8,8 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// Runs a block for the rows where a predicate is true and, with an input, none of the segments
-// before did run. Outputs: whether it did; with an input also whether one did so far.
+// Runs a block for the rows whose predicate is true and, with an input, for which no earlier
+// segment ran. Outputs: whether it ran; with an input also whether any has run so far.
 class Segment final : public Stage {
  public:
   explicit Segment(StageSpec& spec)

@@ -10,7 +10,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// What all of them have: what the output is where an input is missing.
+// Base of all tables: holds the output for a missing input.
 class Table : public OneOutput {
  public:
   Table(StageSpec& spec, size_t most_inputs) : OneOutput(spec, 1, most_inputs) {
@@ -23,7 +23,7 @@ class Table : public OneOutput {
     if (value) put(out, row, *value);
     else out.set_missing(row);
   }
-  // Of an input that is a number: `put_number(number, out, row)` where it is there.
+  // Calls `put_number(number, out, row)` for each row whose numeric input is present.
   template <typename PutNumber>
   Status each_number(Run& run, Rows rows, PutNumber put_number) const {
     const Column& in = run.in(in_);
@@ -188,7 +188,7 @@ class MapValues final : public Table {
     return hash ^ (hash >> 32);
   }
 
-  // The first row of the table whose keys the row has.
+  // The first row of the table whose keys match.
   void look_up(Run& run, uint32_t row, Column& out) const {
     std::array<int64_t, kColumnsMax> keys;
     uint64_t hash = 0;
@@ -216,7 +216,7 @@ class MapValues final : public Table {
   std::vector<uint32_t> inputs_;
   std::vector<Value> results_;
   std::optional<Value> default_;
-  std::vector<int64_t> keys_;  // of all rows, one behind the other
+  std::vector<int64_t> keys_;  // of all rows, consecutive
   std::vector<Storage> storages_;
   std::unordered_multimap<uint64_t, uint32_t> index_;
 };

@@ -1,4 +1,4 @@
-// PMML's TextIndex: how often a term stands in a text, word by word. Hot path, any thread.
+// PMML's TextIndex: counts how often a term occurs in a text, word by word. Hot path, any thread.
 // Source: tabular.md 3.3
 #include <algorithm>
 #include <optional>
@@ -50,7 +50,7 @@ int64_t distance(const Units& a, const Units& b, int64_t most) {
   std::vector<int64_t> row(b.size() + 1);
   for (size_t j = 0; j < row.size(); ++j) row[j] = static_cast<int64_t>(j);
   for (int64_t i = 1; i <= rows; ++i) {
-    // What is further from the diagonal than `most` is more than that.
+    // Cells further than `most` from the diagonal have a distance above `most`.
     const int64_t begin = std::max<int64_t>(1, i - most), end = std::min(columns, i + most);
     const auto left = static_cast<size_t>(begin - 1);
     int64_t diagonal = row[left];
@@ -136,7 +136,7 @@ class TextIndex final : public OneOutput {
   }
 
  private:
-  // None where the expression takes too many steps. Case is folded after the text is split.
+  // Empty if the expression takes too many steps. Case is folded after the text is split.
   std::optional<std::vector<std::string>> words_of(std::string_view text) const {
     if (!tokenize_) return std::vector<std::string>{folded_of(text)};
     std::vector<std::string> words;

@@ -1,4 +1,4 @@
-// See text_rules.h.
+// Reading and applying replacement tables of texts. Load thread; apply(): hot path.
 #include "tabular/pmml/text_rules.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// A text may grow to this size, or to four times its own.
+// Limit of a text's growth: this size, or four times the original size.
 constexpr size_t kTextBytesMax = size_t{1} << 20;
-// JPMML repeats a recursive table without end where it does not come to rest.
+// Limits repetition; JPMML repeats a recursive table endlessly if it never converges.
 constexpr int kRoundsMax = 1000;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// PMML's TextIndexNormalization: tables of replacements that a text goes through before its words
-// are counted. Made at load; applying: hot path, pure, any thread. Source: JPMML-Evaluator 1.7.6
+// PMML's TextIndexNormalization: replacement tables applied to a text before its words are counted.
+// Made at load; apply() is on the hot path, pure, any thread. Source: JPMML-Evaluator 1.7.6
 #pragma once
 
 #include <memory>
@@ -16,17 +16,17 @@ namespace serval::tabular::pmml {
 class TextRules {
  public:
   TextRules() = default;
-  // Reads the stage's rule_patterns and rule_replacements (both Java's), rule_rows (where each
-  // table's rows start, and the end of the last) and rule_recursive (a flag of each table).
+  // Reads the stage's rule_patterns and rule_replacements (in Java's syntax), rule_rows (the first
+  // row of each table, and the end of the last) and rule_recursive (a flag per table).
   explicit TextRules(StageSpec& spec);
   bool empty() const { return tables_.empty(); }
-  // The text that all tables make of `text`. Returns why there is none: '' where there is one.
+  // Applies all tables to `text`. Returns why that failed, or an empty text.
   std::string apply(std::string_view text, std::string& out) const;
 
  private:
   struct Row {
     std::shared_ptr<const JavaRegex> pattern;
-    // None: it names a group that the pattern does not have, which refuses the texts that match.
+    // Empty: it names a group that the pattern lacks, so texts that match are refused.
     std::optional<JavaReplacement> replacement;
     std::string fault;
   };

@@ -9,7 +9,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// How a node's predicate is told in the attribute `test`; ts/importers/pmml/tree/native.ts has the
+// Encoding of a node's predicate in the attribute `test`; ts/importers/pmml/tree/native.ts has the
 // same.
 enum class Test : uint8_t {
   True,
@@ -44,7 +44,7 @@ struct Node {
   double number = 0;  // threshold; of texts, sets, expressions: which one
 };
 
-// What a walk through the tree found.
+// Result of a traversal of the tree.
 struct Found {
   int32_t node = -1;
   int32_t levels = 0;  // of missing values
@@ -121,7 +121,7 @@ class Tree final : public Stage {
       nodes_[i] = {first[i],       next[i],  input[i], static_cast<Test>(test[i]),
                    scored[i] != 0, number[i]};
       const auto at = static_cast<int64_t>(i);
-      // Children and siblings stand behind: there are no circles.
+      // Children and siblings come after the node, so there are no cycles.
       const auto fits = [&](int32_t other) {
         return other == -1 || (other > at && other < static_cast<int64_t>(count));
       };
@@ -321,14 +321,14 @@ class Tree final : public Stage {
     return scores_.subspan(static_cast<size_t>(node) * width_, width_);
   }
 
-  // A row that ends in a node without anything to answer is refused.
+  // Refuses a row that ends in a node without a result.
   void check_answer(Eval& eval, const Found& found) const {
     if (found.node < 0 || answers_.empty() || answers_[static_cast<size_t>(found.node)] != 0)
       return;
     eval.fail("node " + std::to_string(found.node + 1) + ", where it ends, has no score");
   }
 
-  // What a walk that a missing value splits adds up.
+  // Sums of a traversal that a missing value splits.
   struct Blend {
     std::vector<double> sums, scores;
     bool single = true;  // nothing was missing

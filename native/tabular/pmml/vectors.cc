@@ -8,7 +8,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// inputs: scalars -> one Vector; missing where an input is.
+// inputs: scalars -> one Vector; missing if an input is.
 class Vector final : public OneOutput {
  public:
   explicit Vector(StageSpec& spec)
@@ -165,7 +165,7 @@ class Ranked final : public OneOutput {
   bool largest_;
 };
 
-// List of text, or Vector -> its element of that rank; missing where it is shorter.
+// List of text, or Vector -> its element of that rank; missing if it is shorter.
 class Element final : public OneOutput {
  public:
   explicit Element(StageSpec& spec)

@@ -1,6 +1,5 @@
-// Spark's ANSI mode: the types that values of two types have in common, and the errors of what has
-// no answer. Hot path; any thread.
-// Source: Spark 4's AnsiTypeCoercion and QueryExecutionErrors.
+// Spark's ANSI mode: common types of values of two types, and the errors of undefined operations.
+// Hot path; any thread. Source: Spark 4's AnsiTypeCoercion and QueryExecutionErrors.
 #include "tabular/sql/values.h"
 
 namespace serval::tabular::sql {

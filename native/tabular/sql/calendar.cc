@@ -1,4 +1,4 @@
-// See calendar.h. Pure; any thread.
+// Parsing and writing of SQL dates and timestamps. Pure; any thread.
 #include "tabular/sql/calendar.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Up to `most` digits at `at`; -1 where there are fewer than `least` or more than `most`.
+// Reads up to `most` digits at `at`; -1 if there are fewer than `least` or more than `most`.
 int64_t number_at(std::string_view text, size_t& at, size_t least, size_t most) {
   const size_t start = at;
   int64_t value = 0;
@@ -67,7 +67,7 @@ int64_t time_at(std::string_view text, size_t& at) {
   return ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * kSecondMicros + micros;
 }
 
-// "Z", "UTC", "+01:00", "-3"; none: not one of these.
+// "Z", "UTC", "+01:00", "-3"; empty for any other text.
 std::optional<int64_t> zone_seconds(std::string_view zone) {
   zone = trimmed(zone);
   for (const std::string_view prefix : {"UTC", "GMT", "UT", "Z"}) {
@@ -121,7 +121,7 @@ std::optional<int64_t> date_of_text(std::string_view text) {
   bool whole = false;
   const auto date = date_at(text, at, whole);
   if (!date) return std::nullopt;
-  // What follows a whole date after a blank or a T is not looked at.
+  // After a whole date, anything that follows a blank or a T is ignored.
   if (at != text.size() && !(whole && (text[at] == ' ' || text[at] == 'T'))) return std::nullopt;
   return days_of(*date);
 }

@@ -1,6 +1,5 @@
-// What SQL asks of the calendar, and its texts, without zones: days since 1970-01-01, microseconds
-// since then. Pure; any thread.
-// Source: tabular.md 10; Spark's DateTimeUtils for the texts that CAST takes.
+// SQL dates and timestamps and their texts, without zones: days or microseconds since 1970-01-01.
+// Pure; any thread. Source: tabular.md 10; Spark's DateTimeUtils for the texts that CAST accepts.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,12 @@ namespace serval::tabular::sql {
 int iso_week_of(int64_t days);
 int64_t add_months(int64_t days, int64_t months);
 
-// "2020-1-5", "2020", "2020-01-05T..."; none where it is no date.
+// "2020-1-5", "2020", "2020-01-05T..."; empty if it is not a date.
 std::optional<int64_t> date_of_text(std::string_view text);
-// "2020-01-05 10:20:30.123+01:00" and its beginnings. `unknown_zone`: the zone is a name that is
-// not known here.
+// "2020-01-05 10:20:30.123+01:00" and its prefixes. `unknown_zone`: the zone's name is unknown.
 std::optional<int64_t> timestamp_of_text(std::string_view text, bool& unknown_zone);
 std::string date_text(int64_t days);
-// Without a fraction where it is zero, else without its last zeros.
+// Omits a zero fraction, and trailing zeros of others.
 std::string timestamp_text(int64_t micros);
 
 }  // namespace serval::tabular::sql

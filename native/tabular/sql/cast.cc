@@ -18,7 +18,7 @@ constexpr std::string_view kOverflow = "CAST_OVERFLOW";
 constexpr std::string_view kInvalid = "CAST_INVALID_INPUT";
 constexpr std::string_view kOutOfRange = "NUMERIC_VALUE_OUT_OF_RANGE";
 
-// As Java's (int) and (long): NaN is 0, what is too large the largest number.
+// Java's (int) and (long): NaN becomes 0, and values out of range are clamped.
 int64_t saturated(double value, int64_t least, int64_t most) {
   if (std::isnan(value)) return 0;
   if (value <= static_cast<double>(least)) return least;
@@ -56,7 +56,7 @@ bool fits(double value, Type to) {
   return std::floor(value) < end && std::ceil(value) >= -end;
 }
 
-// `whole` in a type of integers, or an error in ANSI mode where it does not fit.
+// Converts `whole` to an integer type; an error in ANSI mode if it does not fit.
 Value wrapped_or_raised(Eval& eval, const Value& value, bool is_whole, int64_t whole, SqlType to) {
   const int64_t made = wrapped(whole, to.type);
   if (eval.ansi && (!is_whole || made != whole)) return uncastable(eval, value, to, kOverflow);
@@ -108,7 +108,7 @@ Value to_real(Eval& eval, const Value& value, SqlType to) {
       break;
     case Type::Date: return missing_of(to);
     default:
-      // A long goes to float in one step.
+      // A long is converted to float in one step.
       if (is_float) return Value::of_real(static_cast<float>(value.integer), to.type);
       real = static_cast<double>(value.integer);
       break;
@@ -169,7 +169,7 @@ Value to_date(Eval& eval, const Value& value) {
   return days ? Value::of_integer(*days, Type::Date) : uncastable(eval, value, kDate, kOverflow);
 }
 
-// Whether there is more behind a timestamp's date than a time.
+// Returns whether anything but a time follows a timestamp's date.
 bool names_zone(std::string_view timestamp) {
   const size_t time = timestamp.find_first_of(" T", timestamp.find_first_of("0123456789"));
   return time != std::string_view::npos &&

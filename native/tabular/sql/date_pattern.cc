@@ -46,7 +46,7 @@ void append_number(std::string& text, int64_t value, int width) {
   text += digits;
 }
 
-// `names` or, where `length` is not 0, their first letters, whatever their case. -1: none.
+// Matches `names` or, if `length` is not 0, their first letters, ignoring case. -1: no match.
 template <size_t N>
 int name_at(const std::array<std::string_view, N>& names, size_t length, std::string_view text,
             size_t& at) {
@@ -162,7 +162,7 @@ bool DatePattern::parse_piece(const Piece& piece, bool joined, std::string_view 
                               Fields& fields) {
   const auto& [letter, count, literal] = piece;
   const auto number = [&](int least, int most) { return number_at(text, at, least, most); };
-  // A letter once takes as many digits as there are, unless digits follow.
+  // A single letter reads as many digits as there are, unless digits follow in the pattern.
   const int most = count == 1 && !joined ? 2 : count;
   int64_t value = 0;
   switch (letter) {

@@ -73,7 +73,7 @@ void scale_up(Wide& value, int digits) {
   if (digits > 0) multiply_by(value, small_power(digits));
 }
 
-// Cut, not rounded. `exact`: false where something but zeros was cut.
+// Truncates without rounding. `exact`: false if anything but zeros was dropped.
 void scale_down(Wide& value, int digits, bool& exact) {
   for (; digits >= 19; digits -= 19) exact = divide_by(value, kTenTo19) == 0 && exact;
   if (digits > 0) exact = divide_by(value, small_power(digits)) == 0 && exact;
@@ -123,7 +123,8 @@ Wide product(const Wide& a, Int128 b) {
   return low;
 }
 
-// Of the magnitudes: the quotient; `rest` gets the remainder. Bit by bit: rare.
+// Divides the magnitudes: returns the quotient and sets `rest` to the remainder. Bit by bit,
+// because it is rare.
 Wide divided(const Wide& value, const Wide& divisor, Wide& rest) {
   Wide quotient;
   rest = Wide{};
@@ -311,7 +312,7 @@ Digits digits_of_real(double value) {
 std::optional<Int128> decimal_of_digits(const Digits& value, SqlType to, Rounding rounding) {
   if (value.digits.empty()) return Int128{0};
   if (value.exponent > to.precision - to.scale) return std::nullopt;
-  // Digits that stay: those before the point and `scale` behind it.
+  // Digits to keep: those before the point and `scale` after it.
   const int64_t kept = value.exponent + to.scale;
   Int128 unscaled = 0;
   for (int64_t i = 0; i < kept; ++i) {

@@ -1,6 +1,5 @@
-// Decimals as Spark computes with them: exact results of up to 512 bits, rounded once to the type
-// that the result has. Pure; any thread.
-// Source: tabular.md 10; Spark's DecimalType for the types of results.
+// Decimal arithmetic of Spark: exact results of up to 512 bits, rounded once to the result's type.
+// Pure; any thread. Source: tabular.md 10; Spark's DecimalType for the types of results.
 #pragma once
 
 #include <optional>
@@ -27,7 +26,7 @@ constexpr SqlType decimal_type(int precision, int scale) {
 
 enum class DecimalOp { Add, Subtract, Multiply, Divide, Remainder };
 
-// Of what an operation gives, before it is cut to 38 digits.
+// Result type of an operation, before it is limited to 38 digits.
 SqlType decimal_result(DecimalOp op, SqlType a, SqlType b);
 
 struct Decimal {
@@ -37,11 +36,11 @@ struct Decimal {
 
 enum class Rounding { HalfUp, HalfEven, Floor, Ceiling, Down };
 
-// None: it has more digits than `to`, or a division by zero.
+// Empty if the result has more digits than `to`, or on division by zero.
 std::optional<Int128> decimal_compute(DecimalOp op, Decimal a, Decimal b, SqlType to);
 std::optional<Int128> decimal_rescale(Decimal value, SqlType to,
                                       Rounding rounding = Rounding::HalfUp);
-// The whole part of a / b, its low 64 bits. None: b is zero.
+// The integer part of a / b, its low 64 bits. Empty: b is zero.
 std::optional<int64_t> decimal_quotient(Decimal a, Decimal b);
 int decimal_compare(Decimal a, Decimal b);
 
@@ -54,9 +53,9 @@ struct Digits {
   std::string digits;
   int64_t exponent = 0;
 };
-// "-12.5e3", blanks around it allowed. None: no number.
+// "-12.5e3", surrounding blanks allowed. Empty: not a number.
 std::optional<Digits> digits_of_text(std::string_view text);
-// Of a finite number, as few digits as make it.
+// The shortest digits that read back as a finite number.
 Digits digits_of_real(double value);
 std::optional<Int128> decimal_of_digits(const Digits& value, SqlType to,
                                         Rounding rounding = Rounding::HalfUp);

@@ -1,5 +1,4 @@
-// Numbers out of text, as Spark's CAST reads them. Pure; any thread.
-// Source: tabular.md 10.
+// Parses numbers as Spark's CAST does. Pure; any thread. Source: tabular.md 10.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +8,12 @@
 
 namespace serval::tabular::sql {
 
-// As CAST does: blanks around it do not count, a fraction is cut, anything else is none.
+// Ignores surrounding blanks and truncates a fraction; empty for any other text.
 std::optional<int64_t> integer_of_text(std::string_view text);
 std::optional<double> real_of_text(std::string_view text);
 std::optional<float> float_of_text(std::string_view text);
 
-// Without the characters up to and including ' ' at both ends.
+// Strips characters up to and including ' ' from both ends.
 std::string_view trimmed(std::string_view text);
 
 }  // namespace serval::tabular::sql

@@ -1,4 +1,4 @@
-// Types of SQL values and what two of them have in common. Any thread.
+// Types of SQL values and their common types. Any thread.
 #include <algorithm>
 #include <charconv>
 #include <vector>
@@ -33,7 +33,7 @@ constexpr Type kNamed[] = {Type::Bool,   Type::Int8,  Type::Int16,    Type::Int3
                            Type::Int64,  Type::Float, Type::Double,   Type::String,
                            Type::Binary, Type::Date,  Type::Timestamp};
 
-// A decimal type that has both; digits behind the point go where it would be too long.
+// A decimal type that holds both; drops decimal places if it would be too long.
 SqlType wider_decimal(SqlType a, SqlType b) {
   const int scale = std::max(a.scale, b.scale);
   const int whole = std::max(a.precision - a.scale, b.precision - b.scale);

@@ -1,6 +1,6 @@
-// Types of SQL values: what two of them have in common, and values as others. A value knows its
-// type even where it is missing, so every call knows what it answers. Hot path; any thread.
-// Source: tabular.md 5.3 and 10; Spark's TypeCoercion (not ANSI) for what becomes what.
+// Types of SQL values, their common types, and conversion of values. A missing value also has a
+// type, so every call knows its result type. Hot path; any thread. Source: tabular.md 5.3 and 10;
+// Spark's TypeCoercion (not ANSI) for conversions.
 #pragma once
 
 #include <optional>
@@ -30,44 +30,44 @@ inline Decimal decimal_of(const Value& value) { return {value.decimal, value.sca
 
 // The decimal type that has all values of an integer type.
 SqlType decimal_for(Type integer);
-// The smallest type that has both without a loss; none where Spark has none.
+// The smallest type that holds both without loss; empty if Spark has none.
 std::optional<SqlType> tightest_type(SqlType a, SqlType b);
-// Text with another type is text (what CASE, COALESCE and IN do).
+// Text combined with another type is text (as in CASE, COALESCE and IN).
 std::optional<SqlType> wider_type(SqlType a, SqlType b);
-// Of all; texts first.
+// Common type of all; texts are considered first.
 std::optional<SqlType> common_type(std::span<const SqlType> types);
-// The same in ANSI mode: text with another type is of the other type, a bigint or a double.
+// The same in ANSI mode: text combined with another type has the other type, a bigint or a double.
 std::optional<SqlType> ansi_type(SqlType a, SqlType b);
 std::optional<SqlType> ansi_common_type(std::span<const SqlType> types);
-// By the mode.
+// Common type according to the mode.
 std::optional<SqlType> common_type(const Eval& eval, std::span<const SqlType> types);
 
-// CAST. What cannot be is missing; a pair of types that Spark does not cast fails.
+// CAST. Impossible values are missing; a pair of types that Spark does not cast fails.
 Value cast(Eval& eval, const Value& value, SqlType to);
-// The same as if the mode was not ANSI.
+// The same, ignoring ANSI mode.
 Value cast_plain(Eval& eval, const Value& value, SqlType to);
-// "decimal(10,2)" -> the type; none where it is not one.
+// "decimal(10,2)" -> the type; empty if the text names none.
 std::optional<SqlType> type_named(std::string_view name);
-// An operation without an answer: NULL of the type, in ANSI mode an error: Spark's name of it, and
-// more where `detail` has it.
+// Result of an undefined operation: NULL of the type, or in ANSI mode an error with Spark's
+// condition name and `detail`.
 Value unanswered(Eval& eval, SqlType type, std::string_view condition,
                  std::string_view detail = {});
-// A cast without an answer: of text CAST_INVALID_INPUT, of others `condition`.
+// Result of an impossible cast: CAST_INVALID_INPUT for a text, else `condition`.
 Value uncastable(Eval& eval, const Value& value, SqlType to, std::string_view condition);
-// As a function's argument: casts only what Spark does unasked.
+// Converts a function's argument: only Spark's implicit casts.
 Value convert(Eval& eval, const Value& value, SqlType to);
 
-// A timestamp is an instant: what the clocks of the model's zone show then, and back.
+// Converts between an instant (a timestamp) and the wall-clock time in the model's zone.
 int64_t wall_of(const Eval& eval, int64_t instant);
 int64_t instant_of(const Eval& eval, int64_t wall);
 int64_t start_of_day(const Eval& eval, int64_t days);
 
-// The text that a value is in SQL. Of a valid value.
+// SQL text of a valid value.
 std::string text_of(Eval& eval, const Value& value);
 
 // Order of two values of a type, -1 to 1: NaN is the largest number and equal to itself.
 int compare_values(Eval& eval, const Value& a, const Value& b);
-// The type in which `=` and `<` compare, not ANSI. None: Spark refuses it.
+// The type in which `=` and `<` compare, without ANSI. Empty: Spark refuses it.
 std::optional<SqlType> comparison_type(SqlType a, SqlType b);
 
 }  // namespace serval::tabular::sql

@@ -22,7 +22,7 @@ enum class Kind : uint8_t {
   Group,        // parts[0]; number `group` where it is > 0
   Repeat,       // parts[0], min to max times, by `mode`
   Atomic,       // parts[0], without going back into it
-  Look,         // parts[0] ahead or behind, or not: `negated`, `behind`
+  Look,         // lookaround for parts[0]: `negated`, `behind`
   Back,         // what group `group` took; ignoring case by `fold`
   Begin,        // \A
   End,          // \z

@@ -32,7 +32,7 @@ BreakKind kind_of(uint32_t c) {
   return static_cast<BreakKind>(*(at - 1) & 31);
 }
 
-// What has been seen of the cluster that is being read.
+// State of the cluster that is being read.
 struct Cluster {
   BreakKind last = kOther;
   size_t regionals = 0;       // in a row, at its end

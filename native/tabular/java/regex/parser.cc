@@ -60,7 +60,7 @@ class Parser : public Reader {
     return made;
   }
 
-  // What a quantifier may follow.
+  // Reads an item that a quantifier may follow.
   NodePtr item(uint32_t c) {
     switch (c) {
       case '[': ++at_; return set_node(char_class(true));
@@ -93,7 +93,7 @@ class Parser : public Reader {
     return ~Set::of({{'\n', '\n'}, {'\r', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}});
   }
 
-  // Behind a backslash, outside of a class.
+  // Reads what follows a backslash outside of a class.
   NodePtr escape() {
     const uint32_t c = raw();
     if (c >= '1' && c <= '9') return reference();
@@ -151,7 +151,7 @@ class Parser : public Reader {
     return made;
   }
 
-  // As many digits as name a group that has begun.
+  // Reads the longest run of digits that names a group that has begun.
   NodePtr reference() {
     int group = static_cast<int>(text_[at_++] - '0');
     while (is_digit(raw())) {

@@ -17,8 +17,8 @@ struct Flags {
   }
 };
 
-// The characters of an expression, and where its reader is. Throws nothing: after fail() it is at
-// its end, and what it makes is thrown away.
+// The characters of an expression and the reader's position. Throws nothing: fail() moves it to the
+// end, and its result is discarded.
 class Reader {
  public:
   explicit Reader(std::string_view text);
@@ -38,13 +38,13 @@ class Reader {
   uint32_t peek();
   bool take(uint32_t c);
 
-  // A backslash and a character that it makes: \n, \x41, é, \0101, \cA, \-. kEnd: none of them.
+  // A backslash and the character it stands for: \n, \x41, é, \0101, \cA, \-. kEnd: no such escape.
   uint32_t escaped_character(bool in_range);
-  // \d, \W, \h, ...: whether there is one, and then `set`.
+  // \d, \W, \h, ...: returns whether one follows, and sets `set`.
   bool escaped_set(Set& set);
-  // Behind \p or \P.
+  // Reads what follows \p or \P.
   Set property(bool negated);
-  // [ ... ], from behind the [.
+  // Reads [ ... ] after the opening [.
   Set char_class(bool takes_end);
   Set single(uint32_t c) const;
 

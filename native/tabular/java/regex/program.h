@@ -1,5 +1,4 @@
-// A regular expression as steps for the matcher that goes back. Made at load; immutable; any
-// thread.
+// A regular expression as steps for the backtracking matcher. Made at load; immutable; any thread.
 #pragma once
 
 #include <string_view>
@@ -9,25 +8,26 @@
 
 namespace serval::tabular::regex {
 
-// Of one expression; steps for one text; places to go back to.
+// Limits: steps of an expression, steps run on one text, and backtracking positions.
 inline constexpr size_t kProgramStepsMax = 100'000;
 inline constexpr uint64_t kRegexStepsMax = 20'000'000;
 inline constexpr size_t kRegexPlacesMax = 1'000'000;
 
 enum class Step : uint8_t {
-  Set,           // a character of sets[a]
-  RepeatSet,     // of sets[a], min to max times, by `mode`
-  Split,         // at a; and if that fails, at b
-  Jump,          // to a
-  Save,          // the place, in slot a
-  LoopInit,      // of loop a
-  LoopTest,      // of loop a: once more from b, or on at c; min to max times, by `mode`
-  LoopEnter,     // of loop a: counts, and notes the place
-  Look,          // steps up to their Accept, then on at a; `negated`
-  Behind,        // the same, min to max characters before
-  Atomic,        // the same, without going back into them
-  Back,          // the text of group a; `fold`
-  Accept,        // the end of the expression, or of the steps of a Look, Behind, Atomic
+  Set,        // a character of sets[a]
+  RepeatSet,  // of sets[a], min to max times, by `mode`
+  Split,      // at a; and if that fails, at b
+  Jump,       // to a
+  Save,       // the place, in slot a
+  LoopInit,   // of loop a
+  LoopTest,   // of loop a: once more from b, or on at c; min to max times, by `mode`
+  LoopEnter,  // of loop a: counts, and notes the place
+  Look,       // runs steps up to their Accept, then continues at a; `negated`
+  Behind,     // the same, min to max characters before
+  Atomic,     // the same, without going back into them
+  Back,       // the text of group a; `fold`
+  // end of the expression, or of the steps of a Behind, an Atomic or another lookaround
+  Accept,
   AcceptBehind,  // where it began only
   Begin,
   End,
@@ -55,7 +55,7 @@ struct Program {
   int groups = 0;
 };
 
-// Errors: one that is too large.
+// Errors: the expression is too large.
 Result<Program> compile(const Tree& tree);
 
 // Places of a match: begin and end of each group, the whole match first; kNoPlace.
@@ -66,13 +66,14 @@ struct Subject {
   size_t from = 0;            // where a match may begin first
   size_t last_end = 0;        // of the match before: \G
   bool whole = false;         // the match is all of the text
-  uint64_t* steps = nullptr;  // taken so far, of all searches in the text
+  uint64_t* steps = nullptr;  // steps run so far, over all searches in the text
 };
 
 enum class Found : uint8_t { No, Yes, TooLong };
 
-// The first match that begins at `from` or later. `places`: (groups + 1) * 2, filled where there is
-// one. TooLong: more than kRegexStepsMax steps, or more places to go back to than kRegexPlacesMax.
+// Finds the first match that begins at `from` or later. `places` has (groups + 1) * 2 entries,
+// filled if there is a match. TooLong: more than kRegexStepsMax steps, or more than kRegexPlacesMax
+// backtracking positions.
 Found search(const Program& program, const Subject& subject, std::vector<size_t>& places);
 
 }  // namespace serval::tabular::regex

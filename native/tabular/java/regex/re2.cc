@@ -1,4 +1,4 @@
-// See re2.h. Load thread.
+// Translation of Java's regular expressions to RE2's syntax. Load thread.
 #include "tabular/java/regex/re2.h"
 
 #include <algorithm>

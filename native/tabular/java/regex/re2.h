@@ -1,5 +1,4 @@
-// A regular expression of Java as RE2 has it, which takes no more time than the text is long. Load
-// thread.
+// Translates a Java regular expression to RE2, which runs in time linear in the text. Load thread.
 #pragma once
 
 #include <optional>
@@ -15,8 +14,8 @@ struct ForRe2 {
   bool ascii_only = false;  // right only for texts in ASCII
 };
 
-// None where RE2 has no equal: looking around, references back, possessive quantifiers, lines, and
-// loops whose body may match nothing.
+// Empty if RE2 has no equivalent: lookaround, back references, possessive quantifiers, line
+// terminators, and loops whose body may match the empty text.
 std::optional<ForRe2> to_re2(const Tree& tree);
 
 }  // namespace serval::tabular::regex

@@ -105,7 +105,7 @@ void Reader::unquote(std::string_view text) {
   };
   for (size_t i = 0; i < all.size();) {
     if (!sees(i, 'Q')) {
-      // An escape goes over as it is, so that \\Q is no quote.
+      // Copies an escape unchanged, so that \\Q does not start a quote.
       if (all[i] == '\\' && i + 1 < all.size()) text_.push_back(all[i++]);
       text_.push_back(all[i++]);
       continue;
@@ -378,7 +378,7 @@ Set Reader::class_item() {
   return class_range(c, last);
 }
 
-// What follows && up to the end of the class or another &.
+// Reads what follows && up to the end of the class or another &.
 Set Reader::intersected(Set left, const Set& last, bool has_left) {
   bool has_right = false;
   Set right;

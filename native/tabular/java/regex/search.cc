@@ -1,6 +1,7 @@
-// The matcher that goes back, as Java's does: it tries what comes first, and where that fails the
-// next. What it may go back to is a stack of its own, so that no text makes the thread's overflow;
-// steps are limited, since some expressions take exponentially many. Hot path; any thread.
+// A backtracking matcher like Java's: it tries the first alternative, and the next one if that
+// fails. Its backtracking positions are on an explicit stack, so that no text overflows the
+// thread's stack; steps are limited, because some expressions take exponentially many. Hot path;
+// any thread.
 #include <algorithm>
 
 #include "base/unicode/letters.h"
@@ -47,9 +48,9 @@ class Searcher {
     size_t begin = kNoPlace;
   };
   enum class Entry : uint8_t { Try, Slot, LoopState, Shrink, Grow };
-  // Try: go on at step `number`, place `place`. Slot, LoopState: what is put back. Shrink: a
-  // greedy RepeatSet that ended at `place` gives back one character, down to `other`. Grow: a lazy
-  // one takes one more, of which it took `count`.
+  // Try: continue at step `number`, position `place`. Slot, LoopState: a value to restore. Shrink:
+  // a greedy RepeatSet that ended at `place` gives back one character, down to `other`. Grow: a
+  // lazy one, which matched `count` characters, matches one more.
   struct Back {
     Entry entry = Entry::Try;
     uint32_t number = 0;
@@ -94,7 +95,7 @@ class Searcher {
     loops_[number] = to;
   }
 
-  // The next thing to try, from the stack above `base`. False: there is none.
+  // Pops the next alternative from the stack above `base`. False: there is none.
   bool back(size_t base, uint32_t& pc, size_t& at) {
     while (stack_.size() > base) {
       Back& top = stack_.back();
@@ -151,8 +152,8 @@ class Searcher {
                  stack_.end());
   }
 
-  // From step `pc` to an Accept. `end`: where it ended. On true the stack has what may be tried
-  // next above what was there.
+  // Runs from step `pc` to an Accept. `end`: the position where it ended. On true, the stack has
+  // the remaining alternatives above its former top.
   bool match(uint32_t pc, size_t at, size_t& end, bool whole, size_t target = kNoPlace) {
     const size_t base = stack_.size();
     for (;;) {
@@ -172,7 +173,7 @@ class Searcher {
     }
   }
 
-  // False: it fails here. Else `pc` and `at` are where it goes on.
+  // Returns false if the match fails here; else `pc` and `at` are where it continues.
   bool step(const Instruction& one, uint32_t& pc, size_t& at) {
     switch (one.step) {
       case Step::Set: {

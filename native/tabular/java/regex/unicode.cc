@@ -1,4 +1,4 @@
-// See unicode.h. Load thread; questions about characters: hot path, any thread.
+// Lookup in Java's character tables. Load thread; lookups of characters: hot path, any thread.
 #include "tabular/java/regex/unicode.h"
 
 #include <algorithm>

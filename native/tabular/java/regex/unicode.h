@@ -1,5 +1,6 @@
-// What Java 17 says of characters (Unicode 13), for its regular expressions, and sets of them. The
-// tables are in ../generated/, written by scripts/tabular/JavaUnicode.java. Immutable; any thread.
+// Java 17's character properties (Unicode 13) for its regular expressions, and sets of characters.
+// The tables are in ../generated/, written by scripts/tabular/JavaUnicode.java. Immutable; any
+// thread.
 #pragma once
 
 #include <array>
@@ -35,7 +36,7 @@ extern const NamedSet kNamedSets[];  // by name, ascending
 extern const CaseRange kUpper[], kLower[];
 extern const size_t kCategoriesCount, kGraphemesCount, kNamedSetCount, kUpperCount, kLowerCount;
 
-// Characters: ranges that ascend and do not touch.
+// A set of characters: ascending ranges that do not touch.
 class Set {
  public:
   Set() = default;
@@ -49,9 +50,9 @@ class Set {
   Set operator|(const Set& other) const;
   Set operator&(const Set& other) const;
   Set operator~() const;
-  void add(uint32_t first, uint32_t last);  // slow where there are many
+  void add(uint32_t first, uint32_t last);  // slow for sets with many ranges
   const std::vector<Range>& ranges() const { return ranges_; }
-  // Of ranges that ascend and do not touch.
+  // Makes a set of ascending ranges that do not touch.
   static Set made(std::vector<Range> ranges);
 
  private:
@@ -60,22 +61,22 @@ class Set {
   std::array<uint64_t, 2> ascii_ = {};
 };
 
-// The set of a row of kNamedSets; none where there is no such name.
+// The set named in kNamedSets; empty if there is no such name.
 std::optional<Set> named_set(std::string_view name);
 
 // Character.toUpperCase(), toLowerCase(): one character for one.
 uint32_t upper(uint32_t c);
 uint32_t lower(uint32_t c);
-// What is equal under (?iu).
+// The representative of the characters that are equal under (?iu).
 inline uint32_t folded(uint32_t c) { return lower(upper(c)); }
 
 int category(uint32_t c);  // Character.getType()
 inline constexpr int kNonSpacingMark = 6;
 bool is_letter_or_digit(uint32_t c);
 
-// Where the grapheme that begins at the front of `text` ends: \X.
+// End of the grapheme that begins at `at`: \X.
 size_t grapheme_end(std::string_view text, size_t at);
-// Whether one ends between the two places of `text` that meet at `at`: \b{g}.
+// Returns whether `at` is between two graphemes of `text`: \b{g}.
 bool is_grapheme_boundary(std::string_view text, size_t at);
 
 }  // namespace serval::tabular::regex

@@ -8,7 +8,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// Two numbers that are there; integers stay integers and are refused where they overflow.
+// Operations on two present numbers; integers stay integers and are refused on overflow.
 template <typename Integers, typename Reals>
 Value binary(Eval& eval, std::span<const Value> arguments, std::string_view name, Integers integers,
              Reals reals) {
@@ -75,8 +75,8 @@ Value modulo(Eval& eval, std::span<const Value> arguments, const void*) {
       [](double a, double b) { return a - std::floor(a / b) * b; });
 }
 
-// Over the arguments that are there; missing where there is none. `fold`: of what was before, the
-// next argument, and how many there are with it.
+// Folds the present arguments; missing if there are none. `fold` receives the result so far, the
+// next argument, and the number of arguments including it.
 template <typename Fold>
 Value aggregate(Eval& eval, std::span<const Value> arguments, std::string_view name, bool averages,
                 Fold fold) {
@@ -106,7 +106,7 @@ Value max_of(Eval& eval, std::span<const Value> arguments, const void*) {
 Value sum_of(Eval& eval, std::span<const Value> arguments, const void*) {
   return aggregate(eval, arguments, "sum", false, [](double a, double b, int) { return a + b; });
 }
-// The mean so far goes towards each argument: beside an infinite one it is NaN, as in JPMML.
+// The running mean moves towards each argument: with an infinite one it becomes NaN, as in JPMML.
 Value average_of(Eval& eval, std::span<const Value> arguments, const void*) {
   return aggregate(eval, arguments, "avg", true,
                    [](double a, double b, int count) { return a + (b - a) / count; });

@@ -19,7 +19,7 @@ struct Conversion {
   char letter = 0;
 };
 
-// Reads what stands behind a '%'. False: there is none that is known.
+// Reads what follows a '%'. False: no known conversion.
 bool read_conversion(std::string_view text, size_t& at, Conversion& made) {
   for (; at < text.size(); ++at) {
     if (text[at] == '-') made.left = true;
@@ -48,8 +48,8 @@ bool read_conversion(std::string_view text, size_t& at, Conversion& made) {
   return true;
 }
 
-// Decimal digits of a positive number and where its point is: 0.d1d2... times 10^point. The
-// shortest ones that give the number back, as Java's.
+// Decimal digits of a positive number and the position of its point: 0.d1d2... times 10^point. They
+// are the shortest that read back as the number, as in Java.
 std::string shortest_digits(double value, int& point) {
   std::array<char, 40> buffer;
   const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,

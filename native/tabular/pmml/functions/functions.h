@@ -28,15 +28,15 @@ inline double real_of(const Value& value) {
   return is_real(value.type) ? value.real : static_cast<double>(value.integer);
 }
 
-// What an operation on two numbers gives: double over float over integer.
+// Type of the result of an operation on two numbers: double over float over integer.
 inline Type wider(Type left, Type right) {
   if (left == Type::Double || right == Type::Double) return Type::Double;
   if (left == Type::Float || right == Type::Float) return Type::Float;
   return Type::Int32;
 }
 
-// A result of that type; -0.0 is 0.0. Refuses what is not a number, unless the Apply around it
-// keeps it, and integers that PMML's type has not.
+// A result of that type; -0.0 becomes 0.0. Refuses NaN, unless the enclosing Apply keeps it, and
+// integers beyond PMML's integer type.
 inline Value number_of(Eval& eval, Type type, double value, std::string_view function) {
   if (std::isnan(value) && !(eval.keeps_nan && is_real(type))) {
     return eval.fail("function " + std::string(function) + ": the result is not a number");
@@ -54,23 +54,23 @@ inline Value number_of(Eval& eval, Type type, double value, std::string_view fun
   return Value::of_integer(static_cast<int64_t>(value), Type::Int32);
 }
 
-// A value that JPMML-Evaluator holds to be invalid: one that its field's domain has not, and NaN.
+// Whether JPMML-Evaluator treats a value as invalid: outside its field's domain, or NaN.
 inline bool is_invalid(const Value& value) {
   if (value.missing()) return false;
   return value.state == State::Invalid || (is_real(value.type) && std::isnan(value.real));
 }
 
-// For a function that takes no missing argument.
+// Fails for a function that accepts no missing arguments.
 Value fail_missing(Eval& eval, std::string_view function);
-// For an argument of the wrong type.
+// Fails for an argument of the wrong type.
 Value fail_type(Eval& eval, std::string_view function, const char* expected, const Value& got);
 
-// A value of another type, as PMML casts. Missing where it is; refuses what cannot be cast.
+// Casts a value as PMML does. A missing value stays missing; an impossible cast is refused.
 Value cast(Eval& eval, const Value& value, Type type);
 // Text as PMML writes a value: doubles as Java does ("1.0E10").
 std::string text_of(const Eval& eval, const Value& value);
 
-// Do they equal each other, the second one cast to the first one's type?
+// Compares two values, the second one cast to the first one's type.
 bool equal_values(Eval& eval, const Value& left, const Value& right);
 
 }  // namespace serval::tabular::pmml

@@ -67,7 +67,7 @@ Value is_not_in(Eval& eval, std::span<const Value> arguments, const void*) {
   return Value::of_bool(!among(eval, arguments));
 }
 
-// All arguments are looked at, and none may be missing.
+// Evaluates all arguments; none may be missing.
 Value fold(Eval& eval, std::span<const Value> arguments, const char* name, bool stops_at) {
   bool found = false;
   for (const Value& each : arguments) {
@@ -105,7 +105,7 @@ Value is_not_valid(Eval&, std::span<const Value> arguments, const void*) {
   return Value::of_bool(is_invalid(arguments[0]));
 }
 
-// `at`: where its arguments begin: the condition, then, else.
+// `at`: index of its first argument: the condition, then, else.
 Value branch(Eval& eval, const CallNode& call, size_t at, const Value* fallback) {
   const Value flag = call.argument(eval, at);
   if (eval.failed()) return {};
@@ -134,7 +134,8 @@ Treatment treatment_of(const Value& number) {
   return known ? static_cast<Treatment>(number.integer) : Treatment::ReturnInvalid;
 }
 
-// What Apply makes of what a function answered. `otherwise`: its defaultValue, or a missing value.
+// Applies Apply's treatments to a function's result. `otherwise`: its defaultValue, or a missing
+// value.
 Value treated(Eval& eval, const Value& result, Treatment treatment, const Value& otherwise) {
   if (eval.failed()) {
     if (!eval.undefined || treatment == Treatment::AsIs) return {};
@@ -149,14 +150,14 @@ Value treated(Eval& eval, const Value& result, Treatment treatment, const Value&
   return eval.fail("a function answered a value that is not valid");
 }
 
-// treatment, defaultValue, a call that takes no part in them (if).
+// treatment, defaultValue, a call that they do not apply to (if).
 Value treat_call(Eval& eval, const CallNode& call) {
   const Value treatment = call.argument(eval, 0), otherwise = call.argument(eval, 1);
   return treated(eval, call.argument(eval, 2), treatment_of(treatment), otherwise);
 }
 
 // A function that the document defines: treatment, defaultValue, mapMissingTo (missing: there is
-// none), its body, and what it is given, which is evaluated first, all of it.
+// none), its body, and its arguments, which are all evaluated first.
 Value defined(Eval& eval, const CallNode& call) {
   const Value mapped = call.argument(eval, 2);
   for (size_t i = 4; i < call.count(); ++i) {
@@ -173,7 +174,7 @@ Value error_of(Eval& eval, std::span<const Value> arguments, const void*) {
   return eval.fail("<X-Error>: " + std::string(eval.text(arguments[0])));
 }
 
-// value, what to take where it is missing.
+// value, replacement for a missing one.
 Value default_of(Eval& eval, const CallNode& call) {
   const Value value = call.argument(eval, 0);
   return value.missing() && !eval.failed() ? call.argument(eval, 1) : value;
@@ -216,7 +217,8 @@ Result<std::shared_ptr<const void>> prepare_apply(std::span<const Value* const> 
   return std::shared_ptr<const void>(std::move(applied));
 }
 
-// function's name, is there a mapMissingTo, mapMissingTo, treatment, defaultValue; the arguments.
+// function's name, whether there is a mapMissingTo, mapMissingTo, treatment, defaultValue; the
+// arguments.
 Value apply(Eval& eval, std::span<const Value> arguments, const void* state) {
   const Applied& applied = *static_cast<const Applied*>(state);
   const std::span<const Value> own = arguments.subspan(kAppliedOwn);

@@ -33,7 +33,7 @@ double std_normal_idf(double p) {
   for (int i = 0; i < 60; ++i) {
     const double density = std_normal_pdf(x);
     if (density == 0) break;
-    // Of the smaller tail, where the difference keeps its digits.
+    // Computed in the smaller tail, where the difference keeps its digits.
     const double error = p < 0.5 ? std_normal_cdf(x) - p : (1 - p) - 0.5 * std::erfc(x / kSqrt2);
     const double step = error / density;
     const double next = x - step / (1 + x * step / 2);
@@ -70,7 +70,7 @@ SERVAL_PMML_MATH(std_pdf_of, "stdNormalPDF", std_normal_pdf(x))
 SERVAL_PMML_MATH(std_idf_of, "stdNormalIDF", std_normal_idf(x))
 #undef SERVAL_PMML_MATH
 
-// As Java's Math.round: the next integer, halves upwards.
+// Java's Math.round: the nearest integer, halves upwards.
 double round_half_up(double x) {
   const double below = std::floor(x);
   return x - below >= 0.5 ? below + 1 : below;

@@ -1,5 +1,5 @@
-// PMML's predicates as functions: a Bool, or missing where PMML says unknown. Hot path, any
-// thread. Source: tabular.md 3.3
+// PMML's predicates as functions: a Bool, or missing for PMML's unknown. Hot path, any thread.
+// Source: tabular.md 3.3
 #include <algorithm>
 #include <vector>
 
@@ -51,7 +51,8 @@ Value value_is_not_missing(Eval&, std::span<const Value> arguments, const void*)
   return Value::of_bool(!arguments[0].missing());
 }
 
-// Three-valued: one argument `decides`, else unknown where one is. All are evaluated, as in JPMML.
+// Three-valued logic: the result is `decides` if one argument is, else unknown if one is unknown.
+// All arguments are evaluated, as in JPMML.
 Value fold(Eval& eval, const CallNode& call, bool decides) {
   bool unknown = false, decided = false;
   for (size_t i = 0; i < call.count(); ++i) {

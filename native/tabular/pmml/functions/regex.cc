@@ -1,4 +1,4 @@
-// See regex.h. Load thread; patterns that are data, any thread.
+// Compilation of PMML's regular expressions. Load thread; patterns that are data, any thread.
 #include "tabular/pmml/functions/regex.h"
 
 namespace serval::tabular::pmml {

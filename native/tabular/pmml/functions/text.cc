@@ -49,8 +49,8 @@ Value string_length(Eval& eval, std::span<const Value> arguments, const void*) {
   return Value::of_integer(static_cast<int64_t>(utf16_length(text)), Type::Int32);
 }
 
-// The byte at which so many UTF-16 units are over, the text's end at most. npos: inside a
-// character of two units.
+// The byte offset after `units` UTF-16 units, at most the text's end. npos: inside a character of
+// two units.
 size_t byte_at(std::string_view text, int64_t units) {
   size_t at = 0;
   while (at < text.size() && units > 0) {
@@ -81,7 +81,7 @@ Value substring(Eval& eval, std::span<const Value> arguments, const void*) {
   return eval.of_text(rest.substr(0, end));
 }
 
-// What is missing is left out.
+// Skips missing arguments.
 Value concat(Eval& eval, std::span<const Value> arguments, const void*) {
   std::string made;
   for (const Value& each : arguments) {
@@ -93,7 +93,7 @@ Value concat(Eval& eval, std::span<const Value> arguments, const void*) {
   return eval.of_text(made);
 }
 
-// A regular expression that is a constant; null where it is not.
+// Compiles a constant regular expression; null if it is not constant.
 Result<std::shared_ptr<const void>> prepare_regex(std::span<const Value* const> constants,
                                                   const Dictionary& dictionary) {
   if (constants.size() < 2 || constants[1] == nullptr || constants[1]->missing() ||

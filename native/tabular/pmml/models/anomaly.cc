@@ -1,5 +1,5 @@
-// Stage kind pmml.anomaly: the score that an AnomalyDetectionModel makes of its inner model's
-// answer. Hot path. Source: tabular.md 3.2.
+// Stage kind pmml.anomaly: computes an AnomalyDetectionModel's score from its inner model's result.
+// Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Stage kinds pmml.association (which rules a row's items select) and pmml.rule_value (what an
-// output says of the rule of one rank). Hot path. Source: tabular.md 3.2.
+// Stage kinds pmml.association (selects rules by a row's items) and pmml.rule_value (an output's
+// value from the rule of one rank). Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -17,7 +17,7 @@ struct Rule {
   uint32_t antecedent, consequent;
 };
 
-// A row has an item where the input has the value. item -1: a value that is known and says nothing.
+// A row has an item if the input has the value. item -1: a known value without an item.
 struct Pair {
   uint32_t input;
   double code;
@@ -178,8 +178,8 @@ class Association final : public Stage {
   std::vector<Rule> rules_;
 };
 
-// Input: a List of rules. Output: of the rule of rank "rank" (1 = first) its number, text or texts;
-// with "many", Lists of numbers or texts of the first "rank" ones (0 = all).
+// Input: a List of rules. Output: the number, text or texts of the rule of rank "rank" (1 = first);
+// with "many", Lists of numbers or texts of the first "rank" rules (0 = all).
 class RuleValue final : public Stage {
  public:
   explicit RuleValue(StageSpec& spec)

@@ -1,4 +1,4 @@
-// See derived_instances.h.
+// Computation of derived fields of training instances. Load thread.
 #include "tabular/pmml/models/derived_instances.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// The columns of fields and of stages before this one: the block may read each of them.
+// Columns of fields and of earlier stages, each of which the block may read.
 std::vector<uint32_t> filled_columns(const StageSpec& spec) {
   std::vector<uint32_t> made;
   for (uint32_t column = 0; column < spec.column_count(); ++column) {
@@ -38,7 +38,8 @@ bool fill(StageSpec& spec, Frame& frame, uint32_t at, std::span<const Value> val
   return true;
 }
 
-// A column's values, before texts of the run are made texts of the dictionary: that renumbers them.
+// Copies a column's values before the run's texts are added to the dictionary, which renumbers
+// them.
 struct Taken {
   std::vector<double> numbers;
   std::vector<std::string> texts;

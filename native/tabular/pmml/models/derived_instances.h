@@ -14,7 +14,7 @@ struct DerivedField {
 };
 
 // Runs the block "derive" over `count` instances, whose plan fields "given_columns" hold
-// "given_values" (field by field); "derived_columns" are the values of "derived_inputs". None where
+// "given_values" (field by field); "derived_columns" are the values of "derived_inputs". Empty if
 // the stage has no such block, or after spec.fail().
 std::vector<DerivedField> derived_instances(StageSpec& spec, size_t count);
 

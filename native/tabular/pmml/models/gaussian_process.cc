@@ -86,7 +86,7 @@ class GaussianProcess final : public Stage {
     return gamma_ * std::exp(-sum);
   }
 
-  // The kernel matrix with the noise as L L^T. False: there is none.
+  // Factors the kernel matrix with the noise as L L^T. False: there is no such factor.
   bool factorize() {
     lower_.assign(count_ * count_, 0);
     const size_t fields = lambdas_.size();
@@ -116,7 +116,7 @@ class GaussianProcess final : public Stage {
     }
   }
 
-  // The root of the predicted value's variance, noise included. Changes `kernels`.
+  // Square root of the predicted value's variance, noise included. Changes `kernels`.
   double error(std::vector<double>& kernels) const {
     solve_lower(kernels);
     double variance = gamma_ + noise_;

@@ -27,7 +27,7 @@ struct CovariateCell {
   uint32_t input;
   double exponent;
 };
-// What one parameter is multiplied with.
+// The factor of one parameter.
 struct Design {
   std::vector<FactorCell> factors;
   std::vector<CovariateCell> covariates;
@@ -43,7 +43,7 @@ struct Baseline {
   std::vector<double> hazards;
 };
 
-// What of a row's evaluation is no number.
+// Outcome of a row's evaluation: a number, or why there is none.
 enum class Outcome : uint8_t { Number, Missing, NoCategory };
 
 class GeneralRegression final : public Stage {
@@ -91,8 +91,8 @@ class GeneralRegression final : public Stage {
   }
 
  private:
-  // Of a row without an answer, which is refused where an input could not be computed, or for a
-  // reason.
+  // Handles a row without a result, which is refused if an input could not be computed, or for the
+  // reason in `refusal`.
   Status refuse(Run& run, const RowReader& reader, const std::string& refusal) const {
     if (reader.failed() != nullptr) return run.refuse(*reader.failed());
     return refusal.empty() ? Status() : run.refuse(reader.row(), place_, refusal);

@@ -1,5 +1,5 @@
-// What the stages of PMML models share: their inputs row by row as numbers, and rows of vectors as
-// outputs. Hot path. One thread at a time.
+// Shared by the stages of PMML models: inputs as numbers, row by row, and output rows of vectors.
+// Hot path. One thread at a time.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@
 
 namespace serval::tabular::pmml {
 
-// One scalar column, read as doubles: its numbers, or the ids of its texts (equal texts, equal
+// A scalar column read as doubles: its numbers, or the ids of its texts (equal texts have equal
 // ids). Borrows the column.
 class ScalarColumn {
  public:
-  // False: it holds no scalars of that kind.
+  // Returns false if the column holds no scalars of that kind.
   bool open(const Column& column, bool texts) {
     const Storage storage = storage_of(column.type);
     if (column.type == Type::Vector || column.type == Type::List) return false;
@@ -31,9 +31,9 @@ class ScalarColumn {
     column_ = &column;
     return true;
   }
-  // Of a row that is missing: see Column::failure.
+  // Returns why a missing row could not be computed: see Column::failure.
   const Failure* failure(uint32_t row) const { return column_->failure(row); }
-  // A value that its field's domain has not counts: invalidValueTreatment left it there.
+  // A value outside its field's domain is not missing: invalidValueTreatment kept it.
   bool missing(uint32_t row) const {
     return states_ != nullptr && states_[row] == static_cast<uint8_t>(State::Missing);
   }
@@ -52,7 +52,7 @@ class ScalarColumn {
   const Column* column_ = nullptr;
 };
 
-// A constant as ScalarColumn reads values that equal it.
+// Encodes a constant like the ScalarColumn values that equal it.
 inline double code_of(const Value& value) {
   if (!value.valid()) return std::numeric_limits<double>::quiet_NaN();
   switch (storage_of(value.type)) {
@@ -62,14 +62,13 @@ inline double code_of(const Value& value) {
   }
 }
 
-// Stands for a value that is missing among numbers that are computed with: a NaN that no
-// computation makes.
+// Marks a missing value among numbers: a NaN that no computation produces.
 inline double absent_number() { return std::bit_cast<double>(uint64_t{0x7FF8000000AB5E27}); }
 inline bool is_absent(double value) {
   return std::bit_cast<uint64_t>(value) == std::bit_cast<uint64_t>(absent_number());
 }
 
-// What a stage's inputs must hold. Said while it is made; what is not said holds numbers.
+// Expected contents of a stage's inputs, declared while it is made; the default is numbers.
 class InputNames {
  public:
   explicit InputNames(StageSpec& spec)
@@ -80,9 +79,10 @@ class InputNames {
   std::span<const uint32_t> columns() const { return columns_; }
   const std::string& name(size_t input) const { return names_[input]; }
   bool text(size_t input) const { return kinds_[input] == Kind::Text; }
-  // The input is calculated with. Notes where it was said to be text, or is none.
+  // Declares an input used in calculations. Records a fault if it was declared as text, or does not
+  // exist.
   void number(StageSpec& spec, int32_t input) { say(spec, input, Kind::Number); }
-  // The input is compared with values such as this one.
+  // Declares an input that is compared with values such as this one.
   void compare(StageSpec& spec, int32_t input, const Value& value) {
     say(spec, input, is_text(value.type) ? Kind::Text : Kind::Number);
   }
@@ -104,10 +104,10 @@ class InputNames {
   std::vector<Kind> kinds_;
 };
 
-// A stage's inputs of one run, row by row. Few of them need no memory.
+// A stage's inputs in one run, row by row. A small number of them needs no allocation.
 class Inputs {
  public:
-  // `expected` says which columns. Errors: invalid_argument naming the one of another kind.
+  // `expected` declares the columns. Errors: invalid_argument naming an input of another kind.
   Status open(const Run& run, const InputNames& expected) {
     const std::span<const uint32_t> columns = expected.columns();
     count_ = columns.size();
@@ -127,15 +127,15 @@ class Inputs {
   }
   bool missing(size_t input, uint32_t row) const { return columns_[input].missing(row); }
   double at(size_t input, uint32_t row) const { return columns_[input].at(row); }
-  // Of an input that is missing: why it could not be computed; null: it could.
+  // Returns why a missing input could not be computed; null if it could.
   const Failure* failure(size_t input, uint32_t row) const { return columns_[input].failure(row); }
-  // The first input that the row has not; count() where all are there.
+  // The first input missing in the row; count() if none is.
   size_t first_missing(uint32_t row) const {
     size_t i = 0;
     while (i < count_ && !columns_[i].missing(row)) ++i;
     return i;
   }
-  // The row's numbers; what is missing is absent_number().
+  // The row's numbers; missing ones are absent_number().
   std::span<const double> load(uint32_t row) {
     for (size_t i = 0; i < count_; ++i) {
       values_[i] = columns_[i].missing(row) ? absent_number() : columns_[i].at(row);
@@ -155,7 +155,7 @@ class Inputs {
   double* values_ = few_values_.data();
 };
 
-// One row's inputs as a model reads them, one after the other, until one decides the answer.
+// Inputs of one row in the order in which a model reads them, until one decides the result.
 class RowReader {
  public:
   RowReader(const Inputs& inputs, uint32_t row) : inputs_(inputs), row_(row) {}
@@ -166,7 +166,7 @@ class RowReader {
     if (failed_ == nullptr) failed_ = inputs_.failure(input, row_);
     return true;
   }
-  // The first missing input that was read and could not be computed: the row is to be refused.
+  // The first missing input read that could not be computed, for which the row must be refused.
   const Failure* failed() const { return failed_; }
 
  private:
@@ -175,8 +175,8 @@ class RowReader {
   const Failure* failed_ = nullptr;
 };
 
-// The next row of a Vector column (as Run::out gives it): `width` numbers, zeros, to be filled
-// before the row behind. Rows that are passed over are missing.
+// Adds a row to a Vector column (made by Run::out): `width` zeros, to be filled before the next row
+// is added. Skipped rows are missing.
 inline std::span<double> add_row(Column& column, uint32_t row, size_t width) {
   column.start_row(row);
   const size_t at = column.reals.size();
@@ -185,13 +185,13 @@ inline std::span<double> add_row(Column& column, uint32_t row, size_t width) {
   return {column.reals.data() + at, width};
 }
 
-// Takes back the row that add_row made last: it is missing.
+// Removes the row that add_row added last: it is missing.
 inline void drop_added(Column& column, size_t width) {
   column.reals.resize(column.reals.size() - width);
   column.offsets.pop_back();
 }
 
-// Offsets of `count` parts in a list of `size`: ascending from 0 to size.
+// Checks the offsets of `count` parts in a list of `size`: ascending from 0 to size.
 inline bool good_offsets(std::span<const int32_t> offsets, size_t count, size_t size) {
   if (offsets.size() != count + 1 || offsets.front() != 0) return false;
   for (size_t i = 0; i < count; ++i) {
@@ -200,7 +200,7 @@ inline bool good_offsets(std::span<const int32_t> offsets, size_t count, size_t 
   return static_cast<size_t>(offsets.back()) == size;
 }
 
-// All of `indices` lie in [least, limit).
+// Checks that all of `indices` are in [least, limit).
 inline bool good_indices(std::span<const int32_t> indices, int32_t least, size_t limit) {
   for (const int32_t index : indices) {
     if (index < least || (index >= 0 && static_cast<size_t>(index) >= limit)) return false;

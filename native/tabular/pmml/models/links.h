@@ -1,5 +1,5 @@
-// Link functions of regressions, and what makes probabilities of scores. Hot path; pure.
-// Source: tabular.md 3.2; the formulas are those of the PMML standard's pages on regression.
+// Link functions of regressions, and conversion of scores to probabilities. Hot path; pure. Source:
+// tabular.md 3.2; the formulas are those of the PMML standard's pages on regression.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace serval::tabular::pmml {
 
-// Named by the inverse that is meant: Logit makes 1 / (1 + e^-x) of x.
+// Named after the link; inverse_link computes its inverse: Logit gives 1 / (1 + e^-x).
 using Link = stages::PmmlLink;
 
 inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
-// The mean that the link maps to x. `parameter`: of Negbin, Oddspower and Power.
+// The mean that the link maps to x. `parameter` is used by Negbin, Oddspower and Power.
 inline double inverse_link(Link link, double x, double parameter = 0) {
   constexpr double kPi = 3.14159265358979323846;
   switch (link) {
@@ -43,7 +43,7 @@ inline double inverse_link(Link link, double x, double parameter = 0) {
 
 constexpr std::string_view kNoShares = "its scores add up to 0, and have no shares";
 
-// Divides by the sum. False: the sum is 0, and the row is to be refused.
+// Divides the values by their sum. False: the sum is 0, and the row must be refused.
 [[nodiscard]] inline bool simplemax(std::span<double> values) {
   double sum = 0;
   for (const double value : values) sum += value;
@@ -52,8 +52,8 @@ constexpr std::string_view kNoShares = "its scores add up to 0, and have no shar
   return true;
 }
 
-// e^value by its share, without overflow: NaN all where one is, or where the largest is infinite.
-// values is not empty. False: as simplemax.
+// Softmax without overflow: all results are NaN if one value is NaN, or the largest is infinite.
+// `values` must not be empty. False: as for simplemax.
 [[nodiscard]] inline bool softmax(std::span<double> values) {
   const double most = values[java_largest(values)];
   for (double& value : values) value = std::exp(value - most);

@@ -1,5 +1,5 @@
-// How rows are compared with clusters and with training instances. Hot path.
-// Source: tabular.md 3.2; the formulas are those of the PMML standard's page on cluster models.
+// Comparison of rows with clusters and training instances. Hot path. Source: tabular.md 3.2; the
+// formulas are those of the PMML standard's page on cluster models.
 #pragma once
 
 #include <span>
@@ -12,19 +12,18 @@ namespace serval::tabular::pmml {
 // A comparison measure with its fields: the attributes of stages::pmml_comparison.
 class Measure {
  public:
-  // Notes in `spec` what does not fit; `fields` in number.
+  // Records in `spec` what does not fit; `fields` is the number of fields.
   Measure(StageSpec& spec, size_t fields);
 
-  // Is more nearer?
+  // Whether a larger value means nearer.
   bool similarity() const { return kind_ >= Kind::SimpleMatching; }
-  // What sums are multiplied with where values are missing (absent_number); not finite where all
-  // are.
+  // Factor for sums if values are missing (absent_number); not finite if all are missing.
   double adjustment(std::span<const double> x) const;
-  // Of a row and a reference without missing values. For a similarity both hold 0 and 1 alone, and
-  // NaN means that it is undefined.
+  // Compares a row with a reference; neither has missing values. For a similarity both contain only
+  // 0 and 1, and NaN means undefined.
   double compare(std::span<const double> x, std::span<const double> reference,
                  double adjustment) const;
-  // The first field that is neither 0 nor 1; x.size() where there is none.
+  // The first field that is neither 0 nor 1; x.size() if there is none.
   static size_t first_not_binary(std::span<const double> x);
 
  private:

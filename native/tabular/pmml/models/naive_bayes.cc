@@ -21,8 +21,9 @@ struct Density {
 // One predictor: rows of logarithms of shares by value, or densities.
 struct Predictor {
   bool continuous = false;
-  std::vector<double> codes;       // of its values
-  std::vector<double> logs;        // [codes, labels]; 0 where a value says nothing of a label
+  std::vector<double> codes;  // of its values
+  // [codes, labels]; 0 if a value carries no information on a label
+  std::vector<double> logs;
   std::vector<Density> densities;  // [labels]
 };
 
@@ -97,7 +98,7 @@ class NaiveBayes final : public Stage {
     }
   }
 
-  // A count of 0 has the threshold as its share; NaN says nothing of the label.
+  // A count of 0 uses the threshold as its share; NaN carries no information on the label.
   void read_pairs(StageSpec& spec) {
     const auto rows = spec.integers(stages::pmml_naive_bayes::pair_rows);
     const auto values = spec.values(stages::pmml_naive_bayes::pair_values);

@@ -1,5 +1,5 @@
-// Stage kind pmml.nearest_neighbor: the training instances that are nearest, and what they answer
-// for each target. Hot path. Source: tabular.md 3.2.
+// Stage kind pmml.nearest_neighbor: finds the nearest training instances and their result for each
+// target. Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -16,8 +16,8 @@ namespace {
 
 using Scoring = stages::Scoring;
 
-// Of a categorical target, numbers[instance] is a place in `values`; those are in the order that
-// ties are broken in: the ones with more instances first, then the smaller ones.
+// For a categorical target, numbers[instance] is an index in `values`, which are in the order in
+// which ties are broken: labels with more instances first, then smaller ones.
 struct Target {
   Scoring scoring;
   std::span<const double> numbers;
@@ -34,8 +34,8 @@ struct Neighbor {
   uint32_t instance;
 };
 
-// Outputs: by target its answer; then, where "ranked" says how many, the ids of that many nearest
-// instances and their distances or similarities.
+// Outputs: the result of each target; then, with "ranked", the ids of that many nearest instances
+// and their distances or similarities.
 class NearestNeighbor final : public Stage {
  public:
   explicit NearestNeighbor(StageSpec& spec)
@@ -195,7 +195,7 @@ class NearestNeighbor final : public Stage {
     return run.refuse(row, place_, "'" + inputs_.name(bad) + "' is neither 0 nor 1");
   }
 
-  // Why there is no answer; null: there is one.
+  // Why there is no result; null: there is one.
   const char* undefined(const std::vector<Neighbor>& nearest) const {
     if (measure_.similarity()) {
       // NaN is the largest: it comes first.

@@ -154,8 +154,8 @@ class NeuralNetwork final : public Stage {
     }
   }
 
-  // Layers that read all of the layer before, in its order, and of which the last one gives the
-  // outputs, are matrices.
+  // Uses matrices for layers that read the whole layer before them in its order, if the last one
+  // gives the outputs.
   void read_dense(StageSpec& spec) {
     places_.assign(neurons_.begin(), neurons_.end());
     std::vector<DenseLayer> layers;
@@ -355,9 +355,9 @@ class NeuralNetwork final : public Stage {
   std::span<const double> biases_, widths_, altitudes_, weights_;
   std::span<const int32_t> connections_, sources_, neurons_;
   std::vector<Back> backs_;
-  std::vector<uint32_t> places_;               // of the output neurons in the values
+  std::vector<uint32_t> places_;               // positions of the output neurons in the values
   std::vector<std::vector<double>> by_input_;  // weights of dense_
-  std::vector<DenseLayer> dense_;              // the layers, where they are matrices; else empty
+  std::vector<DenseLayer> dense_;              // the layers, if they are matrices; else empty
   std::unique_ptr<Island> island_;             // of dense_, or null
 };
 

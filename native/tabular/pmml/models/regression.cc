@@ -212,7 +212,7 @@ class Regression final : public Stage {
     }
   }
 
-  // A number as the model keeps it: a float where it computes with floats.
+  // Rounds a number to the model's precision: a float if it computes with floats.
   double kept(double value) const {
     return single_ ? static_cast<double>(static_cast<float>(value)) : value;
   }
@@ -222,7 +222,7 @@ class Regression final : public Stage {
     return static_cast<double>(static_cast<float>(std::pow(2.7182817, x)));
   }
 
-  // The inverse of the link, each of its steps as the model keeps numbers.
+  // The inverse of the link, each step rounded to the model's precision.
   double mean(double x) const {
     if (!single_) return inverse_link(link_, x);
     switch (link_) {

@@ -21,7 +21,7 @@ struct Machine {
   int32_t target, alternate;  // labels
 };
 
-// A number of the input vector: a field's, or 1 where the field has that value and else 0.
+// A number of the input vector: a field's value, or 1 if the field has that value and else 0.
 struct Dimension {
   uint32_t input;
   bool category;
@@ -113,8 +113,8 @@ class SupportVectors final : public Stage {
     }
   }
 
-  // The machines' numbers for a row, at the end of `scratch`.
-  // Errors: as Run::refuse. `answered`: false where the row was refused.
+  // Computes the machines' numbers for a row, at the end of `scratch`. Errors: as Run::refuse.
+  // `answered`: false if the row was refused.
   Status evaluate(Run& run, uint32_t row, const Inputs& inputs, bool& answered) const {
     const size_t missing = inputs.first_missing(row);
     answered = missing == inputs.count();
@@ -211,7 +211,7 @@ class SupportVectors final : public Stage {
     return target ? machines_[m].target : machines_[m].alternate;
   }
 
-  // Of equal numbers of votes, the label that was voted for first.
+  // Ties go to the label that was voted for first.
   int32_t vote(const double* numbers, std::span<double> votes) const {
     double most = 0;
     for (size_t m = 0; m < machines_.size(); ++m) {

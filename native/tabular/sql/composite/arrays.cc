@@ -1,5 +1,5 @@
-// Functions of arrays: what they hold, and parts of them. Hot path; any thread.
-// Source: Spark's collectionOperations.scala.
+// Functions that search arrays and take parts of them. Hot path; any thread. Source: Spark's
+// collectionOperations.scala.
 #include <algorithm>
 
 #include "tabular/sql/composite/items.h"
@@ -37,7 +37,7 @@ Value size(Eval& eval, Arguments arguments, const void*) {
     return bad_argument(eval, kNullIsMinusOne ? "size" : "array_size", 0,
                         kNullIsMinusOne ? "an array or a map" : "an array", value);
   }
-  // NULL has -1 items where Spark is not ANSI.
+  // NULL has size -1 unless Spark is in ANSI mode.
   if (!value.valid()) return kNullIsMinusOne && !eval.ansi ? int_of(-1) : missing_of(kInt32);
   const size_t count = items_of(eval, value).size();
   return int_of(static_cast<int64_t>(map ? count / 2 : count));
@@ -129,7 +129,7 @@ Value array_add(Eval& eval, Arguments arguments, const void*) {
   return of_items(eval, array.type(), std::move(items));
 }
 
-// array_insert(array, position, value): NULL fills up what lies between.
+// array_insert(array, position, value): fills a gap before the position with NULL.
 Value array_insert(Eval& eval, Arguments arguments, const void*) {
   constexpr std::string_view kName = "array_insert";
   Array array;
@@ -206,7 +206,7 @@ Value array_extreme(Eval& eval, Arguments arguments, const void*) {
   return best;
 }
 
-// sort_array() has NULL first, or last where it descends; array_sort() has it last.
+// sort_array() puts NULL first, or last in descending order; array_sort() puts it last.
 template <bool kNullLast>
 Value sort_array(Eval& eval, Arguments arguments, const void*) {
   Array array;

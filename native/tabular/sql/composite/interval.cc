@@ -1,4 +1,4 @@
-// See interval.h. Hot path; one thread at a time.
+// Reading, writing and casting of intervals. Hot path; one thread at a time.
 #include "tabular/sql/composite/interval.h"
 
 #include <array>

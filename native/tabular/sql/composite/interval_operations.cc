@@ -14,7 +14,7 @@ bool is_time(SqlType type) { return type.type == Type::Date || type.type == Type
 
 Value out_of_range(Eval& eval) { return eval.fail("an interval out of range"); }
 
-// -1 where it is subtracted. An interval's parts never overflow here: months and days have 32 bits.
+// -1 to subtract. An interval's parts never overflow here: months and days have 32 bits.
 std::optional<Interval> signed_interval(const Interval& of, int sign) {
   if (sign > 0) return of;
   if (of.micros == std::numeric_limits<int64_t>::min()) return std::nullopt;
@@ -31,7 +31,7 @@ Value shift(Eval& eval, Value time, const Value& by, int sign) {
   const SqlType interval = full_type(by);
   const Form form = composite_of(interval).form;
   if (time.type == Type::String) time = cast(eval, time, kTimestamp);
-  // A date stays one where no hours are added.
+  // A date stays a date if no hours are added.
   if (time.type == Type::Date && form == Form::TimeInterval && !is_day_only(interval)) {
     time = cast(eval, time, kTimestamp);
   }
@@ -97,7 +97,7 @@ Value scaled(Eval& eval, const Value& of, const Value& by, bool divides) {
     return divides ? real / factor.real : real * factor.real;
   };
   if (composite_of(type).form == Form::Interval) {
-    // The remainder of a day goes into the hours.
+    // The remainder of a day is added to the hours.
     const double days = part(from.days);
     const double micros = part(from.micros) + (days - std::trunc(days)) * kDayMicros;
     constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();

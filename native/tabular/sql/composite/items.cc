@@ -1,4 +1,4 @@
-// See items.h. Hot path; one thread at a time.
+// Items of composite values: creation, comparison and texts. Hot path; one thread at a time.
 #include "tabular/sql/composite/items.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Values of composite types: the items of arrays, maps (key, value, key, value ...) and structures.
-// They live in the frame until the row's expression is answered. Hot path; one thread at a time.
+// They live in the frame until the row's expression is evaluated. Hot path; one thread at a time.
 #pragma once
 
 #include <span>
@@ -31,7 +31,7 @@ int compare_items(Eval& eval, const Value& a, const Value& b);
 // Compares two valid composite values of one type.
 int compare_composites(Eval& eval, const Value& a, const Value& b);
 
-// Why a column cannot hold the value: empty where it can.
+// Why a column cannot hold the value; empty if it can.
 std::string column_fault(Eval& eval, const Value& value);
 
 // Checks of arguments: errors name the function, the argument (from 1) and the types.

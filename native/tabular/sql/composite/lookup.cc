@@ -1,4 +1,4 @@
-// See lookup.h. Hot path; any thread.
+// Lookup of one part of an array, a map or a structure. Hot path; any thread.
 #include "tabular/sql/composite/lookup.h"
 
 namespace serval::tabular::sql {

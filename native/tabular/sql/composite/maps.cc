@@ -10,7 +10,7 @@ namespace serval::tabular::sql {
 
 namespace {
 
-// Argument `index` as a map. False: it is none; `valid` says whether it has a value.
+// Reads argument `index` as a map. False: it is not a map; `valid` says whether it has a value.
 bool map_argument(Eval& eval, std::string_view function, Arguments arguments, size_t index) {
   const Value& value = arguments[index];
   if (value.type == Type::Any || is_form(full_type(value), Form::Map)) return true;

@@ -80,7 +80,7 @@ Value array_union(Eval& eval, Arguments arguments, const void*) {
   return of_items(eval, pair.type(), std::move(items));
 }
 
-// Those of the first array that the second one has, or has not, once each.
+// Items of the first array that the second one has, or lacks, each once.
 template <bool kHas>
 Value array_filter(Eval& eval, Arguments arguments, const void*) {
   Pair pair;

@@ -1,4 +1,4 @@
-// See types.h. Any thread: types are added under a lock and read without one.
+// Registry of composite types. Any thread: types are added under a lock and read without one.
 #include "tabular/sql/composite/types.h"
 
 #include <algorithm>

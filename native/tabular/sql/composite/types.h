@@ -45,11 +45,11 @@ inline SqlType element_of(SqlType array) { return part_of(array, 0); }
 
 // "array<int>", "map<string,double>", "struct<a:int>", "interval day to second".
 std::string composite_text(SqlType type);
-// Of "array<int>" and "map<string,int>"; nullopt where it is neither.
+// Parses "array<int>" and "map<string,int>"; nullopt if it is neither.
 std::optional<SqlType> composite_named(std::string_view name);
 
 using CommonType = std::optional<SqlType> (*)(SqlType a, SqlType b);
-// The type that two composites have in common, where `common` says so of their parts.
+// The common type of two composites; `common` decides it for their parts.
 std::optional<SqlType> common_composite(SqlType a, SqlType b, CommonType common);
 
 }  // namespace serval::tabular::sql

@@ -114,7 +114,7 @@ SqlType operand_type(const Value& value, uint8_t literal_digits) {
   return literal_digits != 0 ? decimal_type(literal_digits, 0) : decimal_for(value.type);
 }
 
-// No answer of decimals: a division by zero, or too many digits.
+// Handles an undefined decimal result: a division by zero, or too many digits.
 Value no_decimal(Eval& eval, Op op, const Value& b, SqlType to) {
   const bool divides = op != Op::Add && op != Op::Subtract && op != Op::Multiply;
   const bool is_zero = b.type == Type::Decimal ? b.decimal == 0 : b.integer == 0;
@@ -318,7 +318,7 @@ Value bit_not(Eval& eval, Arguments arguments, const void*) {
 
 enum class Shift { Left, Right, RightUnsigned };
 
-// Of an int by the low 5 bits of the count, of a bigint by 6.
+// Shifts an int by the low 5 bits of the count, a bigint by 6.
 template <Shift kOp>
 Value shift(Eval& eval, Arguments arguments, const void*) {
   const bool wide = arguments[0].type == Type::Int64;

@@ -58,7 +58,7 @@ Value comparison(Eval& eval, Arguments arguments, const void*) {
   return compare(eval, kTest, arguments[0], arguments[1]);
 }
 
-// -1 unknown, 0 false, 1 true; fails where it is no boolean.
+// -1 unknown, 0 false, 1 true; fails if the value is not a boolean.
 int truth(Eval& eval, const Value& value) {
   if (value.type != Type::Bool && value.type != Type::String && value.type != Type::Any) {
     eval.fail("expected boolean, got " + type_text(type_of(value)));
@@ -87,7 +87,7 @@ Value logical_not(Eval& eval, Arguments arguments, const void*) {
   return of_truth(value < 0 ? -1 : 1 - value);
 }
 
-// Of every `step`th argument from `first`, and of the last one where `with_last`.
+// Common type of every `step`th argument from `first`, and of the last one if `with_last`.
 std::optional<SqlType> type_of_all(const Eval& eval, Arguments arguments, size_t first, size_t step,
                                    bool with_last) {
   std::array<SqlType, 16> few;

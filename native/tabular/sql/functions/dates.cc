@@ -136,7 +136,7 @@ Value trunc(Eval& eval, Arguments arguments, const void*) {
   return days ? Value::of_integer(*days, Type::Date) : missing_of(kDate);
 }
 
-// The instant at which clocks show `wall`; where they do twice the one with the offset of `near`.
+// The instant at which clocks show `wall`; if they do so twice, the one with the offset of `near`.
 int64_t instant_near(const Eval& eval, int64_t wall, int64_t near) {
   const Zone* zone = eval.run.zones.session;
   return zone == nullptr ? wall : zone->instant_of(wall, zone->offset_at(near));
@@ -187,7 +187,7 @@ Value make_date(Eval& eval, Arguments arguments, const void*) {
                         : unanswered(eval, kDate, kOutOfBounds);
 }
 
-// To 8 digits behind the point, unless the third argument is false.
+// Rounds to 8 decimal places, unless the third argument is false.
 Value months_between(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kTypes[3] = {kTimestamp, kTimestamp, kBool};
   Value made[3];

@@ -40,7 +40,7 @@ double exp_of(double x) { return std::exp(x); }
 double expm1_of(double x) { return std::expm1(x); }
 double log_of(double x) { return std::log(x); }
 double log10_of(double x) { return std::log10(x); }
-// As Spark: by natural logarithms.
+// Spark's formula, by natural logarithms.
 double log2_of(double x) { return std::log(x) / std::log(2.0); }
 double log1p_of(double x) { return std::log1p(x); }
 double sign_of(double x) { return x > 0 ? 1.0 : (x < 0 ? -1.0 : x); }
@@ -60,7 +60,7 @@ double acosh_of(double x) { return std::acosh(x); }
 double atanh_of(double x) { return std::atanh(x); }
 double degrees_of(double x) { return x * (180.0 / std::numbers::pi); }
 double radians_of(double x) { return x / 180.0 * std::numbers::pi; }
-// Java's pow has no number where |x| is 1 and y is not finite, or y is not a number.
+// Java's pow is NaN if |x| is 1 and y is not finite, or y is NaN.
 double pow_of(double x, double y) {
   if (std::isnan(y) && x == 1) return y;
   if (std::isinf(y) && std::fabs(x) == 1) return std::nan("");

@@ -1,6 +1,5 @@
-// LIKE, and Java's regular expressions. Patterns are constants, made ready at load. Hot path;
-// any thread.
-// Source: tabular.md 10
+// LIKE, and Java's regular expressions. Patterns are constants, prepared at load. Hot path; any
+// thread. Source: tabular.md 10
 #include <optional>
 #include <vector>
 
@@ -18,7 +17,7 @@ using Prepared = Result<std::shared_ptr<const void>>;
 
 Error invalid(std::string what) { return make_error(ErrorCode::ModelInvalid, std::move(what)); }
 
-// Of a constant argument; none where it is no text.
+// The text of a constant argument; empty if it is not a text.
 std::optional<std::string> constant_text(std::span<const Value* const> constants, size_t index,
                                          const Dictionary& dictionary) {
   if (index >= constants.size()) return std::nullopt;
@@ -27,7 +26,7 @@ std::optional<std::string> constant_text(std::span<const Value* const> constants
   return std::string(dictionary.text(value->text));
 }
 
-// A LIKE pattern: texts, with what may stand before each.
+// A LIKE pattern: texts, and the wildcards before each.
 struct LikePattern {
   struct Part {
     size_t skip = 0;       // characters, any
@@ -45,7 +44,7 @@ std::optional<size_t> skip_characters(std::string_view text, size_t at, size_t c
   return at;
 }
 
-// Like a shell's pattern: what a stretch takes grows only as far as what follows needs.
+// Matches like a shell pattern: a wildcard grows only as far as the rest needs.
 bool matches(const LikePattern& pattern, std::string_view text) {
   size_t part = 0, at = 0;
   std::optional<size_t> retry_part;
@@ -75,7 +74,7 @@ bool matches(const LikePattern& pattern, std::string_view text) {
       continue;
     }
     if (!retry_part) return false;
-    // The last stretch takes one character more.
+    // The last wildcard matches one more character.
     part = *retry_part;
     const std::string& wanted = pattern.parts[part].text;
     const size_t next =
@@ -203,7 +202,7 @@ Prepared prepare_replace(std::span<const Value* const> constants, const Dictiona
   return std::shared_ptr<const void>(std::move(made.value()));
 }
 
-// The row's text; false where it has none.
+// The row's text; false if it has none.
 bool pattern_text(Eval& eval, const Value& argument, std::string_view& text) {
   const Value value = convert(eval, argument, kString);
   if (!value.valid()) return false;

@@ -27,7 +27,7 @@ Value cast_value(Eval& eval, Arguments arguments, const void* state) {
 
 constexpr Function kCasts[] = {function(fn::sql_cast, cast_value, prepare_cast)};
 
-// Digits behind the point that stay; 0 where there is no second argument.
+// Decimal places to keep; 0 without a second argument.
 Result<std::shared_ptr<const void>> prepare_digits(std::span<const Value* const> constants,
                                                    const Dictionary&) {
   if (constants.size() < 2) return std::shared_ptr<const void>(std::make_shared<int>(0));
@@ -77,7 +77,7 @@ SqlType rounded_type(const Value& value, int digits) {
   return decimal_type(std::min(whole + scale, kPrecisionMax), scale);
 }
 
-// A decimal, or none where it has too many digits.
+// A decimal, or empty if it has too many digits.
 Value decimal_or_none(Eval& eval, const std::optional<Int128>& made, SqlType to) {
   if (made) return of_decimal(*made, to);
   return unanswered(eval, to, "NUMERIC_VALUE_OUT_OF_RANGE",
@@ -140,7 +140,7 @@ Value rounded(Eval& eval, Arguments arguments, const void* state) {
                         value.type);
 }
 
-// A bigint, or a decimal without digits behind the point.
+// A bigint, or a decimal without decimal places.
 template <Rounding kRounding>
 Value whole(Eval& eval, Arguments arguments, const void*) {
   Value value = arguments[0];

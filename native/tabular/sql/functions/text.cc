@@ -12,7 +12,7 @@ namespace serval::tabular::sql {
 
 namespace {
 
-// What a function may make of one text; more is refused.
+// Maximum bytes of a text that a function makes; a larger one is refused.
 constexpr size_t kMadeTextBytesMax = 64 << 20;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
@@ -21,7 +21,7 @@ int64_t count_characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), begins_character);
 }
 
-// The byte where character `index` begins; the length where there are not so many.
+// Byte offset of character `index`; the length if there are fewer characters.
 size_t byte_of(std::string_view text, int64_t index) {
   size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -40,7 +40,7 @@ std::string_view characters(std::string_view text, int64_t from, int64_t to) {
 
 using Texts = std::span<const std::string_view>;
 
-// All arguments are texts: the function of a row's texts, none missing.
+// Calls the function with a row's texts if all arguments are texts and none is missing.
 template <Value (*kFunction)(Eval&, Texts)>
 Value of_texts(Eval& eval, Arguments arguments, const void*) {
   std::string_view texts[4];
@@ -137,7 +137,7 @@ Value initcap(Eval& eval, Texts texts) {
   return text_value(eval, made);
 }
 
-// Whether `set` (a blank where it is not given) has the character.
+// Whether `set` (a blank by default) contains the character.
 bool is_in(std::string_view set, std::string_view character) {
   for (std::string_view rest = set; !rest.empty();) {
     const size_t bytes = front_character(rest).bytes;
@@ -273,7 +273,8 @@ Value replace(Eval& eval, Texts texts) {
   return text_value(eval, made);
 }
 
-// Characters of texts[1] by those at the same places of texts[2]; those behind its end are dropped.
+// Replaces characters of texts[1] with those at the same positions of texts[2]; drops those beyond
+// its end.
 Value translate(Eval& eval, Texts texts) {
   if (texts.empty()) return missing_of(kString);
   std::vector<std::string_view> from, to;
@@ -329,7 +330,8 @@ Value split_part(Eval& eval, Arguments arguments, const void*) {
   return text_value(eval, there ? parts[static_cast<size_t>(index)] : std::string_view());
 }
 
-// What lies before the count-th delimiter, or behind it from the end where count is below 0.
+// The part before the count-th delimiter; for a negative count, the part after it, counted from the
+// end.
 Value substring_index(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kTypes[3] = {kString, kString, kInt32};
   Value made[3];

@@ -1,6 +1,5 @@
-// try_add(), try_cast() and their like: an operation as in ANSI mode, and NULL where it raises. Hot
-// path; any thread.
-// Source: Spark's TryEval and EvalMode.TRY.
+// try_add(), try_cast() and similar functions: run an operation in ANSI mode and return NULL if it
+// raises an error. Hot path; any thread. Source: Spark's TryEval and EvalMode.TRY.
 #include <algorithm>
 #include <array>
 
@@ -19,8 +18,8 @@ bool is_arithmetic(std::string_view name) {
                      [name](const FunctionName& each) { return each.name == name; });
 }
 
-// sql.try(call): errors of the call's own are NULL, those of its arguments count: unless they have
-// to become numbers first, where Spark tries all together.
+// sql.try(call): the call's own errors become NULL, those of its arguments are raised, unless the
+// arguments are cast to numbers first: Spark then tries both together.
 Value attempt(Eval& eval, const CallNode& call) {
   const CallNode& inner = *call.arguments[0];
   if (inner.function == nullptr || inner.function->strict == nullptr ||

@@ -1,4 +1,4 @@
-// See digests.h. Pure; any thread.
+// MD5, SHA and CRC digests. Pure; any thread.
 #include "tabular/sql/hashes/digests.h"
 
 #include <array>
@@ -37,7 +37,7 @@ void append_big_endian(Word word, std::string& out) {
   for (size_t i = sizeof(Word); i-- > 0;) out += static_cast<char>(word >> (8 * i));
 }
 
-// The first bits after the point of the square and cube roots of primes, which SHA-2 begins with.
+// Initial values of SHA-2: the first fractional bits of square and cube roots of primes.
 constexpr bool is_prime(uint32_t value) {
   for (uint32_t i = 2; i * i <= value; ++i) {
     if (value % i == 0) return false;
@@ -67,7 +67,7 @@ bool not_above(Uint128 root, int power, uint32_t prime) {
     }
     product = next;
   }
-  const auto whole = static_cast<size_t>(2 * power);  // words behind the point
+  const auto whole = static_cast<size_t>(2 * power);  // words after the point
   for (size_t i = product.size(); i-- > whole + 1;) {
     if (product[i] != 0) return false;
   }

@@ -31,7 +31,7 @@ struct Murmur {
     const Word low = mix(seed, static_cast<uint32_t>(input));
     return finish(mix(low, static_cast<uint32_t>(input >> 32)), 8);
   }
-  // The bytes of the last incomplete word count one by one, with their signs.
+  // The bytes of the last incomplete word are hashed one by one, sign-extended.
   static Word of_bytes(std::string_view bytes, Word seed) {
     const size_t whole = bytes.size() / 4 * 4;
     for (size_t at = 0; at < whole; at += 4) {
@@ -183,7 +183,7 @@ Value xxhash64(Eval& eval, Arguments arguments, const void*) {
   return Value::of_integer(static_cast<int64_t>(made));
 }
 
-// The bytes of a text or of binary; false where there are none, or after eval.failed().
+// The bytes of a text or a binary value; false if there are none, or after eval.failed().
 bool bytes_of(Eval& eval, std::string_view function, Arguments arguments, std::string_view& bytes) {
   const Value& value = arguments[0];
   if (!is_text(value.type) && value.type != Type::Any) {

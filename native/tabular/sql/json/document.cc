@@ -1,4 +1,4 @@
-// See document.h. Pure; any thread.
+// JSON reader and writer. Pure; any thread.
 #include "tabular/sql/json/document.h"
 
 #include "base/unicode/letters.h"

@@ -221,7 +221,7 @@ void append_list(Eval& eval, const Value& value, std::string& out) {
   out += ']';
 }
 
-// "2020-05-06T13:14:15.250Z": three digits of the fraction, always.
+// "2020-05-06T13:14:15.250Z": always with three decimal places.
 std::string iso_text(const Eval& eval, int64_t instant) {
   const int64_t wall = wall_of(eval, instant);
   std::string text = timestamp_text(floor_divide(wall, kSecondMicros) * kSecondMicros);

@@ -58,7 +58,8 @@ int digit_of(char c) {
   return 99;
 }
 
-// conv(number, from, to): as many digits as there are of the base; a base below 0 has a sign.
+// conv(number, from, to): reads the longest run of digits of the base; a negative base means
+// signed.
 Value conv(Eval& eval, Arguments arguments, const void*) {
   const Value number = argument(eval, "conv", arguments, 0, kString);
   const Value from = argument(eval, "conv", arguments, 1, kInt32);

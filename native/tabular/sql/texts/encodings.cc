@@ -120,7 +120,7 @@ Value unbase64(Eval& eval, Arguments arguments, const void*) {
   return binary_value(eval, *bytes);
 }
 
-// to_binary(text[, format]): try_to_binary() answers NULL where there is an error.
+// to_binary(text[, format]): try_to_binary() returns NULL on an error.
 template <bool kTry>
 Value to_binary(Eval& eval, Arguments arguments, const void*) {
   const std::string_view name = kTry ? "try_to_binary" : "to_binary";

@@ -31,8 +31,8 @@ Number number_of(std::string_view text) {
   return made;
 }
 
-// All digits of the shortest text that reads back, or of the exact value where they are rounded,
-// half to even.
+// All digits of the shortest text that reads back, or of the exact value if it is rounded, half to
+// even.
 Number number_of_real(double value, int64_t digits) {
   const Digits shortest = digits_of_real(value);
   const auto behind = static_cast<int64_t>(shortest.digits.size()) - shortest.exponent;
@@ -237,7 +237,7 @@ std::string padded(std::string text, const Directive& by) {
   return text;
 }
 
-// Digits with the sign and zeros that the flags ask for.
+// Adds the sign and the zeros that the flags request to the digits.
 std::string signed_text(bool negative, std::string digits, const Directive& by) {
   std::string front = negative ? (by.parentheses ? "(" : "-") : by.plus ? "+" : by.blank ? " " : "";
   const std::string back = negative && by.parentheses ? ")" : "";
@@ -266,7 +266,7 @@ std::optional<std::string> whole_text(const Value& value, const Directive& by) {
   return signed_text(false, std::move(text), by);
 }
 
-// Java rounds half up, of the shortest digits.
+// Java rounds the shortest digits half up.
 std::optional<std::string> real_text(const Value& value, const Directive& by) {
   if (!is_real(value.type)) return std::nullopt;
   if (!std::isfinite(value.real)) {

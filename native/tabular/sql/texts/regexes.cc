@@ -71,7 +71,7 @@ Value characters_of(Eval& eval, std::string_view text, int64_t limit) {
   return of_items(eval, array_of(kString), std::move(items));
 }
 
-// The parts between matches, `limit` at most where it is above 0. An empty match at the front parts
+// The parts between matches, at most `limit` if it is above 0. An empty match at the front splits
 // nothing.
 std::vector<Value> parts_of(Eval& eval, const Pattern& pattern, std::string_view text,
                             int64_t limit) {
@@ -142,7 +142,7 @@ Value regexp_count(Eval& eval, Arguments arguments, const void* state) {
   return Value::of_integer(count, Type::Int32);
 }
 
-// The first match's place from 1, as Java counts characters; 0: there is none.
+// Position of the first match from 1, in Java's characters; 0: no match.
 Value regexp_instr(Eval& eval, Arguments arguments, const void* state) {
   const auto& pattern = *static_cast<const Pattern*>(state);
   std::string_view text;
@@ -157,7 +157,7 @@ Value regexp_instr(Eval& eval, Arguments arguments, const void* state) {
   return Value::of_integer(static_cast<int64_t>(before) + 1, Type::Int32);
 }
 
-// The first match; NULL where there is none, or it is empty.
+// The first match; NULL if there is none, or it is empty.
 Value regexp_substr(Eval& eval, Arguments arguments, const void* state) {
   const auto& pattern = *static_cast<const Pattern*>(state);
   std::string_view text;

@@ -46,7 +46,7 @@ Value space(Eval& eval, Arguments arguments, const void*) {
   return text_value(eval, std::string(many, ' '));
 }
 
-// elt(n, a, b, ...): the n-th of them.
+// elt(n, a, b, ...): returns the n-th of the values.
 Value elt(Eval& eval, Arguments arguments, const void*) {
   const Value index = argument(eval, "elt", arguments, 0, kInt32);
   const bool binary = std::all_of(arguments.begin() + 1, arguments.end(),
@@ -74,7 +74,7 @@ Value find_in_set(Eval& eval, Arguments arguments, const void*) {
   }
 }
 
-// overlay(text, by, position[, length]): as long as `by` where no length is given.
+// overlay(text, by, position[, length]): the length defaults to that of `by`.
 Value overlay(Eval& eval, Arguments arguments, const void*) {
   std::string_view text, by;
   bool valid = word_argument(eval, "overlay", arguments, 0, text);

@@ -1,5 +1,5 @@
-// Dates and times as numbers and back, their parts, and intervals of them. Hot path; any thread.
-// Source: Spark's datetimeExpressions.scala and intervalExpressions.scala.
+// Dates and times as numbers and back, their parts, and intervals between them. Hot path; any
+// thread. Source: Spark's datetimeExpressions.scala and intervalExpressions.scala.
 #include <limits>
 
 #include "tabular/java/zone.h"
@@ -73,7 +73,7 @@ Value seconds_of_minute(Eval& eval, Arguments arguments, const void*) {
   return of_decimal(floor_modulo(wall_of(eval, time.integer), kMinuteMicros), kSeconds);
 }
 
-// make_timestamp(year, month, day, hour, minute, second[, zone]): NULL where there is no such time.
+// make_timestamp(year, month, day, hour, minute, second[, zone]): NULL if there is no such time.
 template <bool kHasZone>
 Value make_timestamp(Eval& eval, Arguments arguments, const void*) {
   constexpr std::string_view kName = "make_timestamp";
