@@ -33,8 +33,8 @@ export interface NativeBinding {
   countBytes(change: number, refusable: boolean): boolean;
   cancel(ticket: number): boolean;
   /**
-   * Counts the unread bytes on connections to `port` of this process's listening sockets; returns
-   * how many sockets there are.
+   * Limits the unread bytes that the kernel holds for each new connection of this process's sockets
+   * that listen on `port`; returns how many sockets there are.
    */
   limitReceive(port: number, bytes: number): number;
   /** JSON of native/addon/gpu_probe.h. */
